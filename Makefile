@@ -1,0 +1,52 @@
+# Every target works in a fresh clone: what it needs goes into .venv first.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help run check lint format types test coverage bench clean
+
+help:  ## say what there is
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "reel needs Python 3.11 or newer; name one: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+run: $(READY)  ## run the daemon in the foreground (Ctrl-C stops it)
+	@echo "reeld listens on $$($(BIN)/reel socket); in a second terminal: $(BIN)/reel --help"
+	@$(BIN)/reeld
+
+check: lint types coverage  ## everything that a change must pass
+
+lint: $(READY)  ## ruff
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: $(READY)  ## let ruff lay out and mend what it can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+types: $(READY)  ## mypy --strict
+	$(BIN)/mypy
+
+test: $(READY)  ## the tests alone
+	$(BIN)/pytest
+
+coverage: $(READY)  ## the tests, and which branches they reach
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report --include='*/reeld/core/*' --fail-under=100
+	$(BIN)/coverage report --fail-under=90
+
+bench: $(READY)  ## how fast it is on this machine
+	$(BIN)/python -m tests.bench
+
+clean:  ## remove what the other targets made
+	rm -rf $(VENV) .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache dist
