@@ -1,0 +1,269 @@
+"""The blocking client: the standard library and msgpack, nothing else."""
+
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import update_wrapper
+from threading import Lock
+from types import TracebackType
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
+
+from reel import replies, requests
+from reel.address import default_socket
+from reel.errors import InvalidParams, NotRunning, ParseError, ShuttingDown, Timeout, from_wire
+from reel.ids import new_id
+from reel.messages import Event, Message, Record
+from reel.requests import Call, following
+from reel.session import Answer, Broken, MessagePack
+from reel.version import PROTOCOL, __version__
+
+R = TypeVar("R")
+P = ParamSpec("P")
+
+# The longest reply that is taken in: a page and one item over it.
+MAX_REPLY = 64 << 20
+# How long a lost connection is tried again, and how long between two tries at most.
+PATIENCE = 10.0
+_PAUSE = 0.25
+_CHUNK = 1 << 18
+
+
+def _method(request: Callable[P, Call[R]]) -> "Callable[Concatenate[Client, P], R]":
+    """Make the method that sends a request and waits for its reply."""
+
+    def method(self: "Client", *args: P.args, **kwargs: P.kwargs) -> R:
+        return self.call(request(*args, **kwargs))
+
+    return update_wrapper(cast("Callable[Concatenate[Client, P], R]", method), request)
+
+
+class Client:
+    """A connection to the daemon; one method for each of the protocol's.
+
+    It comes back by itself after the daemon was restarted, and repeats what was not answered: reads as they
+    are, commands under a key, so that nothing is done twice. Threads may share one; their calls take turns.
+
+    Args:
+        path: the socket; left out, the default one.
+        autostart: start a daemon where none answers.
+        patience: how long a lost connection is tried again, in seconds.
+        timeout: how long one call may take, in seconds; ``None``: as long as it takes.
+        name: what the daemon shows of this client.
+    """
+
+    def __init__(
+        self,
+        path: str | None = None,
+        *,
+        autostart: bool = False,
+        patience: float = PATIENCE,
+        timeout: float | None = None,
+        name: str = "python",
+    ) -> None:
+        self.path = path or default_socket()
+        self.server: replies.Hello | None = None
+        self._autostart = autostart
+        self._patience = patience
+        self._timeout = timeout
+        self._name = name
+        self._lock = Lock()
+        self._socket: socket.socket | None = None
+        self._framing = MessagePack(MAX_REPLY)
+        self._next_id = 0
+
+    def connect(self) -> Self:
+        """Connect now, rather than at the first call.
+
+        Raises:
+            NotRunning: nobody answers on the socket.
+            ProtocolMismatch: the daemon speaks no version that we do.
+        """
+        with self._lock:
+            self._open(self._deadline())
+        return self
+
+    def close(self) -> None:
+        """Close the connection; the next call opens another."""
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def call(self, call: Call[R]) -> R:
+        """Send a request, wait for its reply and read it.
+
+        Raises:
+            ReelError: what the daemon refused, or :class:`~reel.NotRunning` where it cannot be reached.
+        """
+        if call.writes and "key" not in call.params:
+            call.params["key"] = new_id()
+        deadline = self._deadline()
+        with self._lock:
+            # Who was connected waits for the daemon to come back; who never was is told at once.
+            patience = 0.0 if self._socket is None else self._patience
+            until = time.monotonic() + patience
+            while True:
+                try:
+                    self._open(deadline)
+                    return call.read(self._exchange(call, deadline))
+                except (OSError, EOFError, ShuttingDown, NotRunning) as error:
+                    self.close()
+                    if call.method == "shutdown" and not isinstance(error, NotRunning):
+                        return call.read({})
+                    if patience == 0 and not isinstance(error, NotRunning):
+                        patience, until = self._patience, time.monotonic() + self._patience
+                    self._pause(error, until if deadline is None else min(until, deadline))
+
+    def pages(self, call: Call[R]) -> Iterator[R]:
+        """Give a reply and every page after it."""
+        following_call: Call[R] | None = call
+        while following_call is not None:
+            reply = self.call(following_call)
+            yield reply
+            following_call = following(following_call, reply)
+
+    def iter_messages(self, agent: str, since: int | None = None, at: int | None = None) -> Iterator[Message]:
+        """Give every living message, however many there are."""
+        for page in self.pages(requests.messages(agent, since=since, at=at)):
+            yield from page.messages
+
+    def iter_conversation(self, agent: str, since: int | None = None, at: int | None = None) -> Iterator[Record]:
+        """Give every living record, however many there are."""
+        for page in self.pages(requests.conversation(agent, since=since, at=at)):
+            yield from page.conversation
+
+    def iter_history(self, agent: str, since: int | None = None, *, inherited: bool = False) -> Iterator[Event]:
+        """Give every event of an agent's log."""
+        for page in self.pages(requests.history(agent, since=since, inherited=inherited)):
+            yield from page.events
+
+    def iter_agents(self, prefix: str | None = None, *, alive: bool | None = None) -> Iterator[replies.AgentRow]:
+        """Give every agent, in the order in which they were made."""
+        for page in self.pages(requests.agents(prefix=prefix, alive=alive)):
+            yield from page.agents
+
+    ping = _method(requests.ping)
+    methods = _method(requests.methods)
+    create = _method(requests.create)
+    add = _method(requests.add)
+    clear = _method(requests.clear)
+    clone = _method(requests.clone)
+    mark = _method(requests.mark)
+    rewind = _method(requests.rewind)
+    restore = _method(requests.restore)
+    undo = _method(requests.undo)
+    redo = _method(requests.redo)
+    kill = _method(requests.kill)
+    revive = _method(requests.revive)
+    change = _method(requests.change)
+    agents = _method(requests.agents)
+    agent = _method(requests.agent)
+    messages = _method(requests.messages)
+    conversation = _method(requests.conversation)
+    history = _method(requests.history)
+    replay = _method(requests.replay)
+    stats = _method(requests.stats)
+    shutdown = _method(requests.shutdown)
+
+    def _deadline(self) -> float | None:
+        return None if self._timeout is None else time.monotonic() + self._timeout
+
+    def _pause(self, error: Exception, until: float) -> None:
+        """Wait before the next try, or give up."""
+        left = until - time.monotonic()
+        if left <= 0:
+            if isinstance(error, NotRunning | ShuttingDown):
+                raise error
+            raise NotRunning(f"the daemon on {self.path} went away: {error or 'connection closed'}") from error
+        time.sleep(min(_PAUSE, left))
+
+    def _open(self, deadline: float | None) -> None:
+        if self._socket is not None:
+            return
+        try:
+            self._socket = self._dial()
+        except OSError as error:
+            if not self._autostart:
+                raise NotRunning(
+                    f"nobody answers on {self.path} ({error.strerror}); start it with: reel start"
+                ) from error
+            from reel.starting import start  # noqa: PLC0415 - only who starts a daemon pays for subprocess
+
+            start(self.path)
+            self._socket = self._dial()
+        self._framing = MessagePack(MAX_REPLY)
+        greeting = requests.hello(
+            client={"name": self._name, "version": __version__},
+            protocol={"min": PROTOCOL, "max": PROTOCOL},
+            errors="map",
+        )
+        self.server = greeting.read(self._exchange(greeting, deadline))
+
+    def _dial(self) -> socket.socket:
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            connection.connect(self.path)
+        except OSError:
+            connection.close()
+            raise
+        return connection
+
+    def _exchange(self, call: Call[Any], deadline: float | None) -> dict[str, Any]:
+        """Send a request and read until its answer comes; pushes are for others and passed over."""
+        assert self._socket is not None  # noqa: S101 - _open has just seen to it
+        self._next_id += 1
+        try:
+            request = self._framing.request(self._next_id, call.method, [call.params])
+        except OverflowError:
+            raise InvalidParams("an integer is beyond ±(2^53-1)") from None
+        self._limit(deadline)
+        with suppress(BrokenPipeError):  # why the daemon closed its end may still be there to read
+            self._socket.sendall(request)
+        while True:
+            self._limit(deadline)
+            try:
+                data = self._socket.recv(_CHUNK)
+            except TimeoutError:
+                self.close()
+                raise Timeout(f"{call.method} took longer than {self._timeout} s; it may still happen") from None
+            if not data:
+                raise EOFError("connection closed")
+            for frame in self._framing.feed(data):
+                if type(frame) is Broken:
+                    raise ParseError(f"what came from {self.path} is no reply: {frame.error.message}")
+                if type(frame) is Answer and frame.id in (self._next_id, None):
+                    if frame.error is not None:
+                        raise from_wire(frame.error)
+                    return cast("dict[str, Any]", frame.result)
+
+    def _limit(self, deadline: float | None) -> None:
+        assert self._socket is not None  # noqa: S101 - as in _exchange
+        if deadline is None:
+            return
+        left = deadline - time.monotonic()
+        if left <= 0:
+            self.close()
+            raise Timeout(f"no reply within {self._timeout} s; what was asked for may still happen")
+        self._socket.settimeout(left)
+
+
+def connect(path: str | None = None, *, autostart: bool = False, timeout: float | None = None) -> Client:
+    """Connect to the daemon.
+
+    Args:
+        path: the socket; left out, ``$REEL_SOCKET``, else the default one.
+        autostart: start a daemon where none answers.
+        timeout: how long one call may take, in seconds; ``None``: as long as it takes.
+
+    Raises:
+        NotRunning: nobody answers on the socket.
+    """
+    return Client(path, autostart=autostart, timeout=timeout).connect()

@@ -1,0 +1,210 @@
+"""Every error that the protocol names, as an exception of its own.
+
+``ReelError`` is the base. ``name`` and ``code`` are stable and the same in every framing; ``message`` says
+what is wrong, where, and what helps; ``data`` has the field, the seq or the head that it is about.
+"""
+
+from typing import Any, ClassVar
+
+
+class ReelError(Exception):
+    """Something was refused or failed; nothing was changed unless the message says so."""
+
+    name: ClassVar[str] = "internal"
+    code: ClassVar[int] = -32603
+
+    def __init__(self, message: str, **data: Any) -> None:
+        super().__init__(message)
+        self.message = message
+        self.data: dict[str, Any] = data
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.message}"
+
+
+class ParseError(ReelError):
+    """The bytes are no message of the framing."""
+
+    name = "parse_error"
+    code = -32700
+
+
+class InvalidRequest(ReelError):
+    """A message, but none that asks for something."""
+
+    name = "invalid_request"
+    code = -32600
+
+
+class MethodNotFound(ReelError):
+    """No method has this name."""
+
+    name = "method_not_found"
+    code = -32601
+
+
+class InvalidParams(ReelError):
+    """A parameter is missing, unknown or of the wrong type."""
+
+    name = "invalid_params"
+    code = -32602
+
+
+class Internal(ReelError):
+    """A fault of the daemon's own; its log has the details."""
+
+    name = "internal"
+    code = -32603
+
+
+class ProtocolMismatch(ReelError):
+    """Client and daemon have no protocol version in common."""
+
+    name = "protocol_mismatch"
+    code = -32001
+
+
+class Busy(ReelError):
+    """Too much is in flight; ask again when some of it has been answered."""
+
+    name = "busy"
+    code = -32002
+
+
+class TooLarge(ReelError):
+    """A message or a page is over its limit."""
+
+    name = "too_large"
+    code = -32003
+
+
+class NotFound(ReelError):
+    """No agent has this name or id."""
+
+    name = "not_found"
+    code = -32004
+
+
+class Timeout(ReelError):
+    """The client gave up waiting; what it asked for may still happen."""
+
+    name = "timeout"
+    code = -32005
+
+
+class Conflict(ReelError):
+    """The agent moved on since ``if_seq``, or the key stands for another command."""
+
+    name = "conflict"
+    code = -32006
+
+
+class Exists(ReelError):
+    """A living agent has this name."""
+
+    name = "exists"
+    code = -32007
+
+
+class Killed(ReelError):
+    """The agent is dead; it can be read, cloned or revived."""
+
+    name = "killed"
+    code = -32008
+
+
+class NoSuchMark(ReelError):
+    """No living mark has this label."""
+
+    name = "no_such_mark"
+    code = -32009
+
+
+class InvalidMessage(ReelError):
+    """A message or record is not one; ``data`` has its index and the field."""
+
+    name = "invalid_message"
+    code = -32010
+
+
+class Storage(ReelError):
+    """The database refused to commit; nothing was written."""
+
+    name = "storage"
+    code = -32011
+
+
+class ShuttingDown(ReelError):
+    """The daemon is stopping and takes no new requests."""
+
+    name = "shutting_down"
+    code = -32012
+
+
+class NothingToUndo(ReelError):
+    """There is no command left to take back, or to bring back."""
+
+    name = "nothing_to_undo"
+    code = -32013
+
+
+class Cancelled(ReelError):
+    """The client withdrew the request."""
+
+    name = "cancelled"
+    code = -32800
+
+
+class NotRunning(ReelError):
+    """Nobody answers on the socket. The client's own: it is never sent."""
+
+    name = "not_running"
+    code = -32000
+
+
+_PROTOCOL_ERRORS: tuple[type[ReelError], ...] = (
+    ParseError,
+    InvalidRequest,
+    MethodNotFound,
+    InvalidParams,
+    Internal,
+    ProtocolMismatch,
+    Busy,
+    TooLarge,
+    NotFound,
+    Timeout,
+    Conflict,
+    Exists,
+    Killed,
+    NoSuchMark,
+    InvalidMessage,
+    Storage,
+    ShuttingDown,
+    NothingToUndo,
+    Cancelled,
+)
+BY_NAME = {error.name: error for error in _PROTOCOL_ERRORS}
+
+
+def from_wire(error: Any) -> ReelError:
+    """Make the exception that an error reply stands for.
+
+    Args:
+        error: the map ``{name, message, data}`` of ``hello(errors="map")``, or the pair ``[0 or 1, text]``.
+    """
+    match error:
+        case {"name": str(name), "message": str(text)}:
+            found = BY_NAME.get(name, ReelError)(text.removeprefix(f"{name}: "))
+            data = error.get("data")
+            found.data = data if isinstance(data, dict) else {}
+            return found
+        case [int(), str(text)]:
+            name, _, rest = text.partition(": ")
+            return BY_NAME[name](rest) if name in BY_NAME else ReelError(text)
+    return ReelError(f"the daemon sent an error that is none: {error!r}")
+
+
+def as_map(error: ReelError) -> dict[str, Any]:
+    """Give the map that stands for an error on the wire."""
+    data = {**error.data, "name": error.name}
+    return {"code": error.code, "name": error.name, "message": str(error), "data": data}

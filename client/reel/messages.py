@@ -1,0 +1,177 @@
+"""Messages, blocks and records: the provider-agnostic words of a conversation, as plain maps.
+
+They are the maps that go over the wire, with types: what ``client.messages()`` gives can be handed to
+``client.add()`` as it is.
+"""
+
+from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
+
+Metadata: TypeAlias = dict[str, Any]
+Role: TypeAlias = Literal["user", "assistant", "tool"]
+
+
+class TextBlock(TypedDict):
+    """What somebody said."""
+
+    type: Literal["text"]
+    text: str
+    provider_metadata: NotRequired[Metadata]
+
+
+class ToolCallBlock(TypedDict):
+    """A call that the assistant wants made; ``arguments`` is the JSON text as the model wrote it."""
+
+    type: Literal["tool_call"]
+    id: str
+    name: str
+    arguments: str
+    provider_metadata: NotRequired[Metadata]
+
+
+class ThinkingBlock(TypedDict):
+    """Reasoning, with the signature that its provider wants back."""
+
+    type: Literal["thinking"]
+    text: str
+    signature: NotRequired[str | None]
+    provider: NotRequired[str | None]
+    model: NotRequired[str | None]
+    provider_metadata: NotRequired[Metadata]
+
+
+class RedactedThinkingBlock(TypedDict):
+    """Reasoning that only its provider can read."""
+
+    type: Literal["redacted_thinking"]
+    data: str
+    provider: NotRequired[str | None]
+    model: NotRequired[str | None]
+    provider_metadata: NotRequired[Metadata]
+
+
+class MediaBlock(TypedDict):
+    """A picture, a sound or a document: ``data_base64`` or ``url``, one of the two."""
+
+    type: Literal["media"]
+    mime_type: str
+    data_base64: NotRequired[str]
+    url: NotRequired[str]
+    name: NotRequired[str | None]
+    provider_metadata: NotRequired[Metadata]
+
+
+class OpaqueBlock(TypedDict):
+    """A provider's own block without a neutral form; it goes back to that provider only."""
+
+    type: Literal["opaque"]
+    provider: str
+    data_json: str
+    model: NotRequired[str | None]
+    provider_metadata: NotRequired[Metadata]
+
+
+class ToolResultBlock(TypedDict):
+    """What a call gave; ``content`` is a text, or a list of text, media and opaque blocks."""
+
+    type: Literal["tool_result"]
+    tool_call_id: str
+    content: "str | list[TextBlock | MediaBlock | OpaqueBlock]"
+    is_error: bool
+    provider_metadata: NotRequired[Metadata]
+
+
+Block: TypeAlias = (
+    TextBlock | ToolCallBlock | ThinkingBlock | RedactedThinkingBlock | MediaBlock | OpaqueBlock | ToolResultBlock
+)
+
+
+class Message(TypedDict):
+    """One message, as a conversation gives it: ``time`` is in milliseconds since the epoch, UTC."""
+
+    role: Role
+    content: list[Block]
+    provider_metadata: Metadata
+    seq: int
+    time: int
+
+
+class NewMessage(TypedDict):
+    """A message to add; a string as ``content`` means one text block, the role ``system`` sets the prompt."""
+
+    role: Literal["user", "assistant", "tool", "system"]
+    content: str | list[Block]
+    provider_metadata: NotRequired[Metadata]
+
+
+class Record(TypedDict):
+    """A conversation event as it is stored, ``data_json`` byte for byte."""
+
+    seq: int
+    kind: str
+    content: str | None
+    data_json: str | None
+    time: int
+
+
+class NewRecord(TypedDict):
+    """A record to add, of a conversation or an inert kind."""
+
+    kind: str
+    content: NotRequired[str | None]
+    data_json: NotRequired[str | None]
+
+
+class EventParent(TypedDict):
+    """The node that an event stands on; it may belong to another agent."""
+
+    agent: str
+    seq: int
+
+
+class Event(TypedDict):
+    """One row of the log; ``id`` grows over the whole database, ``seq`` within the agent."""
+
+    id: int
+    agent: str
+    seq: int
+    command: int
+    kind: str
+    content: str | None
+    data_json: str | None
+    parent: EventParent | None
+    time: int
+    client: str | None
+
+
+Addable: TypeAlias = str | NewMessage | Message | NewRecord
+
+
+def text(role: Literal["user", "assistant", "system"], text: str) -> NewMessage:
+    """Make a message of one text."""
+    return {"role": role, "content": [{"type": "text", "text": text}]}
+
+
+def tool_call(id: str, name: str, arguments: str) -> NewMessage:  # noqa: A002 - the block's own word
+    """Make the assistant's message of one call.
+
+    Args:
+        id: what the result will refer to, 1 to 1,024 characters.
+        name: the tool, 1 to 1,024 characters.
+        arguments: JSON text, kept as it is.
+    """
+    return {"role": "assistant", "content": [{"type": "tool_call", "id": id, "name": name, "arguments": arguments}]}
+
+
+def tool_result(
+    tool_call_id: str,
+    content: "str | list[TextBlock | MediaBlock | OpaqueBlock]",
+    is_error: bool = False,  # noqa: FBT001, FBT002 - the third of three, as in the protocol's words
+) -> NewMessage:
+    """Make the tool's message of one result."""
+    block: ToolResultBlock = {
+        "type": "tool_result",
+        "tool_call_id": tool_call_id,
+        "content": content,
+        "is_error": is_error,
+    }
+    return {"role": "tool", "content": [block]}

@@ -1,0 +1,224 @@
+"""The wire without any I/O: bytes in, frames out; calls and answers in, bytes out.
+
+Both ends use the same class. A ``Framing`` turns bytes into frames and back; the daemon tells from the first
+byte of a connection which one its peer speaks (:func:`detect`). Theory of operation, for each framing:
+
+* ``feed`` takes whatever arrived, in pieces of any size, and gives the frames that are complete.
+* A frame is a ``Request``, a ``Notification``, an ``Answer`` or a ``Broken`` one. A broken frame that is
+  ``fatal`` means that the place in the stream is lost: say so and close. After one that is not, the stream
+  goes on.
+* ``request``, ``notify``, ``answer`` and ``refuse`` give the bytes to send. Values of a result that are
+  ``Packed`` are spliced in as they are, so that what is kept encoded is not decoded to be encoded again.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Protocol
+
+from msgpack import Packer, Unpacker
+from msgpack.exceptions import BufferFull
+
+from reel.errors import InvalidParams, InvalidRequest, ParseError, ReelError, TooLarge, as_map
+from reel.plain import clean_deep
+
+MAX_MESSAGE = 16 << 20
+# A hostile array header is believed by the decoder before its elements have come.
+MAX_ELEMENTS = 1 << 16
+_ARRAY_HEADERS = frozenset({*range(0x90, 0xA0), 0xDC, 0xDD})
+# What a decoder holds on to between two messages.
+_CHUNK = 1 << 16
+
+
+class Request(NamedTuple):
+    """A call that wants an answer; ``size`` is its length in bytes."""
+
+    id: int
+    method: str
+    params: Any
+    size: int
+
+
+class Notification(NamedTuple):
+    """A call that wants none, or a push."""
+
+    method: str
+    params: Any
+    size: int
+
+
+class Answer(NamedTuple):
+    """What came of a request: ``error`` is ``None`` where ``result`` counts.
+
+    ``id`` is ``None`` where the other side could not read what it answers.
+    """
+
+    id: int | None
+    error: Any
+    result: Any
+
+
+class Broken(NamedTuple):
+    """A frame that is none."""
+
+    error: ReelError
+    fatal: bool
+
+
+Frame = Request | Notification | Answer | Broken
+
+
+class Packed(NamedTuple):
+    """A list whose items are MessagePack already, to be spliced into a result."""
+
+    items: list[bytes]
+
+
+class Framing(Protocol):
+    """One way to lay calls and answers into a stream of bytes."""
+
+    name: str
+
+    def feed(self, data: bytes) -> list[Frame]:
+        """Take bytes that came; give the frames that they complete, in order. After a fatal one nothing comes."""
+
+    def request(self, request_id: int, method: str, params: Any) -> bytes:
+        """Encode a call that wants an answer."""
+
+    def notify(self, method: str, params: Any) -> bytes:
+        """Encode a call that wants none."""
+
+    def answer(self, request_id: int, result: dict[str, Any]) -> bytes:
+        """Encode a result; its values may be :class:`Packed`."""
+
+    def refuse(self, request_id: int | None, error: ReelError) -> bytes:
+        """Encode an error; ``None`` answers what could not be read."""
+
+
+class MessagePack:
+    """MessagePack-RPC: ``[0, id, method, params]``, ``[1, id, error, result]``, ``[2, method, params]``.
+
+    Args:
+        max_message: the longest message that is taken in, in bytes.
+        error_maps: send errors as maps ``{code, name, message, data}``, not as the pair ``[kind, text]``
+            that Neovim shows.
+    """
+
+    name = "msgpack-rpc"
+
+    def __init__(self, max_message: int = MAX_MESSAGE, *, error_maps: bool = False) -> None:
+        self.error_maps = error_maps
+        self._max = max_message
+        # Bytes that are no UTF-8 come in as lone surrogates, so that free text can be mended and names refused.
+        self._unpacker = Unpacker(
+            strict_map_key=False,
+            unicode_errors="surrogateescape",
+            max_buffer_size=max_message + _CHUNK,
+            max_array_len=MAX_ELEMENTS,
+            max_map_len=MAX_ELEMENTS,
+        )
+        self._pack = Packer(buf_size=_CHUNK, unicode_errors="surrogatepass").pack  # type: ignore[call-arg]  # the stubs lack it
+        self._fed = 0
+        self._lost = False
+        self._read = 0
+
+    def feed(self, data: bytes) -> list[Frame]:
+        """Take bytes that came; give the frames that they complete, in order. After a fatal one nothing comes."""
+        view = memoryview(data)
+        frames: list[Frame] = []
+        for start in range(0, len(view), _CHUNK):
+            if self._lost:
+                break
+            piece = view[start : start + _CHUNK]
+            try:
+                self._unpacker.feed(piece)
+            except BufferFull:
+                frames.append(self._lose(self._too_large()))
+                break
+            self._fed += len(piece)
+            self._read_frames(frames)
+        return frames
+
+    def _read_frames(self, frames: list[Frame]) -> None:
+        for message in self._messages(frames):
+            end = self._unpacker.tell()
+            size, self._read = end - self._read, end
+            if size > self._max:
+                frames.append(self._lose(self._too_large()))
+                return
+            frames.append(_frame(message, size))
+        if not self._lost and self._fed - self._read > self._max:
+            frames.append(self._lose(self._too_large()))
+
+    def _messages(self, frames: list[Frame]) -> Iterator[Any]:
+        try:
+            yield from self._unpacker
+        except Exception as error:  # the decoder raises a dozen kinds, and each means that the place is lost
+            what = str(error) or type(error).__name__
+            if "exceeds max_" in what:
+                frames.append(self._lose(TooLarge(f"{what}: send it in parts", limit=MAX_ELEMENTS)))
+            else:
+                frames.append(self._lose(ParseError(f"no MessagePack: {what}")))
+
+    def _lose(self, error: ReelError) -> Broken:
+        self._lost = True
+        return Broken(error, fatal=True)
+
+    def _too_large(self) -> TooLarge:
+        return TooLarge(f"a message may have {self._max} bytes; send it in parts", limit=self._max)
+
+    def request(self, request_id: int, method: str, params: Any) -> bytes:
+        """Encode a call that wants an answer."""
+        return self._pack((0, request_id, method, params))
+
+    def notify(self, method: str, params: Any) -> bytes:
+        """Encode a call that wants none."""
+        return self._pack((2, method, params))
+
+    def answer(self, request_id: int, result: dict[str, Any]) -> bytes:
+        """Encode a result; its values may be :class:`Packed`."""
+        for value in result.values():
+            if type(value) is Packed:
+                return self._splice(request_id, result)
+        return self._pack((1, request_id, None, result))
+
+    def _splice(self, request_id: int, result: dict[str, Any]) -> bytes:
+        packer = Packer(buf_size=1024)  # type: ignore[call-arg]  # as above
+        parts = [b"\x94\x01", packer.pack(request_id), b"\xc0", packer.pack_map_header(len(result))]
+        for key, value in result.items():
+            parts.append(packer.pack(key))
+            if type(value) is Packed:
+                parts.append(packer.pack_array_header(len(value.items)))
+                parts += value.items
+            else:
+                parts.append(packer.pack(value))
+        return b"".join(parts)
+
+    def refuse(self, request_id: int | None, error: ReelError) -> bytes:
+        """Encode an error; ``None`` answers what could not be read."""
+        shown = as_map(error) if self.error_maps else [int(isinstance(error, InvalidParams)), str(error)]
+        # An error may quote what was sent, and that may be no text.
+        return self._pack((1, request_id, clean_deep(shown)[0], None))
+
+
+def _frame(message: Any, size: int) -> Frame:
+    if type(message) is list and len(message) in _LENGTHS:
+        kind = message[0]
+        if kind == _REQUEST and len(message) == _LENGTHS[0] and type(message[1]) is int and type(message[2]) is str:
+            return Request(message[1], message[2], message[3], size)
+        if kind == _ANSWER and len(message) == _LENGTHS[0] and type(message[1]) in _ANSWERED:
+            return Answer(message[1], message[2], message[3])
+        if kind == _NOTIFICATION and len(message) == _LENGTHS[1] and type(message[1]) is str:
+            return Notification(message[1], message[2], size)
+    return Broken(InvalidRequest("expected [0, id, method, params] or [2, method, params]"), fatal=False)
+
+
+# Of a call with an answer and of its answer; of a call without one.
+_LENGTHS = (4, 3)
+_REQUEST, _ANSWER, _NOTIFICATION = 0, 1, 2
+_ANSWERED = (int, type(None))
+
+
+def detect(first: int, max_message: int = MAX_MESSAGE) -> MessagePack | None:
+    """Tell from the first byte of a connection which framing its peer speaks; ``None``: none of ours."""
+    if first in _ARRAY_HEADERS:
+        return MessagePack(max_message)
+    return None

@@ -1,0 +1,87 @@
+"""Starting a daemon in the background, and knowing when it is ready."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+from reel.address import state_directory
+from reel.errors import NotRunning
+
+# The exit status of a daemon that finds another one at work.
+ANOTHER_RUNS = 3
+READY_WITHIN = 20.0
+_STEP = 0.01
+
+
+def answers(path: str) -> bool:
+    """Tell whether somebody listens on a socket."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        try:
+            probe.connect(path)
+        except OSError:
+            return False
+    return True
+
+
+def start(path: str, *, database: str | None = None) -> bool:
+    """Start a daemon on a socket unless one answers there, and wait until it does.
+
+    It lives on when the caller ends, and writes its log to ``reeld.log`` in the state directory.
+
+    Args:
+        path: the socket.
+        database: the file; left out, the daemon's default.
+
+    Returns:
+        whether one had to be started.
+
+    Raises:
+        NotRunning: it cannot be found or did not come up; the message has its last words.
+    """
+    if answers(path):
+        return False
+    log = Path(state_directory()) / "reeld.log"
+    log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    command = [*_executable(), "--socket", path, *(["--database", database] if database else [])]
+    with log.open("ab") as out:
+        os.chmod(log, 0o600)  # noqa: PTH101 - of the file that was opened, whatever the umask
+        size = out.tell()
+        daemon = subprocess.Popen(  # noqa: S603 - our own executable
+            command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True
+        )
+    _wait(path, daemon, log, size)
+    # It is nobody's child to wait for from here on; without this, a warning would say so.
+    daemon.returncode = 0
+    return True
+
+
+def _wait(path: str, daemon: "subprocess.Popen[bytes]", log: Path, size: int) -> None:
+    deadline = time.monotonic() + READY_WITHIN
+    while time.monotonic() < deadline:
+        if answers(path):
+            return
+        status = daemon.poll()
+        if status is not None and status != ANOTHER_RUNS:
+            raise NotRunning(f"reeld ended with status {status}: {_last_words(log, size)}", log=str(log))
+        time.sleep(_STEP)
+    raise NotRunning(f"reeld did not answer on {path} within {READY_WITHIN:.0f} s; see {log}", log=str(log))
+
+
+def _executable() -> list[str]:
+    if find_spec("reeld") is not None:
+        return [sys.executable, "-m", "reeld"]
+    if found := shutil.which("reeld"):
+        return [found]
+    raise NotRunning("reeld is not installed here; it comes with: pip install 'reeld[daemon]'")
+
+
+def _last_words(log: Path, size: int) -> str:
+    with log.open("rb") as file:
+        file.seek(size)
+        lines = file.read().decode(errors="replace").strip().splitlines()
+    return lines[-1] if lines else f"without a word; see {log}"

@@ -1,0 +1,96 @@
+"""A JSON text is what the RFC says that it is, and nothing that only some parsers take."""
+
+import json
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reel.jsontext import parse
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=10,
+)
+indents = st.sampled_from([None, 0, 2, "\t"])
+
+
+@given(values, st.booleans(), indents)
+def test_a_value_comes_back_as_it_is(value: Any, ensure_ascii: bool, indent: Any) -> None:
+    """What was written as JSON is read as what it was, however it was laid out."""
+    assert value == parse(json.dumps(value, ensure_ascii=ensure_ascii, indent=indent))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("null", None),
+        (" true\r\n", True),
+        ("-0", 0),
+        ("1E2", 100.0),
+        ("9007199254740993", 9_007_199_254_740_993),
+        (r'"\u00e9\n\/"', "é\n/"),
+        (r'"\ud83d\ude00"', "\U0001f600"),
+        (r'"\ud800\u0000"', "\ud800\x00"),
+        ('{"a": 1, "a": [2]}', {"a": [2]}),
+    ],
+)
+def test_json_is_read(text: str, expected: Any) -> None:
+    """Any value may stand at the top, white space around it; the last of two equal keys wins."""
+    found = parse(text)
+
+    assert expected == found
+    assert type(expected) is type(found)
+
+
+@pytest.mark.parametrize("constant", ["NaN", "Infinity", "-Infinity"])
+@pytest.mark.parametrize("around", ["{}", " {} ", "[1, {}]", '{{"a": {}}}', '{{"a": [{{"b": [{}]}}]}}'])
+def test_numbers_that_json_does_not_have(constant: str, around: str) -> None:
+    """What is no number in JSON is refused by its name, wherever it stands."""
+    with pytest.raises(ValueError, match=f"^{constant} is no number in JSON$"):
+        parse(around.format(constant))
+
+
+@pytest.mark.parametrize("constant", ["NaN", "Infinity", "-Infinity"])
+def test_a_string_may_say_anything(constant: str) -> None:
+    """Within quotes the same words are a text like any other, and may be a key."""
+    assert {constant: [constant]} == parse(f'{{"{constant}": ["{constant}"]}}')
+
+
+def test_a_number_beyond_a_double() -> None:
+    """A number may have any exponent in JSON; whether it can be kept is for others to say."""
+    assert math.inf == parse("1e999")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", " ", "{", "}", "[1,]", '{"a": 1,}', "{'a': 1}", "{a: 1}", "{} {}", "[1 2]", "undefined", "nul", "None"),
+        *("01", "+1", ".5", "5.", "0x1", "1_000", "nan", "inf", "+Infinity", "-NaN", "infinity", "Infinit"),
+        *('"', '"a\x00"', '"a\n"', r'"\x41"', r'"\ud8"', "\ufeff{}", "\xa0{}", "// x\n{}"),
+    ],
+)
+def test_what_is_no_json(text: str) -> None:
+    """What the RFC does not have is refused, whoever else may take it."""
+    with pytest.raises(ValueError, match=r"."):
+        parse(text)
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "[" * 100_000 + "]" * 100_000, '{"a":' * 100_000], ids=len)
+def test_depth_is_no_danger(text: str) -> None:
+    """What is nested deeper than the parser goes is refused, whether it closes or not."""
+    with pytest.raises(RecursionError):
+        parse(text)
+
+
+def test_what_anybody_means_is_not_too_deep() -> None:
+    """Some hundred levels are read, which is far more than anybody means."""
+    found, levels = parse("[" * 500 + "]" * 500), 1
+    while found:
+        (found,) = found
+        levels += 1
+
+    assert levels == 500

@@ -1,0 +1,108 @@
+"""Messages are plain maps: what the helpers make is legal, and the types say what the check says."""
+
+import pkgutil
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import reel
+from reel import messages
+from reel.blocks import ALLOWED, SHAPES, check_blocks
+from reel.messages import NewMessage, text, tool_call, tool_result
+
+TYPES: dict[str, type] = {
+    "text": messages.TextBlock,
+    "tool_call": messages.ToolCallBlock,
+    "tool_result": messages.ToolResultBlock,
+    "thinking": messages.ThinkingBlock,
+    "redacted_thinking": messages.RedactedThinkingBlock,
+    "media": messages.MediaBlock,
+    "opaque": messages.OpaqueBlock,
+}
+# What a helper makes, and what it should be.
+MADE: list[tuple[NewMessage, dict[str, Any]]] = [
+    (text("user", "hi"), {"role": "user", "content": [{"type": "text", "text": "hi"}]}),
+    (text("system", ""), {"role": "system", "content": [{"type": "text", "text": ""}]}),
+    (
+        tool_call("c1", "grep", '{"q": "x"}'),
+        {
+            "role": "assistant",
+            "content": [{"type": "tool_call", "id": "c1", "name": "grep", "arguments": '{"q": "x"}'}],
+        },
+    ),
+    (
+        tool_result("c1", "found"),
+        {
+            "role": "tool",
+            "content": [{"type": "tool_result", "tool_call_id": "c1", "content": "found", "is_error": False}],
+        },
+    ),
+    (
+        tool_result("c1", [{"type": "text", "text": "no"}], True),
+        {
+            "role": "tool",
+            "content": [
+                {
+                    "type": "tool_result",
+                    "tool_call_id": "c1",
+                    "content": [{"type": "text", "text": "no"}],
+                    "is_error": True,
+                }
+            ],
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize(("made", "expected"), MADE)
+def test_a_helper_makes_a_plain_map(made: NewMessage, expected: dict[str, Any]) -> None:
+    """A helper gives the very map that goes over the wire."""
+    assert expected == made
+
+
+@pytest.mark.parametrize("made", [made for made, _ in MADE])
+def test_what_a_helper_makes_is_legal(made: NewMessage) -> None:
+    """No helper makes a message that would be refused."""
+    check_blocks(made["content"], made["role"], "content")
+
+
+@pytest.fixture
+def everything() -> None:
+    """Import every module of the package: each becomes an attribute of it, by its own name."""
+    for module in pkgutil.iter_modules(reel.__path__):
+        import_module(f"reel.{module.name}")
+
+
+@pytest.mark.parametrize("name", ["text", "tool_call", "tool_result"])
+@pytest.mark.usefixtures("everything")
+def test_a_helper_is_public(name: str) -> None:
+    """The helpers are had straight from the package, whatever was imported before."""
+    assert getattr(messages, name) is getattr(reel, name)
+
+
+@pytest.mark.parametrize("name", reel.__all__)
+@pytest.mark.usefixtures("everything")
+def test_no_module_stands_before_a_public_name(name: str) -> None:
+    """A public name is never a module of the package that happens to be called the same."""
+    assert not isinstance(getattr(reel, name), ModuleType)
+
+
+@pytest.mark.parametrize(("name", "block"), TYPES.items())
+def test_a_type_has_the_fields_that_are_checked(name: str, block: type) -> None:
+    """A block's type and the table of shapes know the same fields."""
+    required, optional = SHAPES[name]
+    expected = {"type", "provider_metadata", *required, *optional}
+    if name == "tool_result":
+        expected |= {"content"}
+
+    assert expected == set(block.__annotations__)
+
+
+def test_every_block_has_a_type() -> None:
+    """Nothing is allowed anywhere that has no shape and no type."""
+    expected = set(TYPES)
+
+    assert expected == set(SHAPES)
+    assert expected == {name for names in ALLOWED.values() for name in names}

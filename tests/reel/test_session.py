@@ -1,0 +1,554 @@
+"""The wire without any I/O: bytes go in in pieces of any size, and the same frames come out.
+
+Rules that these tests keep: what is expected is packed and read by msgpack itself, not by the session; every
+stream is also fed one byte at a time; what is behind a fatal frame is fed as well, and nothing comes of it.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgpack
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reel.errors import (
+    BY_NAME,
+    InvalidParams,
+    InvalidRequest,
+    NotFound,
+    ParseError,
+    ReelError,
+    TooLarge,
+    as_map,
+    from_wire,
+)
+from reel.session import (
+    MAX_ELEMENTS,
+    MAX_MESSAGE,
+    Answer,
+    Broken,
+    Frame,
+    MessagePack,
+    Notification,
+    Packed,
+    Request,
+    detect,
+)
+
+PING = msgpack.packb([0, 1, "ping", []])
+PINGED = Request(1, "ping", [], len(PING))
+
+names = st.text(max_size=20)
+ids = st.integers(0, 2**32 - 1)
+plain = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53), 2**53)
+    | st.floats(allow_nan=False)
+    | st.text(max_size=40)
+    | st.binary(max_size=40),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(names, inner, max_size=4),
+    max_leaves=10,
+)
+small = st.none() | st.integers(0, 2**32) | names
+messages = (
+    st.tuples(st.just(0), ids, names, plain)
+    | st.tuples(st.just(1), ids | st.none(), plain, plain)
+    | st.tuples(st.just(2), names, plain)
+)
+any_text = st.text(st.characters(exclude_categories=()) | st.sampled_from("\x00\ud800\udfff"), max_size=40)
+errors = st.sampled_from(sorted(BY_NAME)).map(lambda name: BY_NAME[name])
+
+
+def fed(framing: MessagePack, pieces: Iterable[bytes]) -> list[Any]:
+    """Feed every piece, to the last; errors are given as what they say."""
+    return [readable(frame) for piece in pieces for frame in framing.feed(piece)]
+
+
+def readable(frame: Frame) -> Any:
+    """Give a frame in a form that can be compared."""
+    return (type(frame.error), str(frame.error), frame.fatal) if isinstance(frame, Broken) else frame
+
+
+def one_by_one(data: bytes) -> list[bytes]:
+    """Cut a stream into single bytes."""
+    return [data[index : index + 1] for index in range(len(data))]
+
+
+def fault(data: bytes, max_message: int = MAX_MESSAGE) -> Broken:
+    """Give the one fatal frame that a stream comes to."""
+    (frame,) = MessagePack(max_message).feed(data)
+    assert isinstance(frame, Broken)
+    assert frame.fatal
+    return frame
+
+
+def mended(text: str) -> str:
+    """Replace, character by character, what may not stand in a text."""
+    return "".join("\ufffd" if ord(each) == 0 or 0xD800 <= ord(each) <= 0xDFFF else each for each in text)
+
+
+def frame_of(message: Any) -> Frame:
+    """Lay a message out as the frame that it should come in as."""
+    size = len(msgpack.packb(message))
+    match message:
+        case (0, request_id, method, params):
+            return Request(request_id, method, params, size)
+        case (1, request_id, error, result):
+            return Answer(request_id, error, result)
+    return Notification(message[1], message[2], size)
+
+
+@given(st.lists(messages, max_size=6))
+def test_what_was_sent_comes_in(sent: list[Any]) -> None:
+    """A stream of messages comes in as their frames, in order, each with its own length."""
+    stream = b"".join(map(msgpack.packb, sent))
+
+    assert [frame_of(message) for message in sent] == fed(MessagePack(), [stream])
+
+
+@given(st.lists(messages, max_size=4))
+def test_one_byte_at_a_time(sent: list[Any]) -> None:
+    """Bytes that come one at a time make the same frames as all of them at once."""
+    stream = b"".join(map(msgpack.packb, sent))
+
+    assert [frame_of(message) for message in sent] == fed(MessagePack(), one_by_one(stream))
+
+
+@given(st.lists(messages.map(msgpack.packb) | st.binary(max_size=30), max_size=5), st.lists(st.integers(1, 50)))
+def test_junk_reads_the_same_in_any_pieces(parts: list[bytes], cuts: list[int]) -> None:
+    """Whatever a peer sends, its pieces make no difference, and nothing is raised."""
+    stream = rest = b"".join(parts)
+    pieces = []
+    for cut in cuts:
+        pieces.append(rest[:cut])
+        rest = rest[cut:]
+
+    at_once = fed(MessagePack(), [stream])
+    assert at_once == fed(MessagePack(), [*pieces, rest])
+    assert at_once == fed(MessagePack(), one_by_one(stream))
+
+
+@given(st.integers(0, 256), st.lists(st.integers(0, 400), max_size=5))
+def test_the_limit_reads_the_same_in_any_pieces(limit: int, lengths: list[int]) -> None:
+    """Whether a message is too long does not depend on how it came."""
+    sent = [msgpack.packb([2, "x", "y" * length]) for length in lengths]
+    good = [len(message) <= limit for message in sent]
+    expected = good.index(False) if False in good else len(sent)
+
+    for pieces in ([b"".join(sent)], sent, one_by_one(b"".join(sent))):
+        frames = fed(MessagePack(limit), pieces)
+        assert [Notification] * expected + [tuple] * (not all(good)) == [type(frame) for frame in frames]
+
+
+@pytest.mark.parametrize("pieces", [[], [b""], [b"", b""], [PING[:-1]], one_by_one(PING[:-1]), [b"\xdd"]])
+def test_a_truncated_frame_is_silent(pieces: list[bytes]) -> None:
+    """Half a message gives nothing yet."""
+    assert fed(MessagePack(), pieces) == []
+
+
+def test_a_frame_over_two_pieces() -> None:
+    """The end of one message and the beginning of the next may come together."""
+    framing = MessagePack()
+
+    assert fed(framing, [PING + PING[:3]]) == [PINGED]
+    assert fed(framing, [PING[3:]]) == [PINGED]
+
+
+@pytest.mark.parametrize("length", [60_000, 65_536, 200_000, 1_000_000])
+def test_a_long_message(length: int) -> None:
+    """A message much longer than what is taken in at once comes whole, and so does the one behind it."""
+    message = msgpack.packb([2, "x", "y" * length])
+
+    assert fed(MessagePack(), [message + PING]) == [Notification("x", "y" * length, len(message)), PINGED]
+
+
+@pytest.mark.parametrize("cut", [lambda data: [data], one_by_one])
+@pytest.mark.parametrize("length", [0, 100, 70_000])
+def test_a_message_at_the_limit(cut: Any, length: int) -> None:
+    """The limit itself belongs to what is allowed; one byte more does not."""
+    message = msgpack.packb([2, "x", "y" * length])
+    size = len(message)
+
+    assert fed(MessagePack(size), cut(message)) == [Notification("x", "y" * length, size)]
+    ((error, _, fatal),) = fed(MessagePack(size - 1), cut(message))
+    assert (TooLarge, True) == (error, fatal)
+
+
+def test_a_message_over_the_limit_says_the_limit() -> None:
+    """Who sends too much is told how much would do."""
+    error = fault(msgpack.packb([2, "x", "y" * 100]), max_message=50).error
+
+    assert isinstance(error, TooLarge)
+    assert "50 bytes" in error.message
+    assert error.data == {"limit": 50}
+
+
+def test_a_message_over_the_limit_is_not_waited_for() -> None:
+    """What is already too long is refused before its end has come, and what came before it counts."""
+    framing = MessagePack(100)
+    endless = b"\x93\x02\xa1x\xdb\x7f\xff\xff\xff" + b"y" * 100
+
+    first, (error, _, fatal) = fed(framing, [PING + endless])
+    assert first == PINGED
+    assert (TooLarge, True) == (error, fatal)
+
+
+def test_what_comes_is_had_at_once() -> None:
+    """Feeding gives a list, so that bytes are read whether or not anybody looks at their frames."""
+    framing = MessagePack()
+
+    assert framing.feed(PING + PING) == [PINGED, PINGED]
+    assert framing.feed(b"") == []
+
+
+def test_the_decoder_has_a_bound_of_its_own() -> None:
+    """Should the count of what is kept ever be wrong, the decoder still refuses to keep more than it may."""
+    framing = MessagePack(50)
+    framing._max = 1 << 30
+    endless = b"\x93\x02\xa1x\xdb\x7f\xff\xff\xff" + b"y" * 100_000
+
+    first, (error, _, fatal) = fed(framing, [PING, endless, PING])
+    assert first == PINGED
+    assert (TooLarge, True) == (error, fatal)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\xc1",
+        b"\xdd\xff\xff\xff\xff",
+        msgpack.packb([2, "x", "y" * 200]),
+        b"\x93\x02\xa1x\xdb\x7f\xff\xff\xff" + b"y" * 200_000,
+    ],
+    ids=["junk", "a header", "a message", "an endless one"],
+)
+def test_nothing_comes_after_a_fatal_frame(data: bytes) -> None:
+    """Who goes on after the place was lost is not read any more, and is told so once."""
+    framing = MessagePack(100)
+    (broken,) = framing.feed(data + PING)
+    assert isinstance(broken, Broken)
+
+    assert broken.fatal
+    assert [framing.feed(piece) for piece in (PING, b"", data, PING * 20)] == [[], [], [], []]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\xc1",
+        b"\x94\x00\x01\xc1",
+        b"\x93\x02\xa1x\x81\x90\x01",
+        b"\x93\x02\xa1x\x81\x80\x01",
+        b"\x93\x02\xa1x\xd4\xff\x01",
+        b"\x91" * 100_000,
+        b"\x81\x01" * 100_000,
+    ],
+    ids=lambda data: data[:12].hex(),
+)
+@pytest.mark.parametrize("cut", [lambda data: [data], one_by_one])
+def test_the_place_is_lost(data: bytes, cut: Any) -> None:
+    """What no decoder can go on from ends the stream: what came before counts, what comes after is not read."""
+    first, (error, text, fatal) = fed(MessagePack(), cut(PING + data + PING))
+
+    assert first == PINGED
+    assert (ParseError, True) == (error, fatal)
+    assert text.startswith("parse_error: no MessagePack")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\xdd\xff\xff\xff\xff",
+        b"\xdd\x00\x01\x00\x01",
+        b"\x94\x00\x01\xa1x\xdd\x00\x01\x00\x01",
+        b"\xdf\x00\x01\x00\x01",
+        b"\x93\x02\xa1x\xdf\xff\xff\xff\xff",
+    ],
+    ids=lambda data: data.hex(),
+)
+@pytest.mark.parametrize("cut", [lambda data: [data], one_by_one])
+def test_a_header_of_too_many_elements(data: bytes, cut: Any) -> None:
+    """An array or a map that says that it is larger than any may be is refused before its elements have come."""
+    first, (error, text, fatal) = fed(MessagePack(), cut(PING + data + PING))
+
+    assert first == PINGED
+    assert (TooLarge, True) == (error, fatal)
+    assert text.endswith("send it in parts")
+
+
+def test_a_header_of_too_many_elements_says_the_limit() -> None:
+    """Who sends too many elements is told how many would do."""
+    error = fault(b"\xdd\x00\x01\x00\x01").error
+
+    assert "65536" in error.message
+    assert error.data == {"limit": MAX_ELEMENTS}
+    assert MAX_ELEMENTS == 65_536
+
+
+def test_the_place_is_lost_early_in_a_long_piece() -> None:
+    """Nothing behind a fatal frame is read, however much of it has come already."""
+    ((error, _, fatal),) = fed(MessagePack(), [b"\xc1" + PING * 50_000])
+
+    assert (ParseError, True) == (error, fatal)
+
+
+def test_a_large_array_that_comes() -> None:
+    """Arrays may be large, if their elements come."""
+    message = msgpack.packb([2, "x", [None] * 65_536])
+
+    assert fed(MessagePack(), [message]) == [Notification("x", [None] * 65_536, len(message))]
+
+
+@pytest.mark.parametrize("levels", [17, 600, 1_000])
+def test_a_message_that_is_deep(levels: int) -> None:
+    """Depth comes in, so that the one request can be refused and the stream goes on."""
+    first, second = fed(MessagePack(), [b"\x94\x00\x07\xa1x" + b"\x91" * levels + b"\xc0" + PING])
+    value, found = first.params, 0
+    while isinstance(value, list):
+        (value,) = value
+        found += 1
+
+    assert (7, levels) == (first.id, found)
+    assert second == PINGED
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        *(None, True, 0, 1.5, "ping", b"ping", {}, {"method": "ping"}, {0: 1}),
+        *([], [0], [0, 1], [0, 1, "ping"], [0, 1, "ping", [], None], [2], [2, "ping"], [2, "ping", [], None]),
+        *([0, True, "ping", []], [0, False, "ping", []], [0, 1.0, "ping", []], [0, 2**63 * 1.0, "ping", []]),
+        *([0, None, "ping", []], [0, "1", "ping", []], [0, 1.5, "ping", []], [0, [], "ping", []]),
+        *([0, 1, None, []], [0, 1, 5, []], [0, 1, b"ping", []], [2, None, []], [2, b"ping", []]),
+        *([1, "1", None, {}], [1, 1.5, None, {}], [1, 1, None], [3, 1, "ping", []], [-1, 1, "ping", []]),
+        *(["0", 1, "ping", []], [None, 1, "ping", []], [[0, 1, "ping", []]], msgpack.ExtType(5, b"x")),
+    ],
+    ids=repr,
+)
+def test_a_message_that_is_no_request(message: Any) -> None:
+    """A message that asks for nothing is refused by itself: the stream goes on behind it."""
+    (error, text, fatal), second = fed(MessagePack(), [msgpack.packb(message) + PING])
+
+    assert (InvalidRequest, False) == (error, fatal)
+    assert "[0, id, method, params]" in text
+    assert second == PINGED
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b"\xff", "\udcff"),
+        (b"a\x80b", "a\udc80b"),
+        (b"\xc3", "\udcc3"),
+        (b"\xed\xa0\x80", "\udced\udca0\udc80"),
+        (b"\xf0\x9f\x98", "\udcf0\udc9f\udc98"),
+        (b"\x00", "\x00"),
+        ("\U0001f600".encode(), "\U0001f600"),
+    ],
+)
+def test_bytes_that_are_no_utf8(data: bytes, expected: str) -> None:
+    """Invalid UTF-8 comes in as lone surrogates, a byte each, for others to mend or to refuse."""
+    text = bytes([0xA0 + len(data)]) + data
+    message = b"\x93\x02" + text + b"\x82" + text + b"\x01\x01" + text
+
+    assert fed(MessagePack(), [message]) == [Notification(expected, {expected: 1, 1: expected}, len(message))]
+
+
+@pytest.mark.parametrize(
+    "value", [{1: 2}, {None: 1}, {b"k": 1}, b"raw", msgpack.ExtType(5, b"x"), msgpack.Timestamp(1)]
+)
+def test_what_no_other_framing_has(value: Any) -> None:
+    """Values that are not plain come in, so that the one request can be refused with its field."""
+    (frame,) = MessagePack().feed(msgpack.packb([0, 1, "x", value]))
+
+    assert isinstance(frame, Request)
+    assert value == frame.params
+
+
+@given(ids, names, plain)
+def test_a_request_goes_from_end_to_end(request_id: int, method: str, params: Any) -> None:
+    """What one end asks is what the other end reads."""
+    data = MessagePack().request(request_id, method, params)
+
+    assert [0, request_id, method, params] == msgpack.unpackb(data, strict_map_key=False)
+    assert [Request(request_id, method, params, len(data))] == list(MessagePack().feed(data))
+
+
+@given(names, plain)
+def test_a_notification_goes_from_end_to_end(method: str, params: Any) -> None:
+    """What one end says without waiting is what the other end reads."""
+    data = MessagePack().notify(method, params)
+
+    assert [2, method, params] == msgpack.unpackb(data, strict_map_key=False)
+    assert [Notification(method, params, len(data))] == list(MessagePack().feed(data))
+
+
+@given(ids, st.dictionaries(names, plain))
+def test_an_answer_goes_from_end_to_end(request_id: int, result: dict[str, Any]) -> None:
+    """What one end answers is what the other end reads."""
+    data = MessagePack().answer(request_id, result)
+
+    assert [1, request_id, None, result] == msgpack.unpackb(data, strict_map_key=False)
+    assert [Answer(request_id, None, result)] == list(MessagePack().feed(data))
+
+
+@pytest.mark.parametrize(
+    ("number", "came"),
+    [(0xD800, "\udced\udca0\udc80"), (0xDCFF, "\udced\udcb3\udcbf"), (0xDFFF, "\udced\udcbf\udcbf")],
+)
+def test_lone_surrogates_are_sent(number: int, came: str) -> None:
+    """A client may ask with what is no text: each lone surrogate comes in as three, a byte each."""
+    framing, bad = MessagePack(), chr(number)
+    asked, told = framing.request(1, "x", {"a": f"é{bad}"}), framing.notify("x", [bad])
+
+    assert framing.feed(asked) == [Request(1, "x", {"a": f"é{came}"}, len(asked))]
+    assert framing.feed(told) == [Notification("x", [came], len(told))]
+
+
+@given(ids | st.none(), errors, any_text, st.booleans())
+def test_an_error_goes_from_end_to_end(
+    request_id: int | None, error: type[ReelError], text: str, error_maps: bool
+) -> None:
+    """What one end refuses is raised at the other as the same error, in either shape, with a text that is one."""
+    (answer,) = MessagePack().feed(MessagePack(error_maps=error_maps).refuse(request_id, error(text)))
+    assert isinstance(answer, Answer)
+    raised = from_wire(answer.error)
+
+    assert (request_id, None) == (answer.id, answer.result)
+    assert (error, mended(text)) == (type(raised), raised.message)
+
+
+@given(ids, st.dictionaries(names, st.tuples(st.booleans(), st.lists(small, max_size=20)), max_size=20))
+def test_splicing_is_packing(request_id: int, values: dict[str, tuple[bool, list[Any]]]) -> None:
+    """Lists that are kept packed make the very bytes that packing them would."""
+    whole = {key: items for key, (_, items) in values.items()}
+    spliced = {
+        key: Packed([msgpack.packb(item) for item in items]) if cut else items for key, (cut, items) in values.items()
+    }
+
+    assert msgpack.packb([1, request_id, None, whole]) == MessagePack().answer(request_id, spliced)
+
+
+@pytest.mark.parametrize("count", [0, 1, 15, 16, 65_535, 65_536])
+def test_splicing_a_list_of_any_length(count: int) -> None:
+    """Short, middling and long lists have different headers, and each is right."""
+    expected = msgpack.packb([1, 300, None, {"head": 9, "messages": [7] * count, "more": False}])
+
+    assert expected == MessagePack().answer(300, {"head": 9, "messages": Packed([b"\x07"] * count), "more": False})
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (NotFound("no agent zed", agent="zed"), [0, "not_found: no agent zed"]),
+        (InvalidParams("agent is missing"), [1, "invalid_params: agent is missing"]),
+        (InvalidRequest("a batch"), [0, "invalid_request: a batch"]),
+    ],
+)
+@pytest.mark.parametrize("request_id", [0, 7, 2**32 - 1, None])
+def test_an_error_as_neovim_shows_it(request_id: int | None, error: ReelError, expected: list[Any]) -> None:
+    """Unasked, an error is a pair of a number and a text; only wrong parameters have the number 1."""
+    assert [1, request_id, expected, None] == msgpack.unpackb(MessagePack().refuse(request_id, error))
+
+
+@pytest.mark.parametrize("error", sorted(BY_NAME))
+def test_only_wrong_parameters_are_marked(error: str) -> None:
+    """Of all errors one has the number 1."""
+    (number, text) = msgpack.unpackb(MessagePack().refuse(1, BY_NAME[error]("x")))[2]
+
+    assert (int(error == "invalid_params"), f"{error}: x") == (number, text)
+
+
+def test_an_error_as_a_map() -> None:
+    """Once maps were asked for, an error has its code, its name and its data."""
+    framing = MessagePack()
+    framing.error_maps = True
+    expected = {
+        "code": -32004,
+        "name": "not_found",
+        "message": "not_found: no agent zed",
+        "data": {"name": "not_found", "agent": "zed"},
+    }
+
+    assert [1, 7, expected, None] == msgpack.unpackb(framing.refuse(7, NotFound("no agent zed", agent="zed")))
+
+
+def test_maps_can_be_asked_for_from_the_start() -> None:
+    """A framing can be made to send maps."""
+    error = InvalidParams("agent is missing", field="agent")
+
+    assert [1, 7, as_map(error), None] == msgpack.unpackb(MessagePack(error_maps=True).refuse(7, error))
+
+
+@pytest.mark.parametrize(
+    ("error_maps", "expected"),
+    [
+        (False, [0, "not_found: no agent a\ufffd\ufffd"]),
+        (
+            True,
+            {
+                "code": -32004,
+                "name": "not_found",
+                "message": "not_found: no agent a\ufffd\ufffd",
+                "data": {"name": "not_found", "agent": "a\ufffd\ufffd", "seen": [{"\ufffd": "\ufffd"}]},
+            },
+        ),
+    ],
+)
+def test_what_an_error_quotes_is_mended(error_maps: bool, expected: Any) -> None:
+    """An error may quote what was no text; what is sent of it any client can read, and the error keeps its own."""
+    error = NotFound("no agent a\ud800\x00", agent="a\ud800\x00", seen=[{"\udcff": "\x00"}])
+
+    assert [1, 7, expected, None] == msgpack.unpackb(MessagePack(error_maps=error_maps).refuse(7, error))
+    assert error.data["agent"] == "a\ud800\x00"
+
+
+def test_a_refusal_of_what_could_not_be_read() -> None:
+    """An error that answers no request in particular is an answer without an id."""
+    data = MessagePack().refuse(None, ParseError("no MessagePack"))
+
+    assert MessagePack().feed(data) == [Answer(None, [0, "parse_error: no MessagePack"], None)]
+
+
+@pytest.mark.parametrize("value", [object(), 2**64, {"a": [set()]}])
+def test_what_cannot_be_sent_leaves_nothing_behind(value: Any) -> None:
+    """A value that cannot be packed is the caller's fault and does not spoil the next message."""
+    framing = MessagePack()
+    with pytest.raises((TypeError, OverflowError)):
+        framing.request(1, "x", {"fine": 1, "bad": value})
+
+    assert framing.request(1, "ping", []) == PING
+
+
+def test_both_directions_are_apart() -> None:
+    """Sending in the middle of a message that comes in disturbs neither."""
+    framing = MessagePack()
+
+    assert fed(framing, [PING[:3]]) == []
+    assert framing.request(1, "ping", []) == PING
+    assert fed(framing, [PING[3:]]) == [PINGED]
+
+
+@pytest.mark.parametrize("first", range(256))
+def test_the_first_byte_tells_the_framing(first: int) -> None:
+    """A connection that begins with an array speaks MessagePack, and no other does."""
+    framing = detect(first)
+    is_array = 0x90 <= first <= 0x9F or first in (0xDC, 0xDD)
+
+    assert is_array is isinstance(framing, MessagePack)
+
+
+def test_a_detected_framing_has_its_limit_and_name() -> None:
+    """What the daemon allows is what the detected framing holds, with errors as Neovim shows them."""
+    framing = detect(PING[0], len(PING) - 1)
+
+    assert framing is not None
+    assert (framing.name, framing.error_maps) == ("msgpack-rpc", False)
+    assert [TooLarge] == [error for error, _, _ in fed(framing, [PING])]
+
+
+def test_the_daemons_limit_is_the_protocols() -> None:
+    """A message may have 16 MiB where nobody says otherwise."""
+    assert MAX_MESSAGE == 16 * 1024 * 1024
