@@ -1,0 +1,142 @@
+"""The command ``add``: messages from the arguments, from stdin or from a file."""
+
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from reel.cli.invocation import Invocation
+from reel.cli.words import VARIABLE, UsageError
+from reel.errors import InvalidMessage
+from reel.messages import Addable, NewMessage, text, tool_result
+from reel.plain import clean_deep, flaw
+
+_STDIN = "-"
+# Lists and maps that a message may have inside one another: the request around it has two of the sixteen.
+_LEVELS = 14
+
+
+class Given(NamedTuple):
+    """What is to be added, the line of the file that each message stood on, and what had to be replaced in them."""
+
+    messages: list[Addable]
+    lines: list[int]
+    replaced: int = 0
+
+
+def add(run: Invocation) -> None:
+    """Add messages, all or none."""
+    given = gather(run)
+    try:
+        reply = run.client.add(run.agent, given.messages, run.args.create or None, if_seq=run.args.if_seq)
+    except InvalidMessage as error:
+        raise _placed(error, run.args.file, given.lines) from None
+    if not run.out.as_json:
+        for orphan in reply.orphans:
+            run.out.warn(f"note: the result of {orphan.seq} is for {orphan.id}, a call that is not open")
+        if replaced := given.replaced + reply.replaced:
+            run.out.warn(f"note: characters that no text can have were replaced: {replaced}")
+    seqs = f"{reply.first}-{reply.head}" if reply.head > reply.first else f"{reply.first}"
+    run.done(reply, f"{run.agent}: added {seqs}", "undo", run.agent)
+
+
+def gather(run: Invocation) -> Given:
+    """Collect what is to be added.
+
+    Raises:
+        UsageError: two things are asked for at once, or nothing is.
+        InvalidMessage: a line of the file is no message.
+    """
+    args = run.args
+    given = [f"--{name.replace('_', '-')}" for name in ("tool_call", "tool_result", "file", "role") if vars(args)[name]]
+    if len(given) > 1:
+        raise UsageError(f"{' and '.join(given)} do not go together; a --file can mix them")
+    if args.error and not args.tool_result:
+        raise UsageError("--error goes with --tool-result")
+    if args.file:
+        return _from_file(args.file)
+    return Given([_message(run)], [])
+
+
+def _message(run: Invocation) -> NewMessage:
+    args = run.args
+    if args.tool_call:
+        return tool_calls(args.tool_call)
+    if args.tool_result:
+        call_id, output = args.tool_result
+        if output == _STDIN:
+            output = _read_stdin(f"for the call {call_id!r}")
+        return tool_result(call_id, output, args.error)
+    return text(args.role or "user", _said(run.agent, run.word))
+
+
+def tool_calls(calls: Iterable[Iterable[str]]) -> NewMessage:
+    """Make the assistant's message of calls, each an id, a name and its arguments."""
+    content: list[Any] = [
+        {"type": "tool_call", "id": call_id, "name": name, "arguments": arguments} for call_id, name, arguments in calls
+    ]
+    return {"role": "assistant", "content": content}
+
+
+def _said(agent: str, word: str | None) -> str:
+    if word is not None and word != _STDIN:
+        return word
+    # Who meant the only word as the text should not wait for another on stdin.
+    if word is None and (" " in agent or sys.stdin.isatty()):
+        raise UsageError(f"no text for the agent {agent!r}; give both, or set ${VARIABLE}, or pipe the text in")
+    return _read_stdin(f"for the agent {agent!r}")
+
+
+def _read_stdin(what: str) -> str:
+    """Read a text as a shell's ``$(…)`` does: without the end of its last line."""
+    said = sys.stdin.buffer.read().decode(errors="replace")
+    if not said:
+        raise UsageError(f"nothing came from stdin {what}; an empty text is given as ''")
+    return said.removesuffix("\n").removesuffix("\r")
+
+
+def _from_file(path: str) -> Given:
+    if path == _STDIN:
+        return parse_lines(sys.stdin.buffer, "stdin")
+    with open(path, "rb") as file:  # noqa: PTH123 - pathlib costs 4 ms
+        return parse_lines(file, path)
+
+
+def parse_lines(lines: Iterable[bytes], source: str) -> Given:
+    """Read JSON lines: each a message, a record or a string; blank ones count but say nothing.
+
+    Args:
+        lines: as they stand in the file.
+        source: what to call it in errors.
+
+    Raises:
+        InvalidMessage: a line is none of these.
+        UsageError: there is no message in it.
+    """
+    from reel.jsontext import parse  # noqa: PLC0415 - a plain add does without a JSON parser
+
+    numbered = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
+    if not numbered:
+        raise UsageError(f"{source} has no message in it")
+    parsed = [_parse(line, f"{source} line {number}", parse) for number, line in numbered]
+    return Given([value for value, _ in parsed], [number for number, _ in numbered], sum(count for _, count in parsed))
+
+
+def _parse(line: bytes, where: str, parse: Callable[[str], Any]) -> tuple[Addable, int]:
+    """Read a line; the daemon checks what is in it, but it must be something that can be sent."""
+    try:
+        value = parse(line.decode())
+    except (ValueError, RecursionError) as error:
+        raise InvalidMessage(f"{where}: no JSON: {error}") from None
+    if not isinstance(value, str | dict):
+        raise InvalidMessage(f"{where}: expected a message, a record or a string")
+    if (problem := flaw(value, _LEVELS)) is not None:
+        raise InvalidMessage(f"{where}: {problem}")
+    return clean_deep(value)
+
+
+def _placed(error: InvalidMessage, path: str | None, lines: list[int]) -> InvalidMessage:
+    """Say in which line of the file the message stands that the daemon refused."""
+    index = error.data.get("index")
+    if not path or not isinstance(index, int) or index >= len(lines):
+        return error
+    return InvalidMessage(f"{path} line {lines[index]}: {error.message}", **error.data)

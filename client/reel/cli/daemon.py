@@ -1,0 +1,95 @@
+"""The daemon itself: start, stop, status, socket."""
+
+import os
+import select
+from typing import Any
+
+from reel.cli import clock
+from reel.cli.exits import NOT_RUNNING, OK
+from reel.cli.invocation import Invocation
+from reel.cli.output import plain
+from reel.errors import NotRunning, Timeout
+
+# How long a daemon may take to finish what is in flight.
+_ENDS_WITHIN = 30.0
+# The daemon's figures that a person wants to know, and what to call them.
+_SHOWN = {
+    "uptime": "uptime",
+    "agents": "agents",
+    "living_agents": "living agents",
+    "connections": "connections",
+    "newest_event": "newest event",
+}
+
+
+def start(run: Invocation) -> None:
+    """Start the daemon unless it runs, and wait until it answers."""
+    from reel.starting import start as start_daemon  # noqa: PLC0415 - status does without subprocess
+
+    given = run.args.database
+    started = start_daemon(run.socket, database=given and os.path.abspath(given))  # noqa: PTH100 - as in run
+    reply = {"socket": run.socket, "started": started}
+    run.done(reply, f"{'started' if started else 'runs already'}: {run.socket}", *(["stop"] if started else []))
+
+
+def stop(run: Invocation) -> None:
+    """Stop the daemon and wait until it has ended; where none runs, there is nothing to do."""
+    try:
+        hello = run.client.connect().server
+    except NotRunning:
+        run.done({"socket": run.socket, "stopped": False}, f"does not run: {run.socket}")
+        return
+    # A handle rather than the bare number: that may be another process's by the time we look.
+    process = _open_process(int(hello.server["pid"])) if hello else None
+    run.client.shutdown()
+    if process is not None:
+        _wait(process)
+    run.done({"socket": run.socket, "stopped": True}, f"stopped: {run.socket}", "start")
+
+
+def _open_process(pid: int) -> int | None:
+    try:
+        return os.pidfd_open(pid)
+    except OSError:
+        return None
+
+
+def _wait(process: int) -> None:
+    """Wait for the process, not for the socket: systemd would answer there, and start the next one."""
+    try:
+        ended, _, _ = select.select([process], [], [], _ENDS_WITHIN)
+    finally:
+        os.close(process)
+    if not ended:
+        raise Timeout(f"the daemon is still busy after {_ENDS_WITHIN:.0f} s; its log says with what")
+
+
+def status(run: Invocation) -> int:
+    """Say whether the daemon runs, and how it is."""
+    try:
+        hello = run.client.connect().server
+    except NotRunning:
+        run.done({"running": False, "socket": run.socket}, f"does not run: {run.socket}")
+        run.out.hint(f"start it: {run.command('start')}")
+        return NOT_RUNNING
+    assert hello is not None  # noqa: S101 - connect() has just seen to it
+    stats = run.client.stats()
+    if run.out.as_json:
+        run.out.document({"running": True, "socket": run.socket, **plain(hello), "stats": stats})
+        return OK
+    for name, value in {**hello.server, "socket": run.socket, **figures(stats)}.items():
+        run.out.line((f"{name:<15}", "dim"), str(value))
+    return OK
+
+
+def figures(stats: dict[str, Any]) -> dict[str, str]:
+    """Choose what a person wants to know of the daemon's figures; ``--json`` has them all."""
+    chosen = {title: str(stats[name]) for name, title in _SHOWN.items() if name in stats}
+    if "uptime" in chosen:
+        chosen["uptime"] = clock.span(stats["uptime"] / 1000)
+    return chosen
+
+
+def socket(run: Invocation) -> None:
+    """Print where the daemon listens."""
+    run.done({"socket": run.socket}, run.socket)

@@ -1,0 +1,29 @@
+"""Carrying out a command: its function is imported, and nothing that only others need."""
+
+import os
+import sys
+from argparse import Namespace
+from importlib import import_module
+
+from reel.address import default_socket
+from reel.cli.exits import OK, status_of
+from reel.cli.failures import explain
+from reel.cli.invocation import Invocation
+from reel.cli.output import Output
+from reel.cli.table import Command
+from reel.errors import ReelError
+
+
+def dispatch(command: Command, args: Namespace, agent: str, words: list[str]) -> int:
+    """Run a command's function and give the exit status; what the daemon refuses becomes one line on stderr."""
+    module, _, function = command.function.partition(".")
+    socket = os.path.abspath(args.socket or default_socket())  # noqa: PTH100 - pathlib costs 4 ms
+    run = Invocation(args, agent, words, socket, Output(sys.stdout, sys.stderr, as_json=args.json))
+    try:
+        with run.client:
+            return getattr(import_module(f"reel.cli.{module}"), function)(run) or OK
+    except ReelError as error:
+        # What was printed so far comes before what went wrong.
+        sys.stdout.flush()
+        run.out.warn(explain(error, agent, command=command.name))
+        return status_of(error.name)

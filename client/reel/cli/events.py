@@ -1,0 +1,45 @@
+"""The log as people read it: one line an event."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from reel.cli.output import Line
+from reel.cli.screen import cut, flat
+from reel.messages import Event
+
+# How much of an event's content is shown where no terminal sets a limit.
+_GIST = 200
+_KIND = 12
+_STYLES = {"system": "system", "user": "user", "assistant": "assistant", "tool_call": "call", "tool_result": "result"}
+
+
+def layout(event: Event, width: int | None, clock: Callable[[int], str]) -> Line:
+    """Lay an event out: seq, time, kind and the beginning of what it says."""
+    kind = event["kind"]
+    head = f"{event['seq']:>6}  {clock(event['time'])}  "
+    room = _GIST if width is None else max(width - len(head) - max(_KIND, len(kind)) - 2, 1)
+    return [(head, "dim"), (f"{kind:<{_KIND}}", _STYLES.get(kind, "bold")), "  ", cut(gist(event), room)]
+
+
+def gist(event: Event) -> str:
+    """Say in a few words what an event is about."""
+    if event["content"] is not None:
+        return flat(event["content"])
+    return _from_data(event["data_json"]) if event["data_json"] is not None else ""
+
+
+def _from_data(text: str) -> str:
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        return flat(text)
+    if not isinstance(data, dict):
+        return flat(text)
+    if isinstance(data.get("output"), str):
+        return flat(data["output"])
+    return flat(", ".join(f"{name} {_word(value)}" for name, value in data.items() if value not in (None, {}, [])))
+
+
+def _word(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

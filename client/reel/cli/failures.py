@@ -1,0 +1,45 @@
+"""What goes wrong, in one line that ends in the remedy."""
+
+import re
+
+from reel.errors import ReelError
+from reel.ids import is_id
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/@-]{0,127}")
+
+# What helps, by the error's name; an agent's name is filled in. What the daemon advises is in the words of the
+# protocol, and in its place stands what one types into a shell.
+_REMEDIES = {
+    "killed": "bring it back with: reel revive {agent}",
+    "conflict": "see what happened with: reel log {agent}",
+    "nothing_to_undo": "see what happened with: reel log {agent}",
+    "protocol_mismatch": "restart the daemon with: reel stop; reel start",
+    "internal": "the daemon's log has the details",
+}
+
+
+def explain(error: ReelError, agent: str, *, command: str = "") -> str:
+    """Put an error and its remedy into one line.
+
+    Args:
+        error: what the daemon, or the client, said.
+        agent: the one that the command was about.
+        command: the command that failed.
+    """
+    remedy = _remedy(error, str(error.data.get("agent") or agent), command)
+    what = error.message.partition("; ")[0] if remedy else error.message
+    return f"{error.name}: {what}{f'; {remedy}' if remedy else ''}"
+
+
+def _remedy(error: ReelError, agent: str, command: str) -> str:
+    if error.name == "not_found":
+        return _who_else(agent, command)
+    remedy = _REMEDIES.get(error.name, "")
+    return "" if "{agent}" in remedy and not agent else remedy.format(agent=agent)
+
+
+def _who_else(agent: str, command: str) -> str:
+    """Say what to do where there is no such agent; not everything that was typed can be a name."""
+    if is_id(agent) or not _NAME.fullmatch(agent):
+        return "see who there is with: reel list --all"
+    return f"make it with: reel new {agent}{', or add with --create' if command == 'add' else ''}"

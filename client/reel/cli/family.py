@@ -1,0 +1,78 @@
+"""The list of agents as people read it: a table, or a tree of clones under their sources."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from reel.cli.output import Line
+from reel.cli.screen import cells, cut, flat, pad
+from reel.replies import AgentRow
+
+_GAP = "  "
+# A name may have 128 characters; a longer one than this moves its own line only.
+_WIDEST = 36
+# What stands under a branch on the lines of its own clones.
+_CONTINUED = {"": "", "├─ ": "│  ", "└─ ": "   "}
+
+
+class Row(NamedTuple):
+    """A line of the table: name, head, time of the last change, and what else there is to say."""
+
+    columns: tuple[str, str, str, str]
+    style: str = ""
+
+
+_TITLES = Row(("NAME", "HEAD", "UPDATED", "ABOUT"), "dim")
+
+
+def table(agents: Iterable[AgentRow], clock: Callable[[int], str], *, tree: bool) -> list[Row]:
+    """Make the rows.
+
+    Args:
+        agents: in the order in which they were made.
+        clock: how a time is shown.
+        tree: whether clones stand under their sources; one whose source is not listed stands by itself.
+    """
+    listed = list(agents)
+    branches = _branches(listed) if tree else [("", agent) for agent in listed]
+    return [_row(branch, agent, clock) for branch, agent in branches]
+
+
+def layout(rows: list[Row], width: int | None) -> list[Line]:
+    """Lay rows out in columns; a terminal gets titles, and no line that is too long for it."""
+    shown = rows if width is None else [_TITLES, *rows]
+    widths = [min(max(cells(row.columns[column]) for row in shown), _WIDEST) for column in range(3)]
+    return [[(_line(row, widths, width), row.style)] for row in shown]
+
+
+def _line(row: Row, widths: list[int], width: int | None) -> str:
+    name, head, updated, about = row.columns
+    line = _GAP.join([pad(name, widths[0]), head.rjust(widths[1]), pad(updated, widths[2]), about]).rstrip()
+    return line if width is None else cut(line, width)
+
+
+def _row(branch: str, agent: AgentRow, clock: Callable[[int], str]) -> Row:
+    words = [
+        "" if agent.alive else "killed",
+        flat(agent.title or ""),
+        *(f"{name}={flat(value)}" for name, value in agent.tags.items()),
+        f"from {agent.source.at}" if branch and agent.source else "",
+    ]
+    about = _GAP.join(word for word in words if word)
+    return Row((branch + agent.name, str(agent.head), clock(agent.updated), about), "" if agent.alive else "dim")
+
+
+def _branches(agents: list[AgentRow]) -> Iterator[tuple[str, AgentRow]]:
+    """Walk the tree without recursion: clones of clones may go on for thousands."""
+    listed = {agent.id for agent in agents}
+    clones: dict[str, list[AgentRow]] = {}
+    for agent in agents:
+        source = agent.source.agent if agent.source and agent.source.agent in listed else ""
+        clones.setdefault(source, []).append(agent)
+    waiting = [("", "", agent) for agent in reversed(clones.get("", []))]
+    while waiting:
+        margin, branch, agent = waiting.pop()
+        yield margin + branch, agent
+        below = margin + _CONTINUED[branch]
+        for clone in reversed(clones.get(agent.id, [])):
+            last = clone is clones[agent.id][-1]
+            waiting.append((below, "└─ " if last else "├─ ", clone))

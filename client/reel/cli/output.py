@@ -1,0 +1,150 @@
+"""What a command prints: lines for people, documents for programs.
+
+Every line leaves through :meth:`Output.line`, which shows control characters and never sends them, so that no
+text from a conversation can drive the terminal. Results go to stdout; what is only said about them (what undoes
+a change, what to watch out for) goes to stderr.
+"""
+
+import os
+import sys
+from collections.abc import Iterable
+from typing import Any, TextIO, TypeAlias
+
+from reel.cli.screen import safe
+
+# A piece of a line: a text, or a text and its style.
+Span: TypeAlias = "str | tuple[str, str]"
+Line: TypeAlias = "list[Span]"
+
+_STYLES = {
+    "dim": "2",
+    "bold": "1",
+    "system": "1;35",
+    "user": "1;36",
+    "assistant": "1;32",
+    "tool": "1;33",
+    "call": "33",
+    "result": "34",
+    "error": "31",
+}
+_WIDTH = 80
+
+
+class Output:
+    """Where a command prints.
+
+    Args:
+        stream: where results go.
+        aside: where remarks go.
+        as_json: whether programs read it.
+    """
+
+    def __init__(self, stream: TextIO, aside: TextIO, *, as_json: bool = False) -> None:
+        self.as_json = as_json
+        self.terminal = stream.isatty()
+        self.width = _columns(stream) if self.terminal else None
+        self._stream = stream
+        self._aside = aside
+        self._colour = _wants_colour(stream)
+        self._colour_aside = _wants_colour(aside)
+        # A pipe wants the result and nothing else.
+        self._talks = self.terminal and aside.isatty() and not as_json
+
+    def line(self, *spans: Span) -> None:
+        """Print a line."""
+        self._stream.write(render(spans, colour=self._colour) + "\n")
+
+    def lines(self, lines: Iterable[Line]) -> None:
+        """Print lines."""
+        for line in lines:
+            self.line(*line)
+
+    def document(self, value: Any) -> None:
+        """Print a value as JSON, on one line."""
+        self._stream.write(to_json(value, ascii_only=not _is_utf8(self._stream)) + "\n")
+
+    def documents(self, values: Iterable[Any]) -> None:
+        """Print values as JSON, one a line."""
+        for value in values:
+            self.document(value)
+
+    def hint(self, text: str) -> None:
+        """Say in passing what a person may want to know next; a pipe does not hear it."""
+        if self._talks:
+            self._aside.write(render([(text, "dim")], colour=self._colour_aside) + "\n")
+
+    def warn(self, text: str) -> None:
+        """Say what should not be missed."""
+        self._aside.write(safe(" ".join(f"reel: {text}".split())) + "\n")
+
+
+def render(spans: "list[Span] | tuple[Span, ...]", *, colour: bool) -> str:
+    """Make the text of a line, control characters shown."""
+    return "".join(_styled(span, colour=colour) for span in spans)
+
+
+def _styled(span: Span, *, colour: bool) -> str:
+    text, style = (span, "") if isinstance(span, str) else span
+    if not (colour and style and text):
+        return safe(text)
+    return f"\x1b[{_STYLES[style]}m{safe(text)}\x1b[0m"
+
+
+def to_json(value: Any, *, ascii_only: bool = False) -> str:
+    """Encode a reply, or a part of one, in the protocol's words, without a raw control character."""
+    import json  # noqa: PLC0415 - most commands do without it
+
+    text = json.dumps(plain(value), ensure_ascii=ascii_only, separators=(",", ":"))
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else _escaped(char) for char in text)
+
+
+def _escaped(char: str) -> str:
+    code = ord(char)
+    if code < 1 << 16:
+        return f"\\u{code:04x}"
+    code -= 1 << 16
+    return f"\\u{0xD800 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
+
+
+def plain(value: Any) -> Any:
+    """Turn typed replies back into maps; an optional field that was left out stays out."""
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    fields: tuple[str, ...] | None = getattr(value, "_fields", None)
+    if fields is None:
+        return value
+    defaults: dict[str, Any] = value._field_defaults
+    pairs = ((field, getattr(value, field)) for field in fields)
+    return {field: plain(item) for field, item in pairs if field not in defaults or item != defaults[field]}
+
+
+def _wants_colour(stream: TextIO) -> bool:
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def _is_utf8(stream: TextIO) -> bool:
+    return (stream.encoding or "").lower().replace("-", "") == "utf8"
+
+
+def _columns(stream: TextIO) -> int:
+    """Give a terminal's width, as ``$COLUMNS`` or the terminal has it."""
+    try:
+        return int(os.environ.get("COLUMNS", "")) or _WIDTH
+    except ValueError:
+        pass
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or _WIDTH
+    except OSError:
+        return _WIDTH
+
+
+def open_streams() -> None:
+    """Make stdout and stderr take any text, whatever the locale; give a stream that is closed somewhere to go."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123 - open to the end
+        elif mode == "w" and hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")

@@ -1,0 +1,89 @@
+"""From the command line to an exit status: parse, carry out, and put whatever goes wrong into one line."""
+
+import os
+import sys
+from argparse import Namespace
+from collections.abc import Sequence
+
+from reel.cli.exits import BROKEN_PIPE, INTERRUPTED, OK, REFUSED, USAGE
+from reel.cli.output import open_streams
+from reel.cli.parser import command_parser, find, split, top_parser
+from reel.cli.screen import safe
+from reel.cli.table import Command, text
+from reel.cli.words import VARIABLE, UsageError, resolve
+
+
+def run(argv: Sequence[str] | None = None) -> int:
+    """Run the command and give its exit status; nothing that a user can cause is raised."""
+    open_streams()
+    try:
+        status = _status(sys.argv[1:] if argv is None else argv)
+        sys.stdout.flush()
+    except UsageError as error:
+        return _say(f"usage: {error.message}; see: {f'reel {error.command}'.rstrip()} --help", USAGE)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        return _leave_stdout(BROKEN_PIPE)
+    except OSError as error:
+        return _leave_stdout(_say(f"system: {_about(error)}", REFUSED))
+    return status
+
+
+def _status(argv: Sequence[str]) -> int:
+    try:
+        return _parse_and_carry_out(argv)
+    except SystemExit as end:
+        # argparse ends so after --help and --version.
+        return end.code if isinstance(end.code, int) else REFUSED
+
+
+def _parse_and_carry_out(argv: Sequence[str]) -> int:
+    before, after = split(argv)
+    parser = top_parser()
+    args = parser.parse_args(before)
+    if args.command is None:
+        parser.print_help()
+        return OK
+    command = find(args.command)
+    args = command_parser(command).parse_intermixed_args(args.rest, args)
+    args.words = [text(word) for word in [*args.words, *after]]
+    try:
+        agent, words = resolve(_usage(command, args), args.words, args.agent, os.environ.get(VARIABLE))
+        return _carry_out(command, args, agent, words)
+    except UsageError as error:
+        raise UsageError(error.message, command.name) from None
+
+
+def _carry_out(command: Command, args: Namespace, agent: str, words: list[str]) -> int:
+    from reel.cli.dispatch import dispatch  # noqa: PLC0415 - help and version do without a client
+
+    return dispatch(command, args, agent, words)
+
+
+def _usage(command: Command, args: Namespace) -> str:
+    """Give the words that a command takes beside these options."""
+    if any(getattr(args, name) for name in command.instead):
+        return command.words.split()[0]
+    return command.words
+
+
+def _say(text: str, status: int) -> int:
+    """Print the one line about what went wrong."""
+    print(safe(" ".join(f"reel: {text}".split())), file=sys.stderr)
+    return status
+
+
+def _about(error: OSError) -> str:
+    return f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error)
+
+
+def _leave_stdout(status: int) -> int:
+    """Give up what was not printed yet, so that the interpreter does not try and complain at its end."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+    return status

@@ -1,0 +1,96 @@
+"""Text as a terminal shows it: what it must not obey, how wide it is, where it breaks.
+
+What an agent says was not written by the person who reads it. Nothing in it may move the cursor, change the
+title or hide what comes next, so every control character is shown as its escape and none is sent.
+"""
+
+from collections.abc import Iterator
+
+_TAB = 4
+# C0 but for the tab, DEL and C1; the separators of lines and paragraphs; what turns the direction of writing.
+_CONTROLS = [*range(9), *range(10, 32), *range(127, 160)]
+_MISLEADING = [0x061C, 0x200E, 0x200F, 0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
+_SHOWN = {
+    **{code: f"\\x{code:02x}" for code in _CONTROLS},
+    **{code: f"\\u{code:04x}" for code in _MISLEADING},
+    ord("\n"): "\\n",
+    ord("\r"): "\\r",
+}
+
+
+def safe(text: str) -> str:
+    """Show control characters as escapes, so that a terminal does not obey them; a tab stays."""
+    return text if text.isprintable() else text.translate(_SHOWN)
+
+
+def flat(text: str, limit: int = 1000) -> str:
+    """Put the beginning of a text on one line."""
+    return " ".join(text[:limit].split())
+
+
+def cells(text: str) -> int:
+    """Count the columns that a text takes on a terminal."""
+    return len(text) if text.isascii() else sum(map(_cell, text))
+
+
+def _cell(char: str) -> int:
+    if char.isascii():
+        return 1
+    import unicodedata  # noqa: PLC0415 - most text does without it
+
+    if unicodedata.category(char) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+
+
+def cut(text: str, width: int) -> str:
+    """Cut a text that is wider than this many columns, and show that it was."""
+    if cells(text) <= width:
+        return text
+    return text[: _fit(text, 0, width - 1)] + "…"
+
+
+def pad(text: str, width: int) -> str:
+    """Fill a text up with blanks."""
+    return text + " " * (width - cells(text))
+
+
+def wrap(text: str, width: int | None) -> Iterator[str]:
+    """Break a text into lines that can be shown.
+
+    Args:
+        text: what somebody said; its own line breaks stay.
+        width: how many columns a line may take; ``None``: as many as it likes.
+    """
+    for line in text.replace("\r\n", "\n").split("\n"):
+        if width is None:
+            yield safe(line)
+        else:
+            yield from _wrap_line(safe(line.expandtabs(_TAB)), max(width, 2))
+
+
+def _wrap_line(line: str, width: int) -> Iterator[str]:
+    """Break at blanks, and within a word only where it is too long; what follows keeps the indentation."""
+    line = line.rstrip(" ")
+    # Two columns at least are left: a wide character must fit.
+    indent = min(len(line) - len(line.lstrip(" ")), width // 2, width - 2)
+    start, margin = indent, " " * indent
+    while (stop := _fit(line, start, width - indent)) < len(line):
+        blank = line.rfind(" ", start, stop + 1)
+        if blank > start:
+            stop = blank
+        yield margin + line[start:stop].rstrip(" ")
+        while line.startswith(" ", stop):
+            stop += 1
+        start = stop
+    yield margin + line[start:]
+
+
+def _fit(line: str, start: int, width: int) -> int:
+    """Give the end of what fits: one character at least."""
+    if line.isascii():
+        return min(start + max(width, 1), len(line))
+    end = start
+    while end < len(line) and ((width := width - _cell(line[end])) >= 0 or end == start):
+        end += 1
+    return end

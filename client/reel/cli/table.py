@@ -1,0 +1,223 @@
+"""The table of commands: name, words, what it does, the function that does it, options, an example."""
+
+from typing import Any, NamedTuple, TypeAlias
+
+from reel.characters import clean
+from reel.plain import MAX_INTEGER
+
+Option: TypeAlias = tuple[tuple[str, ...], dict[str, Any]]
+
+
+class Command(NamedTuple):
+    """A command of ``reel``."""
+
+    name: str
+    # The words that it takes; what they mean is told in reel.cli.words.
+    words: str
+    summary: str
+    # module.function in reel.cli; the module is imported when the command runs.
+    function: str
+    example: str
+    options: tuple[Option, ...] = ()
+    # Options in whose presence there is no word after the agent.
+    instead: tuple[str, ...] = ()
+    writes: bool = False
+    notes: str = ""
+
+
+def option(*flags: str, **details: Any) -> Option:
+    """Describe an option in the words of ``add_argument``."""
+    return flags, details
+
+
+def text(argument: str) -> str:
+    """Read an argument as text: what is no UTF-8 becomes U+FFFD, as the daemon would have it."""
+    return clean(argument)[0]
+
+
+def number(argument: str) -> int:
+    """Read an argument as a number that every client can have.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if not -MAX_INTEGER <= (value := int(argument)) <= MAX_INTEGER:
+        raise ValueError("out of range")
+    return value
+
+
+def _at(summary: str) -> Option:
+    return option("--at", metavar="SEQ", type=number, help=summary)
+
+
+_TAG = option("--tag", metavar="K=V", action="append", type=text, help="a tag; may be repeated")
+
+COMMANDS = (
+    Command(
+        "start",
+        "",
+        "start the daemon unless it runs already",
+        "daemon.start",
+        "reel start",
+        (option("--database", metavar="FILE", help="the database; left out, $REEL_DATABASE or the default one"),),
+    ),
+    Command("stop", "", "stop the daemon and wait for its end", "daemon.stop", "reel stop"),
+    Command("status", "", "say whether the daemon runs, and how it is", "daemon.status", "reel status"),
+    Command("socket", "", "print the path of the daemon's socket", "daemon.socket", "nc -U $(reel socket)"),
+    Command(
+        "new",
+        "[NAME]",
+        "make an agent and print its name",
+        "agents.new",
+        'reel new demo --system "You are brief."',
+        (
+            option("--system", metavar="TEXT", type=text, help="its prompt"),
+            option("--title", metavar="TEXT", type=text, help="what people read in lists"),
+            _TAG,
+        ),
+        writes=True,
+    ),
+    Command(
+        "add",
+        "[AGENT] [TEXT]",
+        "add a message; when this returns, it is on disk",
+        "adding.add",
+        'reel add demo "What is a tape deck?"\n  git diff | reel add demo\n'
+        "  reel show demo --json | reel add copy --create --file -",
+        (
+            option("--role", choices=("user", "assistant", "system"), help="who says it; system sets the prompt"),
+            option(
+                "--tool-call",
+                nargs=3,
+                metavar=("ID", "NAME", "ARGUMENTS"),
+                action="append",
+                type=text,
+                help="a call of the assistant's, its arguments as JSON; repeated: parallel calls",
+            ),
+            option(
+                "--tool-result",
+                nargs=2,
+                metavar=("ID", "OUTPUT"),
+                type=text,
+                help="what a call gave; - reads OUTPUT from stdin",
+            ),
+            option("--error", action="store_true", help="with --tool-result: the call failed"),
+            option("--file", metavar="FILE", help="one message, record or JSON string a line; - is stdin"),
+            option("--create", action="store_true", help="make the agent where there is none"),
+        ),
+        instead=("tool_call", "tool_result", "file"),
+        writes=True,
+        notes="TEXT comes from stdin where it is -, or left out and stdin is no terminal; one\n"
+        "line end at its end is dropped. A TEXT that begins with a dash comes after --.",
+    ),
+    Command(
+        "show",
+        "[AGENT]",
+        "show the conversation",
+        "reading.show",
+        "reel show demo --last 3",
+        (
+            option("--last", metavar="N", type=number, help="only the newest so many"),
+            _at("as it was at this seq"),
+            option("--records", action="store_true", help="the records as they are stored, the prompt among them"),
+        ),
+    ),
+    Command(
+        "log",
+        "[AGENT]",
+        "show every event, cleared and rewound ones too",
+        "reading.log",
+        "reel log demo --kind mark --kind rewind",
+        (
+            option("--since", metavar="SEQ", type=number, help="only later than this seq"),
+            option("--kind", metavar="KIND", action="append", type=text, help="only events of it; may be repeated"),
+            option("--inherited", action="store_true", help="with the past of what it was cloned from"),
+        ),
+    ),
+    Command(
+        "list",
+        "",
+        "list the agents",
+        "reading.list_agents",
+        "reel list --tree",
+        (
+            option("--tree", action="store_true", help="clones under their sources"),
+            option("--all", action="store_true", help="the killed ones, too"),
+            option("--prefix", metavar="TEXT", type=text, help="only names that begin with it"),
+        ),
+    ),
+    Command("info", "[AGENT]", "describe an agent and its state", "reading.info", "reel info demo"),
+    Command(
+        "clear", "[AGENT]", "empty the conversation but for its prompt", "moving.clear", "reel clear demo", writes=True
+    ),
+    Command(
+        "clone",
+        "[AGENT] [NAME]",
+        "start another conversation from this one",
+        "agents.clone",
+        "reel clone demo try-2 --at 17",
+        (
+            _at("from where it was at this seq"),
+            option("--into", metavar="OTHER", type=text, help="replace this agent's conversation instead"),
+        ),
+        instead=("into",),
+        writes=True,
+    ),
+    Command("mark", "[AGENT] [LABEL]", "set a mark to rewind to", "moving.mark", "reel mark demo draft", writes=True),
+    Command(
+        "rewind",
+        "[AGENT] [LABEL]",
+        "go back to a mark",
+        "moving.rewind",
+        "reel rewind demo draft",
+        writes=True,
+        notes="Without a LABEL: to the newest mark that something was said after, so that\nrepeating it walks back.",
+    ),
+    Command(
+        "restore",
+        "[AGENT] SEQ",
+        "make the conversation what it was at a seq",
+        "moving.restore",
+        "reel restore demo 17",
+        writes=True,
+    ),
+    Command("undo", "[AGENT]", "take back the newest command", "moving.undo", "reel undo demo", writes=True),
+    Command("redo", "[AGENT]", "bring back what undo took", "moving.redo", "reel redo demo", writes=True),
+    Command(
+        "replay",
+        "[AGENT]",
+        "read the state anew from the log, and compare",
+        "reading.replay",
+        "reel replay demo --strict",
+        (
+            _at("as it was at this seq; nothing is compared"),
+            option("--strict", action="store_true", help="fail where an event cannot be read"),
+        ),
+        notes="Exit status 1 where the running state differed from the log; it is mended.",
+    ),
+    Command(
+        "kill",
+        "[AGENT]",
+        "end an agent; it can be revived",
+        "agents.kill",
+        'reel kill demo --reason "done"',
+        (
+            option("--reason", metavar="TEXT", type=text, help="what people read about it"),
+            option("--cascade", action="store_true", help="its living clones too, and theirs"),
+        ),
+        writes=True,
+    ),
+    Command("revive", "[AGENT]", "bring a killed agent back", "agents.revive", "reel revive demo", writes=True),
+    Command(
+        "rename", "[AGENT] NEW", "give an agent another name", "agents.rename", "reel rename demo old-demo", writes=True
+    ),
+    Command(
+        "tag",
+        "[AGENT] TAG...",
+        "set tags with K=V, remove them with K-",
+        "agents.tag",
+        "reel tag demo topic=tapes draft-",
+        writes=True,
+        notes="With $REEL_AGENT set every word is a tag; another agent is named with -a.",
+    ),
+)

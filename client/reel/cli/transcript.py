@@ -1,0 +1,117 @@
+"""A conversation as people read it: who spoke, what was said, what was called and what came of it."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from reel.cli.output import Line, Span
+from reel.cli.screen import wrap
+from reel.messages import Message, Record
+
+_STEP = "  "
+
+
+class Transcript:
+    """Lays messages out; remembers which tool a call was for, so that its result can say so.
+
+    Args:
+        width: how many columns there are; ``None``: lines are not broken.
+        clock: how a time is shown.
+    """
+
+    def __init__(self, width: int | None, clock: Callable[[int], str]) -> None:
+        self._width = width
+        self._clock = clock
+        self._tools: dict[str, str] = {}
+        self._begun = False
+
+    def prompt(self, text: str) -> Iterator[Line]:
+        """Lay out the system prompt."""
+        yield from self._header(("system", "system"))
+        yield from self._body(text, 1)
+
+    def message(self, message: Message) -> Iterator[Line]:
+        """Lay out one message."""
+        role = message["role"]
+        yield from self._header((role, role), self._place(message["seq"], message["time"]))
+        for block in message["content"]:
+            yield from self._block(block, 1)
+
+    def record(self, record: Record) -> Iterator[Line]:
+        """Lay out a record as it is stored."""
+        kind = record["kind"]
+        role = {"tool_call": "assistant", "tool_result": "tool"}.get(kind, kind)
+        yield from self._header((kind, role), self._place(record["seq"], record["time"]))
+        if record["content"] is not None:
+            yield from self._body(record["content"], 1)
+        if record["data_json"] is not None:
+            yield from self._body(record["data_json"], 1, "dim")
+
+    def _header(self, *spans: Span) -> Iterator[Line]:
+        """Begin a message, with a blank line between it and the one before."""
+        if self._begun:
+            yield []
+        self._begun = True
+        yield list(spans)
+
+    def _place(self, seq: int, time: int) -> Span:
+        return f"  #{seq}  {self._clock(time)}", "dim"
+
+    def _block(self, block: Any, depth: int) -> Iterator[Line]:
+        match block["type"]:
+            case "text":
+                return self._body(block["text"], depth)
+            case "thinking":
+                return self._thinking(block, depth)
+            case "redacted_thinking":
+                return self._remark(f"thinking, redacted ({len(block['data'])} characters)", depth)
+            case "tool_call":
+                return self._tool_call(block, depth)
+            case "tool_result":
+                return self._tool_result(block, depth)
+            case "media":
+                return self._remark(_media(block), depth)
+            case "opaque":
+                return self._opaque(block, depth)
+        return self._remark(f"a block of type {block['type']}; a newer reel can show it", depth)
+
+    def _thinking(self, block: Any, depth: int) -> Iterator[Line]:
+        yield self._label(depth, ("thinking", "dim"))
+        yield from self._body(block["text"], depth + 1, "dim")
+
+    def _tool_call(self, block: Any, depth: int) -> Iterator[Line]:
+        self._tools[block["id"]] = block["name"]
+        yield self._label(depth, (f"call {block['name']}", "call"), (f"  {block['id']}", "dim"))
+        yield from self._body(block["arguments"], depth + 1)
+
+    def _tool_result(self, block: Any, depth: int) -> Iterator[Line]:
+        call_id, failed = block["tool_call_id"], block["is_error"]
+        of = f" of {self._tools[call_id]}" if call_id in self._tools else ""
+        title = f"error{of}" if failed else f"result{of}"
+        yield self._label(depth, (title, "error" if failed else "result"), (f"  {call_id}", "dim"))
+        content = block["content"]
+        if isinstance(content, str):
+            yield from self._body(content, depth + 1)
+            return
+        for inner in content:
+            yield from self._block(inner, depth + 1)
+
+    def _opaque(self, block: Any, depth: int) -> Iterator[Line]:
+        yield self._label(depth, (f"opaque block of {block['provider']}", "dim"))
+        yield from self._body(block["data_json"], depth + 1, "dim")
+
+    def _remark(self, text: str, depth: int) -> Iterator[Line]:
+        return self._body(text, depth, "dim")
+
+    def _label(self, depth: int, *spans: Span) -> Line:
+        return [_STEP * depth, *spans]
+
+    def _body(self, text: str, depth: int, style: str = "") -> Iterator[Line]:
+        margin = _STEP * depth
+        for line in wrap(text, None if self._width is None else self._width - len(margin)):
+            yield [margin, (line, style)] if line else []
+
+
+def _media(block: Any) -> str:
+    size = f"{len(block.get('data_base64') or '') * 3 // 4} bytes"
+    words = ["media", block["mime_type"], block.get("name"), block.get("url") or size]
+    return "  ".join(word for word in words if word)

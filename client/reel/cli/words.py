@@ -1,0 +1,88 @@
+"""Which agent is meant: one rule for every command.
+
+A command's usage says which words it takes, such as ``[AGENT] [TEXT]`` or ``[AGENT] TAG...``. Where there is an
+``[AGENT]``:
+
+1. ``-a AGENT`` names it, and every word belongs to the places after it.
+2. Else, where ``$REEL_AGENT`` is set and the words fit into the places after AGENT, that one is meant.
+3. Else the first word is the agent.
+
+So ``reel add "hi"`` adds to ``$REEL_AGENT``, and ``reel add other "hi"`` and ``reel show other`` mean ``other``,
+whether it is set or not.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+AGENT = "[AGENT]"
+VARIABLE = "REEL_AGENT"
+_MANY = 1 << 30
+
+
+class UsageError(Exception):
+    """The command line asks for nothing that could be done.
+
+    Args:
+        message: what is wrong with it, and what would be right.
+        command: whose help says more; empty for the command as a whole.
+    """
+
+    def __init__(self, message: str, command: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.command = command
+
+
+class Places(NamedTuple):
+    """The words that a command takes: whether an agent is among them, and how many others."""
+
+    agent: bool
+    least: int
+    most: int
+
+
+def places(usage: str) -> Places:
+    """Read a usage: ``X`` must be there, ``[X]`` may be, ``X...`` may be repeated."""
+    words = usage.split()
+    others = [word for word in words if word != AGENT]
+    least = sum(not word.startswith("[") for word in others)
+    most = _MANY if any("..." in word for word in others) else len(others)
+    return Places(AGENT in words, least, most)
+
+
+def resolve(usage: str, words: Sequence[str], option: str | None, default: str | None) -> tuple[str, list[str]]:
+    """Tell the agent from the other words.
+
+    Args:
+        usage: the words that the command takes.
+        words: those that were given.
+        option: what ``-a`` said.
+        default: what ``$REEL_AGENT`` says.
+
+    Returns:
+        the agent (empty for a command that takes none), and the other words.
+
+    Raises:
+        UsageError: no agent is named, or there are too many words or too few.
+    """
+    takes = places(usage)
+    agent, rest = _split(takes, list(words), option, default)
+    if len(rest) > takes.most:
+        raise UsageError(f"{rest[takes.most]!r} is one word too many; expected {usage or 'none'}")
+    if len(rest) < takes.least:
+        missing = [word for word in usage.split() if not word.startswith("[")][len(rest)]
+        taken = f", as {agent!r} was taken for the agent (${VARIABLE} is not set)" if agent in words else ""
+        raise UsageError(f"{missing.removesuffix('...')} is missing{taken}; expected {usage}")
+    return agent, rest
+
+
+def _split(takes: Places, words: list[str], option: str | None, default: str | None) -> tuple[str, list[str]]:
+    if not takes.agent:
+        return "", words
+    if option:
+        return option, words
+    if default and len(words) <= takes.most:
+        return default, words
+    if words:
+        return words[0], words[1:]
+    raise UsageError(f"no agent is named, and ${VARIABLE} is not set")

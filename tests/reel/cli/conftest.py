@@ -1,0 +1,86 @@
+"""A real daemon, and the command run against it."""
+
+import io
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import pytest
+
+from reel.cli import main
+from reel.starting import answers
+
+_READY_WITHIN = 20.0
+
+
+class Ran(NamedTuple):
+    """What a command gave."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def documents(self) -> list[Any]:
+        """The JSON documents on its lines."""
+        return [json.loads(line) for line in self.out.splitlines()]
+
+
+Reel: TypeAlias = Callable[..., Ran]
+
+
+@pytest.fixture
+def directory() -> Iterator[Path]:
+    """A directory whose name is short enough for a socket's path."""
+    with tempfile.TemporaryDirectory(prefix="reel-", dir="/tmp") as path:
+        yield Path(path)
+
+
+@pytest.fixture(scope="session")
+def daemon() -> Iterator[str]:
+    """The socket of a daemon that all tests share; each has agents of its own."""
+    with tempfile.TemporaryDirectory(prefix="reel-", dir="/tmp") as directory:
+        socket = f"{directory}/s.sock"
+        command = [sys.executable, "-m", "reeld", "--socket", socket, "--database", f"{directory}/r.db"]
+        with Path(f"{directory}/log").open("wb") as log, subprocess.Popen(command, stdout=log, stderr=log) as process:
+            try:
+                wait_for(socket, process)
+                yield socket
+            finally:
+                process.terminate()
+                process.wait(_READY_WITHIN)
+
+
+def wait_for(socket: str, process: subprocess.Popen[bytes]) -> None:
+    """Wait until a daemon answers."""
+    deadline = time.monotonic() + _READY_WITHIN
+    while not answers(socket):
+        assert process.poll() is None, "the daemon ended instead of answering"
+        assert time.monotonic() < deadline, "the daemon does not answer"
+        time.sleep(0.01)
+
+
+@pytest.fixture
+def name(request: pytest.FixtureRequest) -> str:
+    """A name for the test's agent, which no other test has."""
+    return "".join(char if char.isalnum() else "-" for char in request.node.name).strip("-")
+
+
+@pytest.fixture
+def reel(daemon: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Reel:
+    """The command, run in this process against the daemon."""
+    monkeypatch.setenv("REEL_SOCKET", daemon)
+    monkeypatch.delenv("REEL_AGENT", raising=False)
+
+    def run(*argv: str, stdin: bytes | None = None) -> Ran:
+        with monkeypatch.context() as patch:
+            if stdin is not None:
+                patch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+            return Ran(main(list(argv)), *capsys.readouterr())
+
+    return run

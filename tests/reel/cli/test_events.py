@@ -1,0 +1,49 @@
+"""An event of the log takes one line."""
+
+from typing import Any
+
+import pytest
+
+from reel.cli.events import gist, layout
+from reel.cli.output import render
+from reel.cli.screen import cells
+
+
+def event(kind: str, content: str | None = None, data_json: str | None = None) -> Any:
+    return {"seq": 12, "time": 5, "kind": kind, "content": content, "data_json": data_json}
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (event("user", "one\ntwo"), "one two"),
+        (event("clear"), ""),
+        (event("mark", None, '{"label":"draft"}'), "label draft"),
+        (event("rewind", None, '{"label":null,"target":4}'), "target 4"),
+        (event("tool_result", None, '{"tool_call_id":"c","output":"the\\nfile","success":true}'), "the file"),
+        (event("changed", None, '{"tags":{"a":"b"},"marks":[]}'), 'tags {"a": "b"}'),
+        (event("note", None, "no json"), "no json"),
+        (event("note", None, "[1, 2]"), "[1, 2]"),
+        (event("note", None, "[" * 100_000), "[" * 1000),
+    ],
+)
+def test_gist(given: Any, expected: str) -> None:
+    """Content first, else what the data says, whatever is in it."""
+    assert expected == gist(given)
+
+
+def test_line_has_seq_time_kind_and_content() -> None:
+    """A line begins with what one needs to refer to it."""
+    assert (
+        render(layout(event("user", "hello"), None, lambda ms: f"t{ms}"), colour=False)
+        == "    12  t5  user          hello"
+    )
+
+
+@pytest.mark.parametrize("width", [40, 80])
+def test_line_fits_the_terminal(width: int) -> None:
+    """A long content is cut, so that an event stays a line."""
+    line = render(layout(event("assistant", "wörd " * 100), width, str), colour=False)
+
+    assert width - 1 <= cells(line) <= width
+    assert line.endswith("…")

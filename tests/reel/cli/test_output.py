@@ -1,0 +1,119 @@
+"""Results go to stdout, remarks to stderr, and a pipe gets neither colour nor remarks."""
+
+import io
+from typing import Any
+
+import pytest
+
+from reel.cli.output import Output, plain, to_json
+from reel.replies import AgentRow, Mark, Source
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal that can show colours, of a known width."""
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "72")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+
+
+def test_terminal_gets_colours_and_a_pipe_none() -> None:
+    """A style reaches a terminal only."""
+    terminal, pipe = Terminal(), io.StringIO()
+
+    Output(terminal, io.StringIO()).line(("user", "user"), " says")
+    Output(pipe, io.StringIO()).line(("user", "user"), " says")
+
+    assert terminal.getvalue() == "\x1b[1;36muser\x1b[0m says\n"
+    assert pipe.getvalue() == "user says\n"
+
+
+@pytest.mark.parametrize(("name", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
+def test_colours_can_be_declined(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """NO_COLOR and a dumb terminal are respected."""
+    monkeypatch.setenv(name, value)
+    terminal = Terminal()
+
+    Output(terminal, io.StringIO()).line(("user", "user"))
+
+    assert terminal.getvalue() == "user\n"
+
+
+def test_text_cannot_smuggle_escapes_past_a_style() -> None:
+    """Control characters are shown in styled and in plain pieces alike."""
+    stream = Terminal()
+
+    Output(stream, io.StringIO()).line("\x1b[2J", ("\x1b[0m", "dim"))
+
+    assert stream.getvalue() == "\\x1b[2J\x1b[2m\\x1b[0m\x1b[0m\n"
+
+
+@pytest.mark.parametrize(
+    ("stream", "aside", "as_json", "expected"),
+    [
+        (Terminal(), Terminal(), False, "\x1b[2mundo: reel undo demo\x1b[0m\n"),
+        (Terminal(), Terminal(), True, ""),
+        (io.StringIO(), Terminal(), False, ""),
+        (Terminal(), io.StringIO(), False, ""),
+    ],
+)
+def test_hints_are_for_people(stream: io.StringIO, aside: io.StringIO, as_json: bool, expected: str) -> None:
+    """Only who sits at a terminal and reads no JSON is told in passing."""
+    Output(stream, aside, as_json=as_json).hint("undo: reel undo demo")
+
+    assert expected == aside.getvalue()
+
+
+def test_warnings_are_one_line() -> None:
+    """A warning is never more than a line, and drives no terminal."""
+    aside = io.StringIO()
+
+    Output(io.StringIO(), aside).warn("not_found: no agent\n\x1b[2J")
+
+    assert aside.getvalue() == "reel: not_found: no agent \\x1b[2J\n"
+
+
+def test_width_is_known_of_terminals_only() -> None:
+    """Lines of a pipe are not broken."""
+    assert Output(Terminal(), io.StringIO()).width == 72
+    assert Output(io.StringIO(), io.StringIO()).width is None
+
+
+@pytest.mark.parametrize(
+    ("value", "ascii_only", "expected"),
+    [
+        ({"a": [1, None, True]}, False, '{"a":[1,null,true]}'),
+        ("é 日", False, '"é 日"'),
+        ("é", True, '"\\u00e9"'),
+        ("\x1b\x7f\x9b", False, '"\\u001b\\u007f\\u009b"'),
+        ("\U000e0001", False, '"\\udb40\\udc01"'),
+    ],
+)
+def test_json_has_no_raw_control_character(value: Any, ascii_only: bool, expected: str) -> None:
+    """JSON stays readable and cannot drive a terminal either."""
+    assert expected == to_json(value, ascii_only=ascii_only)
+
+
+def test_replies_become_the_maps_that_they_were() -> None:
+    """Typed replies have the protocol's fields again; an optional one that was left out stays out."""
+    row = AgentRow("id", "demo", None, {}, True, 3, 1, 2)
+
+    assert plain(row) == {
+        "id": "id",
+        "name": "demo",
+        "title": None,
+        "tags": {},
+        "alive": True,
+        "head": 3,
+        "created": 1,
+        "updated": 2,
+    }
+    assert plain(row._replace(source=Source("x", 5)))["source"] == {"agent": "x", "at": 5}
+    assert plain([Mark(None, 4)]) == [{"label": None, "seq": 4}]

@@ -1,0 +1,60 @@
+"""Options may stand before, between and after words."""
+
+from argparse import Namespace
+
+import pytest
+
+from reel.cli.parser import command_parser, find, split, top_parser
+from reel.cli.words import UsageError
+
+
+def parsed(*argv: str) -> Namespace:
+    args = top_parser().parse_args(argv)
+    return command_parser(find(args.command)).parse_intermixed_args(args.rest, args)
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ("--socket", "/s", "--json", "add", "demo", "hi", "--role", "user"),
+        ("add", "demo", "--role", "user", "hi", "--socket", "/s", "--json"),
+        ("add", "--role=user", "--json", "demo", "--socket=/s", "hi"),
+    ],
+)
+def test_options_may_stand_anywhere(argv: tuple[str, ...]) -> None:
+    """The socket and --json are understood before and after the command."""
+    args = parsed(*argv)
+
+    assert (args.words, args.role, args.socket, args.json) == (["demo", "hi"], "user", "/s", True)
+
+
+@pytest.mark.parametrize("word", ["-", "-5", "- a list", "-x marks the spot"])
+def test_texts_that_begin_with_a_dash(word: str) -> None:
+    """What cannot be an option is a word."""
+    assert ["demo", word] == parsed("add", "demo", word).words
+
+
+def test_after_two_dashes_everything_is_a_word() -> None:
+    """Any text can be said."""
+    assert split(["add", "demo", "--", "--role", "--"]) == (["add", "demo"], ["--role", "--"])
+    assert split(["add"]) == (["add"], [])
+
+
+@pytest.mark.parametrize(
+    ("argv", "expected", "command"),
+    [
+        (["shw"], "no command 'shw' (did you mean show?)", ""),
+        (["zzzzzz"], "no command 'zzzzzz'", ""),
+        (["add", "--nope"], "unrecognized arguments: --nope", "add"),
+        (["add", "--rol", "user"], "unrecognized arguments: --rol", "add"),
+        (["show", "--at", "x"], "argument --at: invalid number value: 'x'", "show"),
+        (["show", "--at", "9" * 20], f"argument --at: invalid number value: '{'9' * 20}'", "show"),
+        (["add", "--tool-call", "a"], "argument --tool-call: expected 3 arguments", "add"),
+    ],
+)
+def test_mistakes_are_one_line(argv: list[str], expected: str, command: str) -> None:
+    """Nothing is printed where it happens; the error knows whose help says more."""
+    with pytest.raises(UsageError) as caught:
+        parsed(*argv)
+
+    assert (expected, command) == (caught.value.message, caught.value.command)

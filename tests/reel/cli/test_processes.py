@@ -1,0 +1,164 @@
+"""The command as processes: starting and stopping a daemon, a terminal, a crash."""
+
+import fcntl
+import os
+import pty
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from reel.cli import main
+
+from .conftest import Reel
+
+_REEL = [sys.executable, "-c", "import sys; from reel.cli import main; sys.exit(main())"]
+
+
+@pytest.fixture
+def home(directory: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A directory for a daemon of the test's own, which is stopped at the end."""
+    monkeypatch.setenv("REEL_SOCKET", f"{directory}/s.sock")
+    monkeypatch.setenv("REEL_DATABASE", f"{directory}/r.db")
+    monkeypatch.setenv("XDG_STATE_HOME", str(directory))
+    monkeypatch.delenv("REEL_AGENT", raising=False)
+    yield directory
+    run("stop")
+
+
+def run(*argv: str) -> subprocess.CompletedProcess[str]:
+    """Run the command as a process."""
+    return subprocess.run([*_REEL, *argv], text=True, check=False, capture_output=True, stdin=subprocess.DEVNULL)
+
+
+def on_terminal(*argv: str) -> str:
+    """Run the command on a terminal of 80 columns and give what it shows."""
+    terminal, its_end = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "80"}
+    environment.pop("NO_COLOR", None)
+    with subprocess.Popen([*_REEL, *argv], stdin=its_end, stdout=its_end, stderr=its_end, env=environment):
+        os.close(its_end)
+        shown = b""
+        while piece := _read(terminal):
+            shown += piece
+    os.close(terminal)
+    return shown.decode().replace("\r\n", "\n")
+
+
+def _read(terminal: int) -> bytes:
+    """Read from a terminal; on Linux the other end's closing is an error."""
+    try:
+        return os.read(terminal, 1 << 16)
+    except OSError:
+        return b""
+
+
+def test_start_and_stop(home: Path) -> None:
+    """Both can be repeated, and each waits until it is so."""
+    socket = home / "s.sock"
+
+    assert run("start").stdout == f"started: {socket}\n"
+    assert run("start").stdout == f"runs already: {socket}\n"
+    assert run("status").returncode == 0
+    assert run("stop").stdout == f"stopped: {socket}\n"
+    assert run("stop").stdout == f"does not run: {socket}\n"
+    assert run("status").returncode == 3
+    assert run("start", "--json").stdout == f'{{"socket":"{socket}","started":true}}\n'
+
+
+def test_stop_waits_for_the_end(home: Path) -> None:
+    """After stop the locks are free, so that another daemon can start at once."""
+    run("start")
+
+    # In this process: the end of another one would take as long as the daemon's.
+    assert main(["stop"]) == 0
+    with (home / "r.db.lock").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def test_what_was_added_survives_a_crash(home: Path) -> None:
+    """After kill -9 and a start everything is there, in order."""
+    run("start")
+    run("add", "demo", "one", "--create")
+    run("add", "demo", "two")
+    pid = int(next(line.split()[1] for line in run("status").stdout.splitlines() if line.startswith("pid")))
+    os.kill(pid, signal.SIGKILL)
+    run("start")
+
+    assert [line for line in run("show", "demo").stdout.splitlines() if line.startswith("  ")] == ["  one", "  two"]
+    assert home.joinpath("r.db").exists()
+
+
+def test_start_says_why_it_cannot(home: Path) -> None:
+    """The daemon's last words are the error."""
+    (home / "r.db").write_text("no database at all, but a text that somebody keeps here" * 100)
+    ran = run("start")
+
+    assert (ran.returncode, ran.stdout) == (3, "")
+    assert ran.stderr.startswith("reel: not_running: reeld ended with status ")
+    assert ran.stderr.count("\n") == 1
+
+
+def test_hint_says_what_undoes_it(reel: Reel, name: str) -> None:
+    """On a terminal a change is followed by the command that takes it back."""
+    reel("new", name)
+
+    assert on_terminal("add", name, "hi") == f"{name}: added 2\n\x1b[2mundo: reel undo {name}\x1b[0m\n"
+
+
+def test_hint_has_the_socket_that_was_given(reel: Reel, name: str, daemon: str) -> None:
+    """The hint can be pasted, wherever the daemon is."""
+    reel("new", name)
+    shown = on_terminal("--socket", daemon, "tag", name, "a=two words")
+
+    assert shown.endswith(f"undo: reel --socket {daemon} tag -a {name} a-\x1b[0m\n")
+
+
+@pytest.mark.parametrize(
+    ("change", "hint"),
+    [
+        (["new", "{0}-2"], "kill {0}-2"),
+        (["clear", "{0}"], "restore {0} 4"),
+        (["mark", "{0}", "x"], "undo {0}"),
+        (["rewind", "{0}"], "restore {0} 4"),
+        (["restore", "{0}", "1"], "restore {0} 4"),
+        (["undo", "{0}"], "redo {0}"),
+        (["clone", "{0}", "{0}-2"], "kill {0}-2"),
+        (["kill", "{0}"], "revive {0}"),
+        (["rename", "{0}", "{0}-2"], "rename {0}-2 {0}"),
+        (["tag", "{0}", "a=2", "b=1"], "tag -a {0} a=1 b-"),
+    ],
+)
+def test_hints(reel: Reel, name: str, change: list[str], hint: str) -> None:
+    """Each change names its own undoing: every one of them works when it is typed."""
+    reel("new", name, "--tag", "a=1")
+    reel("add", name, "one")
+    reel("mark", name)
+    reel("add", name, "two")
+    shown = on_terminal(*(word.format(name) for word in change))
+
+    assert f"undo: reel {hint.format(name)}\x1b[0m" in shown.splitlines()[-1]
+    assert reel(*hint.format(name).split()).status == 0
+
+
+def test_terminal_is_wrapped_and_coloured(reel: Reel, name: str) -> None:
+    """Roles stand out, and no line is longer than the terminal is wide."""
+    reel("add", name, "word " * 50, "--create")
+    shown = on_terminal("show", name).splitlines()
+
+    assert shown[0].startswith("\x1b[1;36muser\x1b[0m")
+    assert len(shown) == 5
+    assert max(len(line) for line in shown[1:]) <= 80
+
+
+def test_empty_things_say_what_to_do(home: Path) -> None:
+    """Who has nothing yet is told how to begin."""
+    assert "start it: reel start" in on_terminal("status")
+    run("start")
+    assert "no agents; make one with: reel new NAME" in on_terminal("list")
+    run("new", "demo")
+    assert "no messages; add one with: reel add demo TEXT" in on_terminal("show", "demo")
+    assert home.exists()

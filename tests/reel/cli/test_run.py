@@ -1,0 +1,132 @@
+"""What needs no daemon: help, version, mistakes, and what is imported for them."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from reel.cli import main
+from reel.version import __version__
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No agent is the default, and no daemon answers."""
+    monkeypatch.delenv("REEL_AGENT", raising=False)
+    monkeypatch.setenv("REEL_SOCKET", str(tmp_path / "none.sock"))
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    """The version is printed to stdout."""
+    assert main(["--version"]) == 0
+
+    assert f"reel {__version__}\n" == capsys.readouterr().out
+
+
+@pytest.mark.parametrize("argv", [[], ["--help"], ["add", "--help"]])
+def test_help(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """The command alone prints its help, and that is no mistake."""
+    assert main(argv) == 0
+
+    assert capsys.readouterr().out.startswith("usage: reel ")
+
+
+@pytest.mark.parametrize(
+    ("argv", "expected"),
+    [
+        (["shw"], "reel: usage: no command 'shw' (did you mean show?); see: reel --help\n"),
+        (["show"], "reel: usage: no agent is named, and $REEL_AGENT is not set; see: reel show --help\n"),
+        (["restore", "demo", "x"], "reel: usage: 'x' is no seq; `reel log` shows them; see: reel restore --help\n"),
+        (["add", "demo", "--error", "x"], "reel: usage: --error goes with --tool-result; see: reel add --help\n"),
+        (
+            ["add", "demo", "--role", "user", "--file", "x"],
+            "reel: usage: --file and --role do not go together; a --file can mix them; see: reel add --help\n",
+        ),
+    ],
+)
+def test_mistakes(argv: list[str], expected: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A mistake is one line on stderr and exit status 2, before any daemon is asked where that is possible."""
+    assert main(argv) == 2
+
+    assert capsys.readouterr() == ("", expected)
+
+
+@pytest.mark.parametrize("argv", [["show", "demo"], ["list"], ["add", "demo", "hi"], ["info", "demo"]])
+def test_no_daemon(argv: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Where nobody answers, the status is 3 and the line says how to start one."""
+    assert main(argv) == 3
+
+    where = tmp_path / "none.sock"
+    expected = f"reel: not_running: nobody answers on {where} (No such file or directory); start it with: reel start\n"
+    assert ("", expected) == capsys.readouterr()
+
+
+def test_status_without_a_daemon(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """That there is none is an answer, with an exit status for scripts."""
+    assert main(["status"]) == 3
+    assert f"does not run: {tmp_path}/none.sock\n" == capsys.readouterr().out
+    assert main(["status", "--json"]) == 3
+    assert f'{{"running":false,"socket":"{tmp_path}/none.sock"}}\n' == capsys.readouterr().out
+
+
+def test_stop_without_a_daemon(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """What is wanted is already so."""
+    assert main(["stop"]) == 0
+
+    assert f"does not run: {tmp_path}/none.sock\n" == capsys.readouterr().out
+
+
+def test_socket_is_absolute(capsys: pytest.CaptureFixture[str]) -> None:
+    """A daemon that is started lives in another directory."""
+    assert main(["--socket", "here.sock", "socket"]) == 0
+
+    assert f"{Path.cwd()}/here.sock\n" == capsys.readouterr().out
+
+
+def test_missing_file_is_no_traceback(capsys: pytest.CaptureFixture[str]) -> None:
+    """An error of the system's is one line as well."""
+    assert main(["add", "demo", "--file", "/none.jsonl"]) == 1
+
+    assert capsys.readouterr().err == "reel: system: /none.jsonl: No such file or directory\n"
+
+
+def start(code: str, *argv: str, stdout: int) -> subprocess.CompletedProcess[str]:
+    """Run the command as a process of its own."""
+    command = [sys.executable, "-c", f"import sys; from reel.cli import main; {code}", *argv]
+    return subprocess.run(command, text=True, check=False, stdout=stdout, stderr=subprocess.PIPE)
+
+
+@pytest.mark.parametrize(
+    ("argv", "unwanted"),
+    [
+        (["--version"], {"reel.blocking", "msgpack", "socket", "json", "subprocess", "shutil", "datetime"}),
+        (["add", "demo", "hi"], {"json", "subprocess", "shutil", "pathlib", "unicodedata", "inspect", "reel.records"}),
+    ],
+)
+def test_commands_import_only_what_they_need(argv: list[str], unwanted: set[str]) -> None:
+    """Imports are what a short command spends its time on."""
+    code = "before = set(sys.modules); main(); print(*set(sys.modules) - before, file=sys.stderr)"
+    loaded = start(code, *argv, stdout=subprocess.DEVNULL).stderr.split()
+
+    assert "reel.cli.run" in loaded
+    assert unwanted.isdisjoint(loaded)
+
+
+def test_broken_pipe_is_quiet() -> None:
+    """Who stops reading ends the command without a word."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    ended = start("sys.exit(main())", "socket", stdout=writing)
+    os.close(writing)
+
+    assert (ended.returncode, ended.stderr) == (141, "")
+
+
+def test_full_disk_is_one_line() -> None:
+    """What cannot be printed is said, and the status is not that of success."""
+    with Path("/dev/full").open("w") as full:
+        ended = start("sys.exit(main())", "socket", stdout=full.fileno())
+
+    assert (ended.returncode, ended.stderr) == (1, "reel: system: No space left on device\n")

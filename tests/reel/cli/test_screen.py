@@ -1,0 +1,91 @@
+"""Nothing that an agent says drives the terminal of who reads it."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reel.cli.screen import cells, cut, flat, pad, safe, wrap
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("plain é 日本 😀", "plain é 日本 😀"),
+        ("\x1b[2J\x1b]0;title\x07", r"\x1b[2J\x1b]0;title\x07"),
+        ("one\ntwo\rthree", r"one\ntwo\rthree"),
+        ("tab\tstays", "tab\tstays"),
+        ("\x7f\x80\x9b", r"\x7f\x80\x9b"),
+        ("\u202eevil\u2066", r"\u202eevil\u2066"),
+    ],
+)
+def test_control_characters_are_shown(text: str, expected: str) -> None:
+    """A control character becomes its escape."""
+    assert expected == safe(text)
+
+
+@given(st.text())
+def test_nothing_that_a_terminal_obeys_is_left(text: str) -> None:
+    """No C0 but the tab, no DEL, no C1 comes through, and a second time changes nothing."""
+    shown = safe(text)
+
+    assert not [char for char in shown if (char < " " and char != "\t") or "\x7f" <= char <= "\x9f"]
+    assert shown == safe(shown)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("", 0), ("abc", 3), ("é", 1), ("e\u0301", 1), ("日本", 4), ("😀", 2), ("a\u200db", 2)]
+)
+def test_cells_are_counted_as_terminals_do(text: str, expected: int) -> None:
+    """Wide characters take two columns, combining ones none."""
+    assert expected == cells(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "expected"),
+    [("abcdef", 6, "abcdef"), ("abcdef", 5, "abcd…"), ("日本語", 5, "日本…"), ("日本語", 4, "日…")],
+)
+def test_cut_shows_that_something_is_missing(text: str, width: int, expected: str) -> None:
+    """What is too wide ends in an ellipsis and fits."""
+    assert expected == cut(text, width)
+
+
+def test_pad_counts_columns() -> None:
+    """A wide character needs one blank less."""
+    assert pad("日", 5) == "日   "
+
+
+def test_flat_puts_a_text_on_one_line() -> None:
+    """Line breaks become blanks, and only the beginning is looked at."""
+    assert flat("one\n\n  two three", 10) == "one two"
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "expected"),
+    [
+        pytest.param("", 10, [""], id="empty"),
+        pytest.param("one two three", 8, ["one two", "three"], id="at a blank"),
+        pytest.param("one two", 7, ["one two"], id="just fits"),
+        pytest.param("abcdefghij", 4, ["abcd", "efgh", "ij"], id="a long word"),
+        pytest.param("  - one two", 8, ["  - one", "  two"], id="indented"),
+        pytest.param("a\n\nb", 8, ["a", "", "b"], id="own line breaks"),
+        pytest.param("a\r\nb", 8, ["a", "b"], id="DOS line breaks"),
+        pytest.param("日本語 日本語", 7, ["日本語", "日本語"], id="wide"),
+        pytest.param("one two   ", 7, ["one two"], id="trailing blanks"),
+        pytest.param("\tx", 8, ["    x"], id="a tab"),
+        pytest.param("日日", 1, ["日", "日"], id="no room at all"),
+        pytest.param("one two three", None, ["one two three"], id="no terminal"),
+        pytest.param("\tx \x1b", None, ["\tx \\x1b"], id="no terminal, a tab and an escape"),
+    ],
+)
+def test_wrap(text: str, width: int | None, expected: list[str]) -> None:
+    """Lines break at blanks where they can, and keep their indentation."""
+    assert expected == list(wrap(text, width))
+
+
+@given(st.text(st.sampled_from("ab 日\u0301\t\n😀\x1b")), st.integers(2, 12))
+def test_wrapped_lines_fit_and_lose_nothing_but_blanks(text: str, width: int) -> None:
+    """Every line fits, and all that is not blank is still there, in order."""
+    lines = list(wrap(text, width))
+
+    assert all(cells(line) <= width for line in lines)
+    assert "".join(safe(text.replace("\n", "")).split()) == "".join("".join(lines).split())

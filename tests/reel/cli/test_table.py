@@ -1,0 +1,57 @@
+"""The table of commands is complete, and every row of it can be run and explained."""
+
+import inspect
+from importlib import import_module
+
+import pytest
+
+from reel.cli.parser import command_parser, top_parser
+from reel.cli.table import COMMANDS, Command, text
+
+each_command = pytest.mark.parametrize("command", COMMANDS, ids=[command.name for command in COMMANDS])
+
+
+@each_command
+def test_function_exists(command: Command) -> None:
+    """A row names a function that takes one run."""
+    module, _, name = command.function.partition(".")
+
+    assert list(inspect.signature(getattr(import_module(f"reel.cli.{module}"), name)).parameters) == ["run"]
+
+
+@each_command
+def test_help_fits_80_columns_and_has_an_example(command: Command) -> None:
+    """Each command's help shows its words and how to use it."""
+    lines = command_parser(command).format_help().splitlines()
+
+    assert f"usage: reel {command.name} {command.words}".rstrip() + " [options]" == lines[0]
+    assert f"  {command.example.splitlines()[0]}" in lines
+    assert all(len(line) <= 80 for line in lines)
+
+
+def test_overview_fits_80_columns_and_lists_every_command() -> None:
+    """The help as a whole names each command and the exit statuses."""
+    lines = top_parser().format_help().splitlines()
+
+    assert all(len(line) <= 80 for line in lines)
+    assert [command.name for command in COMMANDS] == [line.split()[0] for line in lines if _is_row(line)]
+    assert "exit status:" in lines
+
+
+def _is_row(line: str) -> bool:
+    return any(line.startswith(f"  {command.name} ") and line.endswith(command.summary) for command in COMMANDS)
+
+
+@each_command
+def test_options_that_stand_in_for_a_word_exist(command: Command) -> None:
+    """What a row says of its options is true of its parser."""
+    args = vars(command_parser(command).parse_intermixed_args([]))
+
+    assert set(command.instead) <= set(args)
+    assert command.writes == ("if_seq" in args)
+
+
+@pytest.mark.parametrize(("argument", "expected"), [("é", "é"), ("a\udcff", "a\ufffd")])
+def test_arguments_are_text(argument: str, expected: str) -> None:
+    """Bytes that are no UTF-8 are replaced, as the daemon would."""
+    assert expected == text(argument)

@@ -1,0 +1,104 @@
+"""A conversation is laid out so that roles, calls and results can be told apart without colours."""
+
+from typing import Any
+
+import pytest
+
+from reel.cli.output import Line, render
+from reel.cli.transcript import Transcript
+
+
+def shown(lines: Any) -> list[str]:
+    """The text of lines, without styles."""
+    return [render(line, colour=False) for line in lines]
+
+
+def clock(milliseconds: int) -> str:
+    return f"t{milliseconds}"
+
+
+def message(role: str, *blocks: dict[str, Any]) -> Any:
+    return {"role": role, "content": list(blocks), "provider_metadata": {}, "seq": 7, "time": 1}
+
+
+def result(content: Any, is_error: bool = False) -> dict[str, Any]:
+    return {"type": "tool_result", "tool_call_id": "c1", "content": content, "is_error": is_error}
+
+
+CALL = {"type": "tool_call", "id": "c1", "name": "search", "arguments": '{"q": 1}'}
+
+
+@pytest.mark.parametrize(
+    ("block", "expected"),
+    [
+        ({"type": "text", "text": "one\ntwo"}, ["  one", "  two"]),
+        ({"type": "text", "text": ""}, [""]),
+        ({"type": "thinking", "text": "hm"}, ["  thinking", "    hm"]),
+        ({"type": "redacted_thinking", "data": "xxxx"}, ["  thinking, redacted (4 characters)"]),
+        (CALL, ["  call search  c1", '    {"q": 1}']),
+        (result("done"), ["  result  c1", "    done"]),
+        (result("no", is_error=True), ["  error  c1", "    no"]),
+        (result([{"type": "text", "text": "inner"}]), ["  result  c1", "    inner"]),
+        (
+            {"type": "media", "mime_type": "image/png", "data_base64": "AAAA", "name": "a.png"},
+            ["  media  image/png  a.png  3 bytes"],
+        ),
+        ({"type": "media", "mime_type": "image/png", "url": "http://x"}, ["  media  image/png  http://x"]),
+        (
+            {"type": "opaque", "provider": "acme", "data_json": "{}"},
+            ["  opaque block of acme", "    {}"],
+        ),
+        ({"type": "hologram"}, ["  a block of type hologram; a newer reel can show it"]),
+    ],
+)
+def test_blocks(block: dict[str, Any], expected: list[str]) -> None:
+    """Each block has a form of its own, and an unknown one is named."""
+    assert ["assistant  #7  t1", *expected] == shown(Transcript(None, clock).message(message("assistant", block)))
+
+
+def test_result_names_the_tool_of_its_call() -> None:
+    """Who reads a result sees what it is a result of."""
+    paper = Transcript(None, clock)
+    list(paper.message(message("assistant", CALL)))
+
+    assert "  result of search  c1" in shown(paper.message(message("tool", result("done"))))
+
+
+def test_lines_fit_the_terminal() -> None:
+    """The margin counts."""
+    lines = shown(Transcript(14, clock).message(message("user", {"type": "text", "text": "twelve chars or more"})))
+
+    assert lines == ["user  #7  t1", "  twelve chars", "  or more"]
+
+
+def test_prompt_comes_first() -> None:
+    """The prompt looks like a message of the system's."""
+    assert shown(Transcript(None, clock).prompt("Be brief.")) == ["system", "  Be brief."]
+
+
+def test_escapes_in_a_message_are_shown() -> None:
+    """An agent cannot clear the screen of who reads it, nor forge another's line."""
+    lines = shown(Transcript(40, clock).message(message("assistant", {"type": "text", "text": "\x1b[2J\rhi"})))
+
+    assert lines[1] == "  \\x1b[2J\\rhi"
+
+
+@pytest.mark.parametrize(
+    ("kind", "style"), [("tool_call", "assistant"), ("tool_result", "tool"), ("system", "system"), ("user", "user")]
+)
+def test_record_has_its_kind_and_its_data(kind: str, style: str) -> None:
+    """A record is shown as it is stored."""
+    record: Any = {"seq": 3, "kind": kind, "content": "said", "data_json": '{"a":1}', "time": 2}
+
+    lines: list[Line] = list(Transcript(None, clock).record(record))
+
+    assert (kind, style) == lines[0][0]
+    assert [f"{kind}  #3  t2", "  said", '  {"a":1}'] == shown(lines)
+
+
+def test_messages_are_apart() -> None:
+    """A blank line stands between two messages, and none before the first or after the last."""
+    paper = Transcript(None, clock)
+    said = message("user", {"type": "text", "text": "hi"})
+
+    assert shown([*paper.message(said), *paper.message(said)]) == ["user  #7  t1", "  hi", "", "user  #7  t1", "  hi"]

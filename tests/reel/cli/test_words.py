@@ -1,0 +1,82 @@
+"""One rule says which agent is meant, for every command."""
+
+import pytest
+
+from reel.cli.words import Places, UsageError, places, resolve
+
+ADD = "[AGENT] [TEXT]"
+SHOW = "[AGENT]"
+RESTORE = "[AGENT] SEQ"
+TAG = "[AGENT] TAG..."
+
+
+@pytest.mark.parametrize(
+    ("usage", "expected"),
+    [
+        ("", Places(agent=False, least=0, most=0)),
+        ("[NAME]", Places(agent=False, least=0, most=1)),
+        (SHOW, Places(agent=True, least=0, most=0)),
+        (ADD, Places(agent=True, least=0, most=1)),
+        (RESTORE, Places(agent=True, least=1, most=1)),
+        (TAG, Places(agent=True, least=1, most=1 << 30)),
+    ],
+)
+def test_usage_says_how_many_words_there_may_be(usage: str, expected: Places) -> None:
+    """What the help shows is what is accepted."""
+    assert expected == places(usage)
+
+
+@pytest.mark.parametrize(
+    ("usage", "words", "option", "default", "expected"),
+    [
+        pytest.param(SHOW, ["demo"], None, None, ("demo", []), id="named"),
+        pytest.param(SHOW, [], None, "env", ("env", []), id="left out"),
+        pytest.param(SHOW, ["demo"], None, "env", ("demo", []), id="named in spite of the variable"),
+        pytest.param(SHOW, [], "opt", "env", ("opt", []), id="option before variable"),
+        pytest.param(ADD, ["demo", "hi"], None, None, ("demo", ["hi"]), id="both words"),
+        pytest.param(ADD, ["hi"], None, "env", ("env", ["hi"]), id="the text alone"),
+        pytest.param(ADD, ["demo", "hi"], None, "env", ("demo", ["hi"]), id="both words in spite of the variable"),
+        pytest.param(ADD, ["hi"], "opt", "env", ("opt", ["hi"]), id="option and text"),
+        pytest.param(ADD, ["demo"], None, None, ("demo", []), id="the agent alone"),
+        pytest.param(ADD, [], None, "env", ("env", []), id="no word at all"),
+        pytest.param(ADD, ["demo"], None, "", ("demo", []), id="an empty variable is none"),
+        pytest.param(RESTORE, ["demo", "17"], None, None, ("demo", ["17"]), id="agent and seq"),
+        pytest.param(RESTORE, ["17"], None, "env", ("env", ["17"]), id="seq alone"),
+        pytest.param(TAG, ["demo", "a=b", "c-"], None, None, ("demo", ["a=b", "c-"]), id="agent and tags"),
+        pytest.param(TAG, ["a=b", "c-"], None, "env", ("env", ["a=b", "c-"]), id="tags alone"),
+        pytest.param("[NAME]", ["demo"], None, "env", ("", ["demo"]), id="a command without an agent"),
+    ],
+)
+def test_agent_is_told_from_other_words(
+    usage: str, words: list[str], option: str | None, default: str | None, expected: tuple[str, list[str]]
+) -> None:
+    """-a comes first, then the variable where the words fit without an agent, then the first word."""
+    assert expected == resolve(usage, words, option, default)
+
+
+@pytest.mark.parametrize(
+    ("usage", "words", "option", "default", "expected"),
+    [
+        pytest.param(SHOW, [], None, None, "no agent is named, and $REEL_AGENT is not set", id="no agent"),
+        pytest.param(SHOW, ["a", "b"], None, "env", "'b' is one word too many; expected [AGENT]", id="too many"),
+        pytest.param(ADD, ["a", "b"], "opt", None, "'b' is one word too many; expected [AGENT] [TEXT]", id="option"),
+        pytest.param("", ["a"], None, None, "'a' is one word too many; expected none", id="takes none"),
+        pytest.param(RESTORE, [], None, "env", "SEQ is missing; expected [AGENT] SEQ", id="too few"),
+        pytest.param(
+            TAG,
+            ["k=v"],
+            None,
+            None,
+            "TAG is missing, as 'k=v' was taken for the agent ($REEL_AGENT is not set); expected [AGENT] TAG...",
+            id="taken for the agent",
+        ),
+    ],
+)
+def test_wrong_words_are_told_what_is_right(
+    usage: str, words: list[str], option: str | None, default: str | None, expected: str
+) -> None:
+    """The error says which word is missing or too many, and what is expected."""
+    with pytest.raises(UsageError) as caught:
+        resolve(usage, words, option, default)
+
+    assert expected == caught.value.message
