@@ -1,0 +1,259 @@
+"""What each command writes: functions that put drafts on a stage, or refuse and put nothing.
+
+A stage lies over a committed state that it leaves alone. Several ``add`` and ``mark`` commands may share one;
+a command that moves the tip anywhere but forward has its stage to itself.
+"""
+
+import json
+from typing import Any
+
+from reel.errors import Conflict, InvalidParams, Killed, NoSuchMark, NotFound
+from reel.kinds import CONVERSATION
+from reeld.core.conversation import OpenCalls
+from reeld.core.events import Draft, Mark, Pack, Tools, read
+from reeld.core.intake import Row
+from reeld.core.state import Profile, State, info
+
+Reply = dict[str, Any]
+
+
+class Stage:
+    """The drafts of one unit, over a state.
+
+    Args:
+        state: the committed state.
+        now: milliseconds since the epoch, UTC.
+        pack: encodes a message for the wire.
+    """
+
+    __slots__ = ("_open_calls", "_state", "_tip", "base", "client", "drafts", "head", "now", "pack")
+
+    def __init__(self, state: State, now: int, pack: Pack) -> None:
+        self._state = state
+        self._tip = state.conversation.tip
+        self._open_calls: OpenCalls | None = None
+        # The profile, but for its head and time: these change with every draft.
+        self.base = state.profile
+        self.head = state.profile.head
+        self.now = now
+        self.pack = pack
+        self.client: str | None = None
+        self.drafts: list[Draft] = []
+
+    @property
+    def profile(self) -> Profile:
+        """The profile as it will be."""
+        return self.base._replace(head=self.head, updated=self.now) if self.drafts else self.base
+
+    @property
+    def next_seq(self) -> int:
+        """The seq that the next draft gets."""
+        return self.head + 1
+
+    @property
+    def open_calls(self) -> OpenCalls:
+        """The open calls as they will be; what reads them does not change them."""
+        return self._state.conversation.open_calls if self._open_calls is None else self._open_calls
+
+    def require_head(self, if_seq: int | None) -> None:
+        """Refuse a command that was given in ignorance of what came since."""
+        if if_seq is not None and if_seq != self.head:
+            raise Conflict(
+                f"agent {self.base.name} is at {self.head}, not at {if_seq}; read what came since", head=self.head
+            )
+
+    def require_alive(self) -> None:
+        """Refuse a command on a dead agent."""
+        if not self.base.alive:
+            raise Killed(f"agent {self.base.name} is dead; revive it, or clone it", agent=self.base.name)
+
+    def note_tools(self, seq: int, tools: Tools) -> list[dict[str, Any]]:
+        """Note what a message calls and answers; give the orphans among its results."""
+        if self._open_calls is None:
+            self._open_calls = self._state.conversation.open_calls.copy()
+        answered = self._open_calls.take(seq, tools)
+        return [
+            {"id": call_id, "seq": seq} for call_id, call in zip(tools.results, answered, strict=True) if call is None
+        ]
+
+    def put(
+        self,
+        kind: str,
+        command: int,
+        content: str | None = None,
+        data: dict[str, Any] | None = None,
+        parent: int | None = None,
+    ) -> int:
+        """Put an event that moves the tip to ``parent``; give its seq."""
+        self.head += 1
+        data_json = None if data is None else json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+        self.drafts.append(Draft(self.head, command, kind, content, data_json, parent, self.now, self.client))
+        self._tip = parent
+        return self.head
+
+    def put_inert(self, kind: str, command: int, data: dict[str, Any] | None = None) -> int:
+        """Put an event that changes nothing of the conversation."""
+        return self.put(kind, command, None, data, self._tip)
+
+    def put_mark(self, command: int, label: str | None) -> int:
+        """Put a mark on the tip."""
+        seq = self.put("mark", command, data={"label": label}, parent=self._tip)
+        self._tip = ~(len(self.drafts) - 1)
+        return seq
+
+    def put_row(self, command: int, row: Row, message: bytes | None = None, tools: Tools | None = None) -> None:
+        """Put a row that has been read, on the tip where it is a node."""
+        self.head += 1
+        drafts = self.drafts
+        drafts.append(Draft(self.head, command, *row, self._tip, self.now, self.client, message, tools))
+        if row.kind in CONVERSATION:
+            self._tip = ~(len(drafts) - 1)
+
+    def reply(self, command: int, **more: Any) -> Reply:
+        """Give what every command answers, and what this one adds."""
+        return {"agent": self.base.uid, "head": self.head, "command": command, "time": self.now, **more}
+
+    def info(self, command: int | None = None) -> Reply:
+        """Describe the agent as it will be; without a command nothing was written."""
+        shown = info(self.profile, self._state.conversation)
+        return shown if command is None else {**shown, "command": command, "time": self.now}
+
+
+def add(stage: Stage, rows: list[Row], replaced: int = 0, command: int | None = None) -> Reply:
+    """Put rows that the intake has checked; ``command`` is given where they are part of one begun before."""
+    stage.require_alive()
+    first = stage.head + 1
+    command = first if command is None else command
+    pack, now = stage.pack, stage.now
+    orphans: list[dict[str, Any]] = []
+    for row in rows:
+        seq = stage.head + 1
+        message, tools = read(pack, *row, seq, now)
+        if tools is not None:
+            orphans += stage.note_tools(seq, tools)
+        stage.put_row(command, row, message, tools)
+    calls = [call.as_map() for call in stage.open_calls] if stage.open_calls else []
+    reply = stage.reply(command, first=first, orphans=orphans, open_calls=calls)
+    if replaced:
+        reply["replaced"] = replaced
+    return reply
+
+
+def mark(stage: Stage, label: str | None) -> Reply:
+    """Put a mark; labels may repeat, the newest wins."""
+    stage.require_alive()
+    seq = stage.put_mark(stage.next_seq, label)
+    return stage.reply(seq, seq=seq, label=label)
+
+
+def clear(stage: Stage, state: State) -> Reply:
+    """Empty the conversation, and restate its prompt."""
+    stage.require_alive()
+    was, command, prompt = stage.head, stage.next_seq, state.conversation.prompt
+    stage.put("clear", command)
+    if prompt is not None and state.conversation.system is not None:
+        stage.put_row(command, Row("system", prompt.content, prompt.data_json))
+    return stage.reply(command, was=was)
+
+
+def rewind(stage: Stage, state: State, label: str | None) -> Reply:
+    """Go back to a mark."""
+    stage.require_alive()
+    target = state.conversation.mark_for(label)
+    if target is None:
+        raise no_such_mark(state, label)
+    was, dropped = stage.head, _records_after(state, target)
+    data = {"target": target.seq} if label is None else {"label": label, "target": target.seq}
+    command = stage.put("rewind", stage.next_seq, data=data, parent=target.id)
+    return stage.reply(command, target=target.seq, dropped=dropped, was=was)
+
+
+def _records_after(state: State, target: Mark) -> int:
+    entries = state.conversation.entries
+    count = 0
+    while count < len(entries) and entries[-1 - count].id > target.id:
+        count += 1
+    return count
+
+
+def no_such_mark(state: State, label: str | None) -> NoSuchMark:
+    """Say which marks there are."""
+    labels = list(dict.fromkeys(mark.label for mark in state.conversation.marks if mark.label is not None))
+    if label is None:
+        return NoSuchMark("no mark has anything after it; set one first", labels=labels)
+    known = f"there are: {', '.join(labels)}" if labels else "there are no labels"
+    return NoSuchMark(f"no living mark has the label {label}; {known}", label=label, labels=labels)
+
+
+def restore(stage: Stage, to: int, tip: int | None, **why: int) -> Reply:
+    """Make the state what it was at ``to``, whose tip has been looked up; ``why`` names what it undoes or redoes."""
+    stage.require_alive()
+    was = stage.head
+    command = stage.put("restore", stage.next_seq, data={"to": to, **why}, parent=tip)
+    return stage.reply(command, was=was)
+
+
+def change(stage: Stage, name: str | None, title: str | None, tags: dict[str, str] | None) -> Reply:
+    """Change what an agent is called; an empty title removes it."""
+    stage.require_alive()
+    changes: dict[str, Any] = {}
+    if name is not None:
+        changes["name"] = name
+    if title is not None:
+        changes["title"] = title or None
+    if tags is not None:
+        changes["tags"] = tags
+    if not changes:
+        raise InvalidParams("change needs a name, a title or tags")
+    command = stage.put_inert("changed", stage.next_seq, changes)
+    stage.base = stage.base._replace(**changes)
+    return stage.info(command)
+
+
+def kill(stage: Stage, by: str | None, reason: str | None, *, cascade: bool) -> Reply:
+    """End an agent."""
+    data: dict[str, Any] = {key: value for key, value in (("by", by), ("reason", reason)) if value is not None}
+    if cascade:
+        data["cascade"] = True
+    command = stage.put_inert("agent_killed", stage.next_seq, data or None)
+    stage.base = stage.base._replace(killed=stage.now)
+    return stage.reply(command)
+
+
+def revive(stage: Stage) -> Reply:
+    """Bring an agent back to life; of the living, nothing is written."""
+    if stage.base.alive:
+        return stage.info()
+    command = stage.put_inert("revived", stage.next_seq)
+    stage.base = stage.base._replace(killed=None)
+    return stage.info(command)
+
+
+def create(stage: Stage, system: str | None) -> Reply:
+    """Begin a new agent's log; a prompt is part of its first state."""
+    profile = stage.base
+    command = stage.put_inert("created", stage.next_seq, _named(profile))
+    if system:
+        stage.put_row(command, Row("system", system, None))
+    return stage.reply(command)
+
+
+def _named(profile: Profile) -> dict[str, Any]:
+    shown = {"name": profile.name, "title": profile.title, "tags": profile.tags or None}
+    return {key: value for key, value in shown.items() if value is not None}
+
+
+def clone_from(stage: Stage, source: str, at: int, tip: int | None) -> int:
+    """Put the event that takes over another agent's state; give its seq."""
+    return stage.put("clone", stage.next_seq, data={"from": source, "at": at}, parent=tip)
+
+
+def require_position(at: int, head: int, name: str) -> None:
+    """Refuse a position that an agent has not reached."""
+    if not 0 <= at <= head:
+        raise InvalidParams(f"at: agent {name} has positions 0 to {head}, not {at}", field="at", head=head)
+
+
+def not_found(address: str) -> NotFound:
+    """Say that nobody is called this, and what to do."""
+    return NotFound(f"no agent {address}; make one with create, or add with create", agent=address)

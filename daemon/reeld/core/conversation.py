@@ -1,0 +1,230 @@
+"""The living conversation of an agent: one list of entries, kept by folding each event as it commits.
+
+Ids ascend along the path from the root to the tip, because a parent is always older than its child. So the
+list is cut and searched by id, and a position in it is a node's id.
+"""
+
+import json
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from reel.kinds import CONVERSATION, ROLES
+from reel.records import system_text
+from reeld.core.events import Draft, Entry, Mark, Node, Tools
+
+
+class OpenCall(NamedTuple):
+    """A tool call that waits for its result."""
+
+    id: str
+    name: str
+    seq: int
+    # Which of its message's calls it is.
+    number: int
+
+    def as_map(self) -> dict[str, Any]:
+        """Give what the wire shows of it."""
+        return {"id": self.id, "name": self.name, "seq": self.seq}
+
+
+def _id(node: Node) -> int:
+    return node.id
+
+
+class OpenCalls:
+    """The calls without a result, in the order in which they were made.
+
+    A result answers the newest open call of its id: an older one of the same id was left behind by an
+    interruption, in a turn that is over.
+    """
+
+    __slots__ = ("_by_id",)
+
+    def __init__(self, by_id: dict[str, tuple[OpenCall, ...]] | None = None) -> None:
+        self._by_id = by_id or {}
+
+    def copy(self) -> "OpenCalls":
+        """Give a copy that can go its own way."""
+        return OpenCalls(dict(self._by_id))
+
+    def __bool__(self) -> bool:
+        return bool(self._by_id)
+
+    def __iter__(self) -> Iterator[OpenCall]:
+        calls = [call for waiting in self._by_id.values() for call in waiting]
+        return iter(sorted(calls, key=lambda call: (call.seq, call.number)))
+
+    def open(self, call: OpenCall) -> None:
+        """Note a call."""
+        self._by_id[call.id] = (*self._by_id.get(call.id, ()), call)
+
+    def close(self, call_id: str) -> OpenCall | None:
+        """Take the call that a result answers; ``None``: the result is an orphan."""
+        waiting = self._by_id.pop(call_id, None)
+        if waiting is None:
+            return None
+        if len(waiting) > 1:
+            self._by_id[call_id] = waiting[:-1]
+        return waiting[-1]
+
+    def take(self, seq: int, tools: Tools) -> list[OpenCall | None]:
+        """Note what a message calls and answers; give what each of its results answered."""
+        for number, (call_id, name) in enumerate(tools.calls):
+            self.open(OpenCall(call_id, name, seq, number))
+        return [self.close(call_id) for call_id in tools.results]
+
+
+class Conversation:
+    """Entries, marks and open calls from the root to the tip."""
+
+    __slots__ = ("_answered", "_prompts", "entries", "marks", "message_count", "open_calls")
+
+    def __init__(self, nodes: Iterable[Node] = ()) -> None:
+        self.entries: list[Entry] = []
+        self.marks: list[Mark] = []
+        self.message_count = 0
+        self.open_calls = OpenCalls()
+        self._prompts: list[Entry] = []
+        # What the results of an entry answered, by its id: a cut gives these calls back.
+        self._answered: dict[int, list[OpenCall | None]] = {}
+        for node in nodes:
+            self.append(node)
+
+    @property
+    def tip(self) -> int | None:
+        """The newest node's id; ``None`` where there is none."""
+        newest = 0
+        if self.entries:
+            newest = self.entries[-1].id
+        if self.marks and self.marks[-1].id > newest:
+            newest = self.marks[-1].id
+        return newest or None
+
+    @property
+    def prompt(self) -> Entry | None:
+        """The system event that is in force, were it one that removed the prompt."""
+        return self._prompts[-1] if self._prompts else None
+
+    @property
+    def system(self) -> str | None:
+        """The system prompt."""
+        return system_text(self._prompts[-1].content) if self._prompts else None
+
+    @property
+    def ready(self) -> bool:
+        """Whether a model has something to answer: the messages end with a user's or a tool's."""
+        for entry in reversed(self.entries):
+            if entry.message is not None:
+                return ROLES[entry.kind] != "assistant"
+        return False
+
+    def has(self, node_id: int | None) -> bool:
+        """Tell whether the state in which this node was the tip is a beginning of this one."""
+        if node_id is None:
+            return True
+        for nodes in (self.entries, self.marks):
+            index = bisect_right(nodes, node_id, key=_id)
+            if index and nodes[index - 1].id == node_id:
+                return True
+        return False
+
+    def append(self, node: Node) -> None:
+        """Put a node on the tip."""
+        if isinstance(node, Mark):
+            self.marks.append(node)
+            return
+        self.entries.append(node)
+        if node.message is not None:
+            self.message_count += 1
+        if node.kind == "system":
+            self._prompts.append(node)
+        if node.tools is not None:
+            answered = self.open_calls.take(node.seq, node.tools)
+            if answered:
+                self._answered[node.id] = answered
+
+    def cut(self, tip: int | None) -> int:
+        """Go back to the state in which a living node was the tip; give how many records left."""
+        keep = 0 if tip is None else tip
+        del self.marks[bisect_right(self.marks, keep, key=_id) :]
+        del self._prompts[bisect_right(self._prompts, keep, key=_id) :]
+        first = bisect_right(self.entries, keep, key=_id)
+        dropped = self.entries[first:]
+        del self.entries[first:]
+        if first:
+            for entry in reversed(dropped):
+                self._withdraw(entry)
+        else:  # a clear: nothing is left that would need its calls back
+            self.message_count = 0
+            self.open_calls = OpenCalls()
+            self._answered = {}
+        return len(dropped)
+
+    def _withdraw(self, entry: Entry) -> None:
+        if entry.message is not None:
+            self.message_count -= 1
+        if entry.tools is not None:
+            for call in reversed(self._answered.pop(entry.id, [])):
+                if call is not None:
+                    self.open_calls.open(call)
+            for call_id, _ in entry.tools.calls:
+                self.open_calls.close(call_id)
+
+    def apply(self, event_id: int, event: Draft, past: Iterable[Node] | None = None) -> None:
+        """Fold one committed event.
+
+        Args:
+            event_id: the id that the commit gave it.
+            event: the event.
+            past: for ``restore`` and ``clone``, the nodes of the state to take over, the root first; not
+                needed where that state is a beginning of this one.
+        """
+        kind = event.kind
+        if kind in CONVERSATION:
+            self.append(event.entry(event_id))
+        elif kind == "mark":
+            self.append(Mark(event_id, event.seq, label_of(event.data_json)))
+        elif kind == "clear":
+            self.cut(None)
+        elif kind == "rewind":
+            target = json.loads(event.data_json or "{}")["target"]
+            self.cut(next(mark.id for mark in reversed(self.marks) if mark.seq == target))
+        elif kind in ("restore", "clone"):
+            self._become(event.parent, past)
+
+    def _become(self, tip: int | None, past: Iterable[Node] | None) -> None:
+        if self.has(tip):
+            self.cut(tip)
+            return
+        assert past is not None, "a state that is no beginning of this one must be brought along"  # noqa: S101
+        self.cut(None)
+        for node in past:
+            self.append(node)
+
+    def mark_for(self, label: str | None) -> Mark | None:
+        """Find the mark that a rewind means: the newest of this label; bare, the newest with something after it."""
+        if label is None:
+            newest = self.entries[-1].id if self.entries else 0
+            index = bisect_right(self.marks, newest, key=_id)
+            return self.marks[index - 1] if index else None
+        return next((mark for mark in reversed(self.marks) if mark.label == label), None)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Conversation):
+            return NotImplemented
+        return (
+            self.entries == other.entries
+            and self.marks == other.marks
+            and self.message_count == other.message_count
+            and list(self.open_calls) == list(other.open_calls)
+            and self.system == other.system
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # it changes
+
+
+def label_of(data_json: str | None) -> str | None:
+    """Read a mark's label from its event."""
+    label: str | None = json.loads(data_json or "{}").get("label")
+    return label

@@ -1,0 +1,92 @@
+"""Events before and after they are committed, and what reading one gives."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
+
+from reel.records import read_row
+
+Pack: TypeAlias = Callable[[Any], bytes]
+
+
+class Tools(NamedTuple):
+    """The calls that a message makes, as pairs of id and name, and the ids that it answers."""
+
+    calls: tuple[tuple[str, str], ...]
+    results: tuple[str, ...]
+
+
+class Entry(NamedTuple):
+    """A conversation event as the living list keeps it: the record, and its message in the form of the wire.
+
+    ``message`` is ``None`` where the record has none: a system event, or a row that cannot be read.
+    """
+
+    id: int
+    seq: int
+    kind: str
+    content: str | None
+    data_json: str | None
+    time: int
+    message: bytes | None
+    tools: Tools | None
+
+
+class Mark(NamedTuple):
+    """A mark that stands in a conversation."""
+
+    id: int
+    seq: int
+    label: str | None
+
+
+Node: TypeAlias = Entry | Mark
+
+
+class Draft(NamedTuple):
+    """An event that is not committed yet.
+
+    ``parent`` is the id of a committed node, or ``~n`` for the n-th draft of the same unit, whose id only the
+    commit will tell.
+    """
+
+    seq: int
+    command: int
+    kind: str
+    content: str | None
+    data_json: str | None
+    parent: int | None
+    time: int
+    client: str | None
+    message: bytes | None = None
+    tools: Tools | None = None
+
+    def entry(self, event_id: int) -> Entry:
+        """Give the entry that this conversation event becomes."""
+        return Entry(event_id, self.seq, self.kind, self.content, self.data_json, self.time, self.message, self.tools)
+
+
+def read(
+    pack: Pack, kind: str, content: str | None, data_json: str | None, seq: int, time: int
+) -> tuple[bytes | None, Tools | None]:
+    """Make the message of a row in the form of the wire, and list its calls and results.
+
+    Raises:
+        InvalidRecord: the row is no message, though its kind says so.
+    """
+    parts = read_row(kind, content, data_json)
+    if parts is None:
+        return None, None
+    message = pack(
+        {
+            "role": parts.role,
+            "content": parts.content,
+            "provider_metadata": parts.provider_metadata,
+            "seq": seq,
+            "time": time,
+        }
+    )
+    if data_json is None:
+        return message, None
+    calls = tuple((block["id"], block["name"]) for block in parts.content if block["type"] == "tool_call")
+    results = tuple(block["tool_call_id"] for block in parts.content if block["type"] == "tool_result")
+    return message, Tools(calls, results) if calls or results else None

@@ -1,0 +1,163 @@
+"""What a client may add, and the row that it becomes.
+
+Everything is checked here, before anything changes: what may not stand in free text is replaced and counted,
+what is wrong is refused with the index of the message and the path of the field.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from reel.blocks import InvalidRecord, check_blocks, check_map, check_text, check_word, kind_of
+from reel.characters import clean
+from reel.errors import InvalidMessage, InvalidParams
+from reel.kinds import ADDABLE, KNOWN, LEGACY
+from reel.plain import clean_deep
+from reel.records import parse_data, read_row
+
+# How much of a call's arguments a person is shown.
+_SHOWN = 200
+
+
+class Row(NamedTuple):
+    """The three columns that make a message, or none."""
+
+    kind: str
+    content: str | None
+    data_json: str | None
+
+
+def rows_from(messages: Any) -> tuple[list[Row], int]:
+    """Turn the parameter ``messages`` into rows.
+
+    Args:
+        messages: a string (one user text), or a list of strings, messages and records.
+
+    Returns:
+        the rows, and how many characters of free text were replaced.
+
+    Raises:
+        InvalidParams: it is neither, or empty.
+        InvalidMessage: an element is no message; ``data`` has ``index`` and ``field``.
+    """
+    if type(messages) is str:
+        content, replaced = clean(messages)
+        return [Row("user", content, None)], replaced
+    if type(messages) is not list or not messages:
+        raise InvalidParams(
+            "messages: expected a string or a list of at least one message (put a single message in a list)",
+            field="messages",
+        )
+    rows: list[Row] = []
+    replaced = 0
+    for index, element in enumerate(messages):
+        try:
+            row, count = _row_from(element)
+        except InvalidRecord as error:
+            raise InvalidMessage(f"messages[{index}].{error}", index=index, field=error.field) from None
+        rows.append(row)
+        replaced += count
+    return rows, replaced
+
+
+def _row_from(element: Any) -> tuple[Row, int]:
+    if type(element) is str:
+        content, replaced = clean(element)
+        return Row("user", content, None), replaced
+    if type(element) is not dict:
+        raise InvalidRecord("role", f"expected a string, a message or a record, got {kind_of(element)}")
+    row, replaced = _from_record(element) if "kind" in element else _from_message(element)
+    # A message is always made from its stored row, so the row is what must be readable.
+    read_row(row.kind, row.content, row.data_json)
+    return row, replaced
+
+
+def _from_record(record: dict[str, Any]) -> tuple[Row, int]:
+    """Take a record as it is, but for free text; seq and time are the daemon's to give."""
+    _only(record, ("kind", "content", "data_json", "seq", "time"), "a record")
+    kind, content, data_json = record["kind"], record.get("content"), record.get("data_json")
+    if type(kind) is not str or kind not in ADDABLE:
+        raise InvalidRecord("kind", _why_not(kind))
+    replaced = 0
+    if content is not None:
+        _check(check_text(content), "content")
+        content, replaced = clean(content)
+    elif kind == "system":
+        raise InvalidRecord("content", "expected a string, got null (an empty one removes the prompt)")
+    if data_json is not None:
+        _check(check_word(data_json), "data_json")
+        parse_data(data_json)
+    return Row(kind, content, data_json), replaced
+
+
+def _why_not(kind: Any) -> str:
+    if kind in LEGACY:
+        return f"{kind!r} is only read from old logs; add {'tool_result' if kind == 'tool' else 'a clone'} instead"
+    if kind in KNOWN:
+        return f"{kind!r} has a command of its own and cannot be added"
+    return f"{kind!r} is unknown; expected one of {', '.join(sorted(ADDABLE))}"
+
+
+def _from_message(message: dict[str, Any]) -> tuple[Row, int]:
+    _only(message, ("role", "content", "provider_metadata", "seq", "time"), "a message")
+    role = message.get("role")
+    if role not in ("user", "assistant", "tool", "system"):
+        raise InvalidRecord("role", f"expected user, assistant, tool or system, got {role!r}")
+    content, metadata = message.get("content"), message.get("provider_metadata")
+    blocks = [{"type": "text", "text": content}] if type(content) is str else content
+    check_blocks(blocks, role, "content")
+    if metadata is not None:
+        _check(check_map(metadata), "provider_metadata")
+    (blocks, metadata), replaced = clean_deep([blocks, metadata or {}])
+    return row_from_blocks(role, blocks, metadata), replaced
+
+
+def row_from_blocks(role: str, blocks: Sequence[Any], metadata: dict[str, Any]) -> Row:
+    """Lay out a message of checked and clean blocks: the plain ones in columns, all others as JSON."""
+    if len(blocks) == 1 and not metadata and (row := _plain_row(role, blocks[0])) is not None:
+        return row
+    kind = "tool_result" if role == "tool" else role
+    content = None if role == "tool" else "\n".join(filter(None, map(_readable, blocks)))
+    data: dict[str, Any] = {"blocks": list(blocks)}
+    if metadata:
+        data["provider_metadata"] = metadata
+    return Row(kind, content, _json(data))
+
+
+def _plain_row(role: str, block: dict[str, Any]) -> Row | None:
+    """Give the row of a message whose one block needs no JSON of blocks; ``None`` where it does."""
+    if "provider_metadata" in block:
+        return None
+    if block["type"] == "text":
+        return Row(role, block["text"], None)
+    if block["type"] == "tool_call":
+        call = {"tool_call_id": block["id"], "name": block["name"], "arguments": block["arguments"]}
+        return Row("tool_call", _readable(block), _json(call))
+    if block["type"] == "tool_result" and type(block["content"]) is str:
+        success = not block.get("is_error")
+        result = {"tool_call_id": block["tool_call_id"], "output": block["content"], "success": success}
+        return Row("tool_result", None, _json(result))
+    return None
+
+
+def _readable(block: dict[str, Any]) -> str:
+    if block["type"] == "text":
+        return str(block["text"])
+    if block["type"] == "tool_call":
+        return f"{block['name']}({block['arguments']})"[:_SHOWN]
+    return ""
+
+
+def _json(data: dict[str, Any]) -> str:
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+
+
+def _only(given: dict[str, Any], fields: tuple[str, ...], what: str) -> None:
+    for field in given:
+        if field not in fields:
+            raise InvalidRecord(str(field), f"{what} has no such field; it has {', '.join(fields[:3])}")
+
+
+def _check(problem: str | None, field: str) -> None:
+    if problem is not None:
+        raise InvalidRecord(field, problem)

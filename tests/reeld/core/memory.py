@@ -1,0 +1,101 @@
+"""A log in a list: the rules of the store, in memory and in plain sight, for tests of the pure core."""
+
+import json
+from dataclasses import dataclass, field
+
+from reel.kinds import CONVERSATION
+from reel.wire import packer
+from reeld.core.commands import Stage
+from reeld.core.conversation import Conversation, label_of
+from reeld.core.events import Draft, Entry, Mark, Node, read
+from reeld.core.state import Profile, Source, State
+from reeld.core.timeline import Step
+
+pack = packer()
+
+
+@dataclass
+class Row:
+    """An event as it was committed."""
+
+    id: int
+    agent: int
+    event: Draft
+
+
+@dataclass
+class MemoryLog:
+    """Every event of every agent, in the order of their ids."""
+
+    rows: list[Row] = field(default_factory=list)
+
+    def commit(self, state: State, stage: Stage, past: list[Node] | None = None) -> None:
+        """Write what a stage holds, and fold it into the running state."""
+        first = len(self.rows) + 1
+        for draft in stage.drafts:
+            parent = draft.parent
+            if parent is not None and parent < 0:
+                parent = first + ~parent
+            self.rows.append(Row(len(self.rows) + 1, state.profile.row, draft._replace(parent=parent)))
+        state.profile = stage.profile
+        for event_id, draft in enumerate(stage.drafts, first):
+            state.conversation.apply(event_id, draft, past)
+
+    def of(self, agent: int) -> list[Row]:
+        """The events of one agent."""
+        return [row for row in self.rows if row.agent == agent]
+
+    def position(self, profiles: dict[int, Profile], agent: int, at: int) -> tuple[int, int | None]:
+        """The end of the command that a position is in, and the tip there."""
+        own = [row for row in self.of(agent) if row.event.seq <= at]
+        if not own:
+            source = profiles[agent].source
+            return (0, None) if source is None else self.position(profiles, source.row, at)
+        last = [row for row in self.of(agent) if row.event.command == own[-1].event.command][-1]
+        return last.event.seq, self._tip_after(last)
+
+    def _tip_after(self, row: Row) -> int | None:
+        return row.id if row.event.kind in CONVERSATION or row.event.kind == "mark" else row.event.parent
+
+    def walk(self, tip: int | None) -> list[Node]:
+        """The nodes from the root to a tip, by their parents alone."""
+        nodes: list[Node] = []
+        while tip is not None:
+            event = self.rows[tip - 1].event
+            if event.kind == "mark":
+                nodes.append(Mark(tip, event.seq, label_of(event.data_json)))
+            else:
+                message, tools = read(pack, event.kind, event.content, event.data_json, event.seq, event.time)
+                nodes.append(
+                    Entry(tip, event.seq, event.kind, event.content, event.data_json, event.time, message, tools)
+                )
+            tip = event.parent
+        return nodes[::-1]
+
+    def living(self, agent: int) -> Conversation:
+        """The state of an agent, walked."""
+        own = self.of(agent)
+        return Conversation(self.walk(self._tip_after(own[-1])) if own else [])
+
+    def newest(self, agent: int, at: int) -> Step | None:
+        """The newest command that counts at or before a seq."""
+        own = self.of(agent)
+        first = own[0].event.command
+        begun = [row.event.kind for row in own if row.event.command == first]
+        floor = own[1].event.seq if begun == ["created", "system"] else own[0].event.seq
+        for row in reversed(own):
+            event = row.event
+            if event.seq <= floor or event.seq > at:
+                continue
+            if event.kind in CONVERSATION or event.kind in ("clear", "mark", "rewind", "clone"):
+                return Step(event.command)
+            if event.kind == "restore":
+                data = json.loads(event.data_json or "")
+                return Step(event.command, data.get("undoes"), data.get("redoes"))
+        return None
+
+
+def profile(row: int, source: Source | None = None) -> Profile:
+    """A new agent's profile."""
+    head = 0 if source is None else source.at
+    return Profile(row, f"{row:032x}", f"agent-{row}", None, {}, source, 0, 0, None, head)

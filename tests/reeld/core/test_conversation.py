@@ -1,0 +1,73 @@
+"""The fold, where the state machine does not look."""
+
+import pytest
+from tests.reeld.core.memory import profile
+
+from reeld.core.conversation import Conversation
+from reeld.core.events import Draft, Entry, Mark, Node
+from reeld.core.state import State, info
+
+
+def _entry(number: int, kind: str = "user", message: bytes | None = b"m") -> Entry:
+    return Entry(number, number, kind, "text", None, 0, message, None)
+
+
+def _event(kind: str, parent: int | None = None, data_json: str | None = None) -> Draft:
+    return Draft(9, 9, kind, None, data_json, parent, 0, None)
+
+
+@pytest.mark.parametrize("kind", ["gossip", "fork", "command", "usage", "created", "agent_killed"])
+def test_what_means_nothing_changes_nothing(kind: str) -> None:
+    """Unknown, inert and most state events leave the conversation alone, NULL content and all."""
+    conversation = Conversation([_entry(1), Mark(2, 2, "x")])
+    conversation.apply(9, _event(kind, parent=2))
+
+    assert Conversation([_entry(1), Mark(2, 2, "x")]) == conversation
+
+
+def test_a_foreign_past_must_be_brought_along() -> None:
+    """A state that is no beginning of this one cannot be guessed."""
+    with pytest.raises(AssertionError):
+        Conversation([_entry(1)]).apply(9, _event("restore", parent=7))
+
+
+def test_ready_looks_past_what_is_no_message() -> None:
+    """A prompt after the last message makes a conversation neither more nor less ready."""
+    system = _entry(3, "system", None)
+
+    assert [False, True, False, False] == [
+        Conversation(nodes).ready
+        for nodes in ([], [_entry(1), system], [_entry(1), _entry(2, "assistant"), system], [system])
+    ]
+
+
+@pytest.mark.parametrize(("node", "has"), [(None, True), (1, True), (2, True), (3, False), (9, False)])
+def test_has(node: int | None, has: bool) -> None:
+    """The nodes of a conversation, marks too, are its beginnings; so is the empty one."""
+    assert has == Conversation([_entry(1), Mark(2, 2, None), _entry(4)]).has(node)
+
+
+def test_it_is_equal_to_its_own_kind_only() -> None:
+    """Nothing else equals a conversation, and none can be a key."""
+    assert Conversation() != []
+    with pytest.raises(TypeError):
+        hash(Conversation())
+
+
+@pytest.mark.parametrize(
+    ("nodes", "tip"),
+    [([], None), ([_entry(1)], 1), ([_entry(1), Mark(2, 2, None)], 2), ([Mark(2, 2, None), _entry(3)], 3)],
+)
+def test_the_newest_node_is_the_tip(nodes: list[Node], tip: int | None) -> None:
+    """Entry or mark, whichever came last."""
+    assert tip == Conversation(nodes).tip
+
+
+def test_info_of_an_empty_agent() -> None:
+    """An agent of which nothing has been said has counts, and they are zero."""
+    shown = info(profile(1), State(profile(1), Conversation()).conversation, attached=2)
+
+    assert (0, 0, [], [], False, 2) == tuple(
+        shown[field] for field in ("messages", "conversation", "marks", "open_calls", "ready", "attached")
+    )
+    assert "source" not in shown

@@ -1,0 +1,199 @@
+"""What may be added, and what it becomes."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reel import text, tool_call, tool_result
+from reel.errors import InvalidMessage, InvalidParams
+from reel.records import message_from_record
+from reeld.core.intake import Row, rows_from
+
+
+def _one(element: Any) -> Row:
+    rows, _ = rows_from([element])
+    return rows[0]
+
+
+def test_a_string_is_one_user_text() -> None:
+    """A string in place of a list is one message of the user's."""
+    assert ([Row("user", "hi", None)], 0) == rows_from("hi")
+
+
+def test_an_empty_text_is_legal() -> None:
+    """An empty text is a text."""
+    assert Row("user", "", None) == _one("")
+
+
+@pytest.mark.parametrize(
+    ("element", "expected"),
+    [
+        (text("assistant", "yes"), Row("assistant", "yes", None)),
+        ({"role": "user", "content": "hi"}, Row("user", "hi", None)),
+        ({"role": "system", "content": "be brief"}, Row("system", "be brief", None)),
+        (
+            tool_call("a", "ls", '{"d": 1}'),
+            Row("tool_call", 'ls({"d": 1})', '{"tool_call_id":"a","name":"ls","arguments":"{\\"d\\": 1}"}'),
+        ),
+        (tool_result("a", "out"), Row("tool_result", None, '{"tool_call_id":"a","output":"out","success":true}')),
+        (
+            tool_result("a", "no", is_error=True),
+            Row("tool_result", None, '{"tool_call_id":"a","output":"no","success":false}'),
+        ),
+    ],
+)
+def test_a_plain_message_stands_in_columns(element: Any, expected: Row) -> None:
+    """A lone text, call or plain result has no list of blocks."""
+    assert expected == _one(element)
+
+
+def test_a_call_is_shown_in_200_characters() -> None:
+    """What a person reads of a call is cut; what the model wrote is not."""
+    row = _one(tool_call("a", "ls", "x" * 500))
+
+    assert ("ls(" + "x" * 197, 500) == (row.content, len(json.loads(row.data_json or "")["arguments"]))
+
+
+def test_several_blocks_stay_together() -> None:
+    """Thinking, text and parallel calls of one answer are one row, in order; its content is what can be read."""
+    blocks = [
+        {"type": "thinking", "text": "hm", "signature": "s"},
+        {"type": "text", "text": "let me look"},
+        {"type": "tool_call", "id": "a", "name": "ls", "arguments": "{}"},
+    ]
+    row = _one({"role": "assistant", "content": blocks})
+
+    assert Row("assistant", "let me look\nls({})", json.dumps({"blocks": blocks}, separators=(",", ":"))) == row
+
+
+def test_several_results_are_a_tool_result() -> None:
+    """A tool's message of several results is of kind tool_result, without content."""
+    results = [{"type": "tool_result", "tool_call_id": i, "content": "out"} for i in "ab"]
+    row = _one({"role": "tool", "content": results})
+
+    assert ("tool_result", None) == row[:2]
+
+
+@pytest.mark.parametrize("place", ["message", "block"])
+def test_metadata_is_kept(place: str) -> None:
+    """What a provider wants back is stored with the message or the block."""
+    block: dict[str, Any] = {"type": "text", "text": "hi"}
+    message: dict[str, Any] = {"role": "user", "content": [block]}
+    (message if place == "message" else block)["provider_metadata"] = {"cache_control": "x"}
+    read = message_from_record(_one(message)._asdict())
+
+    assert read is not None
+    assert {"cache_control": "x"} == (read if place == "message" else read["content"][0])["provider_metadata"]
+
+
+def test_a_message_that_was_read_can_be_added_again() -> None:
+    """What messages() gives, with its seq and time, goes back in as it is."""
+    read = message_from_record({**_one(tool_call("a", "ls", "{}"))._asdict(), "seq": 7, "time": 8})
+
+    assert _one(tool_call("a", "ls", "{}")) == _one(read)
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"kind": "user", "content": "hi", "data_json": '{ "model" : "m" }'},
+        {"kind": "tool_call", "data_json": '{"id":"a","type":"function","function":{"name":"n","arguments":""}}'},
+        {"kind": "tool_result", "data_json": '{"tool_call_id":"a","output":""}'},
+        {"kind": "usage", "data_json": '{"input":1}'},
+        {"kind": "note"},
+    ],
+)
+def test_a_record_is_taken_as_it_is(record: dict[str, Any]) -> None:
+    """A record's columns are stored byte for byte."""
+    assert Row(record["kind"], record.get("content"), record.get("data_json")) == _one(record)
+
+
+@pytest.mark.parametrize(
+    ("element", "field"),
+    [
+        (7, "role"),
+        ({"content": "hi"}, "role"),
+        ({"role": "robot", "content": "hi"}, "role"),
+        ({"role": "user"}, "content"),
+        ({"role": "user", "content": []}, "content"),
+        ({"role": "user", "content": "hi", "name": "bob"}, "name"),
+        ({"role": "user", "content": [{"type": "thinking", "text": ""}]}, "content[0].type"),
+        ({"role": "user", "content": [{"type": "text"}]}, "content[0].text"),
+        ({"role": "user", "content": "hi", "provider_metadata": []}, "provider_metadata"),
+        ({"role": "user", "content": "hi", "provider_metadata": {"a": b"x"}}, "provider_metadata"),
+        ({"kind": "user"}, "content"),
+        ({"kind": "user", "content": 7}, "content"),
+        ({"kind": "system"}, "content"),
+        ({"kind": "user", "content": "hi", "data_json": ""}, "data_json"),
+        ({"kind": "user", "content": "hi", "data_json": "no"}, "data_json"),
+        ({"kind": "user", "content": "hi", "data_json": "[" * 100_000}, "data_json"),
+        ({"kind": "user", "content": "hi", "data_json": "{}", "extra": 1}, "extra"),
+        ({"kind": "note", "data_json": "\udc80"}, "data_json"),
+        ({"kind": "note", "data_json": "[]"}, "data_json"),
+        ({"kind": "tool_call", "data_json": None}, "data_json"),
+        ({"kind": "tool_call", "data_json": '{"tool_call_id":"a"}'}, "data_json.name"),
+        ({"kind": "tool_call", "data_json": '{"tool_call_id":"","name":"n","arguments":""}'}, "data_json.tool_call_id"),
+        ({"kind": "tool_result", "data_json": '{"tool_call_id":"a"}'}, "data_json.output"),
+        ({"kind": "tool"}, "kind"),
+        ({"kind": "fork"}, "kind"),
+        ({"kind": "clear"}, "kind"),
+        ({"kind": "agent_killed"}, "kind"),
+        ({"kind": "gossip", "content": ""}, "kind"),
+        ({"kind": None}, "kind"),
+    ],
+)
+def test_what_is_no_message_is_refused(element: Any, field: str) -> None:
+    """The error names the message by its index and the field by its path."""
+    with pytest.raises(InvalidMessage) as caught:
+        rows_from(["fine", element])
+
+    assert {"index": 1, "field": field} == caught.value.data
+
+
+@pytest.mark.parametrize("messages", [None, [], {}, {"role": "user", "content": "hi"}, 7])
+def test_a_list_is_wanted(messages: Any) -> None:
+    """Neither a lone message nor nothing at all is a list of messages."""
+    with pytest.raises(InvalidParams, match="list"):
+        rows_from(messages)
+
+
+@pytest.mark.parametrize(
+    "element",
+    [
+        "a\0b\udc80",
+        {"role": "user", "content": "a\0b\udc80"},
+        {"kind": "user", "content": "a\0b\udc80"},
+        {"role": "assistant", "content": [{"type": "thinking", "text": "a\0b\udc80"}]},
+        {"role": "tool", "content": [{"type": "tool_result", "tool_call_id": "a", "content": "a\0b\udc80"}]},
+        {"role": "user", "content": "", "provider_metadata": {"note": "a\0b\udc80"}},
+    ],
+)
+def test_free_text_is_mended_and_counted(element: Any) -> None:
+    """What cannot stand in a text is replaced, and the caller told how much."""
+    rows, replaced = rows_from([element])
+
+    assert 2 == replaced
+    assert "a�b�" in (rows[0].content or "") + (rows[0].data_json or "")
+
+
+@pytest.mark.parametrize("field", ["id", "name"])
+def test_names_are_not_mended(field: str) -> None:
+    """An id or a tool's name with NUL in it is refused: replaced, it would be another one."""
+    call = {"type": "tool_call", "id": "a", "name": "n", "arguments": "", field: "a\0"}
+
+    with pytest.raises(InvalidMessage, match=field):
+        rows_from([{"role": "assistant", "content": [call]}])
+
+
+@given(st.lists(st.text(), min_size=1, max_size=5))
+def test_texts_come_back(texts: list[str]) -> None:
+    """A message of clean texts reads as it was given."""
+    clean = [text.replace("\0", "") for text in texts]
+    row = _one({"role": "user", "content": [{"type": "text", "text": text} for text in clean]})
+    read = message_from_record(row._asdict())
+
+    assert read is not None
+    assert clean == [block["text"] for block in read["content"] if block["type"] == "text"]

@@ -1,0 +1,211 @@
+"""The running state, the state read by walking parents, and a naive model of snapshots are always equal."""
+
+from typing import Any
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
+from msgpack import unpackb
+from tests.model import Marked, ModelAgent, Said, refusal
+from tests.reeld.core.memory import MemoryLog, pack, profile
+
+from reel.errors import NothingToUndo
+from reel.records import message_from_record
+from reeld.core import commands
+from reeld.core.commands import Stage
+from reeld.core.conversation import Conversation
+from reeld.core.events import Node
+from reeld.core.intake import rows_from
+from reeld.core.state import Profile, Source, State
+from reeld.core.timeline import redoable, undoable
+
+_IDS = st.sampled_from(["a", "b", "c"])
+_ELEMENTS = st.one_of(
+    st.text(max_size=8),
+    st.builds(lambda text: {"role": "assistant", "content": text}, st.text(max_size=8)),
+    st.builds(lambda text: {"role": "system", "content": text}, st.sampled_from(["", "be brief", "be kind"])),
+    st.builds(
+        lambda i: {"kind": "tool_call", "data_json": f'{{"tool_call_id":"{i}","name":"n","arguments":""}}'}, _IDS
+    ),
+    st.builds(
+        lambda ids: {
+            "role": "assistant",
+            "content": [{"type": "tool_call", "id": i, "name": "n", "arguments": "{}"} for i in ids],
+        },
+        st.lists(_IDS, min_size=1, max_size=3),
+    ),
+    st.builds(
+        lambda ids: {
+            "role": "tool",
+            "content": [{"type": "tool_result", "tool_call_id": i, "content": "out"} for i in ids],
+        },
+        st.lists(_IDS, min_size=1, max_size=3),
+    ),
+    st.sampled_from([{"kind": "usage", "data_json": '{"input":1}'}, {"kind": "note"}, {"kind": "interrupted"}]),
+)
+_LABELS = st.sampled_from([None, "one", "two"])
+_FRACTION = st.floats(0, 1)
+
+
+class Conversations(RuleBasedStateMachine):
+    """Several agents, each with three derivations of its state."""
+
+    agents = Bundle("agents")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.log = MemoryLog()
+        self.states: dict[int, State] = {}
+        self.models: dict[int, ModelAgent] = {}
+
+    @property
+    def profiles(self) -> dict[int, Profile]:
+        return {row: state.profile for row, state in self.states.items()}
+
+    def stage(self, agent: int) -> Stage:
+        return Stage(self.states[agent], 1000, pack)
+
+    def both(self, agent: int, real: Any, model: Any) -> None:
+        """Do the same to the running state and to the model; they agree on whether it is possible."""
+        stage = self.stage(agent)
+        past: list[list[Node]] = []
+        refused = refusal(lambda: model(self.models[agent]))
+
+        assert refused == refusal(lambda: past.append(real(stage)))
+        if refused is None:
+            self.log.commit(self.states[agent], stage, past[0] if isinstance(past[0], list) else None)
+
+    @rule(target=agents, system=st.sampled_from([None, "be brief"]))
+    def create(self, system: str | None) -> int:
+        row = len(self.states) + 1
+        self.states[row] = State(profile(row), Conversation())
+        self.models[row] = ModelAgent()
+        stage = self.stage(row)
+        commands.create(stage, system)
+        self.log.commit(self.states[row], stage)
+        self.models[row].create(system)
+        return row
+
+    @rule(agent=agents, elements=st.lists(_ELEMENTS, min_size=1, max_size=4))
+    def add(self, agent: int, elements: list[Any]) -> None:
+        rows, _ = rows_from(elements)
+        self.both(agent, lambda stage: commands.add(stage, rows), lambda model: model.add([tuple(row) for row in rows]))
+
+    @rule(agent=agents, label=_LABELS)
+    def mark(self, agent: int, label: str | None) -> None:
+        self.both(agent, lambda stage: commands.mark(stage, label), lambda model: model.mark(label))
+
+    @rule(agent=agents, label=_LABELS)
+    def rewind(self, agent: int, label: str | None) -> None:
+        state = self.states[agent]
+        self.both(agent, lambda stage: commands.rewind(stage, state, label), lambda model: model.rewind(label))
+
+    @rule(agent=agents)
+    def clear(self, agent: int) -> None:
+        state = self.states[agent]
+        self.both(agent, lambda stage: commands.clear(stage, state), lambda model: model.clear())
+
+    @rule(agent=agents, fraction=_FRACTION)
+    def restore(self, agent: int, fraction: float) -> None:
+        at = round(self.models[agent].head * fraction)
+        self.both(agent, lambda stage: self._go(stage, agent, at), lambda model: model.restore(at))
+
+    @rule(agent=agents)
+    def undo(self, agent: int) -> None:
+        self.both(agent, lambda stage: self._undo(stage, agent), lambda model: model.undo())
+
+    @rule(agent=agents)
+    def redo(self, agent: int) -> None:
+        self.both(agent, lambda stage: self._redo(stage, agent), lambda model: model.redo())
+
+    def _undo(self, stage: Stage, agent: int) -> list[Node]:
+        stage.require_alive()
+        target = undoable(lambda at: self.log.newest(agent, at), stage.head)
+        if target is None:
+            raise NothingToUndo("")
+        return self._go(stage, agent, target - 1, undoes=target)
+
+    def _redo(self, stage: Stage, agent: int) -> list[Node]:
+        stage.require_alive()
+        target = redoable(lambda at: self.log.newest(agent, at), stage.head)
+        if target is None:
+            raise NothingToUndo("")
+        return self._go(stage, agent, target, redoes=target)
+
+    def _go(self, stage: Stage, agent: int, to: int, **why: int) -> list[Node]:
+        at, tip = self.log.position(self.profiles, agent, to)
+        commands.restore(stage, at, tip, **why)
+        return self.log.walk(tip)
+
+    @rule(target=agents, source=agents, fraction=_FRACTION)
+    def clone(self, source: int, fraction: float) -> int:
+        at, tip = self.log.position(self.profiles, source, round(self.models[source].head * fraction))
+        row = len(self.states) + 1
+        origin = self.states[source].profile
+        self.states[row] = State(profile(row, Source(source, origin.uid, at)), Conversation())
+        stage = self.stage(row)
+        commands.clone_from(stage, origin.uid, at, tip)
+        self.log.commit(self.states[row], stage, self.log.walk(tip))
+        self.models[row] = self.models[source].clone(round(self.models[source].head * fraction))
+        return row
+
+    @rule(source=agents, into=agents, fraction=_FRACTION)
+    def clone_into(self, source: int, into: int, fraction: float) -> None:
+        if source == into:
+            return
+        wanted = round(self.models[source].head * fraction)
+        at, tip = self.log.position(self.profiles, source, wanted)
+
+        def real(stage: Stage) -> list[Node]:
+            stage.require_alive()
+            stage.head = max(stage.head, at)
+            commands.clone_from(stage, "source", at, tip)
+            return self.log.walk(tip)
+
+        self.both(into, real, lambda model: model.take_over(self.models[source], wanted))
+
+    @rule(agent=agents)
+    def kill_or_revive(self, agent: int) -> None:
+        model, stage = self.models[agent], self.stage(agent)
+        if model.alive:
+            commands.kill(stage, None, None, cascade=False)
+        else:
+            commands.revive(stage)
+        self.log.commit(self.states[agent], stage)
+        model.alive = not model.alive
+        model.inert()
+
+    @rule(agent=agents, elements=st.lists(_ELEMENTS, min_size=1, max_size=4))
+    def fail_to_commit(self, agent: int, elements: list[Any]) -> None:
+        """A stage that is dropped leaves no trace."""
+        stage = self.stage(agent)
+        if stage.base.alive:
+            commands.add(stage, rows_from(elements)[0])
+            commands.mark(stage, "lost")
+
+    @invariant()
+    def all_agree(self) -> None:
+        for row, state in self.states.items():
+            model, conversation = self.models[row], state.conversation
+            records = [Said(entry.seq, entry.kind, entry.content, entry.data_json) for entry in conversation.entries]
+
+            assert model.head == state.profile.head
+            assert model.records == records
+            assert model.marks == [Marked(mark.seq, mark.label) for mark in conversation.marks]
+            assert self.log.living(row) == conversation
+            assert (model.prompt.content or None if model.prompt else None) == conversation.system
+            assert [node.seq for node in model.now] == sorted({node.seq for node in model.now})
+
+    @invariant()
+    def messages_are_read_from_records(self) -> None:
+        for state in self.states.values():
+            entries = state.conversation.entries
+            read = [message_from_record(entry._asdict()) for entry in entries]
+            messages = [unpackb(entry.message) for entry in entries if entry.message is not None]
+
+            assert [message for message in read if message] == messages
+            assert len(messages) == state.conversation.message_count
+
+
+Conversations.TestCase.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
+TestConversations = Conversations.TestCase
