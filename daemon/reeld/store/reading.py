@@ -1,0 +1,317 @@
+"""The queries: jobs for the reading connections."""
+
+import json
+import logging
+import sqlite3
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from reel.blocks import InvalidRecord
+from reel.kinds import CONVERSATION, KNOWN
+from reeld.core.conversation import label_of
+from reeld.core.events import Entry, Mark, Node, Pack, read
+from reeld.core.state import Profile, Source
+from reeld.core.timeline import Step, redoable, undoable
+
+log = logging.getLogger(__name__)
+
+_COLUMNS = "a.id, a.uid, a.name, a.title, a.tags, a.source, s.uid, a.source_at, a.created, a.updated, a.killed, a.head"
+_AGENTS = f"SELECT {_COLUMNS} FROM agents a LEFT JOIN agents s ON s.id = a.source"
+# A living agent of this name, an id, or the newest dead one of this name: in this order.
+_FIND = (
+    f"{_AGENTS} WHERE a.name = :address AND a.killed IS NULL",
+    f"{_AGENTS} WHERE a.uid = :address",
+    f"{_AGENTS} WHERE a.name = :address ORDER BY a.killed DESC, a.id DESC LIMIT 1",
+)
+_WALK = """
+    WITH RECURSIVE path (id, seq, kind, content, data_json, time, parent) AS (
+        SELECT id, seq, kind, content, data_json, time, parent FROM events WHERE id = ?
+        UNION ALL
+        SELECT e.id, e.seq, e.kind, e.content, e.data_json, e.time, e.parent
+        FROM path JOIN events e ON e.id = path.parent
+    )
+    SELECT id, seq, kind, content, data_json, time FROM path
+"""
+_EVENTS = """
+    SELECT e.id, e.seq, e.command, e.kind, e.content, e.data_json, p.seq, pa.uid, e.time, e.client
+    FROM events e LEFT JOIN events p ON p.id = e.parent LEFT JOIN agents pa ON pa.id = p.agent
+    WHERE e.agent = ? AND e.seq > ? AND e.seq <= ?
+"""
+
+# What changes a conversation, and so is what undo takes back.
+_COUNTED = tuple(sorted(CONVERSATION | {"clear", "mark", "rewind", "restore", "clone"}))
+_NEWEST = f"""
+    SELECT command, kind, data_json FROM events
+    WHERE agent = ? AND seq <= ? AND seq > ? AND kind IN ({", ".join("?" * len(_COUNTED))})
+    ORDER BY seq DESC LIMIT 1
+"""
+
+
+class Position(NamedTuple):
+    """A place in an agent's past: the end of a command, and the tip of the state there."""
+
+    at: int
+    tip: int | None
+
+
+class Skip(NamedTuple):
+    """An event of the log that means nothing, and why."""
+
+    seq: int
+    field: str
+    reason: str
+
+
+class Past(NamedTuple):
+    """A state read from the log."""
+
+    nodes: list[Node]
+    skipped: list[Skip]
+
+
+class StoredKey(NamedTuple):
+    """What a key stands for."""
+
+    digest: bytes
+    reply: bytes
+
+
+class EventsPage(NamedTuple):
+    """Events as the wire has them, packed."""
+
+    events: list[bytes]
+    more: bool
+
+
+def find(connection: sqlite3.Connection, address: str) -> Profile | None:
+    """Look an agent up by its name or id."""
+    for query in _FIND:
+        if row := connection.execute(query, {"address": address}).fetchone():
+            return _profile(row)
+    return None
+
+
+def profile_of(connection: sqlite3.Connection, row: int) -> Profile:
+    """Read an agent's row."""
+    return _profile(connection.execute(f"{_AGENTS} WHERE a.id = ?", (row,)).fetchone())
+
+
+def _profile(row: Sequence[Any]) -> Profile:
+    number, uid, name, title, tags, source, source_uid, source_at, *rest = row
+    created, updated, killed, head = rest
+    origin = None if source is None else Source(source, source_uid, source_at)
+    return Profile(number, uid, name, title, json.loads(tags), origin, created, updated, killed, head)
+
+
+def agents(
+    connection: sqlite3.Connection, prefix: str, alive: bool | None, limit: int, after: str | None
+) -> tuple[list[dict[str, Any]], bool]:
+    """List agents in the order in which they were made; tell whether there are more."""
+    where = ["substr(a.name, 1, length(:prefix)) = :prefix"]
+    if alive is not None:
+        where.append(f"a.killed IS {'' if alive else 'NOT '}NULL")
+    if after is not None:
+        where.append("a.id > (SELECT id FROM agents WHERE uid = :after)")
+    query = f"{_AGENTS} WHERE {' AND '.join(where)} ORDER BY a.id LIMIT :limit"
+    rows = connection.execute(query, {"prefix": prefix, "after": after, "limit": limit + 1}).fetchall()
+    return [_profile(row).as_map() for row in rows[:limit]], len(rows) > limit
+
+
+def descendants(connection: sqlite3.Connection, row: int) -> list[int]:
+    """List the living clones of an agent, and theirs, also through dead ones."""
+    query = """
+        WITH RECURSIVE kin (id) AS (
+            SELECT id FROM agents WHERE source = ? UNION SELECT a.id FROM kin JOIN agents a ON a.source = kin.id
+        )
+        SELECT kin.id FROM kin JOIN agents a ON a.id = kin.id WHERE a.killed IS NULL ORDER BY kin.id
+    """
+    return [number for (number,) in connection.execute(query, (row,))]
+
+
+def tip_of(connection: sqlite3.Connection, row: int) -> int | None:
+    """Find the tip of an agent's living state."""
+    last = connection.execute(
+        "SELECT id, kind, parent FROM events WHERE agent = ? ORDER BY seq DESC LIMIT 1", (row,)
+    ).fetchone()
+    return None if last is None else _tip_after(*last)
+
+
+def _tip_after(event_id: int, kind: str, parent: int | None) -> int | None:
+    return event_id if kind in CONVERSATION or kind == "mark" else parent
+
+
+def position(connection: sqlite3.Connection, row: int, at: int) -> Position:
+    """Find the end of the command that a position is in, and the tip of the state there.
+
+    A position below an agent's first own seq means its source's state there.
+    """
+    owner: int | None = row
+    while owner is not None:
+        found = connection.execute(
+            "SELECT command FROM events WHERE agent = ? AND seq <= ? ORDER BY seq DESC LIMIT 1", (owner, at)
+        ).fetchone()
+        if found is not None:
+            return _end_of(connection, owner, found[0])
+        (owner,) = connection.execute("SELECT source FROM agents WHERE id = ?", (owner,)).fetchone()
+    return Position(0, None)
+
+
+def _end_of(connection: sqlite3.Connection, row: int, command: int) -> Position:
+    """Find the last event of a command: its events lie side by side."""
+    rows = connection.execute(
+        "SELECT seq, command, id, kind, parent FROM events WHERE agent = ? AND seq >= ? ORDER BY seq", (row, command)
+    )
+    end = Position(0, None)
+    for seq, of, event_id, kind, parent in rows:
+        if of != command:
+            break
+        end = Position(seq, _tip_after(event_id, kind, parent))
+    return end
+
+
+def walk(connection: sqlite3.Connection, tip: int | None, pack: Pack) -> Past:
+    """Read the state whose tip is given, by walking from parent to parent."""
+    if tip is None:
+        return Past([], [])
+    return read_nodes(reversed(connection.execute(_WALK, (tip,)).fetchall()), pack)
+
+
+def read_nodes(rows: Iterable[Sequence[Any]], pack: Pack) -> Past:
+    """Read the nodes of a state; a row that is no message stays a record, and is listed."""
+    past = Past([], [])
+    for event_id, seq, kind, content, data_json, time in rows:
+        if kind == "mark":
+            past.nodes.append(Mark(event_id, seq, label_of(data_json)))
+            continue
+        message = tools = None
+        try:
+            message, tools = read(pack, kind, content, data_json, seq, time)
+        except InvalidRecord as error:
+            past.skipped.append(Skip(seq, error.field, error.reason))
+        past.nodes.append(Entry(event_id, seq, kind, content, data_json, time, message, tools))
+    return past
+
+
+def unknown_kinds(connection: sqlite3.Connection, row: int, at: int) -> list[Skip]:
+    """List the events of an agent whose kind we do not know."""
+    known = ", ".join(f"'{kind}'" for kind in sorted(KNOWN))
+    rows = connection.execute(
+        f"SELECT seq, kind FROM events WHERE agent = ? AND seq <= ? AND kind NOT IN ({known}) ORDER BY seq", (row, at)
+    )
+    return [Skip(seq, "kind", f"the kind {kind!r} is unknown") for seq, kind in rows]
+
+
+def undo_target(connection: sqlite3.Connection, row: int, head: int) -> int | None:
+    """Find the command that an undo would take back."""
+    return undoable(_newest(connection, row), head)
+
+
+def redo_target(connection: sqlite3.Connection, row: int, head: int) -> int | None:
+    """Find the command that a redo would bring back."""
+    return redoable(_newest(connection, row), head)
+
+
+def _newest(connection: sqlite3.Connection, row: int) -> Callable[[int], Step | None]:
+    """Make the function that finds the newest command that counts; see :mod:`reeld.core.timeline`."""
+    cursor = connection.cursor()
+    first, begins = cursor.execute(
+        "SELECT seq, kind FROM events WHERE agent = ? ORDER BY seq LIMIT 1", (row,)
+    ).fetchone() or (0, "created")
+    floor = _first_state(connection, row, first) if begins in ("created", "clone") else first - 1
+
+    def newest(at: int) -> Step | None:
+        found = cursor.execute(_NEWEST, (row, at, floor, *_COUNTED)).fetchone()
+        if found is None:
+            return None
+        command, kind, data_json = found
+        if kind != "restore":
+            return Step(command)
+        data = json.loads(data_json)
+        return Step(command, data.get("undoes"), data.get("redoes"))
+
+    return newest
+
+
+def _first_state(connection: sqlite3.Connection, row: int, first: int) -> int:
+    """Give the last seq of an agent's first state: a prompt that came with ``create`` belongs to it.
+
+    Where an ``add`` made the agent, its messages are a command like any other and can be undone.
+    """
+    kinds = connection.execute("SELECT kind FROM events WHERE agent = ? AND command = ? LIMIT 3", (row, first))
+    return first + 1 if [kind for (kind,) in kinds] == ["created", "system"] else first
+
+
+def history(
+    connection: sqlite3.Connection,
+    row: int,
+    since: int,
+    head: int,
+    limit: int,
+    kinds: Sequence[str] | None,
+    inherited: bool,
+    max_bytes: int,
+    pack: Pack,
+) -> EventsPage:
+    """Read a page of an agent's log, its source's past in front where that is asked for."""
+    page = EventsPage([], more=False)
+    room = max_bytes
+    for owner, uid, upto in _lineage(connection, row, head) if inherited else [_own(connection, row, head)]:
+        query, values = _EVENTS, list[Any]((owner, since, upto))
+        if kinds is not None:
+            query += f" AND e.kind IN ({', '.join('?' * len(kinds))})"
+            values += kinds
+        for event in connection.execute(f"{query} ORDER BY e.seq LIMIT ?", (*values, limit + 1 - len(page.events))):
+            packed = pack(_event(uid, event))
+            room -= len(packed)
+            if len(page.events) == limit or (room < 0 and page.events):
+                return page._replace(more=True)
+            page.events.append(packed)
+    return page
+
+
+def _own(connection: sqlite3.Connection, row: int, head: int) -> tuple[int, str, int]:
+    (uid,) = connection.execute("SELECT uid FROM agents WHERE id = ?", (row,)).fetchone()
+    return row, uid, head
+
+
+def _lineage(connection: sqlite3.Connection, row: int, head: int) -> list[tuple[int, str, int]]:
+    """List an agent and what it was cloned from, the oldest first, each with the last seq that counts."""
+    line: list[tuple[int, str, int]] = []
+    owner: int | None = row
+    while owner is not None:
+        uid, source, at = connection.execute(
+            "SELECT uid, source, source_at FROM agents WHERE id = ?", (owner,)
+        ).fetchone()
+        line.append((owner, uid, head))
+        owner, head = source, at
+    return line[::-1]
+
+
+def _event(uid: str, row: Sequence[Any]) -> dict[str, Any]:
+    event_id, seq, command, kind, content, data_json, parent_seq, parent_uid, time, client = row
+    return {
+        "id": event_id,
+        "agent": uid,
+        "seq": seq,
+        "command": command,
+        "kind": kind,
+        "content": content,
+        "data_json": data_json,
+        "parent": None if parent_seq is None else {"agent": parent_uid, "seq": parent_seq},
+        "time": time,
+        "client": client,
+    }
+
+
+def key(connection: sqlite3.Connection, name: str) -> StoredKey | None:
+    """Look up what a key stands for."""
+    row = connection.execute("SELECT digest, reply FROM keys WHERE key = ?", (name,)).fetchone()
+    return None if row is None else StoredKey(*row)
+
+
+def totals(connection: sqlite3.Connection) -> dict[str, int]:
+    """Count what can be counted without reading it all."""
+    (events,) = connection.execute("SELECT coalesce(max(id), 0) FROM events").fetchone()
+    (made,) = connection.execute("SELECT count(*) FROM agents").fetchone()
+    (living,) = connection.execute("SELECT count(*) FROM agents WHERE killed IS NULL").fetchone()
+    return {"newest_event": events, "agents": made, "living_agents": living}

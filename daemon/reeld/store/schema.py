@@ -1,0 +1,144 @@
+"""The tables, and how an older file becomes one of today."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from reel.errors import Storage
+from reel.kinds import KNOWN
+
+# "reel", so that no other program's file is taken for ours.
+APPLICATION_ID = 0x7265656C
+
+_KNOWN = ", ".join(f"'{kind}'" for kind in sorted(KNOWN))
+
+_FIRST = f"""
+CREATE TABLE agents (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    uid TEXT NOT NULL UNIQUE,
+    name TEXT NOT NULL,
+    title TEXT,
+    tags TEXT NOT NULL,
+    source INTEGER REFERENCES agents (id),
+    source_at INTEGER,
+    created INTEGER NOT NULL,
+    updated INTEGER NOT NULL,
+    killed INTEGER,
+    head INTEGER NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX agents_by_living_name ON agents (name) WHERE killed IS NULL;
+CREATE INDEX agents_by_name ON agents (name);
+CREATE INDEX agents_by_source ON agents (source) WHERE source IS NOT NULL;
+
+CREATE TABLE events (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    agent INTEGER NOT NULL REFERENCES agents (id),
+    seq INTEGER NOT NULL,
+    command INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    content TEXT,
+    data_json TEXT,
+    parent INTEGER REFERENCES events (id),
+    client TEXT,
+    time INTEGER NOT NULL,
+    UNIQUE (agent, seq)
+) STRICT;
+-- Empty in a healthy log; replay lists what is in it.
+CREATE INDEX events_of_unknown_kind ON events (agent, seq) WHERE kind NOT IN ({_KNOWN});
+CREATE TRIGGER events_are_never_changed BEFORE UPDATE ON events
+    BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END;
+CREATE TRIGGER events_are_never_deleted BEFORE DELETE ON events
+    BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END;
+
+CREATE TABLE keys (
+    key TEXT PRIMARY KEY,
+    agent INTEGER NOT NULL REFERENCES agents (id),
+    command INTEGER NOT NULL,
+    digest BLOB NOT NULL,
+    reply BLOB NOT NULL,
+    time INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX keys_by_time ON keys (time);
+"""
+
+# The n-th brings a file from version n to n+1, in one transaction.
+MIGRATIONS: tuple[str, ...] = (_FIRST,)
+VERSION = len(MIGRATIONS)
+
+
+_WRITER_PRAGMAS = (
+    "auto_vacuum = INCREMENTAL",  # before all else: in a file that is WAL already it has no effect
+    "journal_mode = WAL",
+    "synchronous = FULL",
+    "foreign_keys = ON",
+    "recursive_triggers = ON",  # else REPLACE would delete rows without asking the trigger
+    "wal_autocheckpoint = 0",  # the writer does it, between two commits
+)
+_READER_PRAGMAS = (
+    "query_only = ON",
+    f"mmap_size = {1 << 30}",  # pages that are not in the WAL are read without a system call
+)
+
+
+def prepare_reader(connection: sqlite3.Connection) -> None:
+    """Make a connection one that only reads."""
+    for pragma in _READER_PRAGMAS:
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def prepare(connection: sqlite3.Connection, path: str) -> None:
+    """Make a new file ours, or bring an older one up to date.
+
+    Raises:
+        Storage: the file is another program's, or from a newer version; it says what to do.
+    """
+    _require_ours(connection, path)
+    for pragma in _WRITER_PRAGMAS:
+        connection.execute(f"PRAGMA {pragma}")
+    migrate(connection, MIGRATIONS)
+
+
+@contextmanager
+def opening(path: str) -> Iterator[None]:
+    """Say what to do about a file that cannot be opened or read.
+
+    Raises:
+        Storage: it cannot.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise Storage(f"cannot open {path}: {error.strerror}") from error
+    except sqlite3.OperationalError as error:
+        raise Storage(f"cannot use {path}: {error}") from error
+    except sqlite3.DatabaseError as error:
+        raise Storage(
+            f"{path} is damaged or no SQLite database ({error}); move it away, or put a backup in its place"
+        ) from error
+
+
+def _require_ours(connection: sqlite3.Connection, path: str) -> None:
+    (pages,) = connection.execute("PRAGMA page_count").fetchone()
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if pages and application != APPLICATION_ID:
+        raise Storage(f"{path} is another program's database; name a file of reel's own with --database")
+    if version > VERSION:
+        raise Storage(
+            f"{path} was written by a newer reeld (its version is {version}, we know {VERSION});"
+            " install that version, or name another file with --database"
+        )
+
+
+def migrate(connection: sqlite3.Connection, migrations: tuple[str, ...]) -> None:
+    """Apply the migrations that a file has not had, each in a transaction of its own."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    for number, script in enumerate(migrations[version:], version + 1):
+        try:
+            connection.executescript(
+                f"BEGIN IMMEDIATE; {script}\n"
+                f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {number}; COMMIT;"
+            )
+        except sqlite3.Error:
+            connection.rollback()
+            raise

@@ -1,0 +1,189 @@
+"""The store: one writer, a few readers, and what the rest of the daemon may ask of them."""
+
+import logging
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from reel.errors import Storage
+from reel.wire import packer
+from reeld.core.conversation import Conversation
+from reeld.core.state import Profile, State
+from reeld.store import reading, writing
+from reeld.store.database import Database, Job, T, open_database
+from reeld.store.door import open_door
+from reeld.store.reading import EventsPage, Past, Position, Skip, StoredKey
+from reeld.store.schema import opening, prepare, prepare_reader
+from reeld.store.units import Unit
+from reeld.store.writer import Settle, Writer
+
+log = logging.getLogger(__name__)
+
+# A cold load and a short look-up should not wait for each other.
+_READERS = 2
+
+
+class Store:
+    """Everything that was ever said; see :func:`open_store`."""
+
+    def __init__(self, writer: Writer, database: Database, readers: list[Database], next_row: int) -> None:
+        self._database = database
+        self._readers = readers
+        self._rows = count(next_row)
+        self.writer = writer
+
+    def new_row(self) -> int:
+        """Give out the number of a new agent; one that is never written leaves a gap, and no harm."""
+        return next(self._rows)
+
+    def submit(self, unit: Unit, settle: Settle) -> None:
+        """Queue a unit; ``settle`` is called with what came of it."""
+        self.writer.submit(unit, settle)
+
+    async def _read(self, job: Job[T]) -> T:
+        try:
+            return await min(self._readers, key=lambda reader: reader.waiting).run(job)
+        except sqlite3.Error as error:
+            raise Storage(f"the database cannot be read: {error}") from error
+
+    async def find(self, address: str) -> Profile | None:
+        """Look an agent up by its name or id."""
+        return await self._read(lambda connection: reading.find(connection, address))
+
+    async def load(self, row: int) -> State:
+        """Read an agent and its living state; rows that are no messages are logged."""
+
+        def job(connection: Any) -> tuple[Profile, Past]:
+            past = reading.walk(connection, reading.tip_of(connection, row), packer())
+            return reading.profile_of(connection, row), past
+
+        profile, past = await self._read(job)
+        for skip in past.skipped:
+            log.warning("agent=%s seq=%d is no message: %s: %s", profile.name, skip.seq, skip.field, skip.reason)
+        return State(profile, Conversation(past.nodes))
+
+    async def position(self, row: int, at: int) -> Position:
+        """Find the end of the command that a position is in, and the tip of the state there."""
+        return await self._read(lambda connection: reading.position(connection, row, at))
+
+    async def walk(self, tip: int | None) -> Past:
+        """Read the state whose tip is given."""
+        return await self._read(lambda connection: reading.walk(connection, tip, packer()))
+
+    async def walk_living(self, row: int) -> Past:
+        """Read an agent's living state."""
+
+        def job(connection: Any) -> Past:
+            return reading.walk(connection, reading.tip_of(connection, row), packer())
+
+        return await self._read(job)
+
+    async def unknown_kinds(self, row: int, at: int) -> list[Skip]:
+        """List the events of an agent whose kind we do not know."""
+        return await self._read(lambda connection: reading.unknown_kinds(connection, row, at))
+
+    async def undo_target(self, row: int, head: int) -> int | None:
+        """Find the command that an undo would take back."""
+        return await self._read(lambda connection: reading.undo_target(connection, row, head))
+
+    async def redo_target(self, row: int, head: int) -> int | None:
+        """Find the command that a redo would bring back."""
+        return await self._read(lambda connection: reading.redo_target(connection, row, head))
+
+    async def agents(
+        self,
+        prefix: str,
+        alive: bool | None,  # noqa: FBT001 - a filter with three values
+        limit: int,
+        after: str | None,
+    ) -> tuple[list[dict[str, Any]], bool]:
+        """List agents in the order in which they were made; tell whether there are more."""
+        return await self._read(lambda connection: reading.agents(connection, prefix, alive, limit, after))
+
+    async def descendants(self, row: int) -> list[int]:
+        """List the living clones of an agent, and theirs."""
+        return await self._read(lambda connection: reading.descendants(connection, row))
+
+    async def profile(self, row: int) -> Profile:
+        """Read an agent's row."""
+        return await self._read(lambda connection: reading.profile_of(connection, row))
+
+    async def history(
+        self,
+        row: int,
+        *,
+        since: int,
+        head: int,
+        limit: int,
+        kinds: list[str] | None,
+        inherited: bool,
+        max_bytes: int,
+    ) -> EventsPage:
+        """Read a page of an agent's log."""
+        return await self._read(
+            lambda connection: reading.history(
+                connection, row, since, head, limit, kinds, inherited, max_bytes, packer()
+            )
+        )
+
+    async def key(self, name: str) -> StoredKey | None:
+        """Look up what a key stands for."""
+        return await self._read(lambda connection: reading.key(connection, name))
+
+    async def totals(self) -> dict[str, int]:
+        """Count what can be counted without reading it all."""
+        return await self._read(reading.totals)
+
+    async def tidy(self, now: int) -> None:
+        """Forget old keys and copy the WAL into the file: for quiet moments."""
+        try:
+            await self._database.run(partial(writing.forget_keys, before=now - KEYS_KEPT))
+        except sqlite3.Error as error:
+            log.warning("old keys could not be forgotten: %s", error)
+        await self.writer.checkpoint()
+
+
+# How long a key is remembered, in milliseconds.
+KEYS_KEPT = 30 * 24 * 3600 * 1000
+
+
+@asynccontextmanager
+async def open_store(path: str) -> AsyncIterator[Store]:
+    """Open the database for as long as the block lasts; leaving it writes what was submitted.
+
+    The caller holds the lock on the database.
+
+    Raises:
+        Storage: the file is another program's, damaged, from a newer version, or cannot be opened; it says what to do.
+    """
+    with opening(path):
+        Path(path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    async with AsyncExitStack() as stack:
+        door = await stack.enter_async_context(open_door())
+        with opening(path):
+            setup = partial(prepare, path=path)
+            database = await stack.enter_async_context(open_database(door, path, setup, readonly=False))
+            end = await database.run(writing.Log)
+            next_row = await database.run(_next_row)
+            readers = [
+                await stack.enter_async_context(open_database(door, path, prepare_reader, readonly=True))
+                for _ in range(_READERS)
+            ]
+        writer = Writer(database, end)
+        tasks = await stack.enter_async_context(anyio.create_task_group())
+        await tasks.start(writer.run)
+        try:
+            yield Store(writer, database, readers, next_row)
+        finally:
+            await writer.close()
+
+
+def _next_row(connection: Any) -> int:
+    (given,) = connection.execute("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'agents'").fetchone()
+    return int(given) + 1

@@ -1,0 +1,119 @@
+"""The persistence task: whatever queued up during the last commit is the next transaction.
+
+Nobody is told before the commit returned. Each unit's ``settle`` is then called in commit order, on the trio
+thread, from here: it applies the events and answers without waking another task. What ``settle`` raises is a
+bug and takes the daemon down: the log decides what was true.
+A unit stays in the queue until it is settled, so that a writer that fails leaves nobody waiting.
+"""
+
+import logging
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import TypeAlias
+
+import anyio
+from anyio.abc import TaskStatus
+
+from reel.errors import Internal, ReelError
+from reeld.store.database import Database
+from reeld.store.units import Unit
+from reeld.store.writing import Log, Outcome, checkpoint
+
+log = logging.getLogger(__name__)
+
+Settle: TypeAlias = Callable[[Outcome], None]
+
+# Rows between two checkpoints; a WAL of this many stays some megabytes in size.
+_CHECKPOINT_EVERY = 4000
+# What a commit costs the WAL beside its rows: pages of the list of agents and of the indexes.
+_ROWS_OF_A_COMMIT = 4
+
+
+class Writer:
+    """Takes units at any time, commits them in order, and tells each what came of it."""
+
+    def __init__(self, database: Database, end: Log) -> None:
+        self._database = database
+        self._end = end
+        self._queue: deque[tuple[Unit, Settle]] = deque()
+        self._wake = anyio.Event()
+        self._idle = anyio.Event()
+        self._closing = False
+        self._rows = 0
+        self.commits = 0
+        self.events = 0
+        self.longest_commit = 0.0
+
+    @property
+    def waiting(self) -> int:
+        """How many units wait to be settled."""
+        return len(self._queue)
+
+    def submit(self, unit: Unit, settle: Settle) -> None:
+        """Queue a unit. Each agent has one in flight at most, so the queue is as long as there are agents."""
+        self._queue.append((unit, settle))
+        self._wake.set()
+        if self._idle.is_set():
+            self._abandon()
+
+    async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
+        """Commit until closed and drained."""
+        with anyio.CancelScope(shield=True):  # what was accepted is written, whoever wants to stop
+            task_status.started()
+            try:
+                await self._work()
+            finally:
+                self._idle.set()
+                self._abandon()
+
+    async def _work(self) -> None:
+        while self._queue or not self._closing:
+            if self._queue:
+                await self._commit()
+            else:
+                await self._wake.wait()
+                self._wake = anyio.Event()
+
+    def _abandon(self) -> None:
+        """Answer whoever still waits, which is nobody unless a bug ended the writer."""
+        while self._queue:
+            _, settle = self._queue.popleft()
+            try:
+                settle(Internal("the writer has ended and the daemon stops; ask again when it is back"))
+            except Exception:
+                log.exception("a unit could not be settled")
+
+    async def close(self) -> None:
+        """Stop as soon as everything that was submitted has been written."""
+        self._closing = True
+        self._wake.set()
+        with anyio.CancelScope(shield=True):
+            await self._idle.wait()
+
+    async def _commit(self) -> None:
+        units = [unit for unit, _ in self._queue]
+        began = time.monotonic()
+        outcomes = await self._database.run(lambda connection: self._end.commit(connection, units))
+        self.longest_commit = max(self.longest_commit, time.monotonic() - began)
+        self.commits += 1
+        rows = sum(map(_rows_of, units, outcomes))
+        self.events += rows
+        for outcome in outcomes:
+            _, settle = self._queue.popleft()
+            settle(outcome)
+        self._rows += rows + _ROWS_OF_A_COMMIT
+        if self._rows >= _CHECKPOINT_EVERY:
+            await self.checkpoint()
+
+    async def checkpoint(self) -> None:
+        """Copy the WAL into the database file."""
+        self._rows = 0
+        try:
+            await self._database.run(checkpoint)
+        except Exception as error:
+            log.warning("checkpoint failed, the WAL goes on growing: %s", error)
+
+
+def _rows_of(unit: Unit, outcome: Outcome) -> int:
+    return 0 if isinstance(outcome, ReelError) else sum(len(part.drafts) for part in unit.parts)

@@ -1,0 +1,165 @@
+"""The transactions: jobs for the writing connection."""
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+from reel.errors import Exists, ReelError, Storage
+from reeld.core.state import Profile
+from reeld.store.units import Part, Unit
+
+_EVENT = (
+    "INSERT INTO events (id, agent, seq, command, kind, content, data_json, parent, client, time)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_HEAD = "UPDATE agents SET head = ?, updated = ? WHERE id = ?"
+_PROFILE = "UPDATE agents SET head = ?, updated = ?, name = ?, title = ?, tags = ?, killed = ? WHERE id = ?"
+_AGENT = (
+    "INSERT INTO agents (id, uid, name, title, tags, source, source_at, created, updated, killed, head)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, ?)"
+)
+_KEY = "INSERT INTO keys (key, agent, command, digest, reply, time) VALUES (?, ?, ?, ?, ?, ?)"
+
+# What a unit may fail with; the last two: it holds a value that cannot be bound. All else is a bug of the writer.
+_FAULTS = (sqlite3.Error, UnicodeError, OverflowError)
+
+# The id of the first event of each part, or why the unit was not written.
+Outcome: TypeAlias = list[int] | ReelError
+
+
+class KeyTakenError(ReelError):
+    """A command with this key has been carried out; never sent: its first reply is looked up instead."""
+
+
+class Log:
+    """The end of the log; only jobs of the writing connection touch it."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM events").fetchone()
+        (given,) = connection.execute(
+            "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'events'"
+        ).fetchone()
+        self.next_id: int = max(last, given) + 1
+
+    def commit(self, connection: sqlite3.Connection, units: Sequence[Unit]) -> list[Outcome]:
+        """Write units in one transaction; where it fails, each in its own, so that only the guilty one fails."""
+        try:
+            return list(self._transaction(connection, units))
+        except _FAULTS as error:
+            if len(units) == 1:
+                return [explain(error)]
+        return [self._alone(connection, unit) for unit in units]
+
+    def _alone(self, connection: sqlite3.Connection, unit: Unit) -> Outcome:
+        try:
+            return self._transaction(connection, [unit])[0]
+        except _FAULTS as error:
+            return explain(error)
+
+    def _transaction(self, connection: sqlite3.Connection, units: Sequence[Unit]) -> list[list[int]]:
+        next_id = self.next_id
+        firsts: list[list[int]] = []
+        events: list[tuple[Any, ...]] = []
+        for unit in units:
+            firsts.append([])
+            for part in unit.parts:
+                firsts[-1].append(next_id)
+                _lay_out(part, next_id, events)
+                next_id += len(part.drafts)
+        cursor = connection.cursor()
+        cursor.execute("BEGIN IMMEDIATE")
+        try:
+            _write_agents(cursor, units)
+            cursor.executemany(_EVENT, events)
+            cursor.executemany(_KEY, [key for unit in units for key in unit.keys])
+            cursor.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                cursor.execute("ROLLBACK")
+            raise
+        self.next_id = next_id
+        return firsts
+
+
+def _lay_out(part: Part, first: int, events: list[tuple[Any, ...]]) -> None:
+    agent = part.profile.row
+    for event_id, draft in enumerate(part.drafts, first):
+        parent = draft.parent
+        if parent is not None and parent < 0:
+            parent = first + ~parent
+        events.append(
+            (
+                event_id,
+                agent,
+                draft.seq,
+                draft.command,
+                draft.kind,
+                draft.content,
+                draft.data_json,
+                parent,
+                draft.client,
+                draft.time,
+            )
+        )
+
+
+def _write_agents(cursor: sqlite3.Cursor, units: Sequence[Unit]) -> None:
+    heads = []
+    for unit in units:
+        for part in unit.parts:
+            profile = part.profile
+            if part.new:
+                cursor.execute(_AGENT, _new_row(profile))
+            elif part.changed:
+                cursor.execute(_PROFILE, _changed_row(profile))
+            else:
+                heads.append((profile.head, profile.updated, profile.row))
+    cursor.executemany(_HEAD, heads)
+
+
+def _new_row(profile: Profile) -> tuple[Any, ...]:
+    source, at = (profile.source.row, profile.source.at) if profile.source else (None, None)
+    tags = json.dumps(profile.tags, ensure_ascii=False)
+    return (
+        profile.row,
+        profile.uid,
+        profile.name,
+        profile.title,
+        tags,
+        source,
+        at,
+        profile.created,
+        profile.updated,
+        profile.head,
+    )
+
+
+def _changed_row(profile: Profile) -> tuple[Any, ...]:
+    tags = json.dumps(profile.tags, ensure_ascii=False)
+    return (profile.head, profile.updated, profile.name, profile.title, tags, profile.killed, profile.row)
+
+
+def explain(error: Exception) -> ReelError:
+    """Say what a failed commit means to who asked for it."""
+    text = str(error)
+    if isinstance(error, sqlite3.IntegrityError):
+        if "keys.key" in text:
+            return KeyTakenError(text)
+        if "agents.name" in text:
+            return Exists("a living agent has this name; choose another, or kill that one first")
+    return Storage(f"nothing was written: {text}")
+
+
+def checkpoint(connection: sqlite3.Connection) -> int:
+    """Copy the WAL into the file as far as no reader is in the way; give the frames that are left.
+
+    Passive and without truncation: a WAL that is written over commits faster than one that grows.
+    """
+    _busy, frames, done = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+    return int(frames) - int(done)
+
+
+def forget_keys(connection: sqlite3.Connection, before: int) -> int:
+    """Forget the keys of commands given before a time; give how many."""
+    return connection.execute("DELETE FROM keys WHERE time < ?", (before,)).rowcount
