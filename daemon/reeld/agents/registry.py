@@ -1,0 +1,207 @@
+"""Which agents are live: they start on first use, and retire when nobody uses them.
+
+Names and ids of live agents are looked up here without waiting; all others in the database. A failed agent is
+forgotten at once, so that the next use reads its log anew.
+"""
+
+import logging
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from typing import Any
+
+import anyio
+from anyio.abc import TaskGroup
+
+from reel.errors import ReelError
+from reeld.agents.agent import Agent
+from reeld.agents.mail import Look, Mail, Turn
+from reeld.core.commands import not_found
+from reeld.core.state import Profile
+from reeld.store.store import Store
+
+log = logging.getLogger(__name__)
+
+# Live agents, and how long one may be idle, in seconds.
+MAX_LIVE = 1000
+IDLE = 600.0
+
+
+class Registry:
+    """Starts, finds and retires agents.
+
+    Args:
+        store: where their logs are.
+        tasks: what their tasks belong to.
+        max_live: when there are more, those that were used least recently retire.
+        idle: how long an agent that nobody uses stays, in seconds.
+    """
+
+    def __init__(self, store: Store, tasks: TaskGroup, max_live: int = MAX_LIVE, idle: float = IDLE) -> None:
+        self.store = store
+        self._tasks = tasks
+        self._max_live = max_live
+        self._idle = idle
+        self._live: dict[int, Agent] = {}
+        self._by_name: dict[str, Agent] = {}
+        self._by_uid: dict[str, Agent] = {}
+        self._scopes: dict[int, anyio.CancelScope] = {}
+        self._posted: list[Agent] = []
+        self.started = 0
+        self.failed = 0
+        self.mended = 0
+
+    def __len__(self) -> int:
+        return len(self._live)
+
+    def get(self, address: str) -> Agent | None:
+        """Find a live agent by its living name or its id."""
+        agent = self._by_name.get(address) or self._by_uid.get(address)
+        return None if agent is None or agent.failed else agent
+
+    async def find(self, address: str) -> Agent:
+        """Find an agent, and start it where it is not live.
+
+        Raises:
+            NotFound: there is none.
+        """
+        agent = self.get(address)
+        if agent is not None:
+            return agent
+        profile = await self.store.find(address)
+        if profile is None:
+            raise not_found(address)
+        return self.start(profile)
+
+    def start(self, profile: Profile) -> Agent:
+        """Give the live agent of a profile; what is posted waits until it has been loaded."""
+        agent = self._live.get(profile.row)
+        if agent is not None and not agent.failed:
+            return agent
+        if len(self._live) >= self._max_live:
+            self.retire(keep=self._max_live * 9 // 10)
+        agent = self._live[profile.row] = Agent(profile.row, self.store)
+        self._by_uid[profile.uid] = agent
+        if profile.alive:
+            self._by_name[profile.name] = agent
+        self.started += 1
+        self._tasks.start_soon(self._run, agent, profile)
+        return agent
+
+    async def _run(self, agent: Agent, profile: Profile) -> None:
+        with anyio.CancelScope() as scope:
+            self._scopes[agent.row] = scope
+            try:
+                await agent.run()
+            finally:
+                self._forget(agent)
+        if agent.failed:
+            self.failed += 1
+            log.warning("agent=%s failed and was dropped", profile.name)
+
+    def _forget(self, agent: Agent) -> None:
+        if self._live.get(agent.row) is agent:
+            del self._live[agent.row]
+            del self._scopes[agent.row]
+        for index in (self._by_name, self._by_uid):
+            for address in [address for address, known in index.items() if known is agent]:
+                del index[address]
+
+    def renamed(self, agent: Agent) -> None:
+        """Note that an agent's name changed, or that it died or came back to life."""
+        profile = agent.living.profile
+        for name in [name for name, known in self._by_name.items() if known is agent]:
+            del self._by_name[name]
+        if profile.alive:
+            self._by_name[profile.name] = agent
+
+    def posted(self, agent: Agent) -> None:
+        """Note that an agent has mail; :meth:`advance` sees to it."""
+        agent.used = time.monotonic()
+        self._posted.append(agent)
+
+    def advance(self) -> None:
+        """Let the agents that have mail go as far as they go: once for a batch of requests."""
+        posted, self._posted = self._posted, []
+        for agent in posted:
+            agent.advance()
+
+    async def ask(self, agent: Agent, mail: Callable[[Callable[[Any], None]], Mail]) -> Any:
+        """Post mail and wait for what is answered.
+
+        Args:
+            agent: whose mailbox.
+            mail: makes the mail, given where its answer goes.
+
+        Raises:
+            ReelError: what was answered is one.
+        """
+        answered = anyio.Event()
+        outcomes: list[Any] = []
+
+        def answer(outcome: Any) -> None:
+            outcomes.append(outcome)
+            answered.set()
+
+        agent.post(mail(answer))
+        self.posted(agent)
+        self.advance()
+        await answered.wait()
+        if isinstance(outcomes[0], ReelError):
+            raise outcomes[0]
+        return outcomes[0]
+
+    @asynccontextmanager
+    async def hold(self, agents: Sequence[Agent]) -> AsyncIterator[None]:
+        """Hold the turns of several agents at once, for what touches them all.
+
+        Turns are taken in the order of the agents' rows, so that two holders never wait for each other.
+        """
+        async with AsyncExitStack() as held:
+            for agent in sorted(agents, key=lambda agent: agent.row):
+                await held.enter_async_context(self._hold(agent))
+            yield
+
+    @asynccontextmanager
+    async def _hold(self, agent: Agent) -> AsyncIterator[None]:
+        begun, over = anyio.Event(), anyio.Event()
+        failures: list[ReelError] = []
+
+        async def turn(_: Agent) -> None:
+            begun.set()
+            await over.wait()
+
+        def answer(outcome: ReelError | None) -> None:
+            if outcome is not None:
+                failures.append(outcome)
+            begun.set()
+
+        agent.post(Turn(turn, answer))
+        self.posted(agent)
+        self.advance()
+        try:
+            await begun.wait()
+            if failures:
+                raise failures[0]
+            yield
+        finally:
+            over.set()
+
+    def retire(self, keep: int | None = None) -> None:
+        """Let go of agents that are idle: those unused for long, and the least recently used above ``keep``."""
+        oldest = sorted(self._live.values(), key=lambda agent: agent.used)
+        before = time.monotonic() - self._idle
+        excess = 0 if keep is None else len(oldest) - keep
+        for index, agent in enumerate(oldest):
+            if index >= excess and agent.used >= before:
+                break
+            if agent.idle:
+                scope = self._scopes[agent.row]
+                self._forget(agent)
+                scope.cancel()
+
+    async def drain(self) -> None:
+        """Wait until every agent has done what it was asked for."""
+        for agent in list(self._live.values()):
+            with suppress(ReelError):  # who failed has nothing left to do
+                await self.ask(agent, lambda answer: Look(lambda _: None, answer))
