@@ -1,0 +1,21 @@
+"""``reeld``, or ``python -m reeld``."""
+
+import sys
+
+
+def main() -> int:
+    """Run the daemon."""
+    try:
+        import aiosqlite  # noqa: F401, PLC0415 - as above
+        import anyio  # noqa: F401, PLC0415 - to see whether it is there
+        import trio  # noqa: F401, PLC0415 - as above
+    except ImportError as error:
+        print(f"reeld: {error.name} is missing; the daemon comes with: pip install 'reeld[daemon]'", file=sys.stderr)  # noqa: T201 - it cannot log yet
+        return 1
+    from reeld import app, config  # noqa: PLC0415 - not before the check above
+
+    return app.main(config.parse())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,106 @@
+"""The daemon as a whole: what runs, who owns it, and in which order it ends."""
+
+import logging
+import os
+import signal
+import sys
+import time
+from contextlib import AsyncExitStack
+from typing import Any
+
+import anyio
+
+from reel.errors import Storage
+from reeld.agents.agent import now
+from reeld.agents.registry import Registry
+from reeld.agents.together import Founder
+from reeld.config import Config
+from reeld.errors import OK, Refused
+from reeld.locks import lock
+from reeld.serving.call import Desk
+from reeld.serving.listener import Server, open_listener, require_path
+from reeld.store.store import Store, open_store
+
+log = logging.getLogger(__name__)
+
+# How often idle agents retire and the WAL is copied into the file, in seconds.
+_TIDY_EVERY = 60.0
+
+
+def main(config: Config) -> int:
+    """Run until told to stop; give the exit status."""
+    logging.basicConfig(
+        stream=sys.stderr, level=config.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s"
+    )
+    logging.getLogger("aiosqlite").setLevel(logging.WARNING)
+    os.umask(0o077)
+    config = config._replace(socket=os.path.abspath(config.socket), database=os.path.abspath(config.database))  # noqa: PTH100 - a symlink stays one
+    os.chdir("/")  # keep no file system from being unmounted
+    try:
+        require_path(config.socket)
+        with lock(config.socket, "the socket"), lock(config.database, "the database"):
+            anyio.run(serve, config, backend="trio")
+    except (Refused, BaseExceptionGroup) as error:
+        refused = _only(error)
+        if not isinstance(refused, Refused):
+            raise
+        print(f"reeld: {refused}", file=sys.stderr)  # noqa: T201 - the last word of a program that did not start
+        return refused.status
+    return OK
+
+
+def _only(error: BaseException) -> BaseException:
+    """Take an error out of the groups that tasks wrapped around it."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error
+
+
+async def serve(config: Config) -> None:
+    """Open the store, listen, and serve until a signal or ``shutdown``.
+
+    What ends first is what stands on the others: connections get their answers, agents finish, the writer
+    commits, the database closes.
+    """
+    began = time.monotonic()
+    stop = anyio.Event()
+    async with AsyncExitStack() as stack:
+        try:
+            store = await stack.enter_async_context(open_store(config.database))
+        except Storage as error:
+            raise Refused(error.message) from error
+        agents = await stack.enter_async_context(anyio.create_task_group())
+        registry = Registry(store, agents)
+        server = Server()
+
+        def counters() -> dict[str, Any]:
+            uptime = int((time.monotonic() - began) * 1000)
+            return {"uptime": uptime, "socket": config.socket, "database": config.database, **server.counters()}
+
+        desk = Desk(registry, store, Founder(registry), stop.set, counters)
+        async with open_listener(config.socket) as listener, anyio.create_task_group() as tasks:
+            tasks.start_soon(_obey_signals, stop)
+            tasks.start_soon(_tidy, store, registry)
+            await tasks.start(server.run, listener, desk)
+            log.info("ready in %d ms on %s with %s", (time.monotonic() - began) * 1000, config.socket, config.database)
+            await stop.wait()
+            log.info("stopping")
+            await server.close()
+            tasks.cancel_scope.cancel()
+        await registry.drain()
+        agents.cancel_scope.cancel()
+    log.info("stopped")
+
+
+async def _obey_signals(stop: anyio.Event) -> None:
+    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+        async for number in signals:
+            log.info("got %s", signal.Signals(number).name)
+            stop.set()
+
+
+async def _tidy(store: Store, registry: Registry) -> None:
+    while True:
+        await anyio.sleep(_TIDY_EVERY)
+        registry.retire()
+        await store.tidy(now())

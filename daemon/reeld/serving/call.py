@@ -1,0 +1,73 @@
+"""A request on its way: who asked, and where the answer goes."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+from reel.errors import ReelError
+from reel.session import Framing
+from reeld.agents.mail import Mail
+from reeld.agents.registry import Registry
+from reeld.agents.together import Founder
+from reeld.store.store import Store
+
+Result: TypeAlias = dict[str, Any]
+# What a handler gives: a result at once, mail for the agent, or something to wait for.
+Later: TypeAlias = Callable[[], Awaitable[Result]]
+Work: TypeAlias = Result | Mail | Later
+
+
+class Limits(NamedTuple):
+    """What one connection may have in flight, and all of them together; what may wait to be read by a peer."""
+
+    requests: int = 256
+    bytes: int = 32 << 20
+    all_bytes: int = 256 << 20
+    unread: int = 32 << 20
+    # Seconds in which a peer must read something of what waits for it.
+    stall: float = 60.0
+
+
+class Peer(Protocol):
+    """What a handler may know of a connection."""
+
+    number: int
+    client: str | None
+    framing: Framing
+    limits: Limits
+
+    def greet(self, client: str | None, errors: str | None) -> None:
+        """Remember who is at the other end, and how it wants its errors."""
+
+    def settle(self, call: "Call", outcome: Result | ReelError) -> None:
+        """Send what came of a call."""
+
+
+class Call:
+    """A request that has not been answered; ``number`` is ``None`` where no answer is wanted."""
+
+    __slots__ = ("method", "number", "peer", "replaced", "size")
+
+    def __init__(self, peer: Peer, number: int | None, method: str, size: int) -> None:
+        self.peer = peer
+        self.number = number
+        self.method = method
+        self.size = size
+        # Characters that could not stay in its parameters.
+        self.replaced = 0
+
+    def answer(self, outcome: Result | ReelError) -> None:
+        """Answer with a result or an error."""
+        self.peer.settle(self, outcome)
+
+
+class Desk(NamedTuple):
+    """What handlers work with.
+
+    ``stop`` ends the daemon, ``counters`` gives what the listener counts.
+    """
+
+    registry: Registry
+    store: Store
+    founder: Founder
+    stop: Callable[[], None]
+    counters: Callable[[], dict[str, Any]]

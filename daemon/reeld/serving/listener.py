@@ -1,0 +1,155 @@
+"""The socket: made safely, and a connection for whoever may call."""
+
+import errno
+import logging
+import os
+import socket
+import stat
+import struct
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import anyio
+from anyio.abc import SocketAttribute, SocketListener, SocketStream, TaskStatus
+
+from reel.address import MAX_PATH
+from reeld.errors import Refused
+from reeld.serving.call import Desk, Limits
+from reeld.serving.connection import Connection, Load
+
+log = logging.getLogger(__name__)
+
+_CREDENTIALS = struct.Struct("3i")  # struct ucred: pid, uid, gid
+_FULL = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+_PAUSE = 0.1
+# How long answers that are in flight may take when the daemon stops, in seconds.
+_GRACE = 5.0
+
+
+@asynccontextmanager
+async def open_listener(path: str) -> AsyncIterator[SocketListener]:
+    """Make the socket, and remove it when the block ends; the caller holds its lock.
+
+    A socket that nobody answers on is left over from a crash and removed; anything else is somebody's.
+    """
+    require_path(path)
+    directory = Path(path).parent
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        mode = os.lstat(path).st_mode
+    except FileNotFoundError:
+        pass
+    else:
+        if not stat.S_ISSOCK(mode):
+            raise Refused(f"{path} is there and no socket; remove it, or name another path with --socket")
+        if _answers(path):
+            raise Refused(f"another program answers on {path}; stop it, or name another path with --socket")
+        os.unlink(path)  # noqa: PTH108 - as it was named: a Path would not add anything
+    listener = await anyio.create_unix_listener(path, mode=0o600, backlog=1024)
+    try:
+        yield listener
+    finally:
+        os.unlink(path)  # noqa: PTH108 - as above
+        with anyio.CancelScope(shield=True):
+            await listener.aclose()
+
+
+def require_path(path: str) -> None:
+    """Refuse a path that the kernel would not take."""
+    if len(os.fsencode(path)) > MAX_PATH:
+        raise Refused(
+            f"the socket's path has {len(os.fsencode(path))} bytes, {MAX_PATH} are possible;"
+            " name a shorter one with --socket or REEL_SOCKET"
+        )
+
+
+def _answers(path: str) -> bool:
+    with socket.socket(socket.AF_UNIX) as probe:
+        return probe.connect_ex(path) == 0
+
+
+class Server:
+    """Accepts connections and serves them.
+
+    Args:
+        limits: what one connection may have in flight.
+    """
+
+    def __init__(self, limits: Limits | None = None) -> None:
+        self._limits = limits or Limits()
+        self._load = Load()
+        self._connections: set[Connection] = set()
+        self._numbers = count(1)
+        self._accepting = anyio.CancelScope()
+        self._closed = anyio.Event()
+
+    def counters(self) -> dict[str, Any]:
+        """Count connections and what they have in flight."""
+        return {
+            "connections": len(self._connections),
+            "requests_in_flight": self._load.requests,
+            "bytes_in_flight": self._load.bytes,
+            "refused_requests": self._load.refused,
+        }
+
+    async def run(
+        self, listener: SocketListener, desk: Desk, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED
+    ) -> None:
+        """Serve until :meth:`close`; connections then get their answers before they end."""
+        async with anyio.create_task_group() as tasks:
+            task_status.started()
+            with self._accepting:
+                while True:
+                    stream = await self._accept(listener)
+                    if stream is not None:
+                        tasks.start_soon(self._serve, stream, desk)
+            await listener.aclose()
+            for connection in self._connections:
+                connection.refuse_more()
+            with anyio.move_on_after(_GRACE):
+                for connection in list(self._connections):
+                    await connection.drain()
+            tasks.cancel_scope.cancel()
+        self._closed.set()
+
+    async def close(self) -> None:
+        """Stop accepting, finish what is in flight, and end every connection."""
+        self._accepting.cancel()
+        await self._closed.wait()
+
+    async def _accept(self, listener: SocketListener) -> SocketStream | None:
+        """Accept a connection; where there is no room for one, wait a moment."""
+        try:
+            stream = await listener.accept()
+        except OSError as error:
+            if error.errno not in _FULL:
+                raise
+            log.warning("cannot accept a connection: %s", error.strerror)
+            await anyio.sleep(_PAUSE)
+            return None
+        if may_call(stream.extra(SocketAttribute.raw_socket)):
+            return stream
+        await anyio.aclose_forcefully(stream)
+        return None
+
+    async def _serve(self, stream: SocketStream, desk: Desk) -> None:
+        connection = Connection(stream, next(self._numbers), desk, self._load, self._limits)
+        self._connections.add(connection)
+        try:
+            await connection.serve()
+        except Exception:
+            log.exception("connection=%d failed", connection.number)
+        finally:
+            self._connections.discard(connection)
+
+
+def may_call(peer: socket.socket) -> bool:
+    """Tell whether the process at the other end is ours, or root's."""
+    _pid, uid, _gid = _CREDENTIALS.unpack(peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))
+    if uid in (os.getuid(), 0):
+        return True
+    log.warning("refused a connection of uid %d", uid)
+    return False

@@ -1,0 +1,153 @@
+"""The method table: every method, its parameters in order, and who answers it."""
+
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple
+
+from reeld.serving import asking, commanding, params
+from reeld.serving.call import Call, Desk, Result, Work
+from reeld.serving.params import Param, Signature
+
+
+class Method(NamedTuple):
+    """A method of the protocol, and its handler.
+
+    The handler gets the desk, the call, then the agent where the method is ``about_agent``, the terms where it
+    ``writes``, and its own parameters. ``missing`` takes over where the agent is not there.
+    """
+
+    name: str
+    signature: Signature
+    summary: str
+    handler: Callable[..., Work]
+    about_agent: bool = False
+    writes: bool = False
+    missing: Callable[..., Awaitable[Result]] | None = None
+
+
+def _needs(name: str, convert: params.Convert) -> Param:
+    return Param(name, convert, optional=False)
+
+
+_AGENT = _needs("agent", params.string)
+_WRITES = (Param("if_seq", params.integer()), Param("key", params.label))
+_LIMIT = Param("limit", params.integer(1, params.MAX_ITEMS))
+_SINCE = Param("since", params.integer())
+_AT = Param("at", params.integer())
+_MAX_BYTES = Param("max_bytes", params.integer(1))
+_VIEW = Param("view", params.one_of("messages", "conversation"))
+_LABEL = Param("label", params.label)
+_TITLE = Param("title", params.title)
+_TAGS = Param("tags", params.tags)
+
+
+def _plain(handler: Callable[..., Work], summary: str, *own: Param) -> Method:
+    return Method(handler.__name__, Signature(own), summary, handler)
+
+
+def _read(handler: Callable[..., Work], summary: str, *own: Param) -> Method:
+    return Method(handler.__name__, Signature((_AGENT, *own)), summary, handler, about_agent=True)
+
+
+def _command(
+    handler: Callable[..., Work],
+    summary: str,
+    *own: Param,
+    missing: Callable[..., Awaitable[Result]] | None = None,
+) -> Method:
+    signature = Signature((_AGENT, *own, *_WRITES))
+    return Method(handler.__name__, signature, summary, handler, about_agent=True, writes=True, missing=missing)
+
+
+def methods(_desk: Desk, _call: Call) -> Result:
+    """Give the method table as data."""
+    return {
+        "methods": [
+            {"name": method.name, "params": method.signature.shown(), "summary": method.summary}
+            for method in METHODS.values()
+        ]
+    }
+
+
+_ALL = (
+    _plain(
+        asking.hello,
+        "Say who calls and agree on a protocol version",
+        Param("client", params.client),
+        Param("protocol", params.any_map),
+        Param("notify", params.strings),
+        Param("errors", params.one_of("text", "map")),
+    ),
+    _plain(asking.ping, "Give a sign of life"),
+    _plain(methods, "List the methods"),
+    Method(
+        "create",
+        Signature((Param("agent", params.name), Param("system", params.free_text), _TITLE, _TAGS, *_WRITES)),
+        "Make an agent",
+        commanding.create,
+        writes=True,
+    ),
+    _command(
+        commanding.add,
+        "Add messages, all or none",
+        _needs("messages", params.anything),
+        Param("create", params.boolean),
+        missing=commanding.add_to_nobody,
+    ),
+    _command(commanding.clear, "Empty the conversation but for its prompt"),
+    _command(
+        commanding.clone,
+        "Start a new conversation from where this one is, or was",
+        Param("name", params.name),
+        _AT,
+        Param("into", params.string),
+    ),
+    _command(commanding.mark, "Set a mark to rewind to", _LABEL),
+    _command(commanding.rewind, "Go back to a mark", _LABEL),
+    _command(commanding.restore, "Make the conversation what it was at a seq", _needs("at", params.integer())),
+    _command(commanding.undo, "Take back the newest command"),
+    _command(commanding.redo, "Bring back what the newest undo took"),
+    _command(commanding.kill, "End an agent", Param("reason", params.title), Param("cascade", params.boolean)),
+    _command(commanding.revive, "Bring a killed agent back to life"),
+    _command(commanding.change, "Change what an agent is called", Param("name", params.name), _TITLE, _TAGS),
+    _plain(
+        asking.agents,
+        "List agents, in the order in which they were made",
+        Param("prefix", params.string),
+        Param("alive", params.boolean),
+        _LIMIT,
+        Param("after", params.string),
+    ),
+    _read(asking.agent, "Describe one agent and its living state"),
+    _read(
+        asking.messages,
+        "Read the living conversation",
+        _SINCE,
+        _LIMIT,
+        Param("last", params.integer(1, params.MAX_ITEMS)),
+        _AT,
+        _VIEW,
+        _MAX_BYTES,
+    ),
+    _read(
+        asking.history,
+        "Read the log as it stands",
+        _SINCE,
+        _LIMIT,
+        Param("kinds", params.kinds),
+        Param("inherited", params.boolean),
+        _MAX_BYTES,
+    ),
+    _read(
+        asking.replay,
+        "Read the state anew from the log",
+        _AT,
+        _VIEW,
+        Param("strict", params.boolean),
+        _SINCE,
+        _LIMIT,
+        _MAX_BYTES,
+    ),
+    _plain(asking.stats, "Give counters, sizes and latencies"),
+    _plain(asking.shutdown, "Finish what is in flight, commit and stop"),
+)
+METHODS = {method.name: method for method in _ALL}

@@ -1,0 +1,1 @@
+"""Benchmarks: `make bench`. Figures, never tests: nothing here fails for being slow."""

@@ -1,0 +1,178 @@
+"""Print how fast this machine runs it: ``make bench``, or ``python -m tests.bench [DIRECTORY]``.
+
+Each figure stands beside what bounds it, measured in the same run on the same disk: one commit of one row by
+``sqlite3`` alone. Run it on a quiet machine.
+"""
+
+import os
+import socket
+import sqlite3
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from reel.session import Answer, MessagePack
+from reeld.store.schema import prepare
+from tests.bench.daemon import Daemon, daemon
+from tests.bench.load import TEXT, adds_a_second
+
+_ROUNDS = 500
+
+
+def _show(what: str, figure: str, note: str = "") -> None:
+    print(f"{what:<44}{figure:>14}  {note}", flush=True)  # noqa: T201 - it is what it is for
+
+
+def _median(action: Callable[[], Any], rounds: int = _ROUNDS) -> float:
+    times = []
+    for _ in range(rounds):
+        began = time.perf_counter()
+        action()
+        times.append(time.perf_counter() - began)
+    return statistics.median(times)
+
+
+def bare_commit(directory: Path) -> float:
+    """One row, one commit, by SQLite alone; the WAL is written over, as it is in a daemon that has run a while."""
+    connection = sqlite3.connect(directory / "bare.db", isolation_level=None)
+    connection.executescript("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; CREATE TABLE t (a, b);")
+    for _ in range(2):
+        middle = _median(lambda: connection.execute("INSERT INTO t VALUES (1, ?)", (TEXT,)))
+        connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+    connection.close()
+    return middle
+
+
+def bare_rows(directory: Path) -> float:
+    """Rows a second of one ``executemany`` of 1,000 on the daemon's own schema."""
+    path = str(directory / "rows.db")
+    connection = sqlite3.connect(path, isolation_level=None)
+    prepare(connection, path)
+    connection.execute("INSERT INTO agents VALUES (1, 'u', 'n', NULL, '{}', NULL, NULL, 0, 0, NULL, 0)")
+    insert = "INSERT INTO events VALUES (?, 1, ?, 1, 'user', ?, NULL, ?, NULL, 0)"
+    began = time.perf_counter()
+    for block in range(10):
+        first = block * 1000 + 1
+        rows = [(i, i, TEXT, i - 1 or None) for i in range(first, first + 1000)]
+        connection.execute("BEGIN")
+        connection.executemany(insert, rows)
+        connection.execute("COMMIT")
+    took = time.perf_counter() - began
+    connection.close()
+    return 10_000 / took
+
+
+def adding(running: Daemon, bare: float) -> None:
+    """Durable adds, alone and many at once."""
+    client = running.client()
+    client.create("lone")
+    lone = _median(lambda: client.add("lone", TEXT))
+    _show("add, one at a time, p50", f"{lone * 1e6:.0f} us", f"bare commit {bare * 1e6:.0f} us; the client sends a key")
+    plain = _plain_adds(running)
+    _show("add, the same without a key, p50", f"{plain * 1e6:.0f} us")
+    for connections, depth, total in ((16, 1, 10_000), (64, 1, 20_000), (8, 32, 100_000)):
+        cpu = running.cpu()
+        rate = adds_a_second(running.socket, connections, depth, total, f"load-{connections}-{depth}")
+        cpu = (running.cpu() - cpu) / total
+        _show(f"adds, {connections} clients, {depth} in flight", f"{rate:,.0f} /s", f"{cpu * 1e6:.0f} us of CPU each")
+
+
+def _plain_adds(running: Daemon) -> float:
+    framing = MessagePack()
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(running.socket)
+
+        def add() -> None:
+            connection.sendall(framing.request(1, "add", ["lone", TEXT]))
+            while not any(isinstance(frame, Answer) for frame in framing.feed(connection.recv(1 << 16))):
+                pass
+
+        return _median(add)
+
+
+def adding_many(running: Daemon, rows: float) -> None:
+    """1,000 messages in one add."""
+    client = running.client()
+    client.create("many")
+    took = _median(lambda: client.add("many", [TEXT] * 1000), 10)
+    _show("one add of 1,000 messages", f"{1000 / took:,.0f} rows/s", f"bare executemany {rows:,.0f} rows/s")
+
+
+def cloning(running: Daemon) -> None:
+    """A clone of a short and of a long conversation."""
+    client = running.client()
+    client.add("short", [TEXT] * 100, create=True)
+    for _ in range(10):
+        client.add("long", [TEXT] * 10_000, create=True)
+    for name in ("short", "long"):
+        client.agent(name)
+        took = _median(lambda name=name: client.clone(name), 50)  # type: ignore[misc]
+        _show(f"clone of {client.agent(name).messages:,} messages, p50", f"{took * 1e6:.0f} us")
+
+
+def interleaved(client: Any) -> None:
+    """Fill 100 agents in turns, so that the rows of each lie far apart."""
+    for _ in range(100):
+        for number in range(100):
+            client.add(f"cold-{number}", [TEXT] * 100, create=True)
+
+
+def loading(directory: Path) -> None:
+    """10,000 messages of one conversation, cold and warm; a start on a large file."""
+    with daemon(directory) as running:
+        interleaved(running.client())
+    with daemon(directory) as running:
+        size = Path(running.database).stat().st_size / 1e6
+        _show("start, 1,000,000 events and more in the file", f"{running.ready * 1e3:.0f} ms", f"{size:.0f} MB")
+        client = running.client()
+        began = time.perf_counter()
+        client.agent("cold-7")
+        _show("first use of a cold agent of 10,000", f"{(time.perf_counter() - began) * 1e3:.0f} ms")
+        warm = _median(lambda: client.messages("cold-7", limit=10_000), 20)
+        _show("10,000 messages to a client, decoded", f"{warm * 1e3:.1f} ms")
+        before = running.memory()
+        for number in range(50):
+            client.agent(f"cold-{number}")
+        each = (running.memory() - before) / 49
+        _show(
+            "memory of a live conversation of 10,000",
+            f"{each:.1f} MB",
+            f"encoded {10_000 * (len(TEXT) + 70) / 1e6:.1f} MB",
+        )
+
+
+def commands(running: Daemon) -> None:
+    """The command as a process."""
+    reel = str(Path(sys.executable).parent / "reel")
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+    environment["REEL_SOCKET"] = running.socket
+    for words in (["--version"], ["add", "lone", "hello"]):
+        command = [reel, *words]
+        run = lambda command=command: subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=True)  # noqa: E731
+        _show(f"reel {' '.join(words)}, as a process, p50", f"{_median(run, 30) * 1e3:.0f} ms")
+
+
+def main() -> None:
+    """Measure everything."""
+    where = sys.argv[1] if len(sys.argv) > 1 else None
+    with tempfile.TemporaryDirectory(prefix="reel-bench-", dir=where) as name:
+        directory = Path(name)
+        bare, rows = bare_commit(directory), bare_rows(directory)
+        with daemon(directory) as running:
+            _show("start, empty database", f"{running.ready * 1e3:.0f} ms")
+            _show("memory at rest", f"{running.memory():.0f} MB")
+            adding(running, bare)
+            adding_many(running, rows)
+            cloning(running)
+            commands(running)
+        (directory / "large").mkdir()
+        loading(directory / "large")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,173 @@
+"""A real daemon that is killed at any moment holds what a naive model of snapshots holds."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
+from tests.model import Marked, ModelAgent, Said, refusal
+
+from reel.blocking import Client
+from reel.messages import Record
+from reel.starting import answers
+
+_RECORDS = st.one_of(
+    st.builds(lambda text: {"kind": "user", "content": text}, st.sampled_from(["hi", "", "wörter"])),
+    st.just({"kind": "assistant", "content": "yes", "data_json": '{"model":"m"}'}),
+    st.just({"kind": "system", "content": "be brief"}),
+    st.just({"kind": "tool_call", "data_json": '{"tool_call_id":"a","name":"n","arguments":"{}"}'}),
+    st.just({"kind": "tool_result", "data_json": '{"tool_call_id":"a","output":"out","success":true}'}),
+    st.just({"kind": "note", "content": "to self"}),
+)
+_LABELS = st.sampled_from([None, "one", "two"])
+_FRACTION = st.floats(0, 1)
+
+
+class _Daemon:
+    """A daemon that can be killed and started again on the same files."""
+
+    def __init__(self, directory: Path) -> None:
+        self.socket = str(directory / "s")
+        self._command = [sys.executable, "-m", "reeld", "--socket", self.socket, "--log-level", "error"]
+        self._command += ["--database", str(directory / "reel.db")]
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        self._process = subprocess.Popen(self._command)
+        while not answers(self.socket):
+            assert self._process.poll() is None
+
+    def end(self, how: signal.Signals) -> None:
+        assert self._process is not None
+        os.kill(self._process.pid, how)
+        self._process.wait()
+
+
+class Conversations(RuleBasedStateMachine):
+    """The daemon's agents beside the model's."""
+
+    agents = Bundle("agents")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._directory = Path(tempfile.mkdtemp(prefix="reel-"))
+        self.daemon = _Daemon(self._directory)
+        self.daemon.start()
+        self.client = Client(self.daemon.socket).connect()
+        self.models: dict[str, ModelAgent] = {}
+        self.touched: set[str] = set()
+
+    def teardown(self) -> None:
+        self.client.close()
+        self.daemon.end(signal.SIGTERM)
+        shutil.rmtree(self._directory)
+
+    def both(self, agent: str, real: Any, model: Any) -> None:
+        """Ask the daemon and the model for the same; they agree on whether it is possible."""
+        self.touched.add(agent)
+        refused = refusal(lambda: model(self.models[agent]))
+
+        assert refused == refusal(real)
+        assert self.models[agent].head == self.client.agent(agent).head
+
+    @rule(target=agents, system=st.sampled_from([None, "be brief"]))
+    def create(self, system: str | None) -> str:
+        info = self.client.create(system=system)
+        self.models[info.id] = ModelAgent()
+        self.models[info.id].create(system)
+        return info.id
+
+    @rule(agent=agents, records=st.lists(_RECORDS, min_size=1, max_size=3))
+    def add(self, agent: str, records: list[Any]) -> None:
+        rows = [(record["kind"], record.get("content"), record.get("data_json")) for record in records]
+        self.both(agent, lambda: self.client.add(agent, records), lambda model: model.add(rows))
+
+    @rule(agent=agents, label=_LABELS)
+    def mark(self, agent: str, label: str | None) -> None:
+        self.both(agent, lambda: self.client.mark(agent, label), lambda model: model.mark(label))
+
+    @rule(agent=agents, label=_LABELS)
+    def rewind(self, agent: str, label: str | None) -> None:
+        self.both(agent, lambda: self.client.rewind(agent, label), lambda model: model.rewind(label))
+
+    @rule(agent=agents)
+    def clear(self, agent: str) -> None:
+        self.both(agent, lambda: self.client.clear(agent), lambda model: model.clear())
+
+    @rule(agent=agents)
+    def undo(self, agent: str) -> None:
+        self.both(agent, lambda: self.client.undo(agent), lambda model: model.undo())
+
+    @rule(agent=agents)
+    def redo(self, agent: str) -> None:
+        self.both(agent, lambda: self.client.redo(agent), lambda model: model.redo())
+
+    @rule(agent=agents, fraction=_FRACTION)
+    def restore(self, agent: str, fraction: float) -> None:
+        at = round(self.models[agent].head * fraction)
+        self.both(agent, lambda: self.client.restore(agent, at), lambda model: model.restore(at))
+
+    @rule(target=agents, source=agents, fraction=_FRACTION)
+    def clone(self, source: str, fraction: float) -> str:
+        at = round(self.models[source].head * fraction)
+        info = self.client.clone(source, at=at)
+        self.models[info.id] = self.models[source].clone(at)
+        self.touched.add(info.id)
+        return info.id
+
+    @rule(source=agents, into=agents, fraction=_FRACTION)
+    def clone_into(self, source: str, into: str, fraction: float) -> None:
+        at = round(self.models[source].head * fraction)
+        if source != into:
+            origin = self.models[source]
+            self.both(
+                into, lambda: self.client.clone(source, at=at, into=into), lambda model: model.take_over(origin, at)
+            )
+
+    @rule(agent=agents)
+    def kill_or_revive(self, agent: str) -> None:
+        model = self.models[agent]
+        if model.alive:
+            self.client.kill(agent)
+        else:
+            self.client.revive(agent)
+        model.alive = not model.alive
+        model.inert()
+        self.touched.add(agent)
+
+    @rule(how=st.sampled_from([signal.SIGKILL, signal.SIGTERM]))
+    def restart(self, how: signal.Signals) -> None:
+        self.daemon.end(how)
+        self.daemon.start()
+        self.touched.update(self.models)
+
+    @invariant()
+    def all_agree(self) -> None:
+        for agent in self.touched:
+            model, info = self.models[agent], self.client.agent(agent)
+            running = self.client.conversation(agent).conversation
+            replayed = self.client.replay(agent, view="conversation")
+
+            assert replayed.matched
+            assert running == replayed.conversation
+            assert model.records == [_said(record) for record in running]
+            assert model.marks == [Marked(mark.seq, mark.label) for mark in info.marks]
+            assert (model.head, model.alive) == (info.head, info.alive)
+        self.touched.clear()
+
+
+def _said(record: Record) -> Said:
+    return Said(record["seq"], record["kind"], record["content"], record["data_json"])
+
+
+Conversations.TestCase.settings = settings(
+    max_examples=8, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+)
+TestConversations = Conversations.TestCase
