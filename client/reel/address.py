@@ -12,7 +12,12 @@ def default_socket() -> str:
         return path
     if runtime := os.environ.get("XDG_RUNTIME_DIR"):
         return f"{runtime}/reel/reel.sock"
-    return f"/tmp/reel-{os.getuid()}/reel.sock"  # noqa: S108 - the directory is ours alone, and the daemon checks it
+    return f"{fallback_directory()}/reel.sock"
+
+
+def fallback_directory() -> str:
+    """Give the directory of the socket where there is no runtime directory; the daemon sees that it is ours alone."""
+    return f"/tmp/reel-{os.getuid()}"  # noqa: S108 - as it says
 
 
 def default_database() -> str:

@@ -1,6 +1,8 @@
 """The blocking client: the standard library and msgpack, nothing else."""
 
+import os
 import socket
+import struct
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -11,7 +13,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
 
 from reel import replies, requests
 from reel.address import default_socket
-from reel.errors import InvalidParams, NotRunning, ParseError, ShuttingDown, Timeout, from_wire
+from reel.errors import InvalidParams, NotRunning, ParseError, ReelError, ShuttingDown, Timeout, from_wire
 from reel.ids import new_id
 from reel.messages import Event, Message, Record
 from reel.requests import Call, following
@@ -27,6 +29,7 @@ MAX_REPLY = 64 << 20
 PATIENCE = 10.0
 _PAUSE = 0.25
 _CHUNK = 1 << 18
+_CREDENTIALS = struct.Struct("3i")  # struct ucred: pid, uid, gid
 
 
 def _method(request: Callable[P, Call[R]]) -> "Callable[Concatenate[Client, P], R]":
@@ -80,7 +83,10 @@ class Client:
             ProtocolMismatch: the daemon speaks no version that we do.
         """
         with self._lock:
-            self._open(self._deadline())
+            try:
+                self._open(self._deadline())
+            except (OSError, EOFError) as error:
+                self._pause(error, until=0)
         return self
 
     def close(self) -> None:
@@ -104,7 +110,7 @@ class Client:
             ReelError: what the daemon refused, or :class:`~reel.NotRunning` where it cannot be reached.
         """
         if call.writes and "key" not in call.params:
-            call.params["key"] = new_id()
+            call = call._replace(params={**call.params, "key": new_id()})
         deadline = self._deadline()
         with self._lock:
             # Who was connected waits for the daemon to come back; who never was is told at once.
@@ -205,18 +211,44 @@ class Client:
             protocol={"min": PROTOCOL, "max": PROTOCOL},
             errors="map",
         )
-        self.server = greeting.read(self._exchange(greeting, deadline))
+        try:
+            self.server = greeting.read(self._exchange(greeting, deadline))
+        except ReelError:
+            self.close()  # or the next call would go on without a greeting
+            raise
 
     def _dial(self) -> socket.socket:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             connection.connect(self.path)
-        except OSError:
+            self._require_own(connection)
+        except BaseException:
             connection.close()
             raise
         return connection
 
+    def _require_own(self, connection: socket.socket) -> None:
+        """Talk to nobody else's daemon: what is said here is private."""
+        credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+        _pid, uid, _gid = _CREDENTIALS.unpack(credentials)
+        if uid not in (os.getuid(), 0):
+            raise NotRunning(f"who answers on {self.path} is another user (uid {uid}), and told nothing")
+
     def _exchange(self, call: Call[Any], deadline: float | None) -> dict[str, Any]:
+        """Send a request and give its result; a connection that is left in the middle of it is closed."""
+        try:
+            answer = self._ask(call, deadline)
+        except TimeoutError:
+            self.close()
+            raise Timeout(f"{call.method} took longer than {self._timeout} s; it may still happen") from None
+        except BaseException:
+            self.close()
+            raise
+        if answer.error is not None:
+            raise from_wire(answer.error)
+        return cast("dict[str, Any]", answer.result)
+
+    def _ask(self, call: Call[Any], deadline: float | None) -> Answer:
         """Send a request and read until its answer comes; pushes are for others and passed over."""
         assert self._socket is not None  # noqa: S101 - _open has just seen to it
         self._next_id += 1
@@ -229,20 +261,14 @@ class Client:
             self._socket.sendall(request)
         while True:
             self._limit(deadline)
-            try:
-                data = self._socket.recv(_CHUNK)
-            except TimeoutError:
-                self.close()
-                raise Timeout(f"{call.method} took longer than {self._timeout} s; it may still happen") from None
+            data = self._socket.recv(_CHUNK)
             if not data:
                 raise EOFError("connection closed")
             for frame in self._framing.feed(data):
                 if type(frame) is Broken:
                     raise ParseError(f"what came from {self.path} is no reply: {frame.error.message}")
                 if type(frame) is Answer and frame.id in (self._next_id, None):
-                    if frame.error is not None:
-                        raise from_wire(frame.error)
-                    return cast("dict[str, Any]", frame.result)
+                    return frame
 
     def _limit(self, deadline: float | None) -> None:
         assert self._socket is not None  # noqa: S101 - as in _exchange
@@ -250,8 +276,7 @@ class Client:
             return
         left = deadline - time.monotonic()
         if left <= 0:
-            self.close()
-            raise Timeout(f"no reply within {self._timeout} s; what was asked for may still happen")
+            raise TimeoutError
         self._socket.settimeout(left)
 
 

@@ -16,6 +16,7 @@ from reel.errors import NotRunning
 ANOTHER_RUNS = 3
 READY_WITHIN = 20.0
 _STEP = 0.01
+_AGAIN = 0.2
 
 
 def answers(path: str) -> bool:
@@ -51,25 +52,36 @@ def start(path: str, *, database: str | None = None) -> bool:
     with log.open("ab") as out:
         os.chmod(log, 0o600)  # noqa: PTH101 - of the file that was opened, whatever the umask
         size = out.tell()
-        daemon = subprocess.Popen(  # noqa: S603 - our own executable
-            command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True
-        )
-    _wait(path, daemon, log, size)
-    # It is nobody's child to wait for from here on; without this, a warning would say so.
-    daemon.returncode = 0
+    _launch_until_it_answers(path, command, log, size)
     return True
 
 
-def _wait(path: str, daemon: "subprocess.Popen[bytes]", log: Path, size: int) -> None:
+def _launch_until_it_answers(path: str, command: list[str], log: Path, size: int) -> None:
     deadline = time.monotonic() + READY_WITHIN
+    daemon = _launch(command, log)
     while time.monotonic() < deadline:
         if answers(path):
+            # It is nobody's child to wait for from here on; without this, a warning would say so.
+            daemon.returncode = 0
             return
         status = daemon.poll()
-        if status is not None and status != ANOTHER_RUNS:
+        if status == ANOTHER_RUNS:  # and does not answer: it is about to, or about to end
+            time.sleep(_AGAIN)
+            daemon = _launch(command, log)
+        elif status is not None:
             raise NotRunning(f"reeld ended with status {status}: {_last_words(log, size)}", log=str(log))
         time.sleep(_STEP)
-    raise NotRunning(f"reeld did not answer on {path} within {READY_WITHIN:.0f} s; see {log}", log=str(log))
+    daemon.returncode = 0
+    raise NotRunning(
+        f"reeld did not answer on {path} within {READY_WITHIN:.0f} s: {_last_words(log, size)}", log=str(log)
+    )
+
+
+def _launch(command: list[str], log: Path) -> "subprocess.Popen[bytes]":
+    with log.open("ab") as out:
+        return subprocess.Popen(  # noqa: S603 - our own executable
+            command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True
+        )
 
 
 def _executable() -> list[str]:

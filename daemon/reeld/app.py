@@ -1,5 +1,6 @@
 """The daemon as a whole: what runs, who owns it, and in which order it ends."""
 
+import gc
 import logging
 import os
 import signal
@@ -23,6 +24,8 @@ from reeld.store.store import Store, open_store
 
 log = logging.getLogger(__name__)
 
+# Allocations before a young collection, and such before an older one; Python's own is (700, 10, 10).
+_GC = (50_000, 20, 100)
 # How often idle agents retire and the WAL is copied into the file, in seconds.
 _TIDY_EVERY = 60.0
 
@@ -35,6 +38,9 @@ def main(config: Config) -> int:
     logging.getLogger("aiosqlite").setLevel(logging.WARNING)
     os.umask(0o077)
     config = config._replace(socket=os.path.abspath(config.socket), database=os.path.abspath(config.database))  # noqa: PTH100 - a symlink stays one
+    # What is kept for long is a list of entries without cycles: looking for some in it, over and over, is in vain.
+    gc.freeze()
+    gc.set_threshold(*_GC)
     os.chdir("/")  # keep no file system from being unmounted
     try:
         require_path(config.socket)

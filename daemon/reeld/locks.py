@@ -21,10 +21,11 @@ def lock(path: str, what: str) -> Iterator[None]:
 
     Raises:
         AnotherRuns: another process holds it; the message has its pid.
+        Refused: the file cannot be made or opened.
     """
-    Path(path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     name = f"{path}.lock"
     try:
+        Path(path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(name, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise Refused(f"cannot lock {what} {path}: {name}: {error.strerror}") from error

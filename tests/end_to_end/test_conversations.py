@@ -1,22 +1,15 @@
 """A real daemon that is killed at any moment holds what a naive model of snapshots holds."""
 
-import os
-import shutil
 import signal
-import subprocess
-import sys
-import tempfile
-from pathlib import Path
 from typing import Any
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
-from tests.model import Marked, ModelAgent, Said, refusal
 
-from reel.blocking import Client
 from reel.messages import Record
-from reel.starting import answers
+from tests.daemon import Daemon, short_directory
+from tests.model import Marked, ModelAgent, Said, refusal
 
 _RECORDS = st.one_of(
     st.builds(lambda text: {"kind": "user", "content": text}, st.sampled_from(["hi", "", "wörter"])),
@@ -30,26 +23,6 @@ _LABELS = st.sampled_from([None, "one", "two"])
 _FRACTION = st.floats(0, 1)
 
 
-class _Daemon:
-    """A daemon that can be killed and started again on the same files."""
-
-    def __init__(self, directory: Path) -> None:
-        self.socket = str(directory / "s")
-        self._command = [sys.executable, "-m", "reeld", "--socket", self.socket, "--log-level", "error"]
-        self._command += ["--database", str(directory / "reel.db")]
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        self._process = subprocess.Popen(self._command)
-        while not answers(self.socket):
-            assert self._process.poll() is None
-
-    def end(self, how: signal.Signals) -> None:
-        assert self._process is not None
-        os.kill(self._process.pid, how)
-        self._process.wait()
-
-
 class Conversations(RuleBasedStateMachine):
     """The daemon's agents beside the model's."""
 
@@ -57,17 +30,16 @@ class Conversations(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self._directory = Path(tempfile.mkdtemp(prefix="reel-"))
-        self.daemon = _Daemon(self._directory)
-        self.daemon.start()
-        self.client = Client(self.daemon.socket).connect()
+        self._directory = short_directory()
+        self.daemon = Daemon(self._directory.__enter__()).start()
+        self.client = self.daemon.client()
         self.models: dict[str, ModelAgent] = {}
         self.touched: set[str] = set()
 
     def teardown(self) -> None:
         self.client.close()
-        self.daemon.end(signal.SIGTERM)
-        shutil.rmtree(self._directory)
+        self.daemon.close()
+        self._directory.__exit__(None, None, None)
 
     def both(self, agent: str, real: Any, model: Any) -> None:
         """Ask the daemon and the model for the same; they agree on whether it is possible."""
@@ -144,7 +116,10 @@ class Conversations(RuleBasedStateMachine):
 
     @rule(how=st.sampled_from([signal.SIGKILL, signal.SIGTERM]))
     def restart(self, how: signal.Signals) -> None:
-        self.daemon.end(how)
+        if how == signal.SIGKILL:
+            self.daemon.kill()
+        else:
+            self.daemon.end(how)
         self.daemon.start()
         self.touched.update(self.models)
 

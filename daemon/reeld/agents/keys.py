@@ -1,7 +1,8 @@
 """A command that was given before is not done again: it gets its first reply.
 
 The key is not looked up when all goes well: writing it a second time fails, and so does most of what a repeated
-command asks for. Whatever refuses a command with a key is therefore shown to :func:`repeated` first.
+command asks for. Whatever refuses a command with a key is therefore shown to :func:`repeated` first; a command
+that finds nothing to write asks for its :func:`first_reply`.
 """
 
 from collections.abc import Sequence
@@ -32,6 +33,20 @@ def key_row(keyed: Keyed, agent: int, reply: Reply) -> Key:
     return Key(keyed.key, agent, reply["command"], keyed.digest, _pack(reply), reply["time"])
 
 
+async def first_reply(store: Store, keyed: Keyed | None) -> Reply | None:
+    """Give the first reply of a command, ``None`` where it was not carried out before.
+
+    Raises:
+        Conflict: the key stands for another command.
+    """
+    stored = None if keyed is None else await store.key(keyed.key)
+    if keyed is None or stored is None:
+        return None
+    if stored.digest != keyed.digest:
+        raise Conflict(f"the key {keyed.key} stands for another command; make a new key for each", key=keyed.key)
+    return {**unpackb(stored.reply), "repeated": True}
+
+
 async def repeated(store: Store, keyed: Keyed | None, error: ReelError) -> Reply:
     """Give the first reply of a command that was refused because it was carried out before.
 
@@ -39,9 +54,7 @@ async def repeated(store: Store, keyed: Keyed | None, error: ReelError) -> Reply
         Conflict: the key stands for another command.
         ReelError: the command is not known; it was refused with this error.
     """
-    stored = None if keyed is None else await store.key(keyed.key)
-    if keyed is None or stored is None:
+    reply = await first_reply(store, keyed)
+    if reply is None:
         raise error
-    if stored.digest != keyed.digest:
-        raise Conflict(f"the key {keyed.key} stands for another command; make a new key for each", key=keyed.key)
-    return {**unpackb(stored.reply), "repeated": True}
+    return reply

@@ -88,6 +88,13 @@ class Registry:
         self._tasks.start_soon(self._run, agent, profile)
         return agent
 
+    async def again(self, agent: Agent) -> Agent:
+        """Give the live agent of this row: the one that was found may have retired or failed since."""
+        live = self._live.get(agent.row)
+        if live is not None and not live.failed:
+            return live
+        return self.start(await self.store.profile(agent.row))
+
     async def _run(self, agent: Agent, profile: Profile) -> None:
         with anyio.CancelScope() as scope:
             self._scopes[agent.row] = scope
@@ -143,6 +150,7 @@ class Registry:
             outcomes.append(outcome)
             answered.set()
 
+        agent = await self.again(agent)
         agent.post(mail(answer))
         self.posted(agent)
         self.advance()
@@ -152,18 +160,26 @@ class Registry:
         return outcomes[0]
 
     @asynccontextmanager
-    async def hold(self, agents: Sequence[Agent]) -> AsyncIterator[None]:
-        """Hold the turns of several agents at once, for what touches them all.
+    async def hold(self, agents: Sequence[Agent]) -> AsyncIterator[list[Agent]]:
+        """Hold the turns of several agents at once, for what touches them all; give those that are held.
 
         Turns are taken in the order of the agents' rows, so that two holders never wait for each other.
         """
-        async with AsyncExitStack() as held:
+        async with AsyncExitStack() as stack:
+            held: dict[int, Agent] = {}
             for agent in sorted(agents, key=lambda agent: agent.row):
-                await held.enter_async_context(self._hold(agent))
-            yield
+                held[agent.row] = await stack.enter_async_context(self._hold(agent))
+            try:
+                yield [held[agent.row] for agent in agents]
+            except ReelError:
+                raise
+            except Exception as bug:  # their states may be half of what they were to become
+                for agent in held.values():
+                    agent.crash(bug, [])
+                raise
 
     @asynccontextmanager
-    async def _hold(self, agent: Agent) -> AsyncIterator[None]:
+    async def _hold(self, agent: Agent) -> AsyncIterator[Agent]:
         begun, over = anyio.Event(), anyio.Event()
         failures: list[ReelError] = []
 
@@ -176,6 +192,7 @@ class Registry:
                 failures.append(outcome)
             begun.set()
 
+        agent = await self.again(agent)
         agent.post(Turn(turn, answer))
         self.posted(agent)
         self.advance()
@@ -183,7 +200,7 @@ class Registry:
             await begun.wait()
             if failures:
                 raise failures[0]
-            yield
+            yield agent
         finally:
             over.set()
 

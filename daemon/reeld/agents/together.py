@@ -1,14 +1,16 @@
 """What makes an agent, or touches several at once: create, clone, kill with its clones."""
 
 import secrets
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
 from reel.errors import Exists, InvalidParams, ReelError
 from reel.ids import new_id
 from reel.wire import packer
 from reeld.agents.agent import Agent, now, write
-from reeld.agents.keys import key_row, repeated
-from reeld.agents.mail import Terms
+from reeld.agents.keys import first_reply, key_row, repeated
+from reeld.agents.mail import Terms, Write
 from reeld.agents.registry import Registry
 from reeld.core import commands
 from reeld.core.commands import Reply, Stage, require_position
@@ -77,7 +79,14 @@ class Founder:
             begun = commands.create(stage, None)
             return commands.add(stage, rows, replaced, command=begun["command"])
 
-        return await self._found(terms, name, None, None, put, describe=False)
+        try:
+            return await self._found(terms, name, None, None, put, describe=False)
+        except Exists:  # somebody else was faster, and made what was wanted
+            agent = await self._registry.find(name)
+            reply: Reply = await self._registry.ask(
+                agent, lambda answer: Write(lambda stage: commands.add(stage, rows, replaced), terms, answer)
+            )
+            return reply
 
     async def _found(
         self,
@@ -89,16 +98,20 @@ class Founder:
         *,
         describe: bool,
     ) -> Reply:
+        async def make(free: str) -> Reply:
+            return await self._write_new(terms, self._blank(free, title, tags, None), put, describe=describe)
+
+        return await self._named(name, make)
+
+    async def _named(self, name: str | None, make: Callable[[str], Awaitable[Reply]]) -> Reply:
+        """Make an agent of this name, or of a short one that nobody has."""
         if name is not None:
             await self._require_free(name)
-            return await self._write_new(terms, self._blank(name, title, tags, None), put, describe=describe)
-        for _ in range(_TRIES - 1):
-            try:
-                profile = self._blank(_short_name(), title, tags, None)
-                return await self._write_new(terms, profile, put, describe=describe)
-            except Exists:
-                continue
-        return await self._write_new(terms, self._blank(new_id()[:16], title, tags, None), put, describe=describe)
+            return await make(name)
+        for _ in range(_TRIES):
+            with suppress(Exists):
+                return await make(_short_name())
+        return await make(new_id()[:16])
 
     async def _write_new(self, terms: Terms, profile: Profile, put: Any, *, describe: bool) -> Reply:
         """Write the first command of a new agent."""
@@ -120,21 +133,16 @@ class Founder:
 
     async def clone(self, terms: Terms, source: Agent, name: str | None, at: int | None) -> Reply:
         """Start a new agent where another one is, or was, in the source's turn."""
-        if name is not None:
-            await self._require_free(name)
         source.stage(terms)  # for its if_seq: nothing is written there
         origin = source.living.profile
         position, conversation = await _state_at(source, at)
-        for attempt in range(_TRIES):
-            try:
-                profile = self._blank(
-                    name or _short_name(), origin.title, origin.tags, Source(origin.row, origin.uid, position.at)
-                )
-                return await self._write_clone(terms, profile, position.tip, conversation)
-            except Exists:
-                if name is not None or attempt == _TRIES - 1:
-                    raise
-        raise AssertionError("unreachable")
+        begin = Source(origin.row, origin.uid, position.at)
+
+        async def make(free: str) -> Reply:
+            profile = self._blank(free, origin.title, origin.tags, begin)
+            return await self._write_clone(terms, profile, position.tip, conversation)
+
+        return await self._named(name, make)
 
     async def _write_clone(self, terms: Terms, profile: Profile, tip: int | None, conversation: Conversation) -> Reply:
         assert profile.source is not None  # noqa: S101 - a clone has one
@@ -173,7 +181,8 @@ async def clone_into(registry: Registry, terms: Terms, source: Agent, target: Ag
     """Replace the state of a living agent by another's, while both hold still."""
     if source.row == target.row:
         raise InvalidParams("into: an agent cannot be cloned into itself; use restore", field="into")
-    async with registry.hold([source, target]):
+    async with registry.hold([source, target]) as held:
+        source, target = held
         stage = target.stage(terms)
         stage.require_alive()
         position, conversation = await _state_at(source, at)
@@ -186,19 +195,20 @@ async def clone_into(registry: Registry, terms: Terms, source: Agent, target: Ag
 
 async def kill(registry: Registry, terms: Terms, root: Agent, reason: str | None, *, cascade: bool) -> Reply:
     """Kill an agent, and its living clones where ``cascade`` says so, all or none, while they hold still."""
-    agents = {root.row: root}
+    agents = [root]
     while True:
-        async with registry.hold(list(agents.values())):
+        async with registry.hold(agents) as held:
             rows = await registry.store.descendants(root.row) if cascade else []
-            if agents.keys() >= set(rows):
-                return await _kill_held(registry, terms, root, list(agents.values()), reason, cascade=cascade)
-        for row in rows:
-            agents[row] = registry.start(await registry.store.profile(row))
+            missing = set(rows).difference(agent.row for agent in held)
+            if not missing:
+                return await _kill_held(registry, terms, held, reason, cascade=cascade)
+        agents += [registry.start(await registry.store.profile(row)) for row in missing]
 
 
 async def _kill_held(
-    registry: Registry, terms: Terms, root: Agent, agents: list[Agent], reason: str | None, *, cascade: bool
+    registry: Registry, terms: Terms, agents: list[Agent], reason: str | None, *, cascade: bool
 ) -> Reply:
+    root = agents[0]
     root.stage(terms)  # for its if_seq, were it dead already
     by = root.living.profile.uid
     parts: list[tuple[Agent, Part]] = []
@@ -210,7 +220,7 @@ async def _kill_held(
     profile = next((part.profile for agent, part in parts if agent is root), root.living.profile)
     reply: Reply = {"killed": [part.profile.uid for _, part in parts], "agent": profile.uid, "head": profile.head}
     if not parts:
-        return reply
+        return await first_reply(registry.store, terms.keyed) or reply
     reply["command"], reply["time"] = parts[0][1].drafts[0].seq, parts[0][1].drafts[0].time
     keys = [] if terms.keyed is None else [key_row(terms.keyed, root.row, reply)]
     firsts = await write(registry.store, Unit([part for _, part in parts], keys))

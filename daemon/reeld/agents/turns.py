@@ -5,7 +5,7 @@ from typing import NamedTuple, TypeAlias
 
 from reel.errors import InvalidMessage, NothingToUndo, ReelError
 from reeld.agents.agent import Agent
-from reeld.agents.keys import repeated
+from reeld.agents.keys import first_reply, repeated
 from reeld.agents.mail import Terms
 from reeld.core import commands
 from reeld.core.commands import Reply, Stage, require_position
@@ -112,7 +112,9 @@ def revive(terms: Terms) -> Callable[[Agent], Awaitable[Reply]]:
 
     async def body(agent: Agent, stage: Stage) -> Reply:
         reply = commands.revive(stage)
-        return await agent.commit(stage, reply, terms, changed=True) if stage.drafts else reply
+        if stage.drafts:
+            return await agent.commit(stage, reply, terms, changed=True)
+        return await first_reply(agent.store, terms.keyed) or reply
 
     return command(terms, body)
 

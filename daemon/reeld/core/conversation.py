@@ -4,13 +4,13 @@ Ids ascend along the path from the root to the tip, because a parent is always o
 list is cut and searched by id, and a position in it is a node's id.
 """
 
-import json
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from reel.blocks import InvalidRecord
 from reel.kinds import CONVERSATION, ROLES
-from reel.records import system_text
+from reel.records import parse_data, system_text
 from reeld.core.events import Draft, Entry, Mark, Node, Tools
 
 
@@ -188,7 +188,7 @@ class Conversation:
         elif kind == "clear":
             self.cut(None)
         elif kind == "rewind":
-            target = json.loads(event.data_json or "{}")["target"]
+            target = data_of(event.data_json)["target"]
             self.cut(next(mark.id for mark in reversed(self.marks) if mark.seq == target))
         elif kind in ("restore", "clone"):
             self._become(event.parent, past)
@@ -225,6 +225,14 @@ class Conversation:
 
 
 def label_of(data_json: str | None) -> str | None:
-    """Read a mark's label from its event."""
-    label: str | None = json.loads(data_json or "{}").get("label")
-    return label
+    """Read a mark's label from its event; a row of the log that cannot be read is a mark without one."""
+    label = data_of(data_json).get("label")
+    return label if isinstance(label, str) else None
+
+
+def data_of(data_json: str | None) -> dict[str, Any]:
+    """Read what a state event says; one that cannot be read says nothing."""
+    try:
+        return parse_data(data_json or "{}")
+    except InvalidRecord:
+        return {}

@@ -74,6 +74,8 @@ class Connection:
         self._work = anyio.Event()
         self._outbox: list[bytes] = []
         self._unread = 0
+        self._sending = False
+        self._pieces = 0
         self._mail = anyio.Event()
         self._settled = anyio.Event()
         self._scope = anyio.CancelScope()
@@ -97,6 +99,7 @@ class Connection:
             async with self._stream, anyio.create_task_group() as tasks:
                 self._scope = tasks.cancel_scope
                 tasks.start_soon(self._send)
+                tasks.start_soon(self._watch)
                 await self._receive()
                 await self.drain()
                 tasks.cancel_scope.cancel()
@@ -122,7 +125,8 @@ class Connection:
     async def drain(self) -> None:
         """Wait until every call is answered and every answer sent."""
         while self._requests or self._outbox or self._unread:
-            self._settled = anyio.Event()
+            if self._settled.is_set():
+                self._settled = anyio.Event()  # not sooner: somebody else may wait for it, too
             await self._settled.wait()
 
     def refuse_more(self) -> None:
@@ -161,7 +165,7 @@ class Connection:
             elif isinstance(frame, Answer):
                 log.debug("connection=%d answered a call that was never made", self.number)
         self._desk.registry.advance()
-        return alive
+        return alive and not self._gone
 
     def _admit(self, call: Call, params: Any) -> None:
         """Take a call on, or refuse it: what is taken of the calls in flight is always a prefix."""
@@ -289,10 +293,16 @@ class Connection:
         if isinstance(outcome, ReelError):
             self._refuse(call, outcome)
         elif call.number is not None:
-            if call.replaced:
-                outcome = {**outcome, "replaced": call.replaced}
-            self._post(self.framing.answer(call.number, outcome))
+            self._post(self._encode(call.number, {**outcome, "replaced": call.replaced} if call.replaced else outcome))
         self._settled.set()
+
+    def _encode(self, number: int, result: Result) -> bytes:
+        """Encode a result; one that cannot be is a bug, and nobody's but the caller's trouble."""
+        try:
+            return self.framing.answer(number, result)
+        except Exception:
+            log.exception("connection=%d cannot be told %r", self.number, result)
+            return self.framing.refuse(number, Internal("the answer cannot be encoded; the daemon's log has it"))
 
     def _refuse(self, call: Call, error: ReelError) -> None:
         if call.number is not None:
@@ -325,8 +335,19 @@ class Connection:
 
     async def _send_all(self, data: bytes) -> None:
         for start in range(0, len(data), _PIECE):
-            with anyio.fail_after(self.limits.stall):
-                await self._stream.send(data[start : start + _PIECE])
+            self._sending = True
+            await self._stream.send(data[start : start + _PIECE])
+            self._sending = False
+            self._pieces += 1
+
+    async def _watch(self) -> None:
+        """Drop a peer that takes nothing of what is being sent to it; a limit on each send would cost more."""
+        while True:
+            pieces, sending = self._pieces, self._sending
+            await anyio.sleep(self.limits.stall)
+            if sending and self._pieces == pieces:
+                log.warning("connection=%d has read nothing for %g s; closing it", self.number, self.limits.stall)
+                self._scope.cancel()
 
 
 def _same(slow: _Slow) -> _Slow:

@@ -15,7 +15,7 @@ from typing import Any
 import anyio
 from anyio.abc import SocketAttribute, SocketListener, SocketStream, TaskStatus
 
-from reel.address import MAX_PATH
+from reel.address import MAX_PATH, fallback_directory
 from reeld.errors import Refused
 from reeld.serving.call import Desk, Limits
 from reeld.serving.connection import Connection, Load
@@ -36,8 +36,6 @@ async def open_listener(path: str) -> AsyncIterator[SocketListener]:
     A socket that nobody answers on is left over from a crash and removed; anything else is somebody's.
     """
     require_path(path)
-    directory = Path(path).parent
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
         mode = os.lstat(path).st_mode
     except FileNotFoundError:
@@ -52,17 +50,33 @@ async def open_listener(path: str) -> AsyncIterator[SocketListener]:
     try:
         yield listener
     finally:
-        os.unlink(path)  # noqa: PTH108 - as above
+        Path(path).unlink(missing_ok=True)  # noqa: ASYNC240 - one call at the end
         with anyio.CancelScope(shield=True):
             await listener.aclose()
 
 
 def require_path(path: str) -> None:
-    """Refuse a path that the kernel would not take."""
+    """Refuse a path that the kernel would not take, or where somebody else could put a socket in our name.
+
+    Directories that are missing are made, for their owner only.
+    """
     if len(os.fsencode(path)) > MAX_PATH:
         raise Refused(
             f"the socket's path has {len(os.fsencode(path))} bytes, {MAX_PATH} are possible;"
             " name a shorter one with --socket or REEL_SOCKET"
+        )
+    directory = Path(path).parent
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise Refused(f"cannot make the socket's directory {directory}: {error.strerror}") from error
+    found = directory.lstat()
+    if str(directory) == fallback_directory() and (
+        not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077
+    ):
+        raise Refused(
+            f"{directory} is not a directory of our own that nobody else can enter;"
+            " remove it, or name another path with --socket"
         )
 
 
@@ -124,10 +138,11 @@ class Server:
         """Accept a connection; where there is no room for one, wait a moment."""
         try:
             stream = await listener.accept()
-        except OSError as error:
-            if error.errno not in _FULL:
+        except anyio.BrokenResourceError as error:
+            cause = error.__cause__  # anyio wraps what the system said
+            if not isinstance(cause, OSError) or cause.errno not in _FULL:
                 raise
-            log.warning("cannot accept a connection: %s", error.strerror)
+            log.warning("cannot accept a connection: %s", cause.strerror)
             await anyio.sleep(_PAUSE)
             return None
         if may_call(stream.extra(SocketAttribute.raw_socket)):

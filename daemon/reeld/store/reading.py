@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from reel.blocks import InvalidRecord
-from reel.kinds import CONVERSATION, KNOWN
-from reeld.core.conversation import label_of
+from reel.kinds import CONVERSATION
+from reeld.core.conversation import data_of, label_of
 from reeld.core.events import Entry, Mark, Node, Pack, read
 from reeld.core.state import Profile, Source
 from reeld.core.timeline import Step, redoable, undoable
+from reeld.store.schema import UNKNOWN_KIND
 
 log = logging.getLogger(__name__)
 
@@ -194,9 +195,8 @@ def read_nodes(rows: Iterable[Sequence[Any]], pack: Pack) -> Past:
 
 def unknown_kinds(connection: sqlite3.Connection, row: int, at: int) -> list[Skip]:
     """List the events of an agent whose kind we do not know."""
-    known = ", ".join(f"'{kind}'" for kind in sorted(KNOWN))
     rows = connection.execute(
-        f"SELECT seq, kind FROM events WHERE agent = ? AND seq <= ? AND kind NOT IN ({known}) ORDER BY seq", (row, at)
+        f"SELECT seq, kind FROM events WHERE agent = ? AND seq <= ? AND {UNKNOWN_KIND} ORDER BY seq", (row, at)
     )
     return [Skip(seq, "kind", f"the kind {kind!r} is unknown") for seq, kind in rows]
 
@@ -226,7 +226,7 @@ def _newest(connection: sqlite3.Connection, row: int) -> Callable[[int], Step | 
         command, kind, data_json = found
         if kind != "restore":
             return Step(command)
-        data = json.loads(data_json)
+        data = data_of(data_json)
         return Step(command, data.get("undoes"), data.get("redoes"))
 
     return newest

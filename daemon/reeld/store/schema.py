@@ -10,7 +10,9 @@ from reel.kinds import KNOWN
 # "reel", so that no other program's file is taken for ours.
 APPLICATION_ID = 0x7265656C
 
-_KNOWN = ", ".join(f"'{kind}'" for kind in sorted(KNOWN))
+# A chain that the most frequent kinds leave at once: a list behind NOT IN would be built anew for each row.
+_FREQUENT = ("user", "assistant", "tool_call", "tool_result")
+UNKNOWN_KIND = " AND ".join(f"kind <> '{kind}'" for kind in (*_FREQUENT, *sorted(KNOWN.difference(_FREQUENT))))
 
 _FIRST = f"""
 CREATE TABLE agents (
@@ -44,7 +46,7 @@ CREATE TABLE events (
     UNIQUE (agent, seq)
 ) STRICT;
 -- Empty in a healthy log; replay lists what is in it.
-CREATE INDEX events_of_unknown_kind ON events (agent, seq) WHERE kind NOT IN ({_KNOWN});
+CREATE INDEX events_of_unknown_kind ON events (agent, seq) WHERE {UNKNOWN_KIND};
 CREATE TRIGGER events_are_never_changed BEFORE UPDATE ON events
     BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END;
 CREATE TRIGGER events_are_never_deleted BEFORE DELETE ON events

@@ -3,23 +3,48 @@
 import json
 import sqlite3
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any, TypeAlias
 
 from reel.errors import Exists, ReelError, Storage
 from reeld.core.state import Profile
 from reeld.store.units import Part, Unit
 
-_EVENT = (
-    "INSERT INTO events (id, agent, seq, command, kind, content, data_json, parent, client, time)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+# Rows that one statement writes. Each step of a statement lets other threads run and then has to wait for its
+# turn again; beside a busy event loop that costs more than the row.
+_SIZES = (128, 32, 8, 1)
+
+
+class _Many:
+    """A statement over a number of rows: one text for each of a few sizes."""
+
+    def __init__(self, before: str, columns: int, after: str = "") -> None:
+        row = f"({', '.join('?' * columns)})"
+        self._texts = [(size, f"{before} VALUES {', '.join([row] * size)}{after}") for size in _SIZES]
+
+    def write(self, cursor: sqlite3.Cursor, rows: Sequence[Sequence[Any]]) -> None:
+        """Write all rows, in order."""
+        done = 0
+        for size, text in self._texts:
+            while len(rows) - done >= size:
+                cursor.execute(text, list(chain.from_iterable(rows[done : done + size])))
+                done += size
+
+
+_EVENTS = _Many(
+    "INSERT INTO events (id, agent, seq, command, kind, content, data_json, parent, client, time)", columns=10
 )
-_HEAD = "UPDATE agents SET head = ?, updated = ? WHERE id = ?"
+_KEYS = _Many("INSERT INTO keys (key, agent, command, digest, reply, time)", columns=6)
+_HEADS = _Many(
+    "WITH news (agent, head, time) AS (",
+    3,
+    ") UPDATE agents SET head = news.head, updated = news.time FROM news WHERE id = news.agent",
+)
 _PROFILE = "UPDATE agents SET head = ?, updated = ?, name = ?, title = ?, tags = ?, killed = ? WHERE id = ?"
 _AGENT = (
     "INSERT INTO agents (id, uid, name, title, tags, source, source_at, created, updated, killed, head)"
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, ?)"
 )
-_KEY = "INSERT INTO keys (key, agent, command, digest, reply, time) VALUES (?, ?, ?, ?, ?, ?)"
 
 # What a unit may fail with; the last two: it holds a value that cannot be bound. All else is a bug of the writer.
 _FAULTS = (sqlite3.Error, UnicodeError, OverflowError)
@@ -71,8 +96,8 @@ class Log:
         cursor.execute("BEGIN IMMEDIATE")
         try:
             _write_agents(cursor, units)
-            cursor.executemany(_EVENT, events)
-            cursor.executemany(_KEY, [key for unit in units for key in unit.keys])
+            _EVENTS.write(cursor, events)
+            _KEYS.write(cursor, [key for unit in units for key in unit.keys])
             cursor.execute("COMMIT")
         except BaseException:
             if connection.in_transaction:
@@ -114,8 +139,8 @@ def _write_agents(cursor: sqlite3.Cursor, units: Sequence[Unit]) -> None:
             elif part.changed:
                 cursor.execute(_PROFILE, _changed_row(profile))
             else:
-                heads.append((profile.head, profile.updated, profile.row))
-    cursor.executemany(_HEAD, heads)
+                heads.append((profile.row, profile.head, profile.updated))
+    _HEADS.write(cursor, heads)
 
 
 def _new_row(profile: Profile) -> tuple[Any, ...]:

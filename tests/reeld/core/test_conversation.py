@@ -3,7 +3,7 @@
 import pytest
 from tests.reeld.core.memory import profile
 
-from reeld.core.conversation import Conversation
+from reeld.core.conversation import Conversation, label_of
 from reeld.core.events import Draft, Entry, Mark, Node
 from reeld.core.state import State, info
 
@@ -61,6 +61,12 @@ def test_it_is_equal_to_its_own_kind_only() -> None:
 def test_the_newest_node_is_the_tip(nodes: list[Node], tip: int | None) -> None:
     """Entry or mark, whichever came last."""
     assert tip == Conversation(nodes).tip
+
+
+@pytest.mark.parametrize("data_json", [None, "", "no", "[]", '{"label":7}', "[" * 100_000])
+def test_a_mark_that_cannot_be_read_has_no_label(data_json: str | None) -> None:
+    """A bad row in the log does not keep a conversation from being read."""
+    assert label_of(data_json) is None
 
 
 def test_info_of_an_empty_agent() -> None:

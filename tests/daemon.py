@@ -1,0 +1,85 @@
+"""A real daemon in a process of its own."""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from reel.blocking import Client
+from reel.errors import NotRunning
+
+# Generous: what takes longer has hung.
+PATIENCE = 30.0
+
+
+@contextmanager
+def short_directory() -> Iterator[Path]:
+    """Make a directory whose name is short enough for a socket's path."""
+    with tempfile.TemporaryDirectory(prefix="reel-", dir="/tmp") as path:
+        yield Path(path)
+
+
+class Daemon:
+    """A daemon on a socket and a database in one directory; it can be started again and again."""
+
+    def __init__(self, directory: Path) -> None:
+        self.socket = str(directory / "s.sock")
+        self.database = str(directory / "r.db")
+        self.log = directory / "log"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def process(self) -> subprocess.Popen[bytes]:
+        """The process that was started last."""
+        assert self._process is not None
+        return self._process
+
+    def command(self) -> list[str]:
+        """Give the command line."""
+        return [sys.executable, "-m", "reeld", "--socket", self.socket, "--database", self.database]
+
+    def start(self) -> "Daemon":
+        """Start it, and wait until it has answered."""
+        with self.log.open("ab") as log:
+            self._process = subprocess.Popen(self.command(), stdout=log, stderr=log)
+        deadline = time.monotonic() + PATIENCE
+        while not self._answers():
+            assert self.process.poll() is None, self.log.read_text()
+            assert time.monotonic() < deadline, self.log.read_text()
+            time.sleep(0.005)  # between two looks
+        return self
+
+    def _answers(self) -> bool:
+        try:
+            with Client(self.socket, patience=0) as client:
+                return client.ping()
+        except NotRunning:
+            return False
+
+    def refused(self) -> subprocess.CompletedProcess[str]:
+        """Start one that ends by itself, and give what it said."""
+        return subprocess.run(self.command(), text=True, capture_output=True, check=False, timeout=PATIENCE)
+
+    def client(self) -> Client:
+        """Connect to it."""
+        return Client(self.socket).connect()
+
+    def kill(self) -> None:
+        """End it without a warning."""
+        self.process.kill()
+        self.process.wait(PATIENCE)
+
+    def end(self, number: signal.Signals = signal.SIGTERM) -> int:
+        """Ask it to end, and give its exit status."""
+        os.kill(self.process.pid, number)
+        return self.process.wait(PATIENCE)
+
+    def close(self) -> None:
+        """End it if it runs."""
+        if self._process is not None and self._process.poll() is None:
+            self.end()

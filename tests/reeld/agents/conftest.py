@@ -1,0 +1,44 @@
+"""A registry over a store on a real file."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import TypeAlias
+
+import anyio
+import pytest
+
+from reeld.agents.registry import Registry
+from reeld.store.store import open_store
+from tests.reeld.agents.deck import Deck
+
+Open: TypeAlias = Callable[..., AbstractAsyncContextManager[Deck]]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    """Where a database may be."""
+    return str(tmp_path / "reel.db")
+
+
+@pytest.fixture
+def opened(path: str) -> Open:
+    """Opens the store and a registry, as a daemon does that starts; each time there are thirty seconds."""
+
+    @asynccontextmanager
+    async def open_deck(max_live: int = 1000, idle: float = 600.0) -> AsyncIterator[Deck]:
+        with anyio.fail_after(30):
+            async with open_store(path) as store, anyio.create_task_group() as tasks:
+                deck = Deck(Registry(store, tasks, max_live, idle))
+                yield deck
+                await deck.registry.drain()
+                tasks.cancel_scope.cancel()
+
+    return open_deck
+
+
+@pytest.fixture
+async def deck(opened: Open) -> AsyncIterator[Deck]:
+    """A client of a new daemon; whoever uses it has thirty seconds."""
+    async with opened() as found:
+        yield found

@@ -1,0 +1,138 @@
+"""A daemon's desk over a real store, and connections to it over streams in memory."""
+
+import logging
+import math
+from collections.abc import AsyncIterator, Callable, Iterable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import anyio
+import pytest
+from anyio.streams.buffered import BufferedByteStream
+from anyio.streams.stapled import StapledObjectStream
+
+from reel.errors import ReelError, from_wire
+from reel.session import Answer, MessagePack
+from reeld.agents.registry import Registry
+from reeld.agents.together import Founder
+from reeld.serving.call import Desk, Limits
+from reeld.serving.connection import Connection, Load
+from reeld.store.store import open_store
+
+Outcome: TypeAlias = dict[str, Any] | ReelError
+# What is sent: the name of a method, and its parameters.
+Asked: TypeAlias = tuple[Any, ...]
+
+
+class Peer:
+    """The client's end of a connection; calls are numbered from 1.
+
+    Args:
+        stream: the bytes.
+        connection: the daemon's end.
+        load: what all connections have in flight.
+    """
+
+    def __init__(self, stream: BufferedByteStream, connection: Connection, load: Load) -> None:
+        self.stream = stream
+        self.connection = connection
+        self.load = load
+        self.ended = anyio.Event()
+        self._framing = MessagePack(64 << 20)
+        self._sent = 0
+        self._answers: dict[int | None, Outcome] = {}
+
+    def encoded(self, *calls: Asked) -> bytes:
+        """Encode calls, one after the other."""
+        return b"".join(self._encoded(method, params) for method, *params in calls)
+
+    def _encoded(self, method: str, params: list[Any]) -> bytes:
+        self._sent += 1
+        return self._framing.request(self._sent, method, params)
+
+    async def send(self, data: bytes | Iterable[bytes]) -> None:
+        """Send bytes, in one piece or in several."""
+        for piece in [data] if isinstance(data, bytes) else data:
+            await self.stream.send(piece)
+
+    async def ask(self, *calls: Asked) -> list[Outcome]:
+        """Send calls in one piece, and wait for what comes of each."""
+        first = self._sent + 1
+        await self.send(self.encoded(*calls))
+        return [await self.answer(number) for number in range(first, self._sent + 1)]
+
+    async def call(self, method: str, *params: Any) -> dict[str, Any]:
+        """Call a method; give its result, or raise its error."""
+        (outcome,) = await self.ask((method, *params))
+        if isinstance(outcome, ReelError):
+            raise outcome
+        return outcome
+
+    async def answer(self, number: int | None) -> Outcome:
+        """Wait for the answer to a call; ``None``: to what could not be read."""
+        while number not in self._answers:
+            for frame in self._framing.feed(await self.stream.receive()):
+                assert isinstance(frame, Answer)
+                refused = frame.error is not None
+                self._answers[frame.id] = from_wire(frame.error) if refused else frame.result
+        return self._answers.pop(number)
+
+    async def rest(self) -> bytes:
+        """Read bytes until the daemon closes its end."""
+        data = b""
+        try:
+            while True:
+                data += await self.stream.receive()
+        except anyio.EndOfStream:
+            return data
+
+
+Dial: TypeAlias = Callable[..., Peer]
+
+
+@pytest.fixture
+def stopped() -> list[str]:
+    """What the daemon was told about stopping."""
+    return []
+
+
+@pytest.fixture
+async def desk(tmp_path: Path, stopped: list[str]) -> AsyncIterator[Desk]:
+    """What handlers work with, over a store of the test's own."""
+    async with open_store(str(tmp_path / "r.db")) as store, anyio.create_task_group() as tasks:
+        registry = Registry(store, tasks)
+        yield Desk(registry, store, Founder(registry), lambda: stopped.append("stop"), dict)
+        tasks.cancel_scope.cancel()
+
+
+@pytest.fixture
+async def dial(desk: Desk) -> AsyncIterator[Dial]:
+    """Open connections, which end with the test; ``room`` is how many unread pieces the daemon can send."""
+    load = Load()
+    peers: list[Peer] = []
+    async with anyio.create_task_group() as tasks:
+
+        async def serve(peer: Peer) -> None:
+            await peer.connection.serve()
+            peer.ended.set()
+
+        def open_connection(limits: Limits | None = None, *, room: float = math.inf) -> Peer:
+            to_daemon, from_peer = anyio.create_memory_object_stream[bytes](math.inf)
+            to_peer, from_daemon = anyio.create_memory_object_stream[bytes](room)
+            its_end = BufferedByteStream(StapledObjectStream(to_peer, from_peer))
+            connection = Connection(its_end, len(peers) + 1, desk, load, limits or Limits())
+            peer = Peer(BufferedByteStream(StapledObjectStream(to_daemon, from_daemon)), connection, load)
+            peers.append(peer)
+            tasks.start_soon(serve, peer)
+            return peer
+
+        yield open_connection
+        for peer in peers:
+            await peer.stream.aclose()
+        tasks.cancel_scope.cancel()
+
+
+@pytest.fixture
+def errors(caplog: pytest.LogCaptureFixture) -> Callable[[], list[str]]:
+    """What was logged as a warning or worse."""
+    return lambda: [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]

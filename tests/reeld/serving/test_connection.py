@@ -1,0 +1,607 @@
+"""One connection: order, limits, and peers that misbehave.
+
+The store is real, the streams are in memory. Nothing here sleeps: what must have happened is waited for by
+asking the daemon.
+"""
+
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import anyio
+import pytest
+from msgpack import Unpacker, packb
+from trio.testing import wait_all_tasks_blocked
+
+from reel.errors import (
+    Busy,
+    Internal,
+    InvalidParams,
+    InvalidRequest,
+    MethodNotFound,
+    ParseError,
+    ReelError,
+    ShuttingDown,
+    TooLarge,
+    from_wire,
+)
+from reeld.serving.call import Call, Desk, Limits, Result
+from reeld.serving.methods import METHODS, Method
+from reeld.serving.params import Signature
+from tests.reeld.serving.conftest import Dial, Outcome, Peer
+
+LIMIT = 30
+NO_METHOD = "method_not_found: no method nonsense; the method methods lists them"
+BAD_BYTES = b"\xff".decode(errors="surrogateescape")
+
+# Each names an agent that the one before made, renamed or revived.
+STORY = (
+    ("create", "demo"),
+    ("add", "demo", "one"),
+    ("change", "demo", {"name": "renamed"}),
+    ("add", "renamed", "two"),
+    ("clone", "renamed", "copy"),
+    ("add", "copy", "three"),
+    ("kill", "renamed"),
+    ("add", "renamed", "never"),
+    ("revive", "renamed"),
+    ("add", "renamed", "four"),
+    ("mark", "copy", "here"),
+    ("add", "copy", "rewound"),
+    ("rewind", "copy", "here"),
+    ("undo", "renamed"),
+    ("clear", "renamed"),
+    ("create", "demo"),
+    ("clone", "copy", {"into": "demo"}),
+    ("add", "demo", "five"),
+    ("add", "new", "six", True),
+    ("add", "new", "seven"),
+)
+TOLD = {
+    "renamed": [],
+    "copy": ["one", "two", "three"],
+    "demo": ["one", "two", "three", "five"],
+    "new": ["six", "seven"],
+}
+
+
+async def texts(peer: Peer, agent: str) -> list[str]:
+    """Give the texts of an agent's messages."""
+    page = await peer.call("messages", agent)
+    return [message["content"][0]["text"] for message in page["messages"]]
+
+
+def refusals(outcomes: list[Outcome]) -> list[int]:
+    """Give the places of the errors."""
+    return [place for place, outcome in enumerate(outcomes) if isinstance(outcome, ReelError)]
+
+
+@contextmanager
+def method(handler: Callable[[Desk, Call], Any], monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Put one more method into the table for as long as the block lasts."""
+    with monkeypatch.context() as patch:
+        patch.setitem(METHODS, handler.__name__, Method(handler.__name__, Signature(()), "A test's own", handler))
+        yield
+
+
+class Gate:
+    """A method that is answered when the test says so."""
+
+    def __init__(self) -> None:
+        self.opened = anyio.Event()
+        self.entered = anyio.Event()
+
+    def wait_for_it(self, _desk: Desk, _call: Call) -> Callable[[], Awaitable[Result]]:
+        async def later() -> Result:
+            self.entered.set()
+            await self.opened.wait()
+            return {}
+
+        return later
+
+
+@pytest.fixture
+def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
+    """A method ``wait_for_it``."""
+    gate = Gate()
+    signature = Signature(())
+    with monkeypatch.context() as patch:
+        patch.setitem(METHODS, "wait_for_it", Method("wait_for_it", signature, "A test's own", gate.wait_for_it))
+        yield gate
+
+
+# --- what goes well
+
+
+async def test_nothing_is_said_first(dial: Dial) -> None:
+    """The daemon is silent until it is asked, and closes quietly when its peer does."""
+    with anyio.fail_after(LIMIT):
+        peer = dial()
+        await peer.stream.send_eof()
+
+        assert await peer.rest() == b""
+
+
+async def test_hello(dial: Dial) -> None:
+    """Hello says who answers, and what may be asked of it."""
+    with anyio.fail_after(LIMIT):
+        said = await dial().call("hello", {"client": {"name": "test"}, "protocol": {"min": 1, "max": 7}})
+
+    assert (1, "msgpack-rpc", 1) == (said["protocol"], said["framing"], said["connection"])
+    assert said["server"]["name"] == "reeld"
+    assert said["limits"] == {
+        "message": 16 << 20,
+        "elements": 1 << 16,
+        "page": 8 << 20,
+        "items": 10_000,
+        "depth": 16,
+        "in_flight": 256,
+    }
+
+
+@pytest.mark.parametrize("protocol", [{"min": 2}, {"max": 0}, {"min": 2, "max": 3}])
+async def test_no_common_protocol(dial: Dial, protocol: dict[str, int]) -> None:
+    """Who speaks another protocol is told ours; without a hello ours is meant."""
+    with anyio.fail_after(LIMIT):
+        peer = dial()
+        (error,) = await peer.ask(("hello", {"protocol": protocol, "errors": "map"}))
+
+        assert str(error).startswith("protocol_mismatch: this reeld speaks protocol 1, the client ")
+        assert await peer.call("ping") == {"pong": True}
+
+
+async def test_errors_as_text_and_as_maps(dial: Dial) -> None:
+    """Errors are pairs that Neovim shows, or maps for who asked for them."""
+    with anyio.fail_after(LIMIT):
+        peer = dial()
+        await peer.send(packb([0, 1, "agent", ["zed"]]) + packb([0, 2, "agent", []]))
+        await peer.send(packb([0, 3, "hello", [{"errors": "map"}]]) + packb([0, 4, "agent", ["zed"]]))
+        await peer.stream.send_eof()
+        found = {number: (error, result) for _, number, error, result in unpacked(await peer.rest())}
+    text = "not_found: no agent zed; make one with create, or add with create"
+
+    assert [[0, text], None] == list(found[1])
+    assert [[1, "invalid_params: agent is missing; accepted: agent"], None] == list(found[2])
+    assert found[4][0] == {
+        "code": -32004,
+        "name": "not_found",
+        "message": text,
+        "data": {"name": "not_found", "agent": "zed"},
+    }
+
+
+def unpacked(data: bytes) -> list[Any]:
+    """Take a stream of messages apart."""
+    unpacker = Unpacker()
+    unpacker.feed(data)
+    return list(unpacker)
+
+
+async def test_methods_are_listed(dial: Dial) -> None:
+    """The method table is data."""
+    with anyio.fail_after(LIMIT):
+        listed = (await dial().call("methods"))["methods"]
+
+    assert [*METHODS] == [shown["name"] for shown in listed]
+    assert {
+        "name": "mark",
+        "params": ["agent", "label?", "if_seq?", "key?"],
+        "summary": "Set a mark to rewind to",
+    } in listed
+
+
+async def test_shutdown_is_answered(dial: Dial, stopped: list[str]) -> None:
+    """Who asks the daemon to stop hears that it does."""
+    with anyio.fail_after(LIMIT):
+        assert await dial().call("shutdown") == {}
+    assert stopped == ["stop"]
+
+
+async def test_the_name_of_the_client_is_noted(dial: Dial) -> None:
+    """Each event says through whom it came: the name in hello, or nobody."""
+    with anyio.fail_after(LIMIT):
+        named, nameless = dial(), dial()
+        await named.ask(("hello", {"client": {"name": "vim"}}), ("create", "demo"), ("add", "demo", "hi"))
+        await nameless.call("mark", "demo")
+        events = (await nameless.call("history", "demo"))["events"]
+
+    assert ["vim", "vim", None] == [event["client"] for event in events]
+
+
+@pytest.mark.parametrize("name", [BAD_BYTES, "a\x00b", "", "x" * 257, 1, ["x"]])
+async def test_client_without_a_proper_name(dial: Dial, name: Any) -> None:
+    """A client's name is stored with its events, so it must be one that can be."""
+    with anyio.fail_after(LIMIT):
+        peer = dial()
+        await peer.send(packb([0, 1, "hello", [{"client": {"name": name}}]], unicode_errors="surrogateescape"))
+        outcome = await peer.answer(1)
+
+        assert isinstance(outcome, InvalidParams)
+        assert (await dial().call("add", "demo", "hi", True))["head"] == 2
+
+
+async def test_replaced(dial: Dial) -> None:
+    """What could not stay in a free text is counted in the reply."""
+    with anyio.fail_after(LIMIT):
+        peer = dial()
+        await peer.send(b"\x94\x00\x01\xa6create\x92\xa4demo\xa5a\xff\x00\xfeb")
+        made = await peer.answer(1)
+        added = await peer.ask(("add", "demo", "nul \x00"), ("add", "demo", "none"))
+
+    assert isinstance(made, dict)
+    assert ("a\ufffd\ufffd\ufffdb", 3) == (made["system"], made["replaced"])
+    assert [1, None] == [outcome.get("replaced") for outcome in added if isinstance(outcome, dict)]
+
+
+# --- order
+
+
+@pytest.mark.parametrize("one_by_one", [False, True])
+async def test_requests_take_effect_in_order(dial: Dial, one_by_one: bool) -> None:
+    """However requests arrive, each finds what the ones before it did: made, renamed, cloned, killed, revived."""
+    with anyio.fail_after(LIMIT):
+        peer = dial()
+        data = peer.encoded(*STORY)
+        await peer.send([data[index : index + 1] for index in range(len(data))] if one_by_one else data)
+        outcomes = [await peer.answer(number) for number in range(1, len(STORY) + 1)]
+
+        assert [7] == refusals(outcomes)
+        assert "killed: agent renamed is dead; revive it, or clone it" == str(outcomes[7])
+        assert TOLD == {agent: await texts(peer, agent) for agent in TOLD}
+
+
+async def test_many_adds_in_order(dial: Dial) -> None:
+    """A thousand pipelined adds to two agents stand in the order in which they were sent."""
+    with anyio.fail_after(LIMIT):
+        peer = dial(Limits(requests=10_000))
+        await peer.ask(("create", "a"), ("create", "b"))
+        sent = [str(number) for number in range(500)]
+        outcomes = await peer.ask(*(("add", agent, text) for text in sent for agent in "ab"))
+
+        assert [] == refusals(outcomes)
+        assert [sent, sent] == [await texts(peer, "a"), await texts(peer, "b")]
+
+
+async def test_answers_say_what_was_true_in_their_turn(dial: Dial) -> None:
+    """A read between two writes sees the first and not the second."""
+    with anyio.fail_after(LIMIT):
+        peer = dial()
+        await peer.call("create", "demo")
+        _, seen, _, page = await peer.ask(
+            ("add", "demo", "one"), ("agent", "demo"), ("add", "demo", "two"), ("messages", "demo", {"last": 1})
+        )
+
+    assert isinstance(seen, dict)
+    assert isinstance(page, dict)
+    assert (1, 2) == (seen["messages"], seen["head"])
+    assert [3] == [message["seq"] for message in page["messages"]]
+
+
+async def test_one_waits_for_nobody_else(dial: Dial, gate: Gate) -> None:
+    """A request that takes its time holds up its own connection only."""
+    with anyio.fail_after(LIMIT):
+        slow, other = dial(), dial()
+        await slow.send(slow.encoded(("wait_for_it",), ("ping",)))
+        await gate.entered.wait()
+
+        assert await other.call("ping") == {"pong": True}
+        gate.opened.set()
+        assert [{}, {"pong": True}] == [await slow.answer(1), await slow.answer(2)]
+
+
+async def test_notifications_are_carried_out(dial: Dial, errors: Callable[[], list[str]]) -> None:
+    """What wants no answer is done in its turn all the same; an error is only logged."""
+    with anyio.fail_after(LIMIT):
+        peer = dial()
+        notes = [["create", ["demo"]], ["add", ["demo", "one"]], ["add", ["zed", "lost"]], ["nonsense", []]]
+        await peer.send(b"".join(packb([2, name, params]) for name, params in notes))
+
+        assert await texts(peer, "demo") == ["one"]
+    assert [
+        "connection=1 notification=add failed: not_found: no agent zed; make one with create, or add with create",
+        f"connection=1 notification=nonsense failed: {NO_METHOD}",
+    ] == errors()
+
+
+async def test_half_close_gets_its_answers(dial: Dial) -> None:
+    """Who says that nothing more comes hears everything that it asked for, and then the end."""
+    with anyio.fail_after(LIMIT):
+        peer = dial()
+        await peer.send(peer.encoded(*STORY[:7]))
+        await peer.stream.send_eof()
+        answers = unpacked(await peer.rest())
+
+    assert {1, 2, 3, 4, 5, 6, 7} == {number for _, number, error, _ in answers if error is None}
+
+
+# --- what goes wrong
+
+
+@pytest.mark.parametrize("first", [b"G", b"\x00", b"\x80", b"\xff", b"GET / HTTP/1.1\r\n\r\n"])
+async def test_garbage_gets_one_line(dial: Dial, first: bytes) -> None:
+    """Who speaks none of our framings reads in one line what is expected, and is left."""
+    with anyio.fail_after(LIMIT):
+        peer = dial()
+        await peer.send(first)
+        line = await peer.rest()
+        await peer.ended.wait()
+
+    assert line.startswith(b"reeld speaks MessagePack-RPC here")
+    assert line.endswith(b"\n")
+    assert line.count(b"\n") == 1
+
+
+async def test_half_a_frame_and_silence(dial: Dial) -> None:
+    """Half a request does nothing, to its own connection or another, and ends with it."""
+    with anyio.fail_after(LIMIT):
+        half, other = dial(), dial()
+        data = half.encoded(("create", "demo"))
+        await half.send(half.encoded(("ping",)) + data[:-3])
+
+        assert await half.answer(2) == {"pong": True}
+        assert (await other.call("agents"))["agents"] == []
+        await half.stream.send_eof()
+        assert await half.rest() == b""
+
+
+@pytest.mark.parametrize(
+    ("data", "error"),
+    [
+        (b"\x94\x00\x07\xc1\x90", ParseError),
+        (packb([0, 7, "ping", []])[:-1] + b"\xdd\xff\xff\xff\xff", TooLarge),
+        (b"\x94\x00\x07\xa4ping\xdb\x40\x00\x00\x00" + b"x" * (17 << 20), TooLarge),
+    ],
+)
+async def test_fatal_frame(dial: Dial, data: bytes, error: type[ReelError]) -> None:
+    """Where the place in the stream is lost, one error says so and the connection ends; what came before is done."""
+    with anyio.fail_after(LIMIT):
+        peer = dial()
+        await peer.send(packb([0, 1, "create", ["demo"]]) + data)
+        made, refused = sorted(unpacked(await peer.rest()), key=lambda answer: answer[1] is None)
+        await peer.ended.wait()
+
+        assert (1, None) == (made[1], made[2])
+        assert type(from_wire(refused[2])) is error
+        assert (await dial().call("agent", "demo"))["head"] == 1
+
+
+@pytest.mark.parametrize("message", [[0, 7, "ping"], [3, 7, "ping", []], [0, "x", "ping", []], [0, 7, 1, []], []])
+async def test_message_that_asks_for_nothing(dial: Dial, message: list[Any]) -> None:
+    """A frame that is good but no request is refused without a number, and the connection goes on."""
+    with anyio.fail_after(LIMIT):
+        peer = dial()
+        await peer.send(packb(message))
+
+        assert isinstance(await peer.answer(None), InvalidRequest)
+        assert await peer.call("ping") == {"pong": True}
+
+
+async def test_answer_that_nobody_asked_for(dial: Dial) -> None:
+    """An answer to a call that was never made is passed over."""
+    with anyio.fail_after(LIMIT):
+        peer = dial()
+        await peer.send(packb([1, 5, None, {}]))
+
+        assert await peer.call("ping") == {"pong": True}
+
+
+async def test_unknown_method(dial: Dial) -> None:
+    """A method that there is not is refused by its name."""
+    with anyio.fail_after(LIMIT):
+        (error,) = await dial().ask(("nonsense",))
+
+    assert isinstance(error, MethodNotFound)
+    assert str(error) == NO_METHOD
+
+
+@pytest.mark.parametrize("errors", ["text", "map"])
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [(BAD_BYTES, []), ("ping", [{BAD_BYTES: 1}]), ("add", ["demo", [{"role": "user", "content": "", BAD_BYTES: 1}]])],
+)
+async def test_names_that_are_no_text(dial: Dial, errors: str, method: str, params: list[Any]) -> None:
+    """A name in bytes that are no UTF-8 is refused like any other unknown one, and the connection goes on."""
+    with anyio.fail_after(LIMIT):
+        peer = dial()
+        await peer.ask(("hello", {"errors": errors}), ("create", "demo"))
+        await peer.send(packb([0, 3, method, params], unicode_errors="surrogateescape"))
+
+        assert isinstance(await peer.answer(3), ReelError)
+        await peer.send(packb([0, 4, "ping", []]))
+        assert await peer.answer(4) == {"pong": True}
+
+
+def breaks(_desk: Desk, _call: Call) -> Result:
+    """Fail at once."""
+    raise ZeroDivisionError
+
+
+def breaks_later(_desk: Desk, _call: Call) -> Callable[[], Awaitable[Result]]:
+    """Fail while somebody waits."""
+
+    async def later() -> Result:
+        raise ZeroDivisionError
+
+    return later
+
+
+@pytest.mark.parametrize("handler", [breaks, breaks_later])
+async def test_bug_in_a_handler(
+    dial: Dial, handler: Callable[[Desk, Call], Any], monkeypatch: pytest.MonkeyPatch, errors: Callable[[], list[str]]
+) -> None:
+    """A bug is answered as such and logged, and the connection goes on."""
+    with anyio.fail_after(LIMIT), method(handler, monkeypatch):
+        peer = dial()
+        failed, answered = await peer.ask((handler.__name__,), ("ping",))
+
+        assert isinstance(failed, Internal)
+        assert answered == {"pong": True}
+        assert [f"connection=1 method={handler.__name__} failed"] == errors()
+        assert peer.load.requests == 0
+
+
+async def test_shutting_down(dial: Dial, gate: Gate) -> None:
+    """Once the daemon stops, what it has begun is finished and what comes is refused."""
+    with anyio.fail_after(LIMIT):
+        peer = dial()
+        await peer.send(peer.encoded(("wait_for_it",)))
+        await gate.entered.wait()
+        peer.connection.refuse_more()
+        (refused,) = await peer.ask(("ping",))
+        gate.opened.set()
+
+        assert isinstance(refused, ShuttingDown)
+        assert await peer.answer(1) == {}
+        await peer.connection.drain()
+
+
+# --- too much
+
+
+async def test_busy_takes_a_prefix(dial: Dial, gate: Gate) -> None:
+    """Once a request is refused all others are, until none is in flight; then everything is taken again."""
+    with anyio.fail_after(LIMIT):
+        peer = dial(Limits(requests=3))
+        await peer.send(peer.encoded(("wait_for_it",), *[("ping",)] * 5))
+        await gate.entered.wait()
+        refused = [await peer.answer(number) for number in (4, 5, 6)]
+        gate.opened.set()
+
+        assert [Busy] * 3 == [type(outcome) for outcome in refused]
+        assert [{}, {"pong": True}, {"pong": True}] == [await peer.answer(number) for number in (1, 2, 3)]
+        assert await peer.ask(*[("ping",)] * 3) == [{"pong": True}] * 3
+
+
+async def test_busy_lasts_until_none_is_in_flight(dial: Dial, gate: Gate) -> None:
+    """Room for one more does not end it: what was accepted would not be a prefix."""
+    with anyio.fail_after(LIMIT):
+        peer = dial(Limits(requests=2))
+        await peer.call("create", "demo")
+        await peer.send(peer.encoded(("add", "demo", "one"), ("wait_for_it",), ("add", "demo", "two")))
+        assert isinstance(await peer.answer(2), dict)
+        await gate.entered.wait()
+        late = await peer.ask(("add", "demo", "three"))
+        gate.opened.set()
+        refused = [await peer.answer(4), *late]
+        await peer.answer(3)
+
+        assert [Busy, Busy] == [type(outcome) for outcome in refused]
+        assert await texts(peer, "demo") == ["one"]
+
+
+async def test_busy_by_size(dial: Dial, gate: Gate) -> None:
+    """A connection's requests in flight have a size, too; a single one is always taken."""
+    with anyio.fail_after(LIMIT):
+        peer = dial(Limits(bytes=1000))
+        await peer.send(peer.encoded(("wait_for_it",), ("add", "demo", "x" * 2000, True)))
+        await gate.entered.wait()
+        refused = await peer.answer(2)
+        gate.opened.set()
+        await peer.answer(1)
+
+        assert isinstance(refused, Busy)
+        assert (await peer.call("add", "demo", "x" * 2000, True))["head"] == 2
+
+
+async def test_busy_by_what_all_have_in_flight(dial: Dial, gate: Gate) -> None:
+    """All connections together have a limit; it is free again when what was in flight is answered."""
+    with anyio.fail_after(LIMIT):
+        limits = Limits(all_bytes=20)
+        first, other = dial(limits), dial(limits)
+        await first.send(first.encoded(("wait_for_it",)))
+        await gate.entered.wait()
+        (refused,) = await other.ask(("ping",))
+        gate.opened.set()
+        await first.answer(1)
+
+        assert isinstance(refused, Busy)
+        assert (0, 0) == (other.load.requests, other.load.bytes)
+        assert await other.ask(("ping",)) == [{"pong": True}]
+
+
+async def test_the_daemon_goes_on_reading(dial: Dial, gate: Gate) -> None:
+    """However much is refused, it is read and answered: some editors block in their write otherwise."""
+    with anyio.fail_after(LIMIT):
+        peer = dial(Limits(requests=1))
+        outcomes = peer.encoded(("wait_for_it",), *[("ping",)] * 5000)
+        await peer.send(outcomes)
+
+        assert {Busy} == {type(await peer.answer(number)) for number in range(2, 5002)}
+        gate.opened.set()
+        assert await peer.answer(1) == {}
+
+
+# --- peers that are lost
+
+
+async def test_peer_that_vanishes(dial: Dial, gate: Gate, errors: Callable[[], list[str]]) -> None:
+    """What was asked for is done though nobody waits for the answers; others notice nothing."""
+    with anyio.fail_after(LIMIT):
+        lost, other = dial(), dial()
+        await lost.send(lost.encoded(("ping",), ("wait_for_it",), *STORY))
+        await gate.entered.wait()
+        await lost.stream.aclose()
+        gate.opened.set()
+        await lost.ended.wait()
+
+        assert TOLD == {agent: await texts(other, agent) for agent in TOLD}
+        assert (0, 0) == (other.load.requests, other.load.bytes)
+        assert errors() == []
+
+
+async def test_peer_that_never_reads(dial: Dial, errors: Callable[[], list[str]]) -> None:
+    """A peer that lets its answers pile up is dropped, and only it."""
+    with anyio.fail_after(LIMIT):
+        deaf, other = dial(Limits(unread=1000), room=0), dial()
+        await deaf.send(deaf.encoded(*[("methods",)] * 3))
+        await deaf.ended.wait()
+
+        assert await other.call("ping") == {"pong": True}
+        assert (0, 0) == (other.load.requests, other.load.bytes)
+        assert ["connection=1 does not read"] == [line.partition(";")[0] for line in errors()]
+
+
+async def test_peer_that_stops_reading(dial: Dial) -> None:
+    """A peer that reads nothing for too long is dropped, however little waits for it."""
+    with anyio.fail_after(LIMIT):
+        deaf, other = dial(Limits(stall=0.01), room=0), dial()
+        await deaf.send(deaf.encoded(("ping",)))
+        await deaf.ended.wait()
+
+        assert await other.call("ping") == {"pong": True}
+
+
+async def test_peer_that_sends_nothing_but_garbage(dial: Dial, errors: Callable[[], list[str]]) -> None:
+    """Each stray value is refused on its own, until so much of that waits that the peer is dropped, once."""
+    with anyio.fail_after(LIMIT):
+        peer, other = dial(Limits(unread=1 << 20), room=0), dial()
+        await peer.send(b"\x90" + b"x" * (1 << 20))
+        await peer.ended.wait()
+
+        assert await other.call("ping") == {"pong": True}
+        assert ["connection=1 does not read"] == [line.partition(";")[0] for line in errors()]
+
+
+async def test_drained_by_two(dial: Dial, gate: Gate) -> None:
+    """A daemon that stops while a peer half-closes waits no longer than for the peer's answers."""
+    with anyio.fail_after(LIMIT):
+        peer = dial()
+        await peer.send(peer.encoded(("wait_for_it",)))
+        await gate.entered.wait()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(peer.connection.drain)
+            await wait_all_tasks_blocked()
+            await peer.stream.send_eof()
+            await wait_all_tasks_blocked()
+            gate.opened.set()
+
+        assert await peer.answer(1) == {}
+
+
+async def test_large_answer_to_who_reads(dial: Dial) -> None:
+    """One answer is sent whatever its size, if nothing else waits to be read."""
+    with anyio.fail_after(LIMIT):
+        peer = dial(Limits(unread=1000))
+        await peer.call("add", "demo", "x" * (1 << 20), True)
+
+        assert await texts(peer, "demo") == ["x" * (1 << 20)]

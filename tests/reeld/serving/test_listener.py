@@ -1,0 +1,202 @@
+"""The socket in the file system, and who may connect to it."""
+
+import logging
+import os
+import socket
+import stat
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import anyio
+import pytest
+from anyio.abc import SocketListener, SocketStream
+
+from reel.address import MAX_PATH
+from reel.session import Answer, MessagePack
+from reeld.errors import Refused
+from reeld.serving import listener
+from reeld.serving.call import Desk
+from reeld.serving.listener import Server, may_call, open_listener, require_path
+from tests.daemon import short_directory
+
+LIMIT = 30
+
+
+@pytest.fixture
+def path() -> Iterator[str]:
+    """A path for a socket, in a directory that is not there yet."""
+    with short_directory() as directory:
+        yield str(directory / "reel" / "s.sock")
+
+
+@pytest.fixture
+async def opened(path: str) -> AsyncIterator[SocketListener]:
+    """A socket that somebody listens on."""
+    async with open_listener(path) as opened:
+        yield opened
+
+
+def is_socket(path: str) -> bool:
+    """Tell whether there is a socket."""
+    return Path(path).is_socket()
+
+
+def occupy(place: Path, what: str) -> None:
+    """Put something at a path that is no socket."""
+    place.parent.mkdir()
+    if what == "file":
+        place.write_text("precious")
+    elif what == "directory":
+        place.mkdir()
+    else:
+        place.symlink_to(place.with_name("target"))
+    if what == "link":
+        with socket.socket(socket.AF_UNIX) as left_over:
+            left_over.bind(str(place.with_name("target")))
+
+
+async def refused(path: str) -> str:
+    """Give the sentence with which a path is refused."""
+    with pytest.raises(Refused) as caught:
+        async with open_listener(path):
+            pass
+    return str(caught.value)
+
+
+async def ping(stream: SocketStream) -> Answer:
+    """Send a ping and read the answer."""
+    framing = MessagePack()
+    await stream.send(framing.request(1, "ping", []))
+    (frame,) = framing.feed(await stream.receive())
+    assert isinstance(frame, Answer)
+    return frame
+
+
+async def test_modes(path: str) -> None:
+    """Socket and directory are for their owner alone."""
+    with anyio.fail_after(LIMIT):
+        async with open_listener(path):
+            assert stat.S_IMODE(os.lstat(path).st_mode) == 0o600
+            assert stat.S_IMODE(os.lstat(Path(path).parent).st_mode) == 0o700
+
+
+async def test_it_is_removed_at_the_end(path: str) -> None:
+    """Nothing is left of a listener that was closed."""
+    with anyio.fail_after(LIMIT):
+        async with open_listener(path):
+            assert is_socket(path)
+
+    assert not is_socket(path)
+
+
+async def test_stale_socket_is_replaced(path: str) -> None:
+    """A socket that nobody answers on is left over from a crash."""
+    Path(path).parent.mkdir()
+    with socket.socket(socket.AF_UNIX) as left_over:
+        left_over.bind(path)
+    with anyio.fail_after(LIMIT):
+        async with open_listener(path) as opened, await anyio.connect_unix(path), await opened.accept():
+            pass
+
+
+async def test_live_socket_is_refused(path: str) -> None:
+    """A socket that somebody answers on is somebody's."""
+    with anyio.fail_after(LIMIT):
+        async with open_listener(path):
+            assert (await refused(path)).startswith(f"another program answers on {path}; ")
+            assert is_socket(path)
+
+
+@pytest.mark.parametrize("what", ["file", "directory", "link", "dangling"])
+async def test_only_sockets_are_removed(path: str, what: str) -> None:
+    """Anything else at the path is never removed, a symlink to a stale socket neither."""
+    occupy(Path(path), what)
+    before = os.lstat(path)
+
+    with anyio.fail_after(LIMIT):
+        assert (await refused(path)).startswith(f"{path} is there and no socket; ")
+    assert os.lstat(path).st_ino == before.st_ino
+
+
+def test_length_of_a_path() -> None:
+    """The kernel takes 107 bytes; more are refused with the remedy, counted in bytes."""
+    require_path("/" + "x" * (MAX_PATH - 1))
+    with pytest.raises(Refused) as caught:
+        require_path("/" + "x" * 105 + "ä")
+
+    assert "the socket's path has 108 bytes, 107 are possible; name a shorter one with --socket or REEL_SOCKET" == str(
+        caught.value
+    )
+
+
+async def test_longest_path() -> None:
+    """A path of 107 bytes works."""
+    with anyio.fail_after(LIMIT), short_directory() as directory:
+        path = str(directory / "x").ljust(MAX_PATH, "x")
+        async with open_listener(path) as opened, await anyio.connect_unix(path), await opened.accept():
+            assert len(path) == 107
+
+
+async def test_serving(path: str, opened: SocketListener, desk: Desk) -> None:
+    """A server serves until it is closed, counts its connections, and ends them all."""
+    server = Server()
+    with anyio.fail_after(LIMIT):
+        async with anyio.create_task_group() as tasks:
+            await tasks.start(server.run, opened, desk)
+            async with await anyio.connect_unix(path) as first, await anyio.connect_unix(path) as second:
+                assert {"pong": True} == (await ping(first)).result == (await ping(second)).result
+                assert server.counters()["connections"] == 2
+                await server.close()
+                with pytest.raises(anyio.EndOfStream):
+                    await first.receive()
+
+    assert server.counters()["connections"] == 0
+
+
+async def test_connection_that_fails(
+    path: str, opened: SocketListener, desk: Desk, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A bug in one connection ends that one and is logged; the others go on."""
+    server = Server()
+    with anyio.fail_after(LIMIT):
+        async with anyio.create_task_group() as tasks:
+            await tasks.start(server.run, opened, desk)
+            async with await anyio.connect_unix(path) as other:
+                await ping(other)
+                with monkeypatch.context() as patch:
+                    patch.setattr("reeld.serving.connection.detect", lambda _: 1 // 0)
+                    async with await anyio.connect_unix(path) as unlucky:
+                        await unlucky.send(b"\x90")
+                        with pytest.raises(anyio.EndOfStream):
+                            await unlucky.receive()
+                assert {"pong": True} == (await ping(other)).result
+            await server.close()
+
+    assert ["connection=2 failed"] == [r.getMessage() for r in caplog.records if r.levelno == logging.ERROR]
+
+
+async def test_who_may_call() -> None:
+    """Processes of our own user may, and root's."""
+    here, there = socket.socketpair(socket.AF_UNIX)
+    with here, there:
+        assert may_call(here)
+
+
+async def test_who_may_not_call(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    """Another user's process may not, whatever the file's mode says."""
+    here, there = socket.socketpair(socket.AF_UNIX)
+    with here, there, monkeypatch.context() as patch:
+        patch.setattr(listener, "_CREDENTIALS", _Stranger)
+        assert not may_call(here)
+
+    assert ["refused a connection of uid 4242"] == caplog.messages
+
+
+class _Stranger:
+    """What the kernel says of a process of another user."""
+
+    size = 12
+
+    @staticmethod
+    def unpack(_: bytes) -> tuple[int, int, int]:
+        return 1, 4242, 4242

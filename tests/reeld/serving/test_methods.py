@@ -1,0 +1,87 @@
+"""The method table, the protocol's document and the client's requests say the same."""
+
+import inspect
+from collections.abc import Iterator
+
+import pytest
+
+from reel import requests
+from reel.requests import Call
+from reeld.serving.methods import METHODS
+
+# PROTOCOL, section 5: the parameters in order; with ``*`` the two that every command has besides.
+PROTOCOL = {
+    "hello": "client? protocol? notify? errors?",
+    "ping": "",
+    "methods": "",
+    "create": "agent? system? title? tags? *",
+    "add": "agent messages create? *",
+    "clear": "agent *",
+    "clone": "agent name? at? into? *",
+    "mark": "agent label? *",
+    "rewind": "agent label? *",
+    "restore": "agent at *",
+    "undo": "agent *",
+    "redo": "agent *",
+    "kill": "agent reason? cascade? *",
+    "revive": "agent *",
+    "change": "agent name? title? tags? *",
+    "agents": "prefix? alive? limit? after?",
+    "agent": "agent",
+    "messages": "agent since? limit? last? at? view? max_bytes?",
+    "history": "agent since? limit? kinds? inherited? max_bytes?",
+    "replay": "agent at? view? strict? since? limit? max_bytes?",
+    "stats": "",
+    "shutdown": "",
+}
+# The client has a request of its own for the other view of messages.
+VIEWS = {"conversation": "messages"}
+
+
+def sent() -> Iterator[tuple[str, list[str], bool]]:
+    """Give each request of the client: the method, its parameters as the table shows them, whether it writes."""
+    for name, function in inspect.getmembers(requests, inspect.isfunction):
+        if name.startswith("_") or inspect.signature(function).return_annotation is inspect.Signature.empty:
+            continue
+        parameters = inspect.signature(function).parameters.values()
+        if name == "following":
+            continue
+        shown = [f"{p.name}?" if p.default is None else p.name for p in parameters]
+        yield VIEWS.get(name, name), shown, "key?" in shown
+
+
+def test_the_table_is_the_protocol() -> None:
+    """Every method of the document is there, with its parameters in order, and no other."""
+    expected = {name: shown.replace("*", "if_seq? key?").split() for name, shown in PROTOCOL.items()}
+
+    assert expected == {name: method.signature.shown() for name, method in METHODS.items()}
+
+
+def test_the_client_sends_what_the_table_has() -> None:
+    """Client and daemon agree on every method and parameter."""
+    for name, shown, writes in sent():
+        method = METHODS[name]
+        taken = [param for param in method.signature.shown() if param != "view?" or name == "replay"]
+
+        assert taken == shown, name
+        assert method.writes == writes, name
+    assert set(METHODS) == {name for name, _, _ in sent()}
+
+
+@pytest.mark.parametrize("name", sorted(METHODS))
+def test_requests_are_bound(name: str) -> None:
+    """What a request with its required parameters sends is what the daemon takes."""
+    values = {"agent": "demo", "messages": "hi", "at": 1}
+    required = [param.name for param in METHODS[name].signature.params if not param.optional]
+    call: Call[object] = getattr(requests, name)(*(values[name] for name in required))
+
+    assert [values[name] for name in required] == METHODS[name].signature.bind([call.params])[0][: len(required)]
+    assert call.writes == METHODS[name].writes
+
+
+def test_summaries() -> None:
+    """Each method says in one line what it does."""
+    for method in METHODS.values():
+        assert method.summary[0].isupper(), method.name
+        assert not method.summary.endswith("."), method.name
+        assert "\n" not in method.summary, method.name

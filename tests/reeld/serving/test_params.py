@@ -1,0 +1,286 @@
+"""Parameters as PROTOCOL, section 3, has them: by position, by name, or both.
+
+The signatures that are bound here are the daemon's own, so that the table is held by the same tests.
+"""
+
+from typing import Any
+
+import pytest
+
+from reel.errors import InvalidParams
+from reeld.serving.methods import METHODS
+from reeld.serving.params import MAX_DEPTH, MAX_ITEMS, MAX_LABEL, MAX_TITLE
+
+BAD_BYTES = b"\xff".decode(errors="surrogateescape")
+
+
+def bound(method: str, params: Any) -> dict[str, Any]:
+    """Bind a method's parameters; give those that were not left out."""
+    signature = METHODS[method].signature
+    values, _ = signature.bind(params)
+    return {param.name: value for param, value in zip(signature.params, values, strict=True) if value is not None}
+
+
+def refused(method: str, params: Any) -> InvalidParams:
+    """Give the error with which parameters are refused."""
+    with pytest.raises(InvalidParams) as caught:
+        METHODS[method].signature.bind(params)
+    return caught.value
+
+
+def nested(levels: int) -> Any:
+    """Give lists in one another, so many of them."""
+    value: Any = []
+    for _ in range(levels - 1):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        ["demo", "hi", True],
+        {"agent": "demo", "messages": "hi", "create": True},
+        [{"agent": "demo", "messages": "hi", "create": True}],
+        ["demo", {"messages": "hi", "create": True}],
+        ["demo", "hi", {"create": True}],
+        ["demo", "hi", True, None],
+        ["demo", "hi", True, None, None],
+        ["demo", "hi", True, []],
+        ["demo", "hi", True, {}],
+    ],
+)
+def test_ways_to_say_the_same(params: Any) -> None:
+    """By position, by name, and with a map of names at the end: one call."""
+    assert {"agent": "demo", "messages": "hi", "create": True} == bound("add", params)
+
+
+@pytest.mark.parametrize("params", [None, {}, [], [[]], [None], [{}]])
+@pytest.mark.parametrize("method", ["ping", "create", "agents", "hello"])
+def test_ways_to_say_nothing(method: str, params: Any) -> None:
+    """Whatever a client's language has for no parameters is understood."""
+    assert bound(method, params) == {}
+
+
+@pytest.mark.parametrize("params", [["demo", None], {"agent": "demo", "label": None}, ["demo", {"label": None}]])
+def test_null_is_left_out(params: Any) -> None:
+    """An optional parameter that is null was not given."""
+    assert {"agent": "demo"} == bound("mark", params)
+
+
+def test_null_by_position_may_be_given_by_name() -> None:
+    """A place that was held by null is free."""
+    assert {"agent": "demo", "label": "x"} == bound("mark", ["demo", None, {"label": "x"}])
+
+
+@pytest.mark.parametrize("params", [["demo", None], {"agent": "demo"}, ["demo", {"messages": None}], ["demo"]])
+def test_required_is_missing(params: Any) -> None:
+    """The message says which one, and lists what is accepted."""
+    error = refused("add", params)
+
+    assert error.message == "messages is missing; accepted: agent, messages, create?, if_seq?, key?"
+    assert error.data == {"field": "messages"}
+
+
+def test_unknown_name() -> None:
+    """A name that there is not is refused, and the accepted ones are listed."""
+    error = refused("mark", ["demo", {"lable": "x"}])
+
+    assert error.message == "there is no parameter 'lable'; accepted: agent, label?, if_seq?, key?"
+    assert error.data == {"field": "lable"}
+
+
+@pytest.mark.parametrize("name", [1, None, b"x", BAD_BYTES])
+def test_name_that_is_none(name: Any) -> None:
+    """A key that is no string, or no text, is an unknown name like any other."""
+    assert refused("ping", {name: 1}).message.endswith("; it takes none")
+
+
+def test_given_twice() -> None:
+    """By position and by name is once too often."""
+    assert refused("mark", ["demo", "x", {"label": "y"}]).data == {"field": "label"}
+
+
+def test_too_many() -> None:
+    """What is beyond the last parameter is refused, and the accepted ones are listed."""
+    assert refused("agent", ["demo", 1]).message == "2 parameters are too many; accepted: agent"
+    assert refused("ping", [1, 2]).message == "2 parameters are too many; it takes none"
+
+
+@pytest.mark.parametrize("params", ["demo", 1, True, 1.5, b"x"])
+def test_params_that_are_neither(params: Any) -> None:
+    """Parameters are a list or a map."""
+    assert refused("agent", params).message.startswith("params: expected a list or a map, got ")
+
+
+def test_single_message_is_told_to_be_put_in_a_list() -> None:
+    """A map at the end holds names, so a message there has unknown ones."""
+    assert refused("add", ["demo", {"role": "user", "content": "hi"}]).data == {"field": "role"}
+
+
+def test_lone_list_of_a_method_that_takes_one() -> None:
+    """An empty list where one belongs is a list, not Lua's empty table."""
+    assert {"agent": "demo", "messages": []} == bound("add", ["demo", []])
+
+
+@pytest.mark.parametrize("method", ["hello", "create"])
+def test_empty_list_for_a_map(method: str) -> None:
+    """Lua has one empty table for both."""
+    name = {"hello": "client", "create": "tags"}[method]
+
+    assert {name: {}} == bound(method, {name: []})
+
+
+@pytest.mark.parametrize("value", [True, False, 1.5, 1.0, "1", [1], b"1"])
+@pytest.mark.parametrize("name", ["since", "limit", "last", "at", "max_bytes"])
+def test_no_integers(name: str, value: Any) -> None:
+    """Neither true nor a float is an integer, whatever Python says."""
+    assert refused("messages", {"agent": "demo", name: value}).data == {"field": name}
+
+
+@pytest.mark.parametrize(
+    ("name", "lowest", "highest"),
+    [
+        ("since", 0, 2**53 - 1),
+        ("at", 0, 2**53 - 1),
+        ("limit", 1, MAX_ITEMS),
+        ("last", 1, MAX_ITEMS),
+        ("max_bytes", 1, 2**53 - 1),
+    ],
+)
+def test_bounds(name: str, lowest: int, highest: int) -> None:
+    """An integer is taken at its bounds and refused past them."""
+    for value in (lowest, highest):
+        assert bound("messages", {"agent": "demo", name: value})[name] == value
+    for value in (lowest - 1, highest + 1):
+        assert refused("messages", {"agent": "demo", name: value}).message.startswith(f"{name}: must be ")
+
+
+@pytest.mark.parametrize("value", [0, 1, "true", [True]])
+def test_no_booleans(value: Any) -> None:
+    """Only true and false are."""
+    assert refused("add", ["demo", "hi", value]).data == {"field": "create"}
+
+
+@pytest.mark.parametrize("value", ["none", "", 1, None, ["messages"]])
+def test_one_of_some_words(value: Any) -> None:
+    """A word that is not among them is refused; null is left out."""
+    if value is None:
+        assert bound("messages", {"agent": "demo", "view": value}) == {"agent": "demo"}
+    else:
+        assert refused("messages", {"agent": "demo", "view": value}).message.startswith("view: expected messages or ")
+
+
+def test_depth() -> None:
+    """Sixteen levels are taken, the parameters being the first; seventeen are not."""
+    assert bound("add", ["demo", nested(MAX_DEPTH - 1)])["messages"] == nested(15)
+    assert bound("add", {"agent": "demo", "messages": nested(MAX_DEPTH - 1)})["messages"] == nested(15)
+    assert refused("add", ["demo", nested(MAX_DEPTH)]).message == "messages: nested deeper than 16 levels"
+    assert refused("hello", {"client": {"x": nested(400)}}).data == {"field": "client"}
+
+
+@pytest.mark.parametrize("name", ["a", "7", "A" * 128, "a.b_c/d@e-f", "0" * 31, "0" * 33])
+def test_names(name: str) -> None:
+    """A name has 1 to 128 of a few characters, and begins with a letter or digit."""
+    assert {"agent": name} == bound("create", [name])
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        "A" * 129,
+        ".a",
+        "-a",
+        "_a",
+        "/a",
+        "@a",
+        "a b",
+        "a\n",
+        "a\x00",
+        "ä",
+        "a" + BAD_BYTES,
+        "0af" + "0" * 29,
+        "F" * 32,
+        1,
+    ],
+)
+def test_names_that_are_none(name: Any) -> None:
+    """Everything else is refused, an id's form and bytes that are no UTF-8 among it."""
+    assert refused("create", [name]).data == {"field": "agent"}
+    assert refused("change", ["demo", name]).data == {"field": "name"}
+    assert refused("clone", ["demo", name]).data == {"field": "name"}
+
+
+@pytest.mark.parametrize(("method", "name"), [("mark", "label"), ("rewind", "label"), ("add", "key")])
+def test_labels(method: str, name: str) -> None:
+    """Labels and keys have 1 to 256 characters, none of which must be replaced."""
+    rest = {"agent": "demo", "messages": "hi"} if method == "add" else {"agent": "demo"}
+
+    assert bound(method, {**rest, name: "ä" * MAX_LABEL})[name] == "ä" * 256
+    for value in ("", "x" * (MAX_LABEL + 1), "a\x00", BAD_BYTES, 1):
+        assert refused(method, {**rest, name: value}).data == {"field": name}
+
+
+def test_title() -> None:
+    """A title has up to 1,024 characters; an empty one is given, not left out."""
+    assert {"title": "x" * MAX_TITLE} == bound("create", {"title": "x" * 1024})
+    assert {"agent": "demo", "title": ""} == bound("change", {"agent": "demo", "title": ""})
+    assert refused("create", {"title": "x" * 1025}).data == {"field": "title"}
+    assert refused("create", {"title": 1}).data == {"field": "title"}
+
+
+def test_tags() -> None:
+    """Tags are a map of strings: names of 1 to 256 characters, values of up to 1,024."""
+    tags = {"n" * 256: "v" * 1024, "empty": ""}
+
+    assert {"tags": tags} == bound("create", {"tags": tags})
+
+
+@pytest.mark.parametrize(
+    "tags",
+    [
+        {"": "x"},
+        {"n" * 257: "x"},
+        {"n": "v" * 1025},
+        {"n": 1},
+        {"n": None},
+        {1: "x"},
+        {"n\x00": "x"},
+        {BAD_BYTES: "x"},
+        {"n": BAD_BYTES},
+        ["x"],
+        "x",
+    ],
+)
+def test_tags_that_are_none(tags: Any) -> None:
+    """Everything else is refused."""
+    assert refused("create", {"tags": tags}).data == {"field": "tags"}
+
+
+@pytest.mark.parametrize("text", ["a\x00b\x00", f"a{BAD_BYTES}b{BAD_BYTES}", "a\ud800b\udfff"])
+def test_free_text_is_mended(text: str) -> None:
+    """What cannot stand in a text for people is replaced, and counted over all parameters."""
+    values, replaced = METHODS["create"].signature.bind(["demo", text, text])
+
+    assert values[:3] == ["demo", "a\ufffdb\ufffd", "a\ufffdb\ufffd"]
+    assert replaced == 4
+
+
+@pytest.mark.parametrize("address", ["a\x00", BAD_BYTES, 1, ["demo"]])
+def test_addresses_are_not_mended(address: Any) -> None:
+    """An agent's name or id is what it is, or refused."""
+    assert refused("agent", [address]).data == {"field": "agent"}
+    assert refused("clone", {"agent": "demo", "into": address}).data == {"field": "into"}
+
+
+@pytest.mark.parametrize("kinds", ["user", ["user", "nonsense"], [1], [None], {"user": 1}])
+def test_kinds_that_are_none(kinds: Any) -> None:
+    """A list of known kinds is wanted; another word is most likely a slip."""
+    assert refused("history", {"agent": "demo", "kinds": kinds}).data == {"field": "kinds"}
+
+
+def test_map_of_what_no_client_can_read() -> None:
+    """Raw bytes and integers that a double does not hold have no place in a map."""
+    for value in (b"x", 2**53, float("nan")):
+        assert refused("hello", {"client": {"x": value}}).data == {"field": "client"}

@@ -1,0 +1,36 @@
+"""A store on a real file."""
+
+import sqlite3
+from collections.abc import AsyncIterator, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import anyio
+import pytest
+
+from reeld.store.schema import prepare
+from reeld.store.store import Store, open_store
+from tests.reeld.store.rows import Rows
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    """Where a database may be."""
+    return str(tmp_path / "reel.db")
+
+
+@pytest.fixture
+async def store(path: str) -> AsyncIterator[Store]:
+    """A new store; whoever uses it has thirty seconds."""
+    with anyio.fail_after(30):
+        async with open_store(path) as opened:
+            yield opened
+
+
+@pytest.fixture
+def rows(path: str) -> Iterator[Rows]:
+    """A new database that is filled by hand."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        prepare(connection, path)
+        connection.execute("PRAGMA synchronous = OFF")
+        yield Rows(connection)

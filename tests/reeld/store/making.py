@@ -1,0 +1,125 @@
+"""Agents and events made by hand, and what becomes of them in a store."""
+
+import sqlite3
+import stat
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
+from pathlib import Path
+from typing import Any
+
+import anyio
+import trio
+
+from reeld.core.events import Draft
+from reeld.core.state import Profile
+from reeld.store.store import Store
+from reeld.store.units import Key, Part, Unit
+from reeld.store.writing import Outcome
+
+NODES = frozenset({"system", "user", "assistant", "tool_call", "tool_result", "tool", "mark"})
+
+
+def profile(row: int = 1, head: int = 0, **more: Any) -> Profile:
+    """An agent's row in the list of agents."""
+    return Profile(row, f"{row:032x}", f"agent-{row}", None, {}, None, 1, 1, None, head)._replace(**more)
+
+
+def draft(seq: int, kind: str = "user", content: str | None = "hi", **more: Any) -> Draft:
+    """An event of its own command, on nothing."""
+    return Draft(seq, seq, kind, content, None, None, 1000 + seq, None)._replace(**more)
+
+
+def made(row: int = 1, *events: Draft, **more: Any) -> Unit:
+    """The unit that makes an agent; each node stands on the one before, unless it says otherwise."""
+    drafts = [draft(1, "created", None), *events]
+    return Unit([Part(profile(row, drafts[-1].seq, **more), chained(drafts), new=True)], [])
+
+
+def said(row: int, *events: Draft, keys: tuple[str, ...] = ()) -> Unit:
+    """A unit that writes to an agent, each node on the one before."""
+    return Unit([Part(profile(row, events[-1].seq), chained(list(events)))], [key(name, row) for name in keys])
+
+
+def key(name: str, row: int = 1, time: int = 1) -> Key:
+    """What a command's key stands for."""
+    return Key(name, row, 1, b"digest", b"reply", time)
+
+
+def chained(drafts: list[Draft]) -> list[Draft]:
+    """Put each event on the newest node before it."""
+    tip: int | None = None
+    laid = []
+    for number, event in enumerate(drafts):
+        laid.append(event if event.parent is not None else event._replace(parent=tip))
+        if event.kind in NODES:
+            tip = ~number
+    return laid
+
+
+async def write(store: Store, *units: Unit) -> list[Outcome]:
+    """Submit units at once and give what came of each."""
+    outcomes: list[Outcome] = []
+    settled = anyio.Event()
+
+    def settle(outcome: Outcome) -> None:
+        outcomes.append(outcome)
+        if len(outcomes) == len(units):
+            settled.set()
+
+    for unit in units:
+        store.submit(unit, settle)
+    await settled.wait()
+    return outcomes
+
+
+async def pragma(store: Store, text: str) -> Any:
+    """Ask the writing connection something, or tell it."""
+    row = await store._database.run(lambda connection: connection.execute(f"PRAGMA {text}").fetchone())
+    return row[0] if row else None
+
+
+@asynccontextmanager
+async def busy(store: Store, *statements: str) -> AsyncIterator[None]:
+    """Keep the writing connection occupied, after some statements, for as long as the block lasts."""
+    token = trio.lowlevel.current_trio_token()
+    begun, over = anyio.Event(), threading.Event()
+
+    def job(connection: sqlite3.Connection) -> None:
+        for sql in statements:
+            connection.execute(sql)
+        token.run_sync_soon(begun.set)
+        over.wait(30)
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(store._database.run, job)
+        try:
+            await begun.wait()
+            yield
+        finally:
+            over.set()
+
+
+def query(path: str, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+    """Ask a database file that nobody has open, or change it."""
+    with closing(sqlite3.connect(path)) as connection, connection:
+        return connection.execute(sql, values).fetchall()
+
+
+def spoil(path: str, page: int, at: int = 0) -> None:
+    """Write rubbish over a page of a file."""
+    with Path(path).open("r+b") as file:
+        file.seek(4096 * (page - 1) + at)
+        file.write(b"\xa5" * 2000)
+
+
+def size(path: str) -> int:
+    """How large a file is."""
+    return Path(path).stat().st_size
+
+
+def mode(path: str) -> int:
+    """Who may do what with a file."""
+    return stat.S_IMODE(Path(path).stat().st_mode)

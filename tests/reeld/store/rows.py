@@ -1,0 +1,50 @@
+"""Rows put directly into a database, right ones and wrong ones."""
+
+import sqlite3
+from typing import Any
+
+from tests.reeld.store.making import NODES
+
+_TIP: Any = object()
+
+
+class Rows:
+    """A database that is filled by hand; each event stands on the newest node of its agent, unless it is told."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection = connection
+        self._tips: dict[int, int | None] = {}
+        self._seqs: dict[int, int] = {}
+
+    def agent(self, row: int, name: str = "", source: int | None = None, at: int = 0, killed: int | None = None) -> int:
+        """Put an agent; give its row."""
+        self.connection.execute(
+            "INSERT INTO agents VALUES (?, ?, ?, NULL, '{}', ?, ?, 1, 1, ?, 0)",
+            (row, f"{row:032x}", name or f"agent-{row}", source, None if source is None else at, killed),
+        )
+        self._seqs[row] = at
+        return row
+
+    def event(
+        self,
+        agent: int,
+        kind: str = "user",
+        content: str | None = "hi",
+        data_json: str | None = None,
+        *,
+        command: int | None = None,
+        parent: int | None = _TIP,
+    ) -> int:
+        """Put an event with the next seq; give its id."""
+        seq = self._seqs[agent] = self._seqs[agent] + 1
+        parent = self._tips.get(agent) if parent is _TIP else parent
+        cursor = self.connection.execute(
+            "INSERT INTO events (agent, seq, command, kind, content, data_json, parent, client, time)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, NULL, ?)",
+            (agent, seq, command or seq, kind, content, data_json, parent, 1000 + seq),
+        )
+        event_id = cursor.lastrowid
+        assert event_id is not None
+        self._tips[agent] = event_id if kind in NODES else parent
+        self.connection.execute("UPDATE agents SET head = ? WHERE id = ?", (seq, agent))
+        return event_id

@@ -1,0 +1,126 @@
+"""Jobs on a connection."""
+
+import sqlite3
+import threading
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import anyio
+import pytest
+import trio
+
+from reeld.store.database import Database, open_database
+from reeld.store.door import open_door
+
+
+def nothing(_: sqlite3.Connection) -> None:
+    """Leave a connection as it is."""
+
+
+@pytest.fixture
+async def database(path: str) -> AsyncIterator[Database]:
+    """A connection to a new file with a table; whoever uses it has thirty seconds."""
+
+    def setup(connection: sqlite3.Connection) -> None:
+        connection.execute("CREATE TABLE t (x)")
+
+    with anyio.fail_after(30):
+        async with open_door() as door, open_database(door, path, setup, readonly=False) as opened:
+            yield opened
+
+
+def count(connection: sqlite3.Connection) -> int:
+    """Count the rows of the table."""
+    (rows,) = connection.execute("SELECT count(*) FROM t").fetchone()
+    return int(rows)
+
+
+async def test_a_job_gives_what_it_returns(database: Database) -> None:
+    """Whatever a job returns comes back as it is, no rows included."""
+    assert {"any": "thing"} == await database.run(lambda _: {"any": "thing"})
+    assert [] == await database.run(lambda connection: connection.execute("SELECT 1 WHERE 0").fetchall())
+
+
+async def test_a_job_raises_what_it_raised(database: Database) -> None:
+    """An error of SQLite comes back as itself, and the connection goes on."""
+    with pytest.raises(sqlite3.OperationalError, match="no such table"):
+        await database.run(lambda connection: connection.execute("SELECT * FROM nowhere"))
+
+    assert 0 == await database.run(count)
+
+
+async def test_a_job_is_not_interleaved(database: Database) -> None:
+    """A job of many statements runs as a whole, and jobs run in the order in which they were given."""
+    order: list[int] = []
+
+    def job(number: int, connection: sqlite3.Connection) -> None:
+        for _ in range(3):
+            connection.execute("INSERT INTO t VALUES (?)", (number,))
+            order.append(number)
+
+    async with anyio.create_task_group() as tasks:
+        for number in range(5):
+            tasks.start_soon(database.run, lambda connection, number=number: job(number, connection))
+
+    assert 15 == await database.run(count)
+    assert all(order[start] == order[start + 1] == order[start + 2] for start in range(0, 15, 3))
+
+
+async def test_a_cancelled_caller_leaves_no_transaction_open(database: Database) -> None:
+    """A job goes on to its commit when nobody waits for it any more."""
+    token = trio.lowlevel.current_trio_token()
+    begun, gate = anyio.Event(), threading.Event()
+
+    def job(connection: sqlite3.Connection) -> None:
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("INSERT INTO t VALUES (1)")
+        token.run_sync_soon(begun.set)
+        gate.wait(30)
+        connection.execute("COMMIT")
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(database.run, job)
+        await begun.wait()
+        assert 1 == database.waiting
+        tasks.cancel_scope.cancel()
+    gate.set()
+
+    assert (1, 0) == (await database.run(count), database.waiting)
+    assert not await database.run(lambda connection: connection.in_transaction)
+
+
+async def test_a_path_may_hold_anything(tmp_path: Path) -> None:
+    """What would mean something in a URI is part of the name."""
+    path = tmp_path / "a b?mode=ro#%41é.db"
+    with anyio.fail_after(30):
+        async with open_door() as door, open_database(door, str(path), nothing, readonly=False) as database:
+            await database.run(lambda connection: connection.execute("CREATE TABLE t (x)") and None)
+
+    assert [path.name] == [file.name async for file in anyio.Path(tmp_path).iterdir()]
+
+
+async def test_a_reader_makes_no_file(path: str) -> None:
+    """Opening for reading what is not there fails, and leaves nothing behind."""
+    with anyio.fail_after(30):
+        async with open_door() as door:
+            with pytest.raises(sqlite3.OperationalError, match="unable to open"):
+                async with open_database(door, path, nothing, readonly=True):
+                    raise AssertionError
+            for thread in threading.enumerate():  # aiosqlite lets go of its thread without waiting for it
+                if thread.name.endswith("(_connection_worker_thread)"):
+                    thread.join(30)
+
+    assert not await anyio.Path(path).exists()
+
+
+async def test_a_setup_that_fails_closes_the_connection(path: str) -> None:
+    """Whoever opens gets the error, and nothing stays open."""
+
+    def fail(_: sqlite3.Connection) -> None:
+        raise ValueError("no")
+
+    with anyio.fail_after(30):
+        async with open_door() as door:
+            with pytest.raises(ValueError, match="no"):
+                async with open_database(door, path, fail, readonly=False):
+                    raise AssertionError

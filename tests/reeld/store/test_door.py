@@ -1,0 +1,148 @@
+"""What goes through the door between two event loops, and what comes back."""
+
+import asyncio
+import gc
+import threading
+from collections.abc import AsyncIterator
+from typing import Any
+
+import anyio
+import pytest
+import trio
+
+from reeld.store.door import Door, open_door
+
+
+@pytest.fixture
+async def door() -> AsyncIterator[Door]:
+    """An open door; whoever uses it has thirty seconds."""
+    with anyio.fail_after(30):
+        async with open_door() as opened:
+            yield opened
+
+
+async def double(number: int, *, plus: int = 0) -> int:
+    """Do a little, on an asyncio loop."""
+    await asyncio.sleep(0)
+    return 2 * number + plus
+
+
+async def test_a_result_comes_back(door: Door) -> None:
+    """What the function returns on its own loop is what the call gives."""
+    assert 43 == await door.call(double, 21, plus=1)
+
+
+async def test_an_error_comes_back(door: Door) -> None:
+    """What the function raises is raised by the call."""
+
+    async def fail() -> None:
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        await door.call(fail)
+
+
+async def test_a_cancellation_on_the_other_side_comes_back(door: Door) -> None:
+    """A task that is cancelled over there does not leave its caller waiting."""
+
+    async def give_up() -> None:
+        raise asyncio.CancelledError
+
+    with pytest.raises(asyncio.CancelledError):
+        await door.call(give_up)
+
+
+async def test_many_calls_at_once(door: Door) -> None:
+    """Each of many calls gets its own answer."""
+    answers = {}
+
+    async def ask(number: int) -> None:
+        answers[number] = await door.call(double, number)
+
+    async with anyio.create_task_group() as tasks:
+        for number in range(1000):
+            tasks.start_soon(ask, number)
+
+    assert {number: 2 * number for number in range(1000)} == answers
+
+
+async def test_a_call_does_not_block_the_loop(door: Door) -> None:
+    """Others go on while a call waits."""
+    gate = asyncio.Event()
+    done = []
+
+    async def opened() -> str:
+        await gate.wait()
+        return "open"
+
+    async def wait() -> None:
+        done.append(await door.call(opened))
+
+    async def open_gate() -> None:
+        gate.set()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(wait)
+        await door.call(double, 1)
+        await door.call(open_gate)
+
+    assert ["open"] == done
+
+
+async def test_a_cancelled_caller_abandons_the_answer_and_not_the_work(door: Door) -> None:
+    """The work of a caller who was cancelled is done to its end."""
+    begun, done = anyio.Event(), anyio.Event()
+    token = trio.lowlevel.current_trio_token()
+    gate = asyncio.Event()
+
+    async def work() -> None:
+        token.run_sync_soon(begun.set)
+        await gate.wait()
+        token.run_sync_soon(done.set)
+
+    async def go_on() -> None:
+        gate.set()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(door.call, work)
+        await begun.wait()
+        tasks.cancel_scope.cancel()
+    await door.call(go_on)
+    await done.wait()
+
+
+async def test_the_thread_ends_with_the_block() -> None:
+    """Nothing of the other loop is left when the block is."""
+    with anyio.fail_after(30):
+        async with open_door() as door:
+            loop = door._loop
+            assert loop.is_running()
+
+        assert loop.is_closed()
+
+
+def test_an_answer_for_nobody_is_dropped() -> None:
+    """Work that ends after the caller's loop did troubles nobody."""
+    loop, gate = asyncio.new_event_loop(), threading.Event()
+    complaints: list[dict[str, Any]] = []
+    loop.set_exception_handler(lambda _, complaint: complaints.append(complaint))
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+
+    async def work() -> None:
+        gate.wait(30)  # until the caller's loop is gone
+
+    async def leave() -> None:
+        door = Door(loop, trio.lowlevel.current_trio_token())
+        with anyio.move_on_after(0):
+            await door.call(work)
+
+    trio.run(leave)
+    gate.set()
+    asyncio.run_coroutine_threadsafe(double(1), loop).result(30)
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join(30)
+    loop.close()
+    gc.collect()
+
+    assert [] == complaints

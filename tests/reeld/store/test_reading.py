@@ -1,0 +1,416 @@
+"""What the queries find, in sound logs and in others."""
+
+import json
+from typing import Any
+
+import pytest
+from msgpack import unpackb
+
+from reel.wire import packer
+from reeld.core.conversation import Conversation
+from reeld.core.events import Entry, Mark
+from reeld.store import reading
+from reeld.store.reading import Position, Skip
+from tests.reeld.store.rows import Rows
+
+pack = packer()
+
+ONE = {"tool_call_id": "c1", "name": "grep", "arguments": "{}"}
+TWO = {"id": "c1", "type": "function", "function": {"name": "grep", "arguments": "{}"}}
+THREE = {"tool_call_id": "c1", "tool_name": "grep", "tool_args": "{}"}
+RESULT = {"tool_call_id": "c1", "output": "found"}
+
+
+def names(found: tuple[list[dict[str, Any]], bool]) -> tuple[list[str], bool]:
+    """The names of a page of agents, and whether there are more."""
+    agents, more = found
+    return [agent["name"] for agent in agents], more
+
+
+def contents(rows: Rows, tip: int | None) -> list[Any]:
+    """What stands in the state of a tip: contents of records, labels of marks."""
+    past = reading.walk(rows.connection, tip, pack)
+    return [node.label if isinstance(node, Mark) else node.content for node in past.nodes]
+
+
+def page(rows: Rows, row: int = 1, **more: Any) -> tuple[list[int], bool]:
+    """The seqs of a page of history."""
+    asked: dict[str, Any] = {"since": 0, "head": 999, "limit": 99, "kinds": None, "inherited": False, "max_bytes": 9999}
+    found = reading.history(rows.connection, row, pack=pack, **asked | more)
+    return [unpackb(event)["seq"] for event in found.events], found.more
+
+
+# --- agents
+
+
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [("same", 3), (f"{1:032x}", 1), ("other", 5), ("nobody", None), ("SAME", None), ("", None)],
+)
+def test_who_an_address_means(rows: Rows, address: str, expected: int | None) -> None:
+    """A living name comes first, then an id, then the newest that died with this name."""
+    rows.agent(1, "same", killed=50)
+    rows.agent(2, "same", killed=60)
+    rows.agent(3, "same")
+    rows.agent(4, "other", killed=60)
+    rows.agent(5, "other", killed=70)
+    rows.agent(6, "other", killed=65)
+    found = reading.find(rows.connection, address)
+
+    assert expected == (None if found is None else found.row)
+
+
+def test_a_profile_is_read_as_it_was_written(rows: Rows) -> None:
+    """A clone's profile names its source by row and by id."""
+    rows.agent(1)
+    rows.agent(2, "clone", source=1, at=4)
+    profile = reading.profile_of(rows.connection, 2)
+
+    assert (2, "clone", {}, (1, f"{1:032x}", 4), True) == (
+        profile.row, profile.name, profile.tags, profile.source, profile.alive
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        (("", None, 9, None), (["a", "a%1", "ab", "b"], False)),
+        (("", None, 2, None), (["a", "a%1"], True)),
+        (("", None, 2, f"{2:032x}"), (["ab", "b"], False)),
+        (("", True, 9, None), (["a", "a%1", "b"], False)),
+        (("", False, 9, None), (["ab"], False)),
+        (("a", None, 9, None), (["a", "a%1", "ab"], False)),
+        (("a%", None, 9, None), (["a%1"], False)),
+        (("A", None, 9, None), ([], False)),
+        (("", None, 9, "nobody"), ([], False)),
+    ],
+)
+def test_pages_of_agents(rows: Rows, asked: tuple[Any, ...], expected: tuple[list[str], bool]) -> None:
+    """They come in the order in which they were made; a prefix is taken literally."""
+    for row, (name, killed) in enumerate([("a", None), ("a%1", None), ("ab", 5), ("b", None)], 1):
+        rows.agent(row, name, killed=killed)
+
+    assert expected == names(reading.agents(rows.connection, *asked))
+
+
+def test_living_clones_are_found_through_dead_ones(rows: Rows) -> None:
+    """Clones of clones count, the dead and the agent itself do not."""
+    rows.agent(1)
+    rows.agent(2, source=1, killed=9)
+    rows.agent(3, source=2)
+    rows.agent(4, source=3)
+    rows.agent(5)
+
+    assert [3, 4] == reading.descendants(rows.connection, 1)
+    assert [] == reading.descendants(rows.connection, 5)
+
+
+def test_totals(rows: Rows) -> None:
+    """Agents are counted, the newest event is named."""
+    assert {"newest_event": 0, "agents": 0, "living_agents": 0} == reading.totals(rows.connection)
+
+    rows.agent(1, killed=5)
+    rows.agent(2)
+    rows.event(2)
+
+    assert {"newest_event": 1, "agents": 2, "living_agents": 1} == reading.totals(rows.connection)
+
+
+# --- positions
+
+
+@pytest.mark.parametrize(
+    ("at", "expected"),
+    [
+        (0, Position(0, None)),
+        (1, Position(1, None)),
+        (2, Position(4, 4)),
+        (3, Position(4, 4)),
+        (4, Position(4, 4)),
+        (5, Position(5, 4)),
+        (6, Position(7, 7)),
+        (7, Position(7, 7)),
+        (9, Position(7, 7)),
+    ],
+)
+def test_a_position_inside_a_command_means_its_end(rows: Rows, at: int, expected: Position) -> None:
+    """Before the first event there is nothing, after the last there is the last."""
+    rows.agent(1)
+    rows.event(1, "created", None)
+    for _ in range(3):
+        rows.event(1, command=2)
+    rows.event(1, "note")
+    rows.event(1, "clear", None, command=6, parent=None)
+    rows.event(1, "system", "be brief", command=6, parent=None)
+
+    assert expected == reading.position(rows.connection, 1, at)
+
+
+@pytest.mark.parametrize(("at", "expected"), [(1, (1, None)), (2, (2, 2)), (3, (3, 3)), (4, (4, 2)), (5, (5, 5))])
+def test_a_position_below_the_first_own_seq_is_the_sources(
+    rows: Rows, at: int, expected: tuple[int, int | None]
+) -> None:
+    """A clone's past is its source's, up to where it was taken, however far back."""
+    rows.agent(1)
+    rows.event(1, "created", None)
+    tip = rows.event(1)
+    rows.event(1)
+    rows.agent(2, source=1, at=3)
+    rows.event(2, "clone", None, parent=tip)
+    rows.agent(3, source=2, at=4)
+    rows.event(3, parent=tip)
+
+    assert expected == reading.position(rows.connection, 3, at)
+
+
+@pytest.mark.parametrize(("kind", "expected"), [("user", 2), ("mark", 2), ("note", 1), ("brand_new", 1)])
+def test_the_tip(rows: Rows, kind: str, expected: int) -> None:
+    """After a node the tip is the node, after any other event its parent, an unknown one included."""
+    rows.agent(1)
+    assert None is reading.tip_of(rows.connection, 1)
+
+    rows.event(1)
+    rows.event(1, kind)
+
+    assert expected == reading.tip_of(rows.connection, 1)
+
+
+# --- walking
+
+
+def test_a_walk_goes_by_parents_alone(rows: Rows) -> None:
+    """What was rewound, cleared or said elsewhere is not met; marks are, with their labels."""
+    rows.agent(1)
+    rows.event(1, content="one")
+    mark = rows.event(1, "mark", None, '{"label": "m"}')
+    rows.event(1, content="gone")
+    rows.event(1, "rewind", None, '{"target": 2}', parent=mark)
+    rows.agent(2, source=1, at=4)
+    rows.event(2, "clone", None, parent=mark)
+    tip = rows.event(2, content="two")
+
+    assert ["one", "m", "two"] == contents(rows, tip)
+    assert ["one", "m"] == contents(rows, mark)
+    assert [] == contents(rows, None)
+
+
+@pytest.mark.parametrize("data", [ONE, TWO, THREE], ids=["neutral", "function", "tool_name"])
+def test_every_shape_of_a_call_is_read(rows: Rows, data: dict[str, Any]) -> None:
+    """Whichever shape a call was stored in, it is one message, and it is open until its result."""
+    rows.agent(1)
+    tip = rows.event(1, "tool_call", None, json.dumps(data))
+    past = reading.walk(rows.connection, tip, pack)
+
+    assert [] == past.skipped
+    assert [("c1", "grep", 1)] == [(call.id, call.name, call.seq) for call in Conversation(past.nodes).open_calls]
+
+
+@pytest.mark.parametrize("kind", ["tool", "tool_result"])
+def test_a_legacy_result_closes_its_call(rows: Rows, kind: str) -> None:
+    """The old kind of a result is read as the new one; without a success it is an error."""
+    rows.agent(1)
+    rows.event(1, "tool_call", None, json.dumps(ONE))
+    tip = rows.event(1, kind, None, json.dumps(RESULT))
+    past = reading.walk(rows.connection, tip, pack)
+    (entry,) = [node for node in past.nodes if isinstance(node, Entry) and node.kind == kind]
+    message = unpackb(entry.message or b"")
+
+    assert ("tool", True) == (message["role"], message["content"][0]["is_error"])
+    assert [] == list(Conversation(past.nodes).open_calls)
+
+
+BAD_ROWS = [
+    ("user", None, None, "content"),
+    ("assistant", None, None, "content"),
+    ("user", "hi", "not json", "data_json"),
+    ("assistant", "hi", "[1]", "data_json"),
+    ("assistant", "hi", '{"a": NaN}', "data_json"),
+    ("user", "hi", '{"a":' * 11 + "1" + "}" * 11, "data_json"),
+    ("user", "hi", "[" * 100_000, "data_json"),
+    ("tool_call", "f()", None, "data_json"),
+    ("tool_call", "f()", "", "data_json"),
+    ("tool_call", None, '{"tool_call_id": "c"}', "data_json.name"),
+    ("tool_call", None, '{"tool_call_id": 5, "name": "f", "arguments": ""}', "data_json.tool_call_id"),
+    ("tool_call", None, '{"id": "c", "function": "f"}', "data_json.function"),
+    ("tool_result", None, '{"tool_call_id": "c"}', "data_json.output"),
+    ("tool", None, '{"output": "x"}', "data_json.tool_call_id"),
+    ("user", "hi", '{"blocks": []}', "data_json.blocks"),
+]
+
+
+@pytest.mark.parametrize(("kind", "content", "data_json", "field"), BAD_ROWS, ids=lambda value: str(value)[:20])
+def test_a_bad_row_is_tolerated(rows: Rows, kind: str, content: str | None, data_json: str | None, field: str) -> None:
+    """A row that is no message stays a record, verbatim, is no message, and is listed with its field."""
+    rows.agent(1)
+    rows.event(1, content="before")
+    rows.event(1, kind, content, data_json)
+    tip = rows.event(1, content="after")
+    past = reading.walk(rows.connection, tip, pack)
+    entry = past.nodes[1]
+
+    assert [(2, field)] == [(skip.seq, skip.field) for skip in past.skipped]
+    assert isinstance(entry, Entry)
+    assert (kind, content, data_json, None) == (entry.kind, entry.content, entry.data_json, entry.message)
+    assert (3, 2) == (len(Conversation(past.nodes).entries), Conversation(past.nodes).message_count)
+
+
+@pytest.mark.parametrize("kind", ["clear", "rewind", "agent_killed", "fork", "usage", "changed", "restore"])
+def test_what_is_no_node_is_never_met(rows: Rows, kind: str) -> None:
+    """State and inert events with nothing in them are passed by, and are no records."""
+    rows.agent(1)
+    first = rows.event(1, content="one")
+    rows.event(1, kind, None, None, parent=first)
+    tip = rows.event(1, content="two", parent=first)
+
+    assert ["one", "two"] == contents(rows, tip)
+    assert [] == reading.unknown_kinds(rows.connection, 1, 99)
+
+
+def test_unknown_kinds_are_listed(rows: Rows) -> None:
+    """Events that mean nothing to us are found up to a seq, and only this agent's."""
+    rows.agent(1)
+    rows.agent(2)
+    for kind in ("user", "brand_new", "note", "newer", "newest"):
+        rows.event(1, kind)
+    rows.event(2, "brand_new")
+
+    assert [
+        Skip(2, "kind", "the kind 'brand_new' is unknown"),
+        Skip(4, "kind", "the kind 'newer' is unknown"),
+    ] == reading.unknown_kinds(rows.connection, 1, 4)
+
+
+def test_unknown_kinds_are_found_by_their_index(rows: Rows) -> None:
+    """Looking for them does not read the log."""
+    statements: list[str] = []
+    rows.connection.set_trace_callback(statements.append)
+    reading.unknown_kinds(rows.connection, 1, 99)
+    rows.connection.set_trace_callback(None)
+    plan = rows.connection.execute(f"EXPLAIN QUERY PLAN {statements[0]}").fetchall()
+
+    assert "SEARCH events USING INDEX events_of_unknown_kind (agent=? AND seq<?)" == plan[0][3]
+
+
+# --- undo
+
+
+def test_nobody_has_nothing_to_undo(rows: Rows) -> None:
+    """An agent without events has no command."""
+    rows.agent(1)
+
+    assert (None, None) == (
+        reading.undo_target(rows.connection, 1, 0),
+        reading.redo_target(rows.connection, 1, 0),
+    )
+
+
+def test_a_log_that_begins_with_a_message(rows: Rows) -> None:
+    """Where an older log does not say how its agent was made, its first command can be undone too."""
+    rows.agent(1)
+    rows.event(1)
+
+    assert 1 == reading.undo_target(rows.connection, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "expected"),
+    [
+        (["created"], None),
+        (["created", "system"], None),
+        (["created", "user"], 1),
+        (["created", "system", "user"], 1),
+        (["clone"], None),
+    ],
+)
+def test_the_first_state(rows: Rows, kinds: list[str], expected: int | None) -> None:
+    """A prompt that came with create belongs to it; messages that made the agent can be undone."""
+    rows.agent(1)
+    for kind in kinds:
+        rows.event(1, kind, command=1)
+
+    assert expected == reading.undo_target(rows.connection, 1, 9)
+
+
+@pytest.mark.parametrize(
+    ("kind", "counts"),
+    [("mark", True), ("rewind", True), ("clear", True), ("clone", True), ("tool", True), ("restore", True)]
+    + [(kind, False) for kind in ("note", "usage", "changed", "agent_killed", "revived", "fork", "brand_new")],
+)
+def test_which_kinds_count(rows: Rows, kind: str, counts: bool) -> None:
+    """What changes a conversation can be undone, everything else is passed over."""
+    rows.agent(1)
+    rows.event(1, "created", None)
+    rows.event(1)
+    rows.event(1, kind, None, '{"to": 1}')
+
+    assert (3 if counts else 2) == reading.undo_target(rows.connection, 1, 3)
+
+
+# --- history
+
+
+def test_an_event_on_the_wire(rows: Rows) -> None:
+    """An event is shown with all it has; its parent is named by agent and seq."""
+    rows.agent(1)
+    parent = rows.event(1)
+    rows.agent(2, source=1, at=1)
+    rows.event(2, "clone", None, '{"from": "x", "at": 1}', parent=parent)
+    found = reading.history(rows.connection, 2, 0, 9, 9, None, inherited=False, max_bytes=999, pack=pack)
+
+    assert [
+        {
+            "id": 2, "agent": f"{2:032x}", "seq": 2, "command": 2, "kind": "clone", "content": None,
+            "data_json": '{"from": "x", "at": 1}', "parent": {"agent": f"{1:032x}", "seq": 1}, "time": 1002,
+            "client": None,
+        }
+    ] == [unpackb(event) for event in found.events]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ({}, ([1, 2, 3, 4], False)),
+        ({"since": 2}, ([3, 4], False)),
+        ({"since": 9}, ([], False)),
+        ({"head": 3}, ([1, 2, 3], False)),
+        ({"limit": 2}, ([1, 2], True)),
+        ({"limit": 4}, ([1, 2, 3, 4], False)),
+        ({"kinds": ["note", "clear"]}, ([2, 4], False)),
+        ({"kinds": []}, ([], False)),
+        ({"kinds": ["user"], "limit": 1}, ([1], True)),
+        ({"max_bytes": 1}, ([1], True)),
+        ({"max_bytes": 290}, ([1, 2], True)),
+    ],
+)
+def test_pages_of_history(rows: Rows, asked: dict[str, Any], expected: tuple[list[int], bool]) -> None:
+    """A page ends at its limit, or where the bytes do; one event comes at least."""
+    rows.agent(1)
+    for kind in ("user", "note", "user", "clear"):
+        rows.event(1, kind)
+
+    assert expected == page(rows, **asked)
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ({}, ([1, 2, 3, 4, 5], False)),
+        ({"limit": 3}, ([1, 2, 3], True)),
+        ({"since": 3}, ([4, 5], False)),
+        ({"limit": 1, "since": 2}, ([3], True)),
+    ],
+)
+def test_history_with_the_sources_past(rows: Rows, asked: dict[str, Any], expected: tuple[list[int], bool]) -> None:
+    """The source's events come first, up to where the clone was taken, and its source's before."""
+    rows.agent(1)
+    for _ in range(4):
+        rows.event(1)
+    rows.agent(2, source=1, at=2)
+    for _ in range(3):
+        rows.event(2)
+    rows.agent(3, source=2, at=3)
+    rows.event(3)
+    rows.event(3)
+
+    assert expected == page(rows, 3, inherited=True, **asked)
+    assert ([4, 5], False) == page(rows, 3)

@@ -1,0 +1,232 @@
+"""How a file becomes ours, and which files are refused."""
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import anyio
+import pytest
+
+from reel.errors import Storage
+from reeld.store import schema
+from reeld.store.schema import APPLICATION_ID, VERSION, migrate, prepare
+from reeld.store.store import Store, open_store
+from tests.reeld.store.making import draft, made, mode, pragma, query, said, spoil, write
+
+FOUR = tuple(f"CREATE TABLE t{number} (x);" for number in range(4))
+
+
+@pytest.fixture
+def connection(path: str) -> Iterator[sqlite3.Connection]:
+    """A connection to a new file."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as opened:
+        yield opened
+
+
+def version_and_tables(path: str) -> tuple[int, list[str]]:
+    """The version of a file, and the tables that migrations made."""
+    tables = query(path, "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
+    return query(path, "PRAGMA user_version")[0][0], [name for (name,) in tables]
+
+
+async def refusal(path: str) -> str:
+    """What opening a store says."""
+    with anyio.fail_after(30):
+        try:
+            async with open_store(path):
+                return "it was opened"
+        except Storage as error:
+            return error.message
+
+
+def contents(path: str) -> bytes:
+    """All that is in a file."""
+    return Path(path).read_bytes()
+
+
+@pytest.fixture
+async def used(path: str) -> str:
+    """The path of a database that has been used and closed."""
+    with anyio.fail_after(30):
+        async with open_store(path) as store:
+            await write(store, made(1, *(draft(seq, content="x" * 500) for seq in range(2, 100))))
+    query(path, "PRAGMA wal_checkpoint(TRUNCATE)")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("auto_vacuum", 2),
+        ("journal_mode", "wal"),
+        ("synchronous", 2),
+        ("foreign_keys", 1),
+        ("recursive_triggers", 1),
+        ("wal_autocheckpoint", 0),
+        ("application_id", APPLICATION_ID),
+        ("user_version", VERSION),
+    ],
+)
+async def test_the_writing_connection(store: Store, name: str, expected: object) -> None:
+    """A new file is incremental, ours, and written through a WAL that is synced at each commit."""
+    assert expected == await pragma(store, name)
+
+
+async def test_a_file_and_its_wal_are_for_their_owner_only(store: Store, path: str) -> None:
+    """Whatever the umask, nobody else can read what was said."""
+    await write(store, made())
+    modes = {name: mode(path + name) for name in ("", "-wal", "-shm")}
+
+    assert {"": 0o600, "-wal": 0o600, "-shm": 0o600} == modes
+
+
+async def test_a_reader_cannot_write(store: Store) -> None:
+    """The connections of readers refuse to change anything."""
+    for reader in store._readers:
+        with pytest.raises(sqlite3.OperationalError, match="readonly"):
+            await reader.run(lambda connection: connection.execute("DELETE FROM agents"))
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "UPDATE events SET content = 'other'",
+        "UPDATE events SET id = 99",
+        "DELETE FROM events",
+        "INSERT OR REPLACE INTO events SELECT * FROM events",
+        "REPLACE INTO events (agent, seq, command, kind, time) SELECT agent, seq, command, kind, time FROM events",
+        "UPDATE OR REPLACE events SET seq = 1",
+    ],
+)
+async def test_the_log_is_append_only(store: Store, path: str, sql: str) -> None:
+    """Triggers refuse whatever would change or remove an event."""
+    await write(store, made())
+    before = query(path, "SELECT * FROM events")
+
+    with pytest.raises(sqlite3.IntegrityError, match="the log is append-only"):
+        await store._database.run(lambda connection: connection.execute(sql))
+    assert before == query(path, "SELECT * FROM events")
+
+
+async def test_types_are_held(store: Store) -> None:
+    """The tables are strict: a text is no seq."""
+    await write(store, made())
+
+    with pytest.raises(sqlite3.IntegrityError, match="cannot store TEXT"):
+        await store._database.run(lambda connection: connection.execute("UPDATE agents SET head = 'x'"))
+
+
+def test_migrations_are_applied_in_order(connection: sqlite3.Connection, path: str) -> None:
+    """A file of version two gets the third migration and the fourth, and only these."""
+    migrate(connection, FOUR[:2])
+    migrate(connection, FOUR)
+
+    assert (4, ["t0", "t1", "t2", "t3"]) == version_and_tables(path)
+
+
+def test_a_migration_that_fails_changes_nothing(connection: sqlite3.Connection, path: str) -> None:
+    """Those before it stay, and nothing of its own does, not even an open transaction."""
+    with pytest.raises(sqlite3.OperationalError, match="no such table"):
+        migrate(connection, (FOUR[0], "CREATE TABLE half (x); INSERT INTO nowhere VALUES (1);", FOUR[2]))
+
+    assert not connection.in_transaction
+    assert (1, ["t0"]) == version_and_tables(path)
+
+
+def test_an_old_file_is_brought_up_to_date(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Opening a file of an older version makes it one of today, with what is in it."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        prepare(connection, path)
+        connection.execute("INSERT INTO agents VALUES (1, 'u', 'old', NULL, '{}', NULL, NULL, 1, 1, NULL, 0)")
+    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, "ALTER TABLE agents ADD COLUMN more TEXT;"))
+    monkeypatch.setattr(schema, "VERSION", VERSION + 1)
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        prepare(connection, path)
+
+    assert [("old", None)] == query(path, "SELECT name, more FROM agents")
+
+
+async def test_a_newer_file_is_refused(used: str) -> None:
+    """It says which versions there are and what helps, and leaves the file as it is."""
+    query(used, f"PRAGMA user_version = {VERSION + 3}")
+    before = contents(used)
+
+    assert (
+        f"{used} was written by a newer reeld (its version is {VERSION + 3}, we know {VERSION});"
+        " install that version, or name another file with --database"
+    ) == await refusal(used)
+    assert before == contents(used)
+
+
+async def test_a_foreign_file_is_refused(path: str) -> None:
+    """Another program's database is not touched, not even its journal mode."""
+    query(path, "CREATE TABLE bookmarks (x)")
+    before = contents(path)
+
+    assert (f"{path} is another program's database; name a file of reel's own with --database") == await refusal(path)
+    assert before == contents(path)
+
+
+async def test_a_file_that_is_no_database_is_refused(path: str) -> None:
+    """A text file is not taken for a database."""
+    await anyio.Path(path).write_text("Dear diary, " * 200)
+
+    assert (
+        f"{path} is damaged or no SQLite database (file is not a database); move it away, or put a backup in its place"
+    ) == await refusal(path)
+
+
+@pytest.mark.parametrize("length", [10, 50, 100, 1000, 4096, 4097, 40_000])
+async def test_a_truncated_file_is_refused(used: str, length: int) -> None:
+    """Wherever a file was cut off, it is said to be damaged."""
+    os.truncate(used, length)
+
+    assert "move it away, or put a backup in its place" in await refusal(used)
+
+
+@pytest.mark.parametrize("table", ["events", "sqlite_sequence", "sqlite_master"])
+async def test_a_damaged_file_is_refused(used: str, table: str) -> None:
+    """A page of rubbish where a table begins is found when the file is opened."""
+    sql = "SELECT 1" if table == "sqlite_master" else f"SELECT rootpage FROM sqlite_master WHERE name = '{table}'"
+    page = query(used, sql)[0][0]
+    spoil(used, page, at=100 if page == 1 else 0)
+
+    assert "move it away, or put a backup in its place" in await refusal(used)
+
+
+async def test_a_directory_is_refused(tmp_path: Path) -> None:
+    """A path that cannot be opened is named, with the reason."""
+    assert f"cannot open {tmp_path}: Is a directory" in await refusal(str(tmp_path))
+
+
+async def test_a_symbolic_link_is_refused(tmp_path: Path, path: str) -> None:
+    """The lock is beside the name, so the name must be the file's own."""
+    await anyio.Path(path).symlink_to(tmp_path / "elsewhere.db")
+
+    assert f"cannot open {path}: Too many levels of symbolic links" in await refusal(path)
+    assert not await anyio.Path(tmp_path / "elsewhere.db").exists()
+
+
+async def test_a_file_without_room_for_its_wal_is_refused(path: str) -> None:
+    """What SQLite itself cannot do is said in its words."""
+    await anyio.Path(path + "-wal").mkdir()
+
+    assert f"cannot use {path}: " in await refusal(path)
+
+
+async def test_a_directory_that_cannot_be_made_is_refused(path: str) -> None:
+    """A file where a directory should be is named."""
+    await anyio.Path(path).touch()
+
+    assert f"cannot open {path}/reel.db: File exists" == await refusal(f"{path}/reel.db")
+
+
+async def test_a_used_file_can_be_opened_again(used: str) -> None:
+    """What was written is there, and more can be."""
+    with anyio.fail_after(30):
+        async with open_store(used) as store:
+            (ids,) = await write(store, said(1, draft(100)))
+
+    assert [100] == ids

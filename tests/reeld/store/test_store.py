@@ -1,0 +1,124 @@
+"""The store as the rest of the daemon sees it."""
+
+import logging
+from pathlib import Path
+
+import anyio
+import pytest
+from msgpack import unpackb
+
+from reel.errors import Storage
+from reeld.store.reading import Position, StoredKey
+from reeld.store.store import KEYS_KEPT, Store, open_store
+from tests.reeld.store.making import draft, key, made, mode, pragma, profile, query, said, size, spoil, write
+from tests.reeld.store.rows import Rows
+
+
+async def test_a_directory_is_made_for_its_owner_only(tmp_path: Path) -> None:
+    """Where the file's directory is missing it is made, and nobody else can look into it."""
+    path = tmp_path / "state" / "reel" / "reel.db"
+    with anyio.fail_after(30):
+        async with open_store(str(path)):
+            pass
+
+    assert 0o700 == mode(str(path.parent))
+
+
+async def test_a_state_is_what_was_written(store: Store) -> None:
+    """Loading gives the profile and the living conversation, also after the file was closed."""
+    await write(store, made(1, draft(2, "system", "be brief"), draft(3, "mark", None), draft(4), draft(5, "note")))
+    state = await store.load(1)
+
+    assert profile(1, 5) == state.profile
+    assert ["system", "user"] == [entry.kind for entry in state.conversation.entries]
+    assert ([3], "be brief") == ([mark.seq for mark in state.conversation.marks], state.conversation.system)
+
+
+async def test_rows_that_are_no_messages_are_logged(rows: Rows, path: str, caplog: pytest.LogCaptureFixture) -> None:
+    """Loading tolerates them, and says which they are."""
+    rows.agent(1)
+    rows.event(1, "tool_call", None, "no json")
+    with anyio.fail_after(30), caplog.at_level(logging.WARNING):
+        async with open_store(path) as store:
+            await store.load(1)
+
+    assert ["agent=agent-1 seq=1 is no message: data_json: no JSON"] == [text[:53] for text in caplog.messages]
+
+
+async def test_every_question_is_asked_of_a_reader(store: Store) -> None:
+    """What the queries find comes through."""
+    await write(store, made(1, draft(2), draft(3)))
+    await write(store, said(1, draft(4, "restore", None, data_json='{"to": 2, "undoes": 3}', parent=2)))
+    await write(store, said(1, draft(5, "brand_new")), made(2)._replace(keys=[key("k", row=2)]))
+
+    assert Position(2, 2) == await store.position(1, 2)
+    assert [2] == [node.seq for node in (await store.walk(2)).nodes]
+    assert (2, 3) == (await store.undo_target(1, 5), await store.redo_target(1, 4))
+    assert [5] == [skip.seq for skip in await store.unknown_kinds(1, 9)]
+    assert [] == await store.descendants(1)
+    assert profile(1, 5) == await store.profile(1)
+    assert StoredKey(b"digest", b"reply") == await store.key("k")
+    assert None is await store.key("other")
+    assert {"newest_event": 6, "agents": 2, "living_agents": 2} == await store.totals()
+    assert ["agent-1", "agent-2"] == [agent["name"] for agent in (await store.agents("", None, 9, None))[0]]
+
+
+async def test_the_living_state_can_be_walked(store: Store) -> None:
+    """A walk from the tip meets what is living, and nothing else."""
+    await write(store, made(1, draft(2), draft(3), draft(4, "restore", None, parent=2)))
+
+    assert [2] == [node.seq for node in (await store.walk_living(1)).nodes]
+
+
+async def test_history_is_packed(store: Store) -> None:
+    """A page holds events in the form of the wire."""
+    await write(store, made(1, draft(2), draft(3)))
+    page = await store.history(1, since=1, head=9, limit=1, kinds=None, inherited=True, max_bytes=999)
+
+    assert ([2], True) == ([unpackb(event)["seq"] for event in page.events], page.more)
+
+
+async def test_two_questions_do_not_wait_for_each_other(store: Store) -> None:
+    """The reader with less to do is asked."""
+    slow, fast = store._readers
+    slow.waiting += 1
+    asked: list[int] = []
+    await fast.run(lambda connection: connection.set_trace_callback(lambda _: asked.append(1)))
+    await store.find("nobody")
+    slow.waiting -= 1
+
+    assert len(asked) > 0
+
+
+async def test_what_cannot_be_read_is_a_storage_error(store: Store, path: str) -> None:
+    """A page that was damaged while the store was open is reported, and does not leak another library's error."""
+    await write(store, made(1))
+    await pragma(store, "wal_checkpoint(TRUNCATE)")
+    for reader in store._readers:
+        await reader.run(lambda connection: connection.execute("PRAGMA mmap_size = 0").fetchall())
+    ((root,),) = query(path, "SELECT rootpage FROM sqlite_master WHERE name = 'agents_by_living_name'")
+    spoil(path, root)
+
+    with pytest.raises(Storage, match="the database cannot be read: database disk image is malformed"):
+        await store.find("agent-1")
+
+
+async def test_tidying_forgets_old_keys_and_copies_the_wal(store: Store, path: str) -> None:
+    """A key is kept for thirty days; what was written is in the file itself afterwards."""
+    await write(store, made(1)._replace(keys=[key("old", time=999), key("new", time=1000)]))
+    before = size(path)
+    await store.tidy(1000 + KEYS_KEPT)
+
+    assert 30 * 24 * 60 * 60 * 1000 == KEYS_KEPT
+    assert (None, StoredKey(b"digest", b"reply")) == (await store.key("old"), await store.key("new"))
+    assert before < size(path)
+
+
+async def test_tidying_waits_for_better_times(store: Store, caplog: pytest.LogCaptureFixture) -> None:
+    """Where nothing can be written, old keys stay, and nobody is troubled."""
+    await write(store, made(1)._replace(keys=[key("old", time=1)]))
+    await pragma(store, "query_only = ON")
+    await store.tidy(1000 + KEYS_KEPT)
+
+    assert "old keys could not be forgotten: attempt to write a readonly database" in caplog.messages
+    assert await store.key("old") is not None

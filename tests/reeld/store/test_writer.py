@@ -1,0 +1,157 @@
+"""The persistence task: what is one transaction, who is told when, and how it ends."""
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+import anyio
+import pytest
+
+from reel.errors import Internal
+from reeld.store import writer as writer_module
+from reeld.store.store import Store, open_store
+from reeld.store.writing import Outcome
+from tests.reeld.store.making import busy, draft, made, profile, query, said, size, write
+
+
+async def test_what_queued_up_during_a_commit_is_one_transaction(store: Store) -> None:
+    """Units that are submitted while a commit runs are committed together, however many they are."""
+    async with anyio.create_task_group() as tasks, busy(store):
+        tasks.start_soon(write, store, made(1))
+        while not store.writer.waiting:
+            await anyio.lowlevel.checkpoint()
+        await anyio.wait_all_tasks_blocked()
+        tasks.start_soon(write, store, *(made(row) for row in range(2, 50)))
+        tasks.start_soon(write, store, made(50))
+        await anyio.wait_all_tasks_blocked()
+
+    assert (2, 50) == (store.writer.commits, store.writer.events)
+
+
+async def test_nobody_is_told_before_the_commit(store: Store, path: str) -> None:
+    """A unit is settled when another connection can read it, and in the order in which it was submitted."""
+    seen: list[tuple[int, int]] = []
+    settled = anyio.Event()
+
+    def settle(number: int, _: Outcome) -> None:
+        seen.append((number, query(path, "SELECT count(*) FROM events")[0][0]))
+        if number == 2:
+            settled.set()
+
+    async with busy(store):
+        for number in range(3):
+            store.submit(made(number + 1), partial(settle, number))
+        assert [] == seen
+        assert 3 == store.writer.waiting
+    await settled.wait()
+
+    assert [(0, 3), (1, 3), (2, 3)] == seen
+    assert 0 == store.writer.waiting
+
+
+async def test_only_what_was_written_is_counted(store: Store) -> None:
+    """A unit that failed adds nothing to the events written."""
+    await write(store, made(1), made(1), made(2, draft(2)))
+
+    assert 3 == store.writer.events
+    assert store.writer.longest_commit > 0
+
+
+async def test_closing_writes_what_was_submitted(path: str) -> None:
+    """Leaving the store loses nothing that it took."""
+    outcomes: list[Outcome] = []
+    with anyio.fail_after(30):
+        async with open_store(path) as store:
+            for row in range(1, 4):
+                store.submit(made(row), outcomes.append)
+
+    assert [[1], [2], [3]] == outcomes
+    assert [(3,)] == query(path, "SELECT count(*) FROM events")
+
+
+async def test_a_cancelled_store_writes_what_was_submitted(path: str) -> None:
+    """Whoever wants to stop waits for what was accepted."""
+    outcomes: list[Outcome] = []
+    with anyio.fail_after(30), anyio.CancelScope() as scope:
+        async with open_store(path) as store:
+            store.submit(made(), outcomes.append)
+            scope.cancel()
+            await anyio.sleep_forever()
+
+    assert [[1]] == outcomes
+
+
+async def collapse(path: str, use: Callable[[Store], Awaitable[None]]) -> pytest.ExceptionInfo[BaseExceptionGroup]:
+    """Open a store, use it, and give what it ended with."""
+
+    async def run() -> None:
+        async with open_store(path) as store:
+            await use(store)
+
+    with anyio.fail_after(30), pytest.raises(BaseExceptionGroup) as raised:
+        await run()
+    return raised
+
+
+async def test_a_bug_takes_the_store_down(path: str) -> None:
+    """What a settle raises ends the store, loudly; the others of the batch and those who come later are told."""
+    outcomes: list[Outcome] = []
+
+    def fail(_: Outcome) -> None:
+        raise RuntimeError("a bug")
+
+    async def use(store: Store) -> None:
+        for settle in (outcomes.append, fail, fail, outcomes.append):
+            store.submit(made(store.new_row()), settle)
+        try:
+            await anyio.sleep_forever()
+        finally:
+            store.submit(made(store.new_row()), outcomes.append)
+
+    raised = await collapse(path, use)
+
+    assert raised.group_contains(RuntimeError, match="a bug")
+    assert [[1], Internal, Internal] == [value if isinstance(value, list) else type(value) for value in outcomes]
+    assert [(4,)] == query(path, "SELECT count(*) FROM events")
+
+
+async def test_a_bug_in_a_transaction_takes_the_store_down(path: str) -> None:
+    """What no unit is to blame for is not answered as if one were."""
+    outcomes: list[Outcome] = []
+
+    async def use(store: Store) -> None:
+        store.submit(made()._replace(parts=[object()]), outcomes.append)  # type: ignore[list-item]
+        await anyio.sleep_forever()
+
+    raised = await collapse(path, use)
+
+    assert raised.group_contains(AttributeError)
+    assert [Internal] == [type(outcome) for outcome in outcomes]
+
+
+async def test_the_wal_is_copied_after_so_many_rows(store: Store, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The writer checkpoints between two commits, so that the WAL is written over and does not grow."""
+    monkeypatch.setattr(writer_module, "_CHECKPOINT_EVERY", 20)
+    await write(store, made(1))
+    for seq in range(2, 80):
+        await write(store, said(1, draft(seq, content="x" * 4000)))
+
+    assert size(path + "-wal") < 40 * 4120 < size(path)
+
+
+async def test_a_checkpoint_that_fails_is_no_failure(store: Store, caplog: pytest.LogCaptureFixture) -> None:
+    """The WAL goes on growing, the log says why, and units are written."""
+    store.writer._database = None  # type: ignore[assignment]
+    await store.writer.checkpoint()
+    store.writer._database = store._database
+
+    assert ["checkpoint failed, the WAL goes on growing"] == [text[:42] for text in caplog.messages]
+    assert [[1]] == await write(store, made(1))
+
+
+async def test_readers_do_not_wait_for_a_commit(store: Store) -> None:
+    """While a transaction is open, a reader sees what was committed, and nothing of what was not."""
+    await write(store, made(1))
+    async with busy(store, "BEGIN IMMEDIATE", "UPDATE agents SET head = 99"):
+        found = await store.find("agent-1")
+
+    assert profile(1, 1) == found

@@ -1,0 +1,223 @@
+"""What a transaction writes, which unit of it fails, and with what."""
+
+import json
+import resource
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import Any
+
+import anyio
+import pytest
+
+from reel.errors import Exists, ReelError, Storage
+from reeld.core.state import Source
+from reeld.store import writing
+from reeld.store.schema import prepare
+from reeld.store.store import Store, open_store
+from reeld.store.units import Part, Unit
+from reeld.store.writing import KeyTakenError, Outcome
+from tests.reeld.store.making import draft, key, made, pragma, profile, query, said, write
+
+
+def failed(outcome: Outcome) -> ReelError:
+    """The error that a unit failed with."""
+    assert isinstance(outcome, ReelError)
+    return outcome
+
+
+@contextmanager
+def files_no_larger_than(size: int) -> Iterator[None]:
+    """Let no file of this process grow beyond a size."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+async def test_every_column_is_written(store: Store, path: str) -> None:
+    """An event and its agent stand in the database as they were drafted, byte for byte."""
+    event = draft(2, "tool_call", 'f("é")', data_json='{"a": "\\u00e9 é"}', command=1, client="nvim", time=77)
+    await write(store, made(7, event, title="T", tags={"k": "ü"}, created=3, updated=4))
+
+    assert [(7, f"{7:032x}", "agent-7", "T", '{"k": "ü"}', None, None, 3, 4, None, 2)] == query(
+        path, "SELECT * FROM agents"
+    )
+    assert [(2, 7, 2, 1, "tool_call", 'f("é")', '{"a": "\\u00e9 é"}', None, "nvim", 77)] == query(
+        path, "SELECT * FROM events WHERE seq = 2"
+    )
+
+
+async def test_a_row_refers_to_its_neighbours_by_position(store: Store, path: str) -> None:
+    """Drafts that stand on each other find their ids in the commit, and committed nodes keep theirs."""
+    await write(store, made(1), made(2))
+    unit = Unit(
+        [
+            Part(profile(1, 3), [draft(2), draft(3, parent=~0)]),
+            Part(profile(2, 4), [draft(2, parent=1), draft(3, parent=~0), draft(4, parent=~1)]),
+        ],
+        [],
+    )
+
+    assert [[3, 5]] == await write(store, unit)
+    assert [(3, None), (4, 3), (5, 1), (6, 5), (7, 6)] == query(path, "SELECT id, parent FROM events WHERE id > 2")
+
+
+async def test_ids_ascend_in_commit_order(store: Store, path: str) -> None:
+    """However the units of agents are mixed, a later commit has greater ids."""
+    await write(store, made(1), made(2))
+    await write(store, said(2, draft(2), draft(3)), said(1, draft(2)))
+    await write(store, said(1, draft(3)), said(2, draft(4)))
+
+    expected = [(1, 1), (2, 1), (2, 2), (2, 3), (1, 2), (1, 3), (2, 4)]
+    assert expected == query(path, "SELECT agent, seq FROM events ORDER BY id")
+
+
+async def test_ids_are_never_reused(path: str) -> None:
+    """Not even where the newest events were erased, and the file was closed in between."""
+    with anyio.fail_after(30):
+        async with open_store(path) as store:
+            await write(store, made(1, draft(2), draft(3)))
+        query(path, "DROP TRIGGER events_are_never_deleted")
+        query(path, "DELETE FROM events WHERE seq > 1")
+        query(path, "UPDATE agents SET head = 1")
+        async with open_store(path) as store:
+            outcomes = await write(store, said(1, draft(2)))
+
+    assert [[4]] == outcomes
+
+
+async def test_rows_of_agents_are_never_reused(path: str) -> None:
+    """A new agent gets a number that none ever had."""
+    with anyio.fail_after(30):
+        async with open_store(path) as store:
+            await write(store, made(store.new_row()), made(store.new_row()))
+        query(path, "DROP TRIGGER events_are_never_deleted")
+        query(path, "DELETE FROM events")
+        query(path, "DELETE FROM agents WHERE id = 2")
+        async with open_store(path) as store:
+            rows = [store.new_row(), store.new_row()]
+
+    assert [3, 4] == rows
+
+
+async def test_a_clone_knows_its_source(store: Store, path: str) -> None:
+    """What an agent was cloned from is in its row."""
+    await write(store, made(1), made(2, source=Source(1, f"{1:032x}", 1)))
+
+    assert [(None, None), (1, 1)] == query(path, "SELECT source, source_at FROM agents ORDER BY id")
+
+
+async def test_a_profile_is_written_where_it_changed(store: Store, path: str) -> None:
+    """Name, title, tags and death are written when they changed, and only then."""
+    await write(store, made(1))
+    other = profile(1, 2, name="other", title="T", tags={"a": "b"}, killed=9)
+    await write(store, Unit([Part(other, [draft(2, "agent_killed", None)], changed=True)], []))
+    await write(store, Unit([Part(profile(1, 3), [draft(3, "note")])], []))
+
+    assert [("other", "T", {"a": "b"}, 9, 3)] == [
+        (name, title, json.loads(tags), killed, head)
+        for name, title, tags, killed, head in query(path, "SELECT name, title, tags, killed, head FROM agents")
+    ]
+
+
+BAD_UNITS: list[tuple[Unit, type[ReelError], str]] = [
+    (said(1, draft(1)), Storage, "nothing was written: UNIQUE constraint failed: events.agent, events.seq"),
+    (said(99, draft(1)), Storage, "nothing was written: FOREIGN KEY constraint failed"),
+    (said(1, draft(2, parent=99)), Storage, "nothing was written: FOREIGN KEY constraint failed"),
+    (said(1, draft(2), keys=("k",)), KeyTakenError, "UNIQUE constraint failed: keys.key"),
+    (made(5, name="agent-1"), Exists, "a living agent has this name; choose another, or kill that one first"),
+    (said(1, draft(2, content="\ud800")), Storage, "nothing was written: 'utf-8' codec can't encode character"),
+    (said(1, draft(2, time=1 << 70)), Storage, "nothing was written: Python int too large"),
+]
+
+
+@pytest.mark.parametrize(("bad", "error", "message"), BAD_UNITS, ids=lambda value: getattr(value, "__name__", ""))
+async def test_a_bad_unit_fails_alone(store: Store, path: str, bad: Unit, error: type[ReelError], message: str) -> None:
+    """The others of its transaction are written, before it and after it, and it is not, not even in part."""
+    await write(store, made(1), made(2))
+    await write(store, said(2, draft(2), keys=("k",)))
+    bad = bad._replace(parts=[Part(profile(2, 3), [draft(3, "note", "half")]), *bad.parts])
+    first, guilty, last = await write(store, made(8), bad, made(9))
+
+    assert (error, True) == (type(failed(guilty)), failed(guilty).message.startswith(message))
+    assert not isinstance(first, ReelError)
+    assert not isinstance(last, ReelError)
+    assert [] == query(path, "SELECT * FROM events WHERE content = 'half'")
+
+
+async def test_a_bad_unit_alone_in_its_transaction(store: Store) -> None:
+    """It is tried once, and the next one is written as if nothing had been."""
+    await write(store, made(1))
+    (outcome,) = await write(store, said(1, draft(1)))
+
+    assert isinstance(failed(outcome), Storage)
+    assert [[2]] == await write(store, said(1, draft(2)))
+
+
+async def test_no_room_in_the_file(store: Store) -> None:
+    """A full file refuses what does not fit, is read as before, and takes it when there is room."""
+    await write(store, made(1))
+    pages = await pragma(store, "page_count")
+    await pragma(store, f"max_page_count = {pages}")
+    (outcome,) = await write(store, said(1, draft(2, content="x" * 100_000)))
+    found = await store.find("agent-1")
+    await pragma(store, "max_page_count = 100000")
+
+    assert "nothing was written: database or disk is full" == failed(outcome).message
+    assert profile(1, 1) == found
+    assert [[2]] == await write(store, said(1, draft(2, content="x" * 100_000)))
+
+
+async def test_no_room_on_the_disk(store: Store) -> None:
+    """A write that the system refuses fails one unit; what fits in the same transaction does not."""
+    await write(store, made(1), made(2))
+    with files_no_larger_than(400_000):
+        outcomes = await write(store, said(1, draft(2, content="x" * 900_000)), said(2, draft(2)))
+    later = await write(store, said(1, draft(2)))
+
+    assert isinstance(failed(outcomes[0]), Storage)
+    assert [[3], [4]] == [outcomes[1], *later]
+    assert "ok" == await pragma(store, "integrity_check")
+
+
+async def test_a_file_that_became_read_only(store: Store) -> None:
+    """Reads are served while nothing can be written, and writing goes on when it can."""
+    await write(store, made(1))
+    await pragma(store, "query_only = ON")
+    (outcome,) = await write(store, said(1, draft(2)))
+    found = await store.find("agent-1")
+    await pragma(store, "query_only = OFF")
+
+    assert "nothing was written: attempt to write a readonly database" == failed(outcome).message
+    assert found is not None
+    assert [[2]] == await write(store, said(1, draft(2)))
+
+
+def test_a_checkpoint_says_what_is_left(path: str) -> None:
+    """Everything is copied where no reader is in the way; where one is, the rest is counted."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        prepare(connection, path)
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        with closing(sqlite3.connect(path, isolation_level=None)) as reader:
+            reader.execute("BEGIN")
+            reader.execute("SELECT * FROM agents").fetchall()
+            connection.execute("PRAGMA user_version = 1")
+            blocked = writing.checkpoint(connection)
+        free = writing.checkpoint(connection)
+
+    assert (True, 0) == (blocked > 0, free)
+
+
+def test_old_keys_are_forgotten(path: str) -> None:
+    """Keys from before a time go, the others stay."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        prepare(connection, path)
+        log = writing.Log(connection)
+        log.commit(connection, [made(1)._replace(keys=[key("old", time=1), key("new", time=5)])])
+        forgotten = writing.forget_keys(connection, 5)
+        left: list[Any] = connection.execute("SELECT key FROM keys").fetchall()
+
+    assert (1, [("new",)]) == (forgotten, left)

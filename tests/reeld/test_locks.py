@@ -1,0 +1,81 @@
+"""Locks: one holder, who is named to all others, and nobody is led astray by a link."""
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from reeld.errors import ANOTHER_RUNS, REFUSED, AnotherRuns, Refused
+from reeld.locks import lock
+
+_HOLD = """
+import sys
+from reeld.locks import lock
+with lock(sys.argv[1], "the socket"):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_the_file_says_who_holds_it(tmp_path: Path) -> None:
+    """The file beside what is locked has our pid, and is for our eyes only; directories are made for it."""
+    path = tmp_path / "new" / "thing"
+    with lock(str(path), "the socket"):
+        held = Path(f"{path}.lock").read_text()
+    mode = Path(f"{path}.lock").stat().st_mode
+
+    assert held == f"{os.getpid()}\n"
+    assert stat.S_IMODE(mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    assert not path.exists()
+
+
+def test_another_process_holds_it(tmp_path: Path) -> None:
+    """Who comes second is told which process was first, and what it holds."""
+    path = str(tmp_path / "s.sock")
+    command = [sys.executable, "-c", _HOLD, path]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        with pytest.raises(AnotherRuns) as refused, lock(path, "the socket"):
+            pass
+        holder.communicate()
+
+    assert f"another reeld runs (pid {holder.pid}); it holds the socket {path}" == str(refused.value)
+    assert refused.value.status == ANOTHER_RUNS
+
+
+def test_it_ends_with_the_block(tmp_path: Path) -> None:
+    """A lock that was left can be taken again, and a longer pid leaves nothing behind."""
+    path = str(tmp_path / "s.sock")
+    Path(f"{path}.lock").write_text("12345678901234567890\n")
+    with lock(path, "the socket"):
+        pass
+    with lock(path, "the socket"):
+        assert Path(f"{path}.lock").read_text() == f"{os.getpid()}\n"
+
+
+def test_a_link_is_not_followed(tmp_path: Path) -> None:
+    """A symlink where the lock should be is refused, and what it points at is left alone."""
+    target = tmp_path / "target"
+    target.write_text("precious")
+    path = str(tmp_path / "s.sock")
+    Path(f"{path}.lock").symlink_to(target)
+    with pytest.raises(Refused) as refused, lock(path, "the socket"):
+        pass
+
+    assert str(refused.value).startswith(f"cannot lock the socket {path}: ")
+    assert refused.value.status == REFUSED
+    assert target.read_text() == "precious"
+
+
+def test_no_place_for_it(tmp_path: Path) -> None:
+    """A directory that cannot be made is said in a sentence, not in a traceback."""
+    (tmp_path / "file").write_text("")
+    path = str(tmp_path / "file" / "s.sock")
+
+    with pytest.raises(Refused, match="cannot lock the socket"), lock(path, "the socket"):
+        pass
