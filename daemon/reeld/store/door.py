@@ -6,10 +6,10 @@ the answer, never the work: a cancelled aiosqlite call would leave its transacti
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from threading import Thread
-from typing import Generic, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar
 
 import trio
 
@@ -17,20 +17,41 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 
-class _Answer(Generic[T]):
-    """Where a call's outcome arrives, on the trio side."""
+class Answer(Generic[T]):
+    """Where an outcome arrives, on the trio side; it may be given on any thread, and the first one counts."""
 
-    __slots__ = ("arrived", "error", "value")
+    __slots__ = ("_arrived", "_error", "_given", "_token", "_value")
 
-    def __init__(self) -> None:
-        self.arrived = trio.Event()
-        self.value: T | None = None
-        self.error: BaseException | None = None
+    def __init__(self, token: trio.lowlevel.TrioToken) -> None:
+        self._token = token
+        self._arrived = trio.Event()
+        self._given = False
+        self._value: T | None = None
+        self._error: BaseException | None = None
 
-    def unwrap(self) -> T:
-        if self.error is not None:
-            raise self.error
-        return self.value  # type: ignore[return-value]  # set by whoever set the event
+    def give(self, value: T) -> None:
+        """Hand over a result."""
+        if not self._given:
+            self._value = value
+            self._arrive()
+
+    def fail(self, error: BaseException) -> None:
+        """Hand over an error."""
+        if not self._given:
+            self._error = error
+            self._arrive()
+
+    def _arrive(self) -> None:
+        self._given = True
+        with suppress(trio.RunFinishedError):  # nobody is left to be told
+            self._token.run_sync_soon(self._arrived.set)
+
+    async def wait(self) -> T:
+        """Wait for the outcome; a cancelled caller gives it up."""
+        await self._arrived.wait()
+        if self._error is not None:
+            raise self._error
+        return self._value  # type: ignore[return-value]  # given together with the arrival
 
 
 class Door:
@@ -41,26 +62,32 @@ class Door:
         self._token = token
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def call(self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run an async function on the asyncio side and give what it returns or raises."""
-        answer: _Answer[T] = _Answer()
+    def answer(self) -> Answer[Any]:
+        """Make a place where an outcome can arrive."""
+        return Answer(self._token)
 
-        async def run() -> None:
-            try:
-                answer.value = await function(*args, **kwargs)
-            except BaseException as error:
-                answer.error = error
-            with suppress(trio.RunFinishedError):  # nobody is left to be told
-                self._token.run_sync_soon(answer.arrived.set)
+    def begin(self, function: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Run an async function on the asyncio side; what becomes of it is its own affair."""
 
         def begin() -> None:
-            task = self._loop.create_task(run())
+            task = self._loop.create_task(function())
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
         self._loop.call_soon_threadsafe(begin)
-        await answer.arrived.wait()
-        return answer.unwrap()
+
+    async def call(self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run an async function on the asyncio side and give what it returns or raises."""
+        answer: Answer[T] = self.answer()
+
+        async def run() -> None:
+            try:
+                answer.give(await function(*args, **kwargs))
+            except BaseException as error:
+                answer.fail(error)
+
+        self.begin(run)
+        return await answer.wait()
 
 
 @asynccontextmanager
