@@ -74,6 +74,7 @@ _WRITER_PRAGMAS = (
     "synchronous = FULL",
     "foreign_keys = ON",
     "recursive_triggers = ON",  # else REPLACE would delete rows without asking the trigger
+    f"journal_size_limit = {64 << 20}",  # what a huge batch leaves of the WAL, once it has been copied
     "wal_autocheckpoint = 0",  # the writer does it, between two commits
 )
 _READER_PRAGMAS = (

@@ -16,6 +16,7 @@ import anyio
 from anyio.abc import TaskStatus
 
 from reel.errors import Internal, ReelError
+from reeld.core.events import Draft
 from reeld.store.database import Database
 from reeld.store.units import Unit
 from reeld.store.writing import Log, Outcome, checkpoint
@@ -24,10 +25,11 @@ log = logging.getLogger(__name__)
 
 Settle: TypeAlias = Callable[[Outcome], None]
 
-# Rows between two checkpoints; a WAL of this many stays some megabytes in size.
+# Pages between two checkpoints, so that the WAL stays some megabytes in size.
 _CHECKPOINT_EVERY = 4000
 # What a commit costs the WAL beside its rows: pages of the list of agents and of the indexes.
-_ROWS_OF_A_COMMIT = 4
+_PAGES_OF_A_COMMIT = 4
+_PAGE = 4096
 
 
 class Writer:
@@ -40,7 +42,7 @@ class Writer:
         self._wake = anyio.Event()
         self._idle = anyio.Event()
         self._closing = False
-        self._rows = 0
+        self._pages = 0
         self.commits = 0
         self.events = 0
         self.longest_commit = 0.0
@@ -97,23 +99,25 @@ class Writer:
         outcomes = await self._database.run(lambda connection: self._end.commit(connection, units))
         self.longest_commit = max(self.longest_commit, time.monotonic() - began)
         self.commits += 1
-        rows = sum(map(_rows_of, units, outcomes))
-        self.events += rows
+        written = [unit for unit, outcome in zip(units, outcomes, strict=True) if not isinstance(outcome, ReelError)]
+        drafts = [draft for unit in written for part in unit.parts for draft in part.drafts]
+        self.events += len(drafts)
         for outcome in outcomes:
             _, settle = self._queue.popleft()
             settle(outcome)
-        self._rows += rows + _ROWS_OF_A_COMMIT
-        if self._rows >= _CHECKPOINT_EVERY:
+        self._pages += _PAGES_OF_A_COMMIT + sum(map(_pages_of, drafts))
+        if self._pages >= _CHECKPOINT_EVERY:
             await self.checkpoint()
 
     async def checkpoint(self) -> None:
         """Copy the WAL into the database file."""
-        self._rows = 0
+        self._pages = 0
         try:
             await self._database.run(checkpoint)
         except Exception as error:
             log.warning("checkpoint failed, the WAL goes on growing: %s", error)
 
 
-def _rows_of(unit: Unit, outcome: Outcome) -> int:
-    return 0 if isinstance(outcome, ReelError) else sum(len(part.drafts) for part in unit.parts)
+def _pages_of(draft: Draft) -> int:
+    """Guess what an event costs the WAL: a page for its row, and those that its text fills."""
+    return 1 + (len(draft.content or "") + len(draft.data_json or "")) // _PAGE

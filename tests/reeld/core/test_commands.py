@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.reeld.core.memory import MemoryLog, pack, profile
 
 from reel import text, tool_call, tool_result
 from reel.errors import Conflict, InvalidParams, Killed, NoSuchMark
@@ -13,6 +12,7 @@ from reeld.core.commands import Stage
 from reeld.core.conversation import Conversation
 from reeld.core.intake import rows_from
 from reeld.core.state import State, info
+from tests.reeld.core.memory import MemoryLog, pack, profile
 
 
 @pytest.fixture

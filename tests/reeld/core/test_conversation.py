@@ -1,11 +1,11 @@
 """The fold, where the state machine does not look."""
 
 import pytest
-from tests.reeld.core.memory import profile
 
 from reeld.core.conversation import Conversation, label_of
 from reeld.core.events import Draft, Entry, Mark, Node
 from reeld.core.state import State, info
+from tests.reeld.core.memory import profile
 
 
 def _entry(number: int, kind: str = "user", message: bytes | None = b"m") -> Entry:

@@ -6,8 +6,6 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 from msgpack import unpackb
-from tests.model import Marked, ModelAgent, Said, refusal
-from tests.reeld.core.memory import MemoryLog, pack, profile
 
 from reel.errors import NothingToUndo
 from reel.records import message_from_record
@@ -18,6 +16,8 @@ from reeld.core.events import Node
 from reeld.core.intake import rows_from
 from reeld.core.state import Profile, Source, State
 from reeld.core.timeline import redoable, undoable
+from tests.model import Marked, ModelAgent, Said, refusal
+from tests.reeld.core.memory import MemoryLog, pack, profile
 
 _IDS = st.sampled_from(["a", "b", "c"])
 _ELEMENTS = st.one_of(
