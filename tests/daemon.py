@@ -65,6 +65,12 @@ class Daemon:
         """Start one that ends by itself, and give what it said."""
         return subprocess.run(self.command(), text=True, capture_output=True, check=False, timeout=PATIENCE)
 
+    def largest_memory(self) -> int:
+        """Give the most memory that it ever had, in bytes."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        (line,) = (line for line in status.splitlines() if line.startswith("VmHWM:"))
+        return int(line.split()[1]) << 10
+
     def client(self) -> Client:
         """Connect to it."""
         return Client(self.socket).connect()

@@ -111,6 +111,7 @@ class Connection:
         self._gone = True
         self._outbox.clear()
         self._unread = 0
+        self._settled.set()
         self._scope.cancel()
 
     def _leave(self) -> None:

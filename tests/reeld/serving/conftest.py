@@ -2,7 +2,7 @@
 
 import logging
 import math
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -15,8 +15,10 @@ from reel.errors import ReelError, from_wire
 from reel.session import Answer, MessagePack
 from reeld.agents.registry import Registry
 from reeld.agents.together import Founder
-from reeld.serving.call import Desk, Limits
+from reeld.serving.call import Call, Desk, Limits, Result
 from reeld.serving.connection import Connection, Load
+from reeld.serving.methods import METHODS, Method
+from reeld.serving.params import Signature
 from reeld.store.store import open_store
 
 Outcome: TypeAlias = dict[str, Any] | ReelError
@@ -136,3 +138,29 @@ async def dial(desk: Desk) -> AsyncIterator[Dial]:
 def errors(caplog: pytest.LogCaptureFixture) -> Callable[[], list[str]]:
     """What was logged as a warning or worse."""
     return lambda: [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+
+
+class Gate:
+    """A method that is answered when the test says so."""
+
+    def __init__(self) -> None:
+        self.opened = anyio.Event()
+        self.entered = anyio.Event()
+
+    def wait_for_it(self, _desk: Desk, _call: Call) -> Callable[[], Awaitable[Result]]:
+        async def later() -> Result:
+            self.entered.set()
+            await self.opened.wait()
+            return {}
+
+        return later
+
+
+@pytest.fixture
+def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
+    """A method ``wait_for_it``."""
+    gate = Gate()
+    signature = Signature(())
+    with monkeypatch.context() as patch:
+        patch.setitem(METHODS, "wait_for_it", Method("wait_for_it", signature, "A test's own", gate.wait_for_it))
+        yield gate

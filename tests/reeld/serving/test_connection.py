@@ -28,7 +28,7 @@ from reel.errors import (
 from reeld.serving.call import Call, Desk, Limits, Result
 from reeld.serving.methods import METHODS, Method
 from reeld.serving.params import Signature
-from tests.reeld.serving.conftest import Dial, Outcome, Peer
+from tests.reeld.serving.conftest import Dial, Gate, Outcome, Peer
 
 LIMIT = 30
 NO_METHOD = "method_not_found: no method nonsense; the method methods lists them"
@@ -82,32 +82,6 @@ def method(handler: Callable[[Desk, Call], Any], monkeypatch: pytest.MonkeyPatch
     with monkeypatch.context() as patch:
         patch.setitem(METHODS, handler.__name__, Method(handler.__name__, Signature(()), "A test's own", handler))
         yield
-
-
-class Gate:
-    """A method that is answered when the test says so."""
-
-    def __init__(self) -> None:
-        self.opened = anyio.Event()
-        self.entered = anyio.Event()
-
-    def wait_for_it(self, _desk: Desk, _call: Call) -> Callable[[], Awaitable[Result]]:
-        async def later() -> Result:
-            self.entered.set()
-            await self.opened.wait()
-            return {}
-
-        return later
-
-
-@pytest.fixture
-def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
-    """A method ``wait_for_it``."""
-    gate = Gate()
-    signature = Signature(())
-    with monkeypatch.context() as patch:
-        patch.setitem(METHODS, "wait_for_it", Method("wait_for_it", signature, "A test's own", gate.wait_for_it))
-        yield gate
 
 
 # --- what goes well
@@ -596,6 +570,18 @@ async def test_drained_by_two(dial: Dial, gate: Gate) -> None:
             gate.opened.set()
 
         assert await peer.answer(1) == {}
+
+
+async def test_drained_when_lost(dial: Dial) -> None:
+    """A daemon that stops does not wait for a peer that vanished without reading its answer."""
+    with anyio.fail_after(LIMIT):
+        peer = dial(room=0)
+        await peer.send(peer.encoded(("ping",)))
+        async with anyio.create_task_group() as tasks:
+            await wait_all_tasks_blocked()
+            tasks.start_soon(peer.connection.drain)
+            await wait_all_tasks_blocked()
+            await peer.stream.aclose()
 
 
 async def test_large_answer_to_who_reads(dial: Dial) -> None:

@@ -10,14 +10,17 @@ from pathlib import Path
 import anyio
 import pytest
 from anyio.abc import SocketListener, SocketStream
+from trio.testing import wait_all_tasks_blocked
 
 from reel.address import MAX_PATH
+from reel.errors import from_wire
 from reel.session import Answer, MessagePack
 from reeld.errors import Refused
 from reeld.serving import listener
 from reeld.serving.call import Desk
 from reeld.serving.listener import Server, may_call, open_listener, require_path
 from tests.daemon import short_directory
+from tests.reeld.serving.conftest import Gate
 
 LIMIT = 30
 
@@ -129,6 +132,27 @@ def test_length_of_a_path() -> None:
     )
 
 
+@pytest.mark.parametrize("what", ["open to others", "file", "link", "another's"])
+def test_fallback_directory(tmp_path: Path, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In /tmp anybody may have put something in our directory's place: only one that is ours alone is used."""
+    directory = tmp_path / "reel"
+    monkeypatch.setattr(listener, "fallback_directory", lambda: str(directory))
+    require_path(f"{directory}/s.sock")
+    if what == "link":
+        directory.rename(tmp_path / "elsewhere")
+        directory.symlink_to(tmp_path / "elsewhere")
+    elif what == "file":
+        directory.rmdir()
+        directory.write_text("")
+    elif what == "another's":
+        monkeypatch.setattr(os, "getuid", lambda: 4242)
+    else:
+        directory.chmod(0o755)
+
+    with pytest.raises(Refused, match=str(directory)):
+        require_path(f"{directory}/s.sock")
+
+
 async def test_longest_path() -> None:
     """A path of 107 bytes works."""
     with anyio.fail_after(LIMIT), short_directory() as directory:
@@ -151,6 +175,24 @@ async def test_serving(path: str, opened: SocketListener, desk: Desk) -> None:
                     await first.receive()
 
     assert server.counters()["connections"] == 0
+
+
+async def test_closing_answers_what_is_in_flight(path: str, opened: SocketListener, desk: Desk, gate: Gate) -> None:
+    """A server that is closed answers what it has begun, refuses what comes, and takes no new connection."""
+    server, framing = Server(), MessagePack()
+    with anyio.fail_after(LIMIT):
+        async with anyio.create_task_group() as tasks:
+            await tasks.start(server.run, opened, desk)
+            async with await anyio.connect_unix(path) as stream:
+                await stream.send(framing.request(2, "wait_for_it", []))
+                await gate.entered.wait()
+                tasks.start_soon(server.close)
+                await wait_all_tasks_blocked()
+                with pytest.raises(OSError, match="refused"):
+                    await anyio.connect_unix(path)
+                assert str(from_wire((await ping(stream)).error)).startswith("shutting_down: ")
+                gate.opened.set()
+                assert [Answer(2, None, {})] == list(framing.feed(await stream.receive()))
 
 
 async def test_connection_that_fails(

@@ -1,0 +1,148 @@
+"""Clients that ask for much, or for nothing that makes sense; the others notice nothing."""
+
+import select
+import socket
+from collections.abc import Iterator
+from contextlib import suppress
+
+import pytest
+from msgpack import Unpacker, packb
+
+import reel
+from reel.blocking import Client
+from tests.daemon import PATIENCE, Daemon
+from tests.pipeline import Pipeline
+
+
+@pytest.fixture
+def stranger(daemon: Daemon) -> Iterator[socket.socket]:
+    """A bare connection."""
+    with socket.socket(socket.AF_UNIX) as stranger:
+        stranger.settimeout(PATIENCE)
+        stranger.connect(daemon.socket)
+        yield stranger
+
+
+def rest(stranger: socket.socket) -> bytes:
+    """Read to the end of a connection."""
+    data = b""
+    with suppress(ConnectionResetError):
+        while piece := stranger.recv(1 << 16):
+            data += piece
+    return data
+
+
+def test_message_of_ten_megabytes(client: Client) -> None:
+    """A large message goes there and back, and its neighbours' pages with it."""
+    large = "x" * 5_000_000 + "\n" + "ä" * 2_500_000
+    client.add("demo", ["before", large, "after"], create=True)
+    texts = [message["content"][0].get("text") for message in client.iter_messages("demo")]
+
+    assert ["before", large, "after"] == texts
+    assert [event["content"] for event in client.iter_history("demo")][1:] == texts
+    assert client.messages("demo", last=1).messages[0]["content"] == [{"type": "text", "text": "after"}]
+
+
+def test_message_over_the_limit(client: Client) -> None:
+    """A message that is too long is refused by name, and the client goes on."""
+    with pytest.raises(reel.TooLarge):
+        client.add("demo", "x" * (17 << 20), create=True)
+
+    assert client.agents().agents == []
+
+
+def test_frame_that_claims_a_gigabyte(daemon: Daemon, client: Client, stranger: socket.socket) -> None:
+    """A frame over the limit ends its connection with an error before it is here; others are served meanwhile."""
+    stranger.sendall(b"\x94\x00\x01\xa3add\x92\xa4demo\xdb\x40\x00\x00\x00")
+    assert client.ping()
+    with suppress(OSError):
+        for _ in range(64):
+            stranger.sendall(b"x" * (1 << 20))
+
+    assert b"too_large: " in rest(stranger)
+    assert client.ping()
+    assert daemon.largest_memory() < 150 << 20
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"GET / HTTP/1.1\r\nHost: here\r\n\r\n",
+        b"\x00" * 1000,
+        b"\x90" + bytes(range(256)) * 1000,
+        b"\xdd\xff\xff\xff\xff",
+        packb([0, 1, "add", ["demo"]])[:-2],
+        packb([2, "add", ["demo", "lost"]]) * 100,
+        packb([0, 1, "create", []]) * 50,
+    ],
+)
+def test_garbage_and_a_hang_up(client: Client, stranger: socket.socket, data: bytes) -> None:
+    """Whatever somebody sends before vanishing, the next one is served."""
+    with suppress(OSError):
+        stranger.sendall(data)
+    stranger.close()
+
+    assert client.add("demo", "hi", create=True).head == 2
+    assert client.replay("demo").matched is True
+
+
+def test_nobody_reads(daemon: Daemon, client: Client, stranger: socket.socket) -> None:
+    """Who asks for ever more and never reads is dropped, and costs the daemon no more than its limit."""
+    client.add("demo", "x" * 1_000_000, create=True)
+    with suppress(OSError):
+        for number in range(1000):
+            stranger.sendall(packb([0, number, "messages", ["demo"]]))
+
+    assert client.ping()
+    hung_up = select.poll()
+    hung_up.register(stranger, 0)
+    assert [(stranger.fileno(), select.POLLHUP)] == hung_up.poll(PATIENCE * 1000)
+    assert daemon.largest_memory() < 200 << 20
+
+
+def test_client_with_a_name_that_is_no_text(client: Client, stranger: socket.socket) -> None:
+    """A name that cannot be stored is refused, before it is stored with anything."""
+    stranger.sendall(b"\x94\x00\x01\xa5hello\x91\x81\xa6client\x81\xa4name\xa1\xff")
+    stranger.sendall(packb([0, 2, "create", ["demo"]]))
+    stranger.shutdown(socket.SHUT_WR)
+    unpacker = Unpacker()
+    unpacker.feed(rest(stranger))
+    outcomes = {number: error for _, number, error, _ in unpacker}
+
+    assert outcomes[1][0] == 1
+    assert outcomes[2] is None
+    assert client.agent("demo").head == 1
+
+
+def test_half_close(daemon: Daemon) -> None:
+    """Who sends everything and half-closes reads all its answers, then the end."""
+    with Pipeline(daemon.socket) as pipeline:
+        pipeline.send([("create", "demo"), *[("add", "demo", str(number)) for number in range(200)]])
+        pipeline.socket.shutdown(socket.SHUT_WR)
+        pipeline.receive()
+
+    assert set(range(1, 202)) == pipeline.answers.keys()
+    assert [None] * 201 == [answer.error for answer in pipeline.answers.values()]
+
+
+def test_more_than_may_be_in_flight(daemon: Daemon, client: Client) -> None:
+    """Of a flood a prefix is taken and the rest refused, all of it answered; nothing else is added."""
+    client.create("demo")
+    with Pipeline(daemon.socket) as pipeline:
+        pipeline.send([("create",), *[("add", "demo", str(number)) for number in range(2000)]])
+        pipeline.receive(2001)
+    refused = {number for number, answer in pipeline.answers.items() if answer.error is not None}
+    texts = [message["content"][0].get("text") for message in client.iter_messages("demo")]
+
+    assert refused
+    assert [str(number - 2) for number in sorted(pipeline.answers.keys() - refused - {1})] == texts
+    assert texts[:250] == [str(number) for number in range(250)]
+
+
+def test_counters(client: Client) -> None:
+    """After all that nothing is in flight any more but the question itself."""
+    client.add("demo", "hi", create=True)
+    stats = client.stats()
+
+    assert (1, 1) == (stats["requests_in_flight"], stats["connections"])
+    assert (1, 1, 2) == (stats["agents"], stats["living_agents"], stats["newest_event"])

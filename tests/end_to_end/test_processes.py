@@ -1,0 +1,183 @@
+"""Starting and stopping: statuses, sentences, and one daemon at a time."""
+
+import resource
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+import pytest
+
+from reel.blocking import Client
+from tests.daemon import PATIENCE, Daemon
+from tests.pipeline import Pipeline
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_signals(daemon: Daemon, client: Client, number: signal.Signals) -> None:
+    """A signal ends it as asked, with a client connected, and nothing is left but the locks and the data."""
+    client.create("demo")
+
+    assert daemon.end(number) == 0
+    assert ["log", "r.db", "r.db.lock", "s.sock.lock"] == sorted(
+        path.name for path in Path(daemon.socket).parent.iterdir()
+    )
+    assert "Traceback" not in daemon.log.read_text()
+
+
+def test_shutdown(daemon: Daemon, client: Client) -> None:
+    """A client may end it, too."""
+    client.shutdown()
+
+    assert daemon.process.wait(PATIENCE) == 0
+
+
+def test_modes(daemon: Daemon) -> None:
+    """Everything is for its owner alone."""
+    directory = Path(daemon.socket).parent
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in directory.iterdir() if path != daemon.log}
+
+    assert {"s.sock", "s.sock.lock", "r.db", "r.db.lock"} <= modes.keys()
+    assert {0o600} == set(modes.values())
+
+
+def test_one_daemon_a_socket(daemon: Daemon) -> None:
+    """A second one says which process holds the socket, and ends with a status of its own."""
+    second = Daemon(Path(daemon.socket).parent)
+    second.database += "2"
+    ran = second.refused()
+
+    assert (3, "") == (ran.returncode, ran.stdout)
+    assert f"reeld: another reeld runs (pid {daemon.process.pid}); it holds the socket {daemon.socket}\n" == ran.stderr
+
+
+def test_one_daemon_a_database(daemon: Daemon, client: Client) -> None:
+    """So does one with a socket of its own on the same database; the first goes on."""
+    second = Daemon(Path(daemon.socket).parent)
+    second.socket += "2"
+    ran = second.refused()
+
+    assert ran.returncode == 3
+    assert f"it holds the database {daemon.database}\n" == ran.stderr.partition("; ")[2]
+    assert f"reeld: another reeld runs (pid {daemon.process.pid})" == ran.stderr.partition("; ")[0]
+    assert client.ping()
+
+
+def newer(path: str) -> None:
+    """Make a database of ours that a later version wrote."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"PRAGMA application_id = {0x7265656C}")
+        connection.execute("PRAGMA user_version = 99")
+        connection.execute("CREATE TABLE agents (id)")
+
+
+def foreign(path: str) -> None:
+    """Make another program's database."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE bookmarks (url)")
+
+
+def damaged(path: str) -> None:
+    """Make a file that is no database."""
+    Path(path).write_bytes(b"SQLite format 3\x00" + b"no" * 5000)
+
+
+def no_database(path: str) -> None:
+    """Make a text."""
+    Path(path).write_text("dear diary" * 1000)
+
+
+def directory(path: str) -> None:
+    """Make a directory."""
+    Path(path).mkdir()
+
+
+def link(path: str) -> None:
+    """Make a symlink to somewhere else."""
+    Path(path).symlink_to("/dev/null")
+
+
+@pytest.mark.parametrize("make", [newer, foreign, damaged, no_database, directory, link])
+def test_database_that_is_refused(prepared: Daemon, make: Callable[[str], None]) -> None:
+    """A file that cannot be used is left as it is; one sentence says why, without a traceback."""
+    make(prepared.database)
+    place = Path(prepared.database)
+    before = place.read_bytes() if place.is_file() else None
+    ran = prepared.refused()
+
+    assert ran.returncode == 4, ran.stderr
+    assert prepared.database in ran.stderr.splitlines()[-1]
+    assert ran.stderr.splitlines()[-1].startswith("reeld: ")
+    assert "Traceback" not in ran.stderr
+    assert before == (place.read_bytes() if place.is_file() else None)
+
+
+@pytest.mark.parametrize("wrong", ["long", "file", "no directory"])
+def test_socket_that_is_refused(prepared: Daemon, wrong: str) -> None:
+    """A path where no socket can be made is refused in one sentence, and what is there stays."""
+    if wrong == "long":
+        prepared.socket = prepared.socket.ljust(108, "x")
+    elif wrong == "file":
+        Path(prepared.socket).write_text("precious")
+    else:
+        prepared.socket = "/dev/null/s.sock"
+    ran = prepared.refused()
+
+    assert ran.returncode == 4, ran.stderr
+    assert ran.stderr.splitlines()[-1].startswith("reeld: ")
+    assert "Traceback" not in ran.stderr
+    if wrong == "file":
+        assert Path(prepared.socket).read_text() == "precious"
+
+
+def test_stale_socket(daemon: Daemon, client: Client) -> None:
+    """What a killed one left behind does not keep the next from starting."""
+    daemon.kill()
+
+    assert Path(daemon.socket).is_socket()
+    daemon.start()
+    assert client.ping()
+
+
+def test_environment(prepared: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The paths may come from the environment, and their directories are made for their owner alone."""
+    base = Path(prepared.socket).parent / "new"
+    monkeypatch.setenv("REEL_SOCKET", str(base / "run" / "s"))
+    monkeypatch.setenv("REEL_DATABASE", str(base / "state" / "r.db"))
+    prepared.socket = str(base / "run" / "s")
+    prepared.command = lambda: [sys.executable, "-m", "reeld"]  # type: ignore[method-assign]
+    prepared.start()
+
+    assert (base / "state" / "r.db").is_file()
+    assert {0o700} == {stat.S_IMODE(path.stat().st_mode) for path in (base, base / "run", base / "state")}
+
+
+def test_no_room_for_a_connection(daemon: Daemon, client: Client) -> None:
+    """When no more files can be opened, new connections wait; the others are served, and later the new ones."""
+    open_files = client.stats()["open_files"]
+    _, hard = resource.prlimit(daemon.process.pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(daemon.process.pid, resource.RLIMIT_NOFILE, (open_files + 4, hard))
+    with ExitStack() as stack:
+        crowd = [stack.enter_context(Pipeline(daemon.socket)) for _ in range(20)]
+        assert client.add("demo", "still served", create=True).head == 2
+        for pipeline in crowd[:15]:
+            pipeline.socket.close()
+        for pipeline in crowd[15:]:
+            pipeline.send([("ping",)])
+            pipeline.receive(1)
+
+    assert [{"pong": True}] * 5 == [pipeline.answers[1].result for pipeline in crowd[15:]]
+    assert "cannot accept a connection" in daemon.log.read_text()
+
+
+def test_missing_library() -> None:
+    """Without what the extra brings, it says how to install it."""
+    code = "import sys; sys.modules['aiosqlite'] = None; from reeld.__main__ import main; sys.exit(main())"
+    ran = subprocess.run([sys.executable, "-c", code], text=True, capture_output=True, check=False)
+
+    assert (1, "") == (ran.returncode, ran.stdout)
+    assert ran.stderr == "reeld: aiosqlite is missing; the daemon comes with: pip install 'reeld[daemon]'\n"

@@ -1,0 +1,162 @@
+"""A daemon that is started in the background, by hand or by a client that finds none."""
+
+import fcntl
+import os
+import signal
+import socket
+import stat
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import reel
+from reel.blocking import Client
+from reel.starting import answers, start
+from tests.daemon import PATIENCE, short_directory
+
+
+@pytest.fixture
+def home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A place for everything, and the environment that names it; a daemon that was started there is ended."""
+    with short_directory() as directory:
+        monkeypatch.delenv("REEL_SOCKET", raising=False)
+        monkeypatch.delenv("REEL_DATABASE", raising=False)
+        monkeypatch.setenv("XDG_RUNTIME_DIR", str(directory / "run"))
+        monkeypatch.setenv("XDG_STATE_HOME", str(directory / "state"))
+        monkeypatch.setenv("HOME", str(directory))
+        yield directory
+        for path in directory.rglob("*.sock"):
+            end(str(path))
+
+
+def end(path: str) -> None:
+    """End the daemon on a socket, if one runs, and wait until it has."""
+    try:
+        client = Client(path, patience=0).connect()
+    except reel.NotRunning:
+        return
+    with client:
+        pid = server_pid(client)
+        process = os.pidfd_open(pid)
+        client.shutdown()
+    os.waitid(os.P_PIDFD, process, os.WEXITED)
+    os.close(process)
+
+
+def server_pid(client: Client) -> int:
+    """Give the process id of a client's daemon."""
+    assert client.server is not None
+    return int(client.server.server["pid"])
+
+
+def test_answers(home: Path) -> None:
+    """Somebody answers where somebody listens, and not where a socket was left behind."""
+    path = str(home / "s")
+    with socket.socket(socket.AF_UNIX) as listener:
+        assert not answers(path)
+        listener.bind(path)
+        listener.listen()
+        assert answers(path)
+    assert not answers(path)
+
+
+def test_autostart(home: Path) -> None:
+    """A client that finds no daemon starts one where the environment says, and the next client finds that one."""
+    with reel.connect(autostart=True) as client, reel.connect(autostart=True) as other:
+        client.add("demo", "hi", create=True)
+
+        assert server_pid(client) == server_pid(other)
+        assert other.agent("demo").messages == 1
+    assert (home / "run" / "reel" / "reel.sock").is_socket()
+    assert ["reel.db", "reel.db-shm", "reel.db-wal", "reel.db.lock", "reeld.log"] == sorted(
+        path.name for path in (home / "state" / "reel").iterdir()
+    )
+
+
+def test_variables_go_before_directories(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where socket and database are named, they are there."""
+    monkeypatch.setenv("REEL_SOCKET", str(home / "named.sock"))
+    monkeypatch.setenv("REEL_DATABASE", str(home / "named.db"))
+    with reel.connect(autostart=True):
+        assert (home / "named.sock").is_socket()
+        assert (home / "named.db").is_file()
+
+
+def test_start_is_idempotent(home: Path) -> None:
+    """The first start starts one and says so, the second finds it."""
+    path = str(home / "s.sock")
+
+    assert [True, False] == [start(path, database=str(home / "r.db")) for _ in range(2)]
+    assert (home / "r.db").is_file()
+
+
+def test_starts_at_the_same_time(home: Path) -> None:
+    """Many starts at once come to one daemon, and all wait until it answers."""
+    path = str(home / "s.sock")
+    outcomes: list[int] = []
+
+    def connect() -> None:
+        with reel.connect(path, autostart=True) as client:
+            outcomes.append(server_pid(client))
+
+    threads = [threading.Thread(target=connect) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE)
+
+    assert 4 == len(outcomes)
+    assert 1 == len(set(outcomes))
+
+
+def test_autostart_after_a_crash(home: Path) -> None:
+    """A client whose daemon was killed starts the next one, with everything that was there."""
+    with reel.connect(str(home / "s.sock"), autostart=True) as client:
+        client.add("demo", "hi", create=True)
+        pid = server_pid(client)
+        os.kill(pid, signal.SIGKILL)
+        os.waitid(os.P_PID, pid, os.WEXITED)
+        client.add("demo", "again")
+
+        assert pid != server_pid(client)
+        assert client.agent("demo").messages == 2
+
+
+def test_log(home: Path) -> None:
+    """What the daemon says goes to a file for its owner alone, and what was there stays."""
+    log = home / "state" / "reel" / "reeld.log"
+    log.parent.mkdir(parents=True)
+    log.write_text("earlier\n")
+    start(str(home / "s.sock"))
+
+    assert log.read_text().startswith("earlier\n")
+    assert "ready in" in log.read_text()
+    assert stat.S_IMODE(log.stat().st_mode) == 0o600
+
+
+def test_last_words(home: Path) -> None:
+    """Where a daemon cannot start, its last words are the error."""
+    (home / "state" / "reel").mkdir(parents=True)
+    (home / "state" / "reel" / "reel.db").write_text("dear diary" * 1000)
+    with pytest.raises(reel.NotRunning) as error:
+        start(str(home / "s.sock"))
+
+    assert error.value.message.startswith("reeld ended with status 4: reeld: ")
+    assert error.value.data["log"] == str(home / "state" / "reel" / "reeld.log")
+
+
+def test_another_that_is_about_to_end(home: Path) -> None:
+    """Where another daemon is still stopping, the next one is started as soon as its lock is free."""
+    path, log = str(home / "s.sock"), home / "state" / "reel" / "reeld.log"
+    started: list[bool] = []
+    with Path(f"{path}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        thread = threading.Thread(target=lambda: started.append(start(path)))
+        thread.start()
+        while not (log.exists() and "another reeld runs" in log.read_text()):
+            assert thread.is_alive()
+    thread.join(PATIENCE)
+
+    assert started == [True]
