@@ -3,6 +3,7 @@
 import os
 import shutil
 import socket
+import struct
 import subprocess
 import sys
 import time
@@ -17,16 +18,24 @@ ANOTHER_RUNS = 3
 READY_WITHIN = 20.0
 _STEP = 0.01
 _AGAIN = 0.2
+_CREDENTIALS = struct.Struct("3i")  # struct ucred: pid, uid, gid
 
 
 def answers(path: str) -> bool:
     """Tell whether somebody listens on a socket."""
+    return _listener(path) is not None
+
+
+def _listener(path: str) -> int | None:
+    """Give the process that listens on a socket."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         try:
             probe.connect(path)
         except OSError:
-            return False
-    return True
+            return None
+        credentials = probe.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    pid: int = _CREDENTIALS.unpack(credentials)[0]
+    return pid
 
 
 def start(path: str, *, database: str | None = None) -> bool:
@@ -60,9 +69,14 @@ def _launch_until_it_answers(path: str, command: list[str], log: Path, size: int
     deadline = time.monotonic() + READY_WITHIN
     daemon = _launch(command, log)
     while time.monotonic() < deadline:
-        if answers(path):
+        listener = _listener(path)
+        if listener == daemon.pid:
             # It is nobody's child to wait for from here on; without this, a warning would say so.
             daemon.returncode = 0
+            return
+        if listener is not None:
+            daemon.kill()  # somebody else's was faster; ours would take over when that one stops
+            daemon.wait()
             return
         status = daemon.poll()
         if status == ANOTHER_RUNS:  # and does not answer: it is about to, or about to end

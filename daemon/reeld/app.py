@@ -10,6 +10,7 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 import anyio
+from anyio.abc import TaskStatus
 
 from reel.errors import Storage
 from reeld.agents.agent import now
@@ -84,22 +85,26 @@ async def serve(config: Config) -> None:
             return {"uptime": uptime, "socket": config.socket, "database": config.database, **server.counters()}
 
         desk = Desk(registry, store, Founder(registry), stop.set, counters)
-        async with open_listener(config.socket) as listener, anyio.create_task_group() as tasks:
-            tasks.start_soon(_obey_signals, stop)
-            tasks.start_soon(_tidy, store, registry)
-            await tasks.start(server.run, listener, desk)
-            log.info("ready in %d ms on %s with %s", (time.monotonic() - began) * 1000, config.socket, config.database)
-            await stop.wait()
-            log.info("stopping")
-            await server.close()
+        async with anyio.create_task_group() as tasks:
+            await tasks.start(_obey_signals, stop)  # before anybody can know that there is somebody to stop
+            async with open_listener(config.socket) as listener:
+                tasks.start_soon(_tidy, store, registry)
+                await tasks.start(server.run, listener, desk)
+                log.info(
+                    "ready in %d ms on %s with %s", (time.monotonic() - began) * 1e3, config.socket, config.database
+                )
+                await stop.wait()
+                log.info("stopping")
+                await server.close()
             tasks.cancel_scope.cancel()
         await registry.drain()
         agents.cancel_scope.cancel()
     log.info("stopped")
 
 
-async def _obey_signals(stop: anyio.Event) -> None:
+async def _obey_signals(stop: anyio.Event, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
     with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+        task_status.started()
         async for number in signals:
             log.info("got %s", signal.Signals(number).name)
             stop.set()

@@ -96,7 +96,8 @@ def test_nobody_reads(daemon: Daemon, client: Client, stranger: socket.socket) -
     assert client.ping()
     hung_up = select.poll()
     hung_up.register(stranger, 0)
-    assert [(stranger.fileno(), select.POLLHUP)] == hung_up.poll(PATIENCE * 1000)
+    ((_, events),) = hung_up.poll(PATIENCE * 1000)
+    assert events & select.POLLHUP
     assert daemon.largest_memory() < 200 << 20
 
 

@@ -111,6 +111,26 @@ def test_starts_at_the_same_time(home: Path) -> None:
     assert 1 == len(set(outcomes))
 
 
+def test_the_slower_one_is_not_left_behind(home: Path) -> None:
+    """A daemon that was started while another came up is ended: it would take over when that one stops."""
+    path, before = str(home / "s.sock"), children()
+    with socket.socket(socket.AF_UNIX) as faster:
+        faster.bind(path)
+        thread = threading.Thread(target=start, args=(path,))
+        thread.start()
+        while children() == before:
+            assert thread.is_alive()
+        faster.listen()
+        thread.join(PATIENCE)
+
+    assert before == children()
+
+
+def children() -> set[int]:
+    """Give the processes that this one has started and that still run."""
+    return {int(pid) for task in Path("/proc/self/task").iterdir() for pid in (task / "children").read_text().split()}
+
+
 def test_autostart_after_a_crash(home: Path) -> None:
     """A client whose daemon was killed starts the next one, with everything that was there."""
     with reel.connect(str(home / "s.sock"), autostart=True) as client:
