@@ -12,28 +12,40 @@ from pathlib import Path
 
 from reel.address import state_directory
 from reel.errors import NotRunning
+from reel.session import MessagePack
 
 # The exit status of a daemon that finds another one at work.
 ANOTHER_RUNS = 3
 READY_WITHIN = 20.0
 _STEP = 0.01
 _AGAIN = 0.2
+# A daemon that is there and has not answered after so many seconds is not about to end.
+_BUSY = 2.0
 _CREDENTIALS = struct.Struct("3i")  # struct ucred: pid, uid, gid
 
 
 def answers(path: str) -> bool:
-    """Tell whether somebody listens on a socket."""
+    """Tell whether somebody answers on a socket."""
     return _listener(path) is not None
 
 
 def _listener(path: str) -> int | None:
-    """Give the process that listens on a socket."""
+    """Give the process that answers on a socket.
+
+    To connect is not enough: the socket of a process that was killed takes connections until it has ended.
+    """
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         try:
             probe.connect(path)
+            credentials = probe.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+            probe.settimeout(_BUSY)
+            probe.sendall(MessagePack().request(0, "ping", []))
+            if not probe.recv(1):
+                return None
+        except TimeoutError:
+            pass  # it has a lot to do
         except OSError:
             return None
-        credentials = probe.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
     pid: int = _CREDENTIALS.unpack(credentials)[0]
     return pid
 
