@@ -184,8 +184,8 @@ def insert(path: str, seq: int, kind: str, data_json: str | None) -> None:
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(
             "INSERT INTO events (agent, seq, command, kind, content, data_json, parent, time)"
-            " SELECT agent, ?1, ?1, ?2, NULL, ?3, id, 1 FROM events WHERE seq = ?1 - 1",
-            (seq, kind, data_json),
+            " SELECT agent, :seq, :seq, :kind, NULL, :data_json, id, 1 FROM events WHERE seq = :seq - 1",
+            {"seq": seq, "kind": kind, "data_json": data_json},
         )
         connection.execute("UPDATE agents SET head = ?", (seq,))
 
