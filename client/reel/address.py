@@ -31,3 +31,8 @@ def state_directory() -> str:
     """Give the directory that keeps the database and the log of a daemon that was started in the background."""
     state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")  # noqa: PTH111 - pathlib costs the command 4 ms
     return f"{state}/reel"
+
+
+def config_home() -> str:
+    """Give the directory where the user's programs look for what they are told."""
+    return os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")  # noqa: PTH111 - as above

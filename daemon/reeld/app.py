@@ -4,7 +4,6 @@ import gc
 import logging
 import os
 import signal
-import sys
 import time
 from contextlib import AsyncExitStack
 from typing import Any
@@ -13,6 +12,7 @@ import anyio
 from anyio.abc import TaskStatus
 
 from reel.errors import Storage
+from reeld import logs
 from reeld.agents.agent import now
 from reeld.agents.registry import Registry
 from reeld.agents.together import Founder
@@ -33,10 +33,7 @@ _TIDY_EVERY = 60.0
 
 def main(config: Config) -> int:
     """Run until told to stop; give the exit status."""
-    logging.basicConfig(
-        stream=sys.stderr, level=config.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s"
-    )
-    logging.getLogger("aiosqlite").setLevel(logging.WARNING)
+    logs.set_up(config.log_level)
     os.umask(0o077)
     config = config._replace(socket=os.path.abspath(config.socket), database=os.path.abspath(config.database))  # noqa: PTH100 - a symlink stays one
     # What is kept for long is a list of entries without cycles: looking for some in it, over and over, is in vain.
@@ -51,7 +48,7 @@ def main(config: Config) -> int:
         refused = _only(error)
         if not isinstance(refused, Refused):
             raise
-        print(f"reeld: {refused}", file=sys.stderr)  # noqa: T201 - the last word of a program that did not start
+        logs.last_word(str(refused))
         return refused.status
     return OK
 
@@ -77,8 +74,8 @@ async def serve(config: Config) -> None:
         except Storage as error:
             raise Refused(error.message) from error
         agents = await stack.enter_async_context(anyio.create_task_group())
-        registry = Registry(store, agents)
-        server = Server()
+        registry = Registry(store, agents, config.agents.max_live, config.agents.idle)
+        server = Server(config.connection)
 
         def counters() -> dict[str, Any]:
             uptime = int((time.monotonic() - began) * 1000)

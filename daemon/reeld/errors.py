@@ -2,6 +2,7 @@
 
 # Stable: a supervisor decides by them whether another try can help.
 OK = 0
+USAGE = 2
 ANOTHER_RUNS = 3
 REFUSED = 4
 

@@ -1,16 +1,33 @@
-"""Flags go before the environment, and that before the defaults."""
+"""Flags go before the environment, that before the file, and that before the defaults."""
+
+import tomllib
+from pathlib import Path
 
 import pytest
 
 from reel.version import PROTOCOL, __version__
-from reeld.config import Config, parse
+from reeld.config import SETTINGS, Agents, Config, config_file, parse
+from reeld.serving.call import Limits
 
 
 @pytest.fixture(autouse=True)
-def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Begin with both paths in the environment."""
+def file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Begin with both paths in the environment, and no file."""
+    for setting in SETTINGS:
+        monkeypatch.delenv(setting.variable, raising=False)
     monkeypatch.setenv("REEL_SOCKET", "/e/s.sock")
     monkeypatch.setenv("REEL_DATABASE", "/e/r.db")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    (tmp_path / "reel").mkdir()
+    return tmp_path / "reel" / "reeld.toml"
+
+
+def ended(arguments: list[str]) -> int:
+    """Give the status with which reading the command line ends the program."""
+    with pytest.raises(SystemExit) as ended:
+        parse(arguments)
+    assert isinstance(ended.value.code, int)
+    return ended.value.code
 
 
 @pytest.mark.parametrize(
@@ -19,6 +36,8 @@ def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
         ([], Config("/e/s.sock", "/e/r.db", "info")),
         (["--socket", "/f/s.sock"], Config("/f/s.sock", "/e/r.db", "info")),
         (["--database=/f/r.db", "--log-level", "debug"], Config("/e/s.sock", "/f/r.db", "debug")),
+        (["--agents-idle=2.5"], Config("/e/s.sock", "/e/r.db", agents=Agents(idle=2.5))),
+        (["--connection-all-bytes", "9"], Config("/e/s.sock", "/e/r.db", connection=Limits(all_bytes=9))),
     ],
 )
 def test_flags_before_environment(arguments: list[str], expected: Config) -> None:
@@ -26,8 +45,26 @@ def test_flags_before_environment(arguments: list[str], expected: Config) -> Non
     assert expected == parse(arguments)
 
 
+def test_environment_before_file(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is not in the environment is taken from the file, and a variable that is empty is not there."""
+    file.write_text('socket = "/t/s.sock"\nlog_level = "error"\n[connection]\nrequests = 7\nstall = 3\n')
+    monkeypatch.setenv("REEL_LOG_LEVEL", "")
+    monkeypatch.setenv("REEL_CONNECTION_REQUESTS", "8")
+
+    assert Config("/e/s.sock", "/e/r.db", "error", Limits(requests=8, stall=3.0)) == parse([])
+
+
+def test_home_in_the_file(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No shell reads the file, so the daemon itself knows what a tilde is."""
+    monkeypatch.delenv("REEL_DATABASE")
+    monkeypatch.setenv("HOME", "/h")
+    file.write_text('database = "~/reel.db"')
+
+    assert parse([]).database == "/h/reel.db"
+
+
 def test_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without either, the directories of the user decide."""
+    """Without any, the directories of the user decide."""
     monkeypatch.delenv("REEL_SOCKET")
     monkeypatch.delenv("REEL_DATABASE")
     monkeypatch.setenv("XDG_RUNTIME_DIR", "/run/user/7")
@@ -36,20 +73,100 @@ def test_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Config("/run/user/7/reel/reel.sock", "/state/reel/reel.db") == parse([])
 
 
-@pytest.mark.parametrize("arguments", [["--nonsense"], ["extra"], ["--log-level", "loud"], ["--socket"]])
+def test_where_the_file_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a directory for what programs are told, it is where everybody's is."""
+    monkeypatch.delenv("XDG_CONFIG_HOME")
+    monkeypatch.setenv("HOME", "/h")
+
+    assert config_file() == "/h/.config/reel/reeld.toml"
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("sockt = 1", "there is no setting sockt; did you mean socket?"),
+        ("requests = 1", "there is no setting requests; did you mean connection.requests?"),
+        ("[agents]\nmaxlive = 1", "there is no setting agents.maxlive; did you mean agents.max_live?"),
+        ("zzz = 1", "there is no setting zzz"),
+        ("agents = 1", "there is no setting agents; did you mean agents.idle?"),
+        ("socket = 1", "socket: 1 is not a string"),
+        ('socket = "s.sock"', "socket: 's.sock' is not an absolute path"),
+        ('log_level = "loud"', "log_level: 'loud' is not one of debug, info, warning, error"),
+        ("[connection]\nrequests = 1.5", "connection.requests: 1.5 is not a whole number"),
+        ("[connection]\nrequests = true", "connection.requests: True is not a whole number"),
+        ("[connection]\nstall = nan", "connection.stall: nan is not more than nothing, and finite"),
+        ("[agents]\nmax_live = 0", "agents.max_live: 0 is not more than nothing, and finite"),
+        ("socket", "Expected '=' after a key in a key/value pair (at end of document)"),
+    ],
+)
+def test_file_that_is_wrong(text: str, sentence: str, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is wrong in the file is said in a sentence that names the place and what was meant."""
+    file.write_text(text)
+
+    assert ended([]) == 2
+    assert f"reeld: {file}: {sentence}\n" == capsys.readouterr().err
+
+
+def test_file_that_cannot_be_read(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A file that is there and cannot be read is not passed over."""
+    file.mkdir()
+
+    assert ended(["--check"]) == 2
+    assert f"reeld: {file}: Is a directory\n" == capsys.readouterr().err
+
+
+def test_variable_that_is_wrong(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """A variable is named as it is called in the environment."""
+    monkeypatch.setenv("REEL_AGENTS_MAX_LIVE", "many")
+
+    assert ended([]) == 2
+    assert capsys.readouterr().err == "reeld: $REEL_AGENTS_MAX_LIVE: 'many' is not a whole number\n"
+
+
+def test_check(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is in force is printed with where it came from, in the form of a file that would say the same."""
+    file.write_text("[agents]\nidle = 5\n")
+    status = ended(["--check", "--log-level", "debug"])
+    said = capsys.readouterr().out
+
+    assert status == 0
+    assert {
+        'socket = "/e/s.sock"  # $REEL_SOCKET',
+        'log_level = "debug"  # --log-level',
+        "requests = 256  # default",
+        f"idle = 5.0  # {file}",
+    } <= set(said.splitlines())
+    assert {"max_live": 1000, "idle": 5.0} == tomllib.loads(said)["agents"]
+    assert Limits()._asdict() == tomllib.loads(said)["connection"]
+
+
+def test_what_was_printed_can_be_the_file(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A file made of what was printed gives the same daemon."""
+    before = parse(["--agents-idle", "7"])
+    ended(["--check", "--agents-idle", "7"])
+    file.write_text(capsys.readouterr().out)
+
+    assert before == parse([])
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--nonsense"], ["extra"], ["--log-level", "loud"], ["--socket"], ["--agents-idle=-1"]]
+)
 def test_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """A command line that is none ends with a status of its own, and says how it is meant."""
-    with pytest.raises(SystemExit) as ended:
-        parse(arguments)
-
-    assert ended.value.code == 2
+    assert ended(arguments) == 2
     assert capsys.readouterr().err.startswith("usage: reeld ")
+
+
+def test_help_has_every_setting(capsys: pytest.CaptureFixture[str]) -> None:
+    """Every setting is explained, also one that a limit brought with it."""
+    assert ended(["--help"]) == 0
+    said = capsys.readouterr().out
+
+    assert [] == [setting.flag for setting in SETTINGS if not setting.help or setting.flag not in said]
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     """The version is that of the distribution, and the protocol's."""
-    with pytest.raises(SystemExit) as ended:
-        parse(["--version"])
-
-    assert ended.value.code == 0
+    assert ended(["--version"]) == 0
     assert capsys.readouterr().out == f"reeld {__version__}, protocol {PROTOCOL}\n"

@@ -302,7 +302,8 @@ class Connection:
         try:
             return self.framing.answer(number, result)
         except Exception:
-            log.exception("connection=%d cannot be told %r", self.number, result)
+            log.exception("connection=%d cannot be told its answer", self.number)
+            log.debug("connection=%d cannot be told %r", self.number, result)
             return self.framing.refuse(number, Internal("the answer cannot be encoded; the daemon's log has it"))
 
     def _refuse(self, call: Call, error: ReelError) -> None:
