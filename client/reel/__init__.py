@@ -1,16 +1,19 @@
 """The client of ``reeld``, the daemon that owns the conversations of LLM agents.
 
-import reel
+Example::
 
-client = reel.connect(autostart=True)
-client.add("demo", "What is a tape deck?", create=True)
-for message in client.messages("demo").messages:
-    print(message["role"], message["content"])
+    import reel
+
+    client = reel.connect(autostart=True)
+    client.add("demo", "What is a tape deck?", create=True)
+    for message in client.iter_messages("demo"):
+        print(message["role"], message["content"])
 """
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from reel import aio as aio  # noqa: PLC0414 - a module that belongs to the public interface
     from reel.blocking import Client, connect
     from reel.blocks import InvalidRecord
     from reel.errors import (
@@ -138,9 +141,11 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Load a public name from its module, once."""
-    if name not in _HOME:
-        raise AttributeError(f"module 'reel' has no attribute {name!r}")
     from importlib import import_module  # noqa: PLC0415 - as above
 
+    if name == "aio":
+        return import_module("reel.aio")
+    if name not in _HOME:
+        raise AttributeError(f"module 'reel' has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(_HOME[name]), name)
     return value

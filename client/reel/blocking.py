@@ -1,8 +1,6 @@
 """The blocking client: the standard library and msgpack, nothing else."""
 
-import os
 import socket
-import struct
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -14,11 +12,10 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
 from reel import replies, requests
 from reel.address import default_socket
 from reel.errors import InvalidParams, NotRunning, ParseError, ReelError, ShuttingDown, Timeout, from_wire
-from reel.ids import new_id
 from reel.messages import Event, Message, Record
-from reel.requests import Call, following
+from reel.peer import require_own
+from reel.requests import Call, following, greeting, keyed
 from reel.session import Answer, Broken, MessagePack
-from reel.version import PROTOCOL, __version__
 
 R = TypeVar("R")
 P = ParamSpec("P")
@@ -29,7 +26,11 @@ MAX_REPLY = 64 << 20
 PATIENCE = 10.0
 _PAUSE = 0.25
 _CHUNK = 1 << 18
-_CREDENTIALS = struct.Struct("3i")  # struct ucred: pid, uid, gid
+
+
+def nobody_answers(path: str, error: OSError) -> NotRunning:
+    """Say that a socket cannot be reached, and what helps."""
+    return NotRunning(f"nobody answers on {path} ({error.strerror or error}); start it with: reel start")
 
 
 def _method(request: Callable[P, Call[R]]) -> "Callable[Concatenate[Client, P], R]":
@@ -109,8 +110,7 @@ class Client:
         Raises:
             ReelError: what the daemon refused, or :class:`~reel.NotRunning` where it cannot be reached.
         """
-        if call.writes and "key" not in call.params:
-            call = call._replace(params={**call.params, "key": new_id()})
+        call = keyed(call)
         deadline = self._deadline()
         with self._lock:
             # Who was connected waits for the daemon to come back; who never was is told at once.
@@ -198,21 +198,15 @@ class Client:
             self._socket = self._dial()
         except OSError as error:
             if not self._autostart:
-                raise NotRunning(
-                    f"nobody answers on {self.path} ({error.strerror}); start it with: reel start"
-                ) from error
+                raise nobody_answers(self.path, error) from error
             from reel.starting import start  # noqa: PLC0415 - only who starts a daemon pays for subprocess
 
             start(self.path)
             self._socket = self._dial()
         self._framing = MessagePack(MAX_REPLY)
-        greeting = requests.hello(
-            client={"name": self._name, "version": __version__},
-            protocol={"min": PROTOCOL, "max": PROTOCOL},
-            errors="map",
-        )
+        hello = greeting(self._name)
         try:
-            self.server = greeting.read(self._exchange(greeting, deadline))
+            self.server = hello.read(self._exchange(hello, deadline))
         except ReelError:
             self.close()  # or the next call would go on without a greeting
             raise
@@ -221,18 +215,11 @@ class Client:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             connection.connect(self.path)
-            self._require_own(connection)
+            require_own(connection, self.path)
         except BaseException:
             connection.close()
             raise
         return connection
-
-    def _require_own(self, connection: socket.socket) -> None:
-        """Talk to nobody else's daemon: what is said here is private."""
-        credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-        _pid, uid, _gid = _CREDENTIALS.unpack(credentials)
-        if uid not in (os.getuid(), 0):
-            raise NotRunning(f"who answers on {self.path} is another user (uid {uid}), and told nothing")
 
     def _exchange(self, call: Call[Any], deadline: float | None) -> dict[str, Any]:
         """Send a request and give its result; a connection that is left in the middle of it is closed."""

@@ -8,7 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from reel import replies
+from reel.ids import new_id
 from reel.messages import Addable
+from reel.version import PROTOCOL, __version__
 
 R = TypeVar("R")
 
@@ -82,6 +84,20 @@ def following(call: Call[R], reply: R) -> Call[R] | None:
         if call.method in ("messages", "replay"):
             params["at"] = getattr(reply, "at", None)
     return call._replace(params=params)
+
+
+def keyed(call: Call[R]) -> Call[R]:
+    """Give a command a key, where it has none: it can then be repeated until it is answered."""
+    if not call.writes or "key" in call.params:
+        return call
+    return call._replace(params={**call.params, "key": new_id()})
+
+
+def greeting(name: str) -> Call[replies.Hello]:
+    """Make the call that our clients begin a connection with."""
+    return hello(
+        client={"name": name, "version": __version__}, protocol={"min": PROTOCOL, "max": PROTOCOL}, errors="map"
+    )
 
 
 def hello(

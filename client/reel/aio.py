@@ -1,0 +1,309 @@
+"""The async client, on anyio: the same requests as the blocking one, many at once on one connection.
+
+Three tasks. The *keeper* holds the connection: it connects, greets, reads answers until the connection is lost,
+and connects again; what had not been answered by then is sent again, commands under their keys. The *sender*
+writes what waits, so that a caller that is cancelled never leaves half a frame behind. Callers wait for their
+answers; one that is cancelled leaves its place, and an answer that comes for it goes nowhere.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial, update_wrapper
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+
+import anyio
+from anyio.abc import SocketAttribute, SocketStream, TaskStatus
+
+from reel import replies, requests
+from reel.address import default_socket
+from reel.blocking import MAX_REPLY, PATIENCE, nobody_answers
+from reel.errors import InvalidParams, NotRunning, ParseError, ReelError, ShuttingDown, from_wire
+from reel.messages import Event, Message, Record
+from reel.peer import require_own
+from reel.requests import Call, following, greeting, keyed
+from reel.session import Answer, Broken, MessagePack
+
+R = TypeVar("R")
+P = ParamSpec("P")
+
+_PAUSE = 0.1
+_CHUNK = 1 << 18
+_LOST = (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream, OSError)
+
+
+class _Waiting:
+    """A call that has not been answered."""
+
+    def __init__(self, call: Call[Any]) -> None:
+        self.call = call
+        self.answered = anyio.Event()
+        self.result: dict[str, Any] = {}
+        self.error: ReelError | None = None
+
+    def end(self, result: dict[str, Any] | None, error: ReelError | None = None) -> None:
+        """Let the caller go on."""
+        self.result, self.error = result or {}, error
+        self.answered.set()
+
+
+def _method(request: Callable[P, Call[R]]) -> "Callable[Concatenate[Client, P], Awaitable[R]]":
+    """Make the method that sends a request and waits for its reply."""
+
+    async def method(self: "Client", *args: P.args, **kwargs: P.kwargs) -> R:
+        return await self.call(request(*args, **kwargs))
+
+    return update_wrapper(cast("Callable[Concatenate[Client, P], Awaitable[R]]", method), request)
+
+
+class Client:
+    """A connection to the daemon that many tasks share; :func:`connect` makes one."""
+
+    def __init__(self, path: str, *, autostart: bool, patience: float, name: str) -> None:
+        self.path = path
+        self.server: replies.Hello | None = None
+        self._autostart = autostart
+        self._patience = patience
+        self._name = name
+        self._framing = MessagePack(MAX_REPLY)
+        self._waiting: dict[int, _Waiting] = {}
+        self._number = 0
+        self._outbox: list[bytes] = []
+        self._mail = anyio.Event()
+        # Set while there is a connection that has been greeted; without one, callers wake the keeper.
+        self._connected = False
+        self._wanted = anyio.Event()
+
+    async def call(self, call: Call[R]) -> R:
+        """Send a request, wait for its reply and read it.
+
+        Raises:
+            ReelError: what the daemon refused, or :class:`~reel.NotRunning` where it cannot be reached.
+        """
+        self._number += 1
+        number = self._number
+        waiting = self._waiting[number] = _Waiting(keyed(call))
+        try:
+            if self._connected:
+                self._post(number, waiting)
+            self._wanted.set()
+            await waiting.answered.wait()
+        finally:
+            self._waiting.pop(number, None)
+        if waiting.error is not None:
+            raise waiting.error
+        return call.read(waiting.result)
+
+    async def pages(self, call: Call[R]) -> AsyncIterator[R]:
+        """Give a reply and every page after it."""
+        following_call: Call[R] | None = call
+        while following_call is not None:
+            reply = await self.call(following_call)
+            yield reply
+            following_call = following(following_call, reply)
+
+    async def iter_messages(
+        self, agent: str, since: int | None = None, at: int | None = None
+    ) -> AsyncIterator[Message]:
+        """Give every living message, however many there are."""
+        async for page in self.pages(requests.messages(agent, since=since, at=at)):
+            for message in page.messages:
+                yield message
+
+    async def iter_conversation(
+        self, agent: str, since: int | None = None, at: int | None = None
+    ) -> AsyncIterator[Record]:
+        """Give every living record, however many there are."""
+        async for page in self.pages(requests.conversation(agent, since=since, at=at)):
+            for record in page.conversation:
+                yield record
+
+    async def iter_history(
+        self, agent: str, since: int | None = None, *, inherited: bool = False
+    ) -> AsyncIterator[Event]:
+        """Give every event of an agent's log."""
+        async for page in self.pages(requests.history(agent, since=since, inherited=inherited)):
+            for event in page.events:
+                yield event
+
+    async def iter_agents(
+        self, prefix: str | None = None, *, alive: bool | None = None
+    ) -> AsyncIterator[replies.AgentRow]:
+        """Give every agent, in the order in which they were made."""
+        async for page in self.pages(requests.agents(prefix=prefix, alive=alive)):
+            for row in page.agents:
+                yield row
+
+    ping = _method(requests.ping)
+    methods = _method(requests.methods)
+    create = _method(requests.create)
+    add = _method(requests.add)
+    clear = _method(requests.clear)
+    clone = _method(requests.clone)
+    mark = _method(requests.mark)
+    rewind = _method(requests.rewind)
+    restore = _method(requests.restore)
+    undo = _method(requests.undo)
+    redo = _method(requests.redo)
+    kill = _method(requests.kill)
+    revive = _method(requests.revive)
+    change = _method(requests.change)
+    agents = _method(requests.agents)
+    agent = _method(requests.agent)
+    messages = _method(requests.messages)
+    conversation = _method(requests.conversation)
+    history = _method(requests.history)
+    replay = _method(requests.replay)
+    stats = _method(requests.stats)
+    shutdown = _method(requests.shutdown)
+
+    def _post(self, number: int, waiting: _Waiting) -> None:
+        """Queue a request for the sender."""
+        try:
+            self._outbox.append(self._framing.request(number, waiting.call.method, [waiting.call.params]))
+        except OverflowError:
+            waiting.end(None, InvalidParams("an integer is beyond ±(2^53-1)"))
+        self._mail.set()
+
+    # --- the keeper
+
+    async def keep(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
+        """Hold the connection for as long as the client is in use."""
+        stream = await self._open()
+        task_status.started()
+        while True:
+            await self._converse(stream)
+            stream = await self._reopen()
+
+    async def _reopen(self) -> SocketStream:
+        """Connect again as soon as somebody wants to; who waits longer than the patience is told."""
+        while True:
+            while not self._waiting:
+                self._wanted = anyio.Event()
+                await self._wanted.wait()
+            error: ReelError = NotRunning(f"the daemon on {self.path} went away, and did not come back")
+            with anyio.move_on_after(self._patience):
+                while isinstance(error, NotRunning):
+                    try:
+                        return await self._open()
+                    except ReelError as refused:
+                        error = refused
+                        await anyio.sleep(_PAUSE)
+            for waiting in self._waiting.values():
+                waiting.end(None, error)
+            self._waiting.clear()
+
+    async def _open(self) -> SocketStream:
+        """Connect; start a daemon where none answers, if that is wanted."""
+        try:
+            stream = await anyio.connect_unix(self.path)
+        except OSError as error:
+            if not self._autostart:
+                raise nobody_answers(self.path, error) from error
+            from reel.starting import start  # noqa: PLC0415 - only who starts a daemon pays for subprocess
+
+            await anyio.to_thread.run_sync(partial(start, self.path))
+            stream = await anyio.connect_unix(self.path)
+        try:
+            require_own(stream.extra(SocketAttribute.raw_socket), self.path)
+            await self._greet(stream)
+        except BaseException as error:
+            await anyio.aclose_forcefully(stream)
+            if isinstance(error, _LOST):
+                raise NotRunning(f"the daemon on {self.path} hung up") from error
+            raise
+        return stream
+
+    async def _greet(self, stream: SocketStream) -> None:
+        self._framing = MessagePack(MAX_REPLY)
+        hello = greeting(self._name)
+        await stream.send(self._framing.request(0, hello.method, [hello.params]))
+        while True:
+            for answer in self._answers(await stream.receive(_CHUNK)):
+                if answer.error is not None:
+                    raise from_wire(answer.error)
+                self.server = hello.read(answer.result)
+                return
+
+    async def _converse(self, stream: SocketStream) -> None:
+        """Send what waits, and hand out answers until the connection is lost."""
+        self._outbox.clear()
+        self._connected = True
+        for number, waiting in self._waiting.items():
+            self._post(number, waiting)
+        try:
+            async with stream, anyio.create_task_group() as tasks:
+                tasks.start_soon(self._send, stream)
+                await self._hand_out(stream)
+                tasks.cancel_scope.cancel()
+        except* (*_LOST, ParseError):
+            pass  # what was not answered is sent again
+        finally:
+            self._connected = False
+        for waiting in list(self._waiting.values()):
+            if waiting.call.method == "shutdown":
+                waiting.end({})
+
+    async def _send(self, stream: SocketStream) -> None:
+        while True:
+            await self._mail.wait()
+            self._mail = anyio.Event()
+            while self._outbox:
+                data = b"".join(self._outbox)
+                self._outbox.clear()
+                await stream.send(data)
+
+    async def _hand_out(self, stream: SocketStream) -> None:
+        while True:
+            for answer in self._answers(await stream.receive(_CHUNK)):
+                error = None if answer.error is None else from_wire(answer.error)
+                if isinstance(error, ShuttingDown):
+                    continue  # nothing was done; it is sent again when the daemon is back
+                if answer.id is None:
+                    for waiting in self._waiting.values():
+                        waiting.end(None, error)
+                elif (found := self._waiting.get(answer.id)) is not None:
+                    found.end(answer.result, error)
+
+    def _answers(self, data: bytes) -> list[Answer]:
+        frames = self._framing.feed(data)
+        for frame in frames:
+            if isinstance(frame, Broken):
+                raise ParseError(f"what came from {self.path} is no reply: {frame.error.message}")
+        return [frame for frame in frames if isinstance(frame, Answer)]
+
+
+@asynccontextmanager
+async def connect(
+    path: str | None = None, *, autostart: bool = False, patience: float = PATIENCE, name: str = "python"
+) -> AsyncIterator[Client]:
+    """Connect to the daemon for as long as the block lasts.
+
+    Args:
+        path: the socket; left out, ``$REEL_SOCKET``, else the default one.
+        autostart: start a daemon where none answers.
+        patience: how long a lost connection is tried again, in seconds.
+        name: what the daemon shows of this client.
+
+    Raises:
+        NotRunning: nobody answers on the socket.
+    """
+    client = Client(path or default_socket(), autostart=autostart, patience=patience, name=name)
+    async with AsyncExitStack() as stack:
+        tasks = await stack.enter_async_context(_flat_task_group())
+        await tasks.start(client.keep)
+        try:
+            yield client
+        finally:
+            tasks.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def _flat_task_group() -> AsyncIterator[anyio.abc.TaskGroup]:
+    """Give a task group whose only error comes out as itself: who uses a client did not ask for groups."""
+    try:
+        async with anyio.create_task_group() as tasks:
+            yield tasks
+    except BaseExceptionGroup as group:
+        if len(group.exceptions) == 1:
+            raise group.exceptions[0] from None
+        raise

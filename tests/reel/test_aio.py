@@ -1,0 +1,115 @@
+"""The async client, where it is more than the blocking one."""
+
+import signal
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+import reel
+from reel.aio import Client
+from tests.daemon import Daemon, short_directory
+
+
+@pytest.fixture
+def daemon() -> Iterator[Daemon]:
+    """A daemon that runs."""
+    with short_directory() as directory:
+        daemon = Daemon(directory).start()
+        yield daemon
+        daemon.close()
+
+
+@pytest.fixture
+async def client(daemon: Daemon) -> AsyncIterator[Client]:
+    """A client that is connected to it; whoever uses it has thirty seconds."""
+    with anyio.fail_after(30):
+        async with reel.aio.connect(daemon.socket) as client:
+            yield client
+
+
+async def test_many_calls_at_once(client: Client) -> None:
+    """A hundred tasks share a connection, and each gets its own answer."""
+    await client.create("demo")
+    heads: list[int] = []
+
+    async def add() -> None:
+        heads.append((await client.add("demo", "hi")).head)
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(100):
+            tasks.start_soon(add)
+
+    assert list(range(2, 102)) == sorted(heads)
+
+
+async def test_a_cancelled_call_harms_nobody(client: Client) -> None:
+    """Whoever gives up leaves the connection as it was, for calls of any size."""
+    await client.create("demo")
+    for size in (1, 4_000_000):
+        with anyio.CancelScope() as scope:
+            scope.cancel()
+            await client.add("demo", "x" * size)
+
+    assert await client.ping()
+
+
+async def test_calls_in_flight_survive_a_crash(client: Client, daemon: Daemon) -> None:
+    """What was not answered when the daemon died is asked again, and done once."""
+    await client.create("demo")
+
+    async def add(number: int) -> None:
+        await client.add("demo", str(number))
+
+    async with anyio.create_task_group() as tasks:
+        for number in range(200):
+            tasks.start_soon(add, number)
+        await anyio.lowlevel.checkpoint()
+        daemon.kill()
+        await anyio.to_thread.run_sync(daemon.start)
+
+    texts = [message["content"][0]["text"] async for message in client.iter_messages("demo")]  # type: ignore[typeddict-item]
+    assert sorted(map(str, range(200))) == sorted(texts)
+
+
+async def test_patience_ends(daemon: Daemon) -> None:
+    """A daemon that does not come back is told of, and a later one is found."""
+    with anyio.fail_after(30):
+        async with reel.aio.connect(daemon.socket, patience=0.05) as client:
+            daemon.end(signal.SIGTERM)
+            with pytest.raises(reel.NotRunning):
+                await client.ping()
+            daemon.start()
+
+            assert await client.ping()
+
+
+async def test_shutdown(client: Client, daemon: Daemon) -> None:
+    """The daemon that is told to stop has stopped."""
+    await client.shutdown()
+
+    assert daemon.process.wait(20) == 0
+
+
+async def test_whose_error_it_is(daemon: Daemon) -> None:
+    """What the block raises comes out as it is, in no group."""
+    with anyio.fail_after(30), pytest.raises(KeyError):
+        async with reel.aio.connect(daemon.socket):
+            raise KeyError("mine")
+
+
+async def test_a_daemon_that_hangs_up(tmp_path: Path) -> None:
+    """A greeting that is not answered is nobody there."""
+    path = str(tmp_path / "s")
+    with anyio.fail_after(30):
+        async with await anyio.create_unix_listener(path) as listener, anyio.create_task_group() as tasks:
+
+            async def hang_up() -> None:
+                await (await listener.accept()).aclose()
+
+            tasks.start_soon(hang_up)
+            with pytest.raises(reel.NotRunning, match="hung up"):
+                async with reel.aio.connect(path):
+                    pass

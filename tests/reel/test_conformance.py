@@ -1,0 +1,190 @@
+"""Both clients are one: the same requests, replies and errors, on every loop."""
+
+import inspect
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any, TypeAlias
+
+import anyio
+import pytest
+
+import reel
+from reel import aio, requests
+from reel.blocking import Client
+from tests.daemon import Daemon, short_directory
+
+Scenario: TypeAlias = Callable[[Any], Awaitable[Any]]
+Run: TypeAlias = Callable[[Scenario], Any]
+_LIMIT = 30
+
+
+class _Awaited:
+    """The blocking client in the async one's clothes."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._client, name)
+        if name.startswith("iter_"):
+            return lambda *args, **kwargs: _each(method(*args, **kwargs))
+
+        async def call(*args: Any, **kwargs: Any) -> Any:
+            return method(*args, **kwargs)
+
+        return call
+
+
+async def _each(items: Iterator[Any]) -> Any:
+    for item in items:
+        yield item
+
+
+@pytest.fixture(scope="module")
+def daemon() -> Iterator[Daemon]:
+    """A daemon that runs for the whole module."""
+    with short_directory() as directory:
+        daemon = Daemon(directory).start()
+        yield daemon
+        daemon.close()
+
+
+@pytest.fixture(params=["blocking", "trio", "asyncio"])
+def run(request: pytest.FixtureRequest, daemon: Daemon) -> Run:
+    """Run a scenario with one of the clients."""
+
+    async def blocking(scenario: Scenario) -> Any:
+        with daemon.client() as client:
+            return await scenario(_Awaited(client))
+
+    async def concurrent(scenario: Scenario) -> Any:
+        with anyio.fail_after(_LIMIT):
+            async with reel.aio.connect(daemon.socket) as client:
+                return await scenario(client)
+
+    kind = request.param
+    return lambda scenario: anyio.run(
+        blocking if kind == "blocking" else concurrent, scenario, backend="trio" if kind == "blocking" else kind
+    )
+
+
+def test_both_have_every_request() -> None:
+    """Each request is a method of both clients, with the same parameters and the same words."""
+    for name, _ in inspect.getmembers(Client, inspect.isfunction):
+        if name in vars(requests) and not name.startswith("_"):
+            assert inspect.signature(getattr(requests, name)) == inspect.signature(getattr(aio.Client, name))
+            assert getattr(Client, name).__doc__ == getattr(aio.Client, name).__doc__
+    assert {name for name in vars(Client) if not name.startswith("_")} - {"connect", "close"} <= set(vars(aio.Client))
+
+
+def test_a_conversation(run: Run) -> None:
+    """Every command and every question, with typed replies."""
+
+    async def scenario(client: Any) -> list[Any]:
+        made = await client.create(system="be brief", tags={"a": "b"})
+        name = made.name
+        added = await client.add(name, ["hi", reel.tool_call("c", "ls", "{}")])
+        marked = await client.mark(name, "here")
+        await client.add(name, [reel.tool_result("c", "out")])
+        rewound = await client.rewind(name, "here")
+        undone, redone = await client.undo(name), await client.redo(name)
+        cleared = await client.clear(name)
+        restored = await client.restore(name, cleared.was)
+        twin = await client.clone(name)
+        changed = await client.change(name, title="A title")
+        killed = await client.kill(twin.name)
+        revived = await client.revive(twin.name)
+        info, page = await client.agent(name), await client.messages(name)
+        records, log = await client.conversation(name), await client.history(name)
+        replayed, stats = await client.replay(name), await client.stats()
+        listed = await client.agents(prefix=name)
+        return [
+            (made.head, made.system, added.head, added.open_calls[0].name, marked.label, rewound.dropped),
+            (undone.undone, redone.redone, restored.was, twin.source.at, changed.title, revived.alive),
+            (killed.killed == [twin.id], info.messages, len(page.messages), len(records.conversation)),
+            (len(log.events), replayed.matched, stats["agents"] > 0, [row.id for row in listed.agents] == [made.id]),
+            (await client.ping(), (await client.methods())[0].name),
+        ]
+
+    assert [
+        (2, "be brief", 4, "ls", "here", 1),
+        (7, 7, 11, 12, "A title", True),
+        (True, 2, 2, 3),
+        (13, True, True, True),
+        (True, "hello"),
+    ] == run(scenario)
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (lambda client: client.agent("nobody"), reel.NotFound),
+        (lambda client: client.create("taken"), reel.Exists),
+        (lambda client: client.rewind("taken", "x"), reel.NoSuchMark),
+        (lambda client: client.add("taken", []), reel.InvalidParams),
+        (lambda client: client.add("taken", [7]), reel.InvalidMessage),
+        (lambda client: client.add("taken", "hi", if_seq=99), reel.Conflict),
+        (lambda client: client.messages("taken", since=1 << 80), reel.InvalidParams),
+        (lambda client: client.undo("taken"), reel.NothingToUndo),
+    ],
+)
+def test_errors(run: Run, daemon: Daemon, call: Any, error: type[reel.ReelError]) -> None:
+    """What the daemon refuses is the same exception."""
+    with daemon.client() as client:
+        client.add("taken", "x", create=True)
+        client.kill("taken")
+        client.create("taken")
+        with pytest.raises(error) as expected:
+            call(client)
+
+    async def scenario(client: Any) -> reel.ReelError:
+        with pytest.raises(error) as caught:
+            await call(client)
+        return caught.value
+
+    found = run(scenario)
+    assert (str(expected.value), expected.value.data) == (str(found), found.data)
+
+
+def test_every_page(run: Run) -> None:
+    """The iterators give everything, over page after page."""
+
+    async def scenario(client: Any) -> list[int]:
+        made = await client.create()
+        for _ in range(3):
+            await client.add(made.id, ["x"] * 1000)
+        return [
+            len([1 async for _ in client.iter_messages(made.id)]),
+            len([1 async for _ in client.iter_conversation(made.id)]),
+            len([1 async for _ in client.iter_history(made.id)]),
+            len([1 async for row in client.iter_agents() if row.id == made.id]),
+        ]
+
+    assert [3000, 3000, 3001, 1] == run(scenario)
+
+
+def test_a_restart(run: Run, daemon: Daemon) -> None:
+    """A client comes back by itself, and what it was told is there."""
+
+    async def scenario(client: Any) -> int:
+        made = await client.create()
+        await client.add(made.id, "one")
+        daemon.kill()
+        daemon.start()
+        await client.add(made.id, "two")
+        return len((await client.messages(made.id)).messages)
+
+    assert 2 == run(scenario)
+
+
+def test_nobody_there(run: Run, tmp_path: Any) -> None:
+    """A socket on which nobody answers is said to be one, with the remedy."""
+
+    async def scenario(_: Any) -> str:
+        with pytest.raises(reel.NotRunning, match="reel start") as caught:
+            async with reel.aio.connect(str(tmp_path / "s")):
+                pass
+        with pytest.raises(reel.NotRunning) as expected:
+            reel.connect(str(tmp_path / "s"))
+        return "same" if str(caught.value) == str(expected.value) else "different"
+
+    assert "same" == run(scenario)
