@@ -13,7 +13,7 @@ Example::
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from reel import aio as aio  # noqa: PLC0414 - a module that belongs to the public interface
+    from reel import aio as aio
     from reel.blocking import Client, connect
     from reel.blocks import InvalidRecord
     from reel.errors import (
