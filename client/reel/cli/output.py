@@ -26,6 +26,9 @@ _STYLES = {
     "call": "33",
     "result": "34",
     "error": "31",
+    "ok": "32",
+    "warn": "33",
+    "bad": "1;31",
 }
 _WIDTH = 80
 

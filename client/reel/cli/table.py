@@ -63,6 +63,15 @@ COMMANDS = (
     ),
     Command("stop", "", "stop the daemon and wait for its end", "daemon.stop", "reel stop"),
     Command("status", "", "say whether the daemon runs, and how it is", "daemon.status", "reel status"),
+    Command(
+        "doctor",
+        "",
+        "find out what is wrong, and what to do about it",
+        "doctor.doctor",
+        "reel doctor",
+        notes="Looks at the socket, its directory, the daemon and its version, who holds the\n"
+        "locks, and the room on the disk. Exit status 1 where something is bad.",
+    ),
     Command("socket", "", "print the path of the daemon's socket", "daemon.socket", "nc -U $(reel socket)"),
     Command(
         "new",

@@ -1,0 +1,138 @@
+"""What `reel doctor` looks at, one function a question; nothing is changed, and no database is opened."""
+
+import os
+import shutil
+import stat
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+from reel.address import MAX_PATH
+from reel.replies import Hello
+from reel.version import PROTOCOL, __version__
+
+OK = "ok"
+WARN = "warn"
+BAD = "bad"
+
+_MODULES = ("reeld", "anyio", "trio", "aiosqlite")
+_MEGABYTE = 1 << 20
+# A WAL and what is merged from it need some room beside what is said.
+_SCARCE = 500 * _MEGABYTE
+_TOO_LITTLE = 50 * _MEGABYTE
+
+
+class Finding(NamedTuple):
+    """The answer to one question: how it is, and where it is not as it should be, what to do about it."""
+
+    check: str
+    verdict: str
+    about: str
+    remedy: str = ""
+
+
+def path(socket: str) -> Finding:
+    """Judge where the socket is, or would be."""
+    size = len(os.fsencode(socket))
+    if size > MAX_PATH:
+        about = f"{socket}: {size} bytes, {MAX_PATH} are possible"
+        return Finding("socket", BAD, about, "name a shorter path with --socket or $REEL_SOCKET")
+    try:
+        found = os.lstat(socket)
+    except OSError as error:
+        return Finding("socket", OK, f"{socket}: none ({error.strerror})")
+    if not stat.S_ISSOCK(found.st_mode):
+        return Finding("socket", BAD, f"{socket}: is no socket", "move it away, or name another path with --socket")
+    if found.st_mode & 0o077:
+        return Finding("socket", WARN, f"{socket}: {_mode(found)}, others may try it", f"chmod 600 {socket}")
+    return Finding("socket", OK, f"{socket}: {_mode(found)}")
+
+
+def directory(socket: str) -> Finding:
+    """Judge whether somebody else could put a socket in the place of ours."""
+    where = Path(socket).parent
+    try:
+        found = where.stat()
+    except FileNotFoundError:
+        return Finding("directory", OK, f"{where}: none yet; reeld makes it")
+    except OSError as error:
+        return Finding("directory", BAD, f"{where}: {error.strerror}", "name another path with --socket")
+    about = f"{where}: {_mode(found)}, of uid {found.st_uid}"
+    if found.st_uid not in (os.getuid(), 0):
+        return Finding("directory", BAD, f"{about}, another user", "name another path with --socket or $REEL_SOCKET")
+    if not found.st_mode & 0o022:
+        return Finding("directory", OK, about)
+    if found.st_mode & stat.S_ISVTX:
+        return Finding("directory", WARN, f"{about}, open to all", "a directory of your own is safer: chmod 700")
+    return Finding("directory", BAD, f"{about}, others may write to it", f"chmod go-w {where}")
+
+
+def versions(hello: Hello) -> Finding:
+    """Judge whether the daemon that answers is the one that was installed with this client."""
+    version = hello.server.get("version")
+    about = f"pid {hello.server.get('pid')}, version {version}, protocol {hello.protocol}"
+    if (version, hello.protocol) == (__version__, PROTOCOL):
+        return Finding("daemon", OK, about)
+    about += f"; this reel is {__version__}, protocol {PROTOCOL}"
+    return Finding("daemon", WARN, about, "run the newer one: reel stop; reel start")
+
+
+def lock(check: str, locked: str, daemon: int | None) -> Finding:
+    """Judge who holds the lock of a file: the daemon that answers, or nobody where none does."""
+    name = f"{locked}.lock"
+    pid = holder(name)
+    if pid == daemon:
+        return Finding(check, OK, f"{name}: {'free' if pid is None else f'held by pid {pid}'}")
+    if pid is None:
+        about = f"{name}: not held by the daemon (pid {daemon})"
+        return Finding(check, BAD, about, "the file was replaced while in use: reel stop; reel start")
+    if daemon is None:
+        about = f"{name}: held by pid {pid}, which does not answer here"
+        return Finding(check, BAD, about, f"see what it is: ps -fp {pid}; end it: kill {pid}")
+    return Finding(check, BAD, f"{name}: held by pid {pid}, not by the daemon (pid {daemon})", f"see: ps -fp {pid}")
+
+
+def holder(name: str) -> int | None:
+    """Give the process that wrote its pid into a lock's file, if it still has that file open.
+
+    To try the lock would make a daemon that starts just then believe that another one runs.
+    """
+    try:
+        pid = int(Path(name).read_text(encoding="ascii"))
+        lock = Path(name).stat()
+        descriptors = list(Path(f"/proc/{pid}/fd").iterdir())
+    except (OSError, ValueError):
+        return None
+    return pid if any(_is(descriptor, lock) for descriptor in descriptors) else None
+
+
+def _is(descriptor: Path, file: os.stat_result) -> bool:
+    try:
+        return os.path.samestat(descriptor.stat(), file)
+    except OSError:
+        return False  # closed by now
+
+
+def space(database: str) -> Finding:
+    """Judge how much room there is where the database is, or would be."""
+    where = Path(database).parent
+    while not where.exists():
+        where = where.parent
+    free = shutil.disk_usage(where).free
+    about = f"{database}: {free // _MEGABYTE:,} MB free"
+    if free < _SCARCE:
+        return Finding("database", BAD if free < _TOO_LITTLE else WARN, about, f"make room on the disk of {where}")
+    return Finding("database", OK, about)
+
+
+def installed(*, needed: bool) -> Finding:
+    """Judge whether a daemon could be started from here."""
+    missing = [name for name in _MODULES if find_spec(name) is None]
+    found = shutil.which("reeld")
+    if not missing or ("reeld" in missing and found):
+        return Finding("reeld", OK, f"installed{f': {found}' if found else ''}")
+    return Finding("reeld", BAD if needed else WARN, f"{missing[0]} is missing", "pip install 'reeld[daemon]'")
+
+
+def _mode(found: os.stat_result) -> str:
+    return f"mode {stat.S_IMODE(found.st_mode):04o}"

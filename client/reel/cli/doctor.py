@@ -1,0 +1,56 @@
+"""The command ``doctor``: everything that can be wrong between this client and its daemon."""
+
+from collections.abc import Iterable, Iterator
+
+from reel.address import default_database
+from reel.blocking import Client
+from reel.cli import checks
+from reel.cli.checks import BAD, WARN, Finding
+from reel.cli.exits import OK, REFUSED
+from reel.cli.failures import explain
+from reel.cli.invocation import Invocation
+from reel.errors import ReelError, Timeout
+
+# A daemon that is well answers within milliseconds.
+_PATIENCE = 5.0
+_STUCK = "its log says with what it is busy; end it: reel stop"
+_ELSEWHERE = "name another path with --socket or $REEL_SOCKET"
+
+
+def doctor(run: Invocation) -> int:
+    """Say how everything is, and what to do about what is not as it should be."""
+    found = list(examine(run.socket))
+    if run.out.as_json:
+        run.out.documents(found)
+    else:
+        show(run, found)
+    return REFUSED if any(finding.verdict == BAD for finding in found) else OK
+
+
+def examine(socket: str) -> Iterator[Finding]:
+    """Ask one question after the other; those about a daemon that does not answer, of what is on disk."""
+    yield checks.path(socket)
+    yield checks.directory(socket)
+    pid, database = None, default_database()
+    with Client(socket, patience=0, timeout=_PATIENCE, name="reel doctor") as client:
+        try:
+            hello = client.connect().server
+            assert hello is not None  # noqa: S101 - connect() has just seen to it
+            pid = int(hello.server["pid"])
+            database = client.stats()["database"]
+            yield checks.versions(hello)
+        except ReelError as error:
+            what, _, remedy = explain(error, "").partition("; ")
+            yield Finding("daemon", BAD, what, _STUCK if isinstance(error, Timeout) else remedy or _ELSEWHERE)
+    yield checks.lock("socket's lock", socket, pid)
+    yield checks.space(database)
+    yield checks.lock("database's lock", database, pid)
+    yield checks.installed(needed=pid is None)
+
+
+def show(run: Invocation, found: Iterable[Finding]) -> None:
+    """Print a line for each finding, and below it what to do."""
+    for finding in found:
+        run.out.line((f"{finding.verdict:<6}", finding.verdict), (f"{finding.check:<17}", "dim"), finding.about)
+        if finding.verdict in (WARN, BAD):
+            run.out.line(f"{'':<6}{'':<17}", (finding.remedy, "bold"))

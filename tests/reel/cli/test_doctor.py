@@ -1,0 +1,130 @@
+"""What the doctor finds: with a daemon, without one, and where something is wrong."""
+
+import os
+import socket
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reel.cli import checks
+from reel.cli.checks import BAD, OK, WARN, Finding
+from reel.replies import Hello
+from reel.version import PROTOCOL, __version__
+
+from .conftest import Reel
+
+
+@pytest.fixture
+def nowhere(directory: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A place where no daemon runs, which the command looks at; to be asked for after ``reel``."""
+    monkeypatch.setenv("REEL_SOCKET", f"{directory}/s.sock")
+    monkeypatch.setenv("REEL_DATABASE", f"{directory}/r.db")
+    return directory
+
+
+def verdicts(reel: Reel) -> dict[str, str]:
+    """What the doctor thinks of each thing."""
+    return {finding["check"]: finding["verdict"] for finding in reel("doctor", "--json").documents}
+
+
+def test_all_is_well(reel: Reel, daemon: str) -> None:
+    """Where a daemon answers, everything is in order, and the pids agree."""
+    ran = reel("doctor")
+    pid = reel("status", "--json").documents[0]["server"]["pid"]
+
+    assert (0, "") == (ran.status, ran.err)
+    assert {"ok"} == {line.split()[0] for line in ran.out.splitlines()}
+    assert f"ok    daemon           pid {pid}, version {__version__}, protocol {PROTOCOL}\n" in ran.out
+    assert f"ok    socket's lock    {daemon}.lock: held by pid {pid}\n" in ran.out
+
+
+def test_nobody_answers(reel: Reel, nowhere: Path) -> None:
+    """That no daemon runs is bad, with what to do about it on the next line."""
+    ran = reel("doctor")
+
+    about = f"bad   daemon           not_running: nobody answers on {nowhere}/s.sock (No such file or directory)\n"
+    assert ran.status == 1
+    assert f"{about}{' ' * 23}start it with: reel start\n" in ran.out
+    assert not list(nowhere.iterdir())
+
+
+def test_lock_of_a_process_that_does_not_answer(reel: Reel, nowhere: Path) -> None:
+    """Who has the lock's file open and wrote its pid there holds it; a pid that was left behind does not."""
+    lock = nowhere / "s.sock.lock"
+    lock.write_text(f"{os.getpid()}\n")
+    assert OK == verdicts(reel)["socket's lock"]
+
+    with lock.open():
+        assert BAD == verdicts(reel)["socket's lock"]
+
+
+def test_lock_that_is_not_the_daemons(nowhere: Path) -> None:
+    """A daemon that answers must be the one that holds the lock."""
+    lock = nowhere / "s.sock.lock"
+    lock.write_text(f"{os.getpid()}\n")
+
+    with lock.open():
+        assert OK == checks.lock("lock", f"{nowhere}/s.sock", os.getpid()).verdict
+        assert BAD == checks.lock("lock", f"{nowhere}/s.sock", os.getppid()).verdict
+    assert BAD == checks.lock("lock", f"{nowhere}/s.sock", os.getpid()).verdict
+
+
+@pytest.mark.parametrize(("mode", "expected"), [(0o700, OK), (0o755, OK), (0o1777, WARN), (0o777, BAD), (0o770, BAD)])
+def test_directory(directory: Path, mode: int, expected: str) -> None:
+    """Nobody else may be able to put a socket where ours belongs."""
+    where = directory / "run"
+    where.mkdir()
+    where.chmod(mode)
+
+    assert expected == checks.directory(f"{where}/s.sock").verdict
+
+
+def test_directory_that_is_not_there_yet(directory: Path) -> None:
+    """The daemon makes it."""
+    assert OK == checks.directory(f"{directory}/run/s.sock").verdict
+    (directory / "file").touch()
+    assert BAD == checks.directory(f"{directory}/file/run/s.sock").verdict
+
+
+def test_socket(directory: Path) -> None:
+    """A path that is too long or taken is bad, a socket that others may use gives to think."""
+    path = f"{directory}/s.sock"
+    assert BAD == checks.path("/" + "x" * 200).verdict
+    assert BAD == checks.path(str(directory)).verdict
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(path)
+        Path(path).chmod(0o666)
+        assert WARN == checks.path(path).verdict
+        Path(path).chmod(0o600)
+        assert Finding("socket", OK, f"{path}: mode 0600") == checks.path(path)
+
+
+@pytest.mark.parametrize(
+    ("version", "protocol", "expected"),
+    [(__version__, PROTOCOL, OK), ("0.0.0", PROTOCOL, WARN), (__version__, PROTOCOL + 1, WARN)],
+)
+def test_versions(version: str, protocol: int, expected: str) -> None:
+    """A daemon that was not restarted after an update is told from one that was."""
+    fields: dict[str, Any] = {"framing": "msgpack-rpc", "connection": 1, "features": [], "limits": {}}
+    hello = Hello(server={"version": version, "pid": 1}, protocol=protocol, **fields)
+
+    assert expected == checks.versions(hello).verdict
+
+
+def test_full_disk() -> None:
+    """A file system without room is bad, even where the database's directory is not there yet."""
+    assert BAD == checks.space("/proc/none/r.db").verdict
+
+
+@pytest.mark.parametrize(("needed", "expected"), [(True, BAD), (False, WARN)])
+def test_reeld_is_missing(monkeypatch: pytest.MonkeyPatch, needed: bool, expected: str) -> None:
+    """Who only talks to a daemon can do without one of their own."""
+    assert OK == checks.installed(needed=needed).verdict
+    monkeypatch.setitem(sys.modules, "trio", None)
+
+    missing = Finding("reeld", expected, "trio is missing", "pip install 'reeld[daemon]'")
+    assert missing == checks.installed(
+        needed=needed
+    )
