@@ -4,8 +4,9 @@ import gc
 import logging
 import os
 import signal
+import socket
 import time
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, ExitStack
 from typing import Any
 
 import anyio
@@ -19,8 +20,9 @@ from reeld.agents.together import Founder
 from reeld.config import Config
 from reeld.errors import OK, Refused
 from reeld.locks import lock
+from reeld.notify import Supervisor, find_supervisor, given_socket, path_of
 from reeld.serving.call import Desk
-from reeld.serving.listener import Server, open_listener, require_path
+from reeld.serving.listener import Server, open_listener, require_path, take_over
 from reeld.store.store import Store, open_store
 
 log = logging.getLogger(__name__)
@@ -40,17 +42,29 @@ def main(config: Config) -> int:
     gc.freeze()
     gc.set_threshold(*_GC)
     os.chdir("/")  # keep no file system from being unmounted
+    supervisor = find_supervisor(os.environ)
     try:
-        require_path(config.socket)
-        with lock(config.socket, "the socket"), lock(config.database, "the database"):
-            anyio.run(serve, config, backend="trio")
+        _lock_and_serve(config, supervisor)
     except (Refused, BaseExceptionGroup) as error:
         refused = _only(error)
         if not isinstance(refused, Refused):
             raise
         logs.last_word(str(refused))
+        supervisor.tell(f"STATUS={refused}")
         return refused.status
     return OK
+
+
+def _lock_and_serve(config: Config, supervisor: Supervisor) -> None:
+    with ExitStack() as stack:
+        given = given_socket(os.environ)
+        if given is None:
+            require_path(config.socket)
+            stack.enter_context(lock(config.socket, "the socket"))
+        else:  # its path is the supervisor's affair
+            config = config._replace(socket=path_of(stack.enter_context(given)))
+        stack.enter_context(lock(config.database, "the database"))
+        anyio.run(serve, config, supervisor, given, backend="trio")
 
 
 def _only(error: BaseException) -> BaseException:
@@ -60,11 +74,16 @@ def _only(error: BaseException) -> BaseException:
     return error
 
 
-async def serve(config: Config) -> None:
+async def serve(config: Config, supervisor: Supervisor, given: socket.socket | None) -> None:
     """Open the store, listen, and serve until a signal or ``shutdown``.
 
     What ends first is what stands on the others: connections get their answers, agents finish, the writer
     commits, the database closes.
+
+    Args:
+        config: what the daemon was told.
+        supervisor: who is told when it is ready, alive and stopping.
+        given: a socket to listen on in place of one of our own.
     """
     began = time.monotonic()
     stop = anyio.Event()
@@ -84,14 +103,16 @@ async def serve(config: Config) -> None:
         desk = Desk(registry, store, Founder(registry), stop.set, counters)
         async with anyio.create_task_group() as tasks:
             await tasks.start(_obey_signals, stop)  # before anybody can know that there is somebody to stop
-            async with open_listener(config.socket) as listener:
+            async with open_listener(config.socket) if given is None else take_over(given) as listener:
                 tasks.start_soon(_tidy, store, registry)
                 await tasks.start(server.run, listener, desk)
-                log.info(
-                    "ready in %d ms on %s with %s", (time.monotonic() - began) * 1e3, config.socket, config.database
-                )
+                tasks.start_soon(supervisor.reassure, store.writer.prove)
+                where = f"{config.socket} with {config.database}"
+                log.info("ready in %d ms on %s", (time.monotonic() - began) * 1e3, where)
+                supervisor.tell("READY=1", f"STATUS=listens on {where}")
                 await stop.wait()
                 log.info("stopping")
+                supervisor.tell("STOPPING=1", "STATUS=finishes what is in flight")
                 await server.close()
             tasks.cancel_scope.cancel()
         await registry.drain()

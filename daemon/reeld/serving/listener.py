@@ -55,6 +55,17 @@ async def open_listener(path: str) -> AsyncIterator[SocketListener]:
             await listener.aclose()
 
 
+@asynccontextmanager
+async def take_over(given: socket.socket) -> AsyncIterator[SocketListener]:
+    """Listen on a socket that somebody else has made, and leave it in its place when the block ends."""
+    listener = await SocketListener.from_socket(given)
+    try:
+        yield listener
+    finally:
+        with anyio.CancelScope(shield=True):
+            await listener.aclose()
+
+
 def require_path(path: str) -> None:
     """Refuse a path that the kernel would not take, or where somebody else could put a socket in our name.
 

@@ -59,6 +59,12 @@ class Writer:
         if self._idle.is_set():
             self._abandon()
 
+    async def prove(self) -> None:
+        """Wait until a transaction that writes nothing has come back: queue, thread and disk are alive then."""
+        settled = anyio.Event()
+        self.submit(Unit([], []), lambda _: settled.set())
+        await settled.wait()
+
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         """Commit until closed and drained."""
         with anyio.CancelScope(shield=True):  # what was accepted is written, whoever wants to stop
