@@ -50,6 +50,7 @@ def _at(summary: str) -> Option:
     return option("--at", metavar="SEQ", type=number, help=summary)
 
 
+_ROLE = option("--role", choices=("user", "assistant", "system"), help="who says it; system sets the prompt")
 _TAG = option("--tag", metavar="K=V", action="append", type=text, help="a tag; may be repeated")
 
 COMMANDS = (
@@ -94,7 +95,7 @@ COMMANDS = (
         'reel add demo "What is a tape deck?"\n  git diff | reel add demo\n'
         "  reel show demo --json | reel add copy --create --file -",
         (
-            option("--role", choices=("user", "assistant", "system"), help="who says it; system sets the prompt"),
+            _ROLE,
             option(
                 "--tool-call",
                 nargs=3,
@@ -118,6 +119,16 @@ COMMANDS = (
         writes=True,
         notes="TEXT comes from stdin where it is -, or left out and stdin is no terminal; one\n"
         "line end at its end is dropped. A TEXT that begins with a dash comes after --.",
+    ),
+    Command(
+        "edit",
+        "[AGENT]",
+        "write a message in an editor and add it",
+        "editing.edit",
+        "EDITOR=nano reel edit demo",
+        (_ROLE,),
+        writes=True,
+        notes="The editor is $VISUAL, else $EDITOR, else vi; an empty text adds nothing.",
     ),
     Command(
         "show",

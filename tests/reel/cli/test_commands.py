@@ -376,6 +376,7 @@ def test_conflict_has_its_own_status(reel: Reel, talk: str) -> None:
 
 _CHANGES: dict[str, tuple[str, ...]] = {
     "add": ("hi",),
+    "edit": (),
     "clear": (),
     "clone": ("{}-2",),
     "mark": ("label",),
@@ -391,8 +392,11 @@ _CHANGES: dict[str, tuple[str, ...]] = {
 
 
 @pytest.mark.parametrize("command", _CHANGES)
-def test_changes_answer_in_the_words_of_the_protocol(reel: Reel, talk: str, command: str) -> None:
+def test_changes_answer_in_the_words_of_the_protocol(
+    reel: Reel, talk: str, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """With --json there is one document on stdout, and nothing on stderr."""
+    monkeypatch.setenv("VISUAL", "sh -c 'echo hi > \"$0\"'")
     for prepared in (
         ["mark", talk],
         ["add", talk, "more"],

@@ -125,6 +125,4 @@ def test_reeld_is_missing(monkeypatch: pytest.MonkeyPatch, needed: bool, expecte
     monkeypatch.setitem(sys.modules, "trio", None)
 
     missing = Finding("reeld", expected, "trio is missing", "pip install 'reeld[daemon]'")
-    assert missing == checks.installed(
-        needed=needed
-    )
+    assert missing == checks.installed(needed=needed)

@@ -1,0 +1,92 @@
+"""A message that is written in an editor: here, in a line of shell."""
+
+import shlex
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from .conftest import Reel
+
+
+@pytest.fixture
+def talk(reel: Reel, name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
+    """An agent without a message; what editors leave behind is in ``tmp_path``."""
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    reel("new", name)
+    return name
+
+
+def editor(script: str) -> str:
+    """An editor that runs a line of shell, with the file as ``$0``."""
+    return f"sh -c {shlex.quote(script)}"
+
+
+def said(reel: Reel, agent: str) -> list[tuple[str, str]]:
+    """Who said what."""
+    return [(each["role"], each["content"][0]["text"]) for each in reel("show", agent, "--json").documents]
+
+
+def test_edit_adds_what_was_written(reel: Reel, talk: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The end of the last line is the editor's; no file is left."""
+    monkeypatch.setenv("EDITOR", editor('printf "one\\ntwo\\n" > "$0"'))
+
+    assert reel("edit", talk) == (0, f"{talk}: added 2\n", "")
+    assert said(reel, talk) == [("user", "one\ntwo")]
+    assert not list(tmp_path.iterdir())
+
+
+def test_visual_goes_before_editor(reel: Reel, talk: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The editor is chosen as other programs do, and the role as with add."""
+    monkeypatch.setenv("EDITOR", "false")
+    monkeypatch.setenv("VISUAL", editor('echo hi > "$0"'))
+
+    assert reel("edit", talk, "--role", "assistant").status == 0
+    assert said(reel, talk) == [("assistant", "hi")]
+
+
+@pytest.mark.parametrize("script", ["true", 'echo > "$0"'])
+def test_nothing_written(reel: Reel, talk: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str) -> None:
+    """Who changes their mind leaves the text empty."""
+    monkeypatch.setenv("EDITOR", editor(script))
+
+    assert reel("edit", talk) == (0, f"{talk}: nothing written, nothing added\n", "")
+    assert said(reel, talk) == []
+    assert not list(tmp_path.iterdir())
+
+
+def test_editor_that_fails(reel: Reel, talk: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An editor's failure is a change of mind as well (:cq), and the status says so."""
+    monkeypatch.setenv("EDITOR", editor('echo half > "$0"; exit 3'))
+
+    assert reel("edit", talk) == (1, "", "reel: sh ended with status 3; nothing was added\n")
+    assert said(reel, talk) == []
+
+
+def test_editor_that_is_not_there(reel: Reel, talk: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """It is one line, and no file is left."""
+    monkeypatch.setenv("EDITOR", "/none/editor")
+
+    assert reel("edit", talk) == (1, "", "reel: system: /none/editor: No such file or directory\n")
+    assert not list(tmp_path.iterdir())
+
+
+def test_no_agent(reel: Reel, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That there is no such agent is said before anybody has written anything."""
+    monkeypatch.setenv("EDITOR", "/none/editor")
+
+    assert 4 == reel("edit", name).status
+
+
+def test_text_that_could_not_be_added_is_kept(
+    reel: Reel, talk: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """What was written is never lost, and can be added by the line that is printed."""
+    monkeypatch.setenv("EDITOR", editor('echo precious > "$0"'))
+    reel("kill", talk)
+    refused = reel("edit", talk)
+    (kept,) = tmp_path.iterdir()
+
+    assert (1, "precious\n") == (refused.status, kept.read_text())
+    assert f"reel: your text is kept; add it with: reel add {talk} - < {kept}\n" in refused.err
