@@ -1,9 +1,9 @@
-"""Encoders for the wire."""
+"""Encoding and decoding single values of the wire."""
 
 from collections.abc import Callable
 from typing import Any
 
-from msgpack import Packer
+from msgpack import Packer, unpackb
 
 _BUFFER = 1 << 16
 
@@ -16,3 +16,8 @@ def packer() -> Callable[[Any], bytes]:
     """
     pack: Callable[[Any], bytes] = Packer(buf_size=_BUFFER).pack  # type: ignore[call-arg]  # the stubs lack it
     return pack
+
+
+def unpack(data: bytes) -> Any:
+    """Decode one value that was encoded here."""
+    return unpackb(data)

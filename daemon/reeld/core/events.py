@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
 from reel.records import read_row
+from reel.wire import unpack
 
 Pack: TypeAlias = Callable[[Any], bytes]
 
@@ -18,17 +19,41 @@ class Tools(NamedTuple):
 class Entry(NamedTuple):
     """A conversation event as the living list keeps it: the record, and its message in the form of the wire.
 
-    ``message`` is ``None`` where the record has none: a system event, or a row that cannot be read.
+    ``message`` is ``None`` where the record has none: a system event, or a row that cannot be read. ``kept`` is
+    the content, but for a plain text: that stands in its message, and need not stand in memory twice.
     """
 
     id: int
     seq: int
     kind: str
-    content: str | None
+    kept: str | None
     data_json: str | None
     time: int
     message: bytes | None
     tools: Tools | None
+
+    @property
+    def content(self) -> str | None:
+        """The content, as it is stored."""
+        if self.message is None or self.data_json is not None:
+            return self.kept
+        text: str = unpack(self.message)["content"][0]["text"]
+        return text
+
+
+def entry(
+    event_id: int,
+    seq: int,
+    kind: str,
+    content: str | None,
+    data_json: str | None,
+    time: int,
+    message: bytes | None,
+    tools: Tools | None,
+) -> Entry:
+    """Make the entry of a conversation event that has been read."""
+    kept = content if message is None or data_json is not None else None
+    return Entry(event_id, seq, kind, kept, data_json, time, message, tools)
 
 
 class Mark(NamedTuple):
@@ -62,7 +87,7 @@ class Draft(NamedTuple):
 
     def entry(self, event_id: int) -> Entry:
         """Give the entry that this conversation event becomes."""
-        return Entry(event_id, self.seq, self.kind, self.content, self.data_json, self.time, self.message, self.tools)
+        return entry(event_id, self.seq, self.kind, self.content, self.data_json, self.time, self.message, self.tools)
 
 
 def read(

@@ -4,12 +4,13 @@ import json
 import logging
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
+from sys import intern
 from typing import Any, NamedTuple
 
 from reel.blocks import InvalidRecord
 from reel.kinds import CONVERSATION
 from reeld.core.conversation import data_of, label_of
-from reeld.core.events import Entry, Mark, Node, Pack, read
+from reeld.core.events import Mark, Node, Pack, entry, read
 from reeld.core.state import Profile, Source
 from reeld.core.timeline import Step, redoable, undoable
 from reeld.store.schema import UNKNOWN_KIND
@@ -189,7 +190,8 @@ def read_nodes(rows: Iterable[Sequence[Any]], pack: Pack) -> Past:
             message, tools = read(pack, kind, content, data_json, seq, time)
         except InvalidRecord as error:
             past.skipped.append(Skip(seq, error.field, error.reason))
-        past.nodes.append(Entry(event_id, seq, kind, content, data_json, time, message, tools))
+        # SQLite gives each row a kind of its own; the names are few, and the rows many.
+        past.nodes.append(entry(event_id, seq, intern(kind), content, data_json, time, message, tools))
     return past
 
 

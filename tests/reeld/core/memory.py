@@ -7,7 +7,7 @@ from reel.kinds import CONVERSATION
 from reel.wire import packer
 from reeld.core.commands import Stage
 from reeld.core.conversation import Conversation, label_of
-from reeld.core.events import Draft, Entry, Mark, Node, read
+from reeld.core.events import Draft, Mark, Node, entry, read
 from reeld.core.state import Profile, Source, State
 from reeld.core.timeline import Step
 
@@ -67,7 +67,7 @@ class MemoryLog:
             else:
                 message, tools = read(pack, event.kind, event.content, event.data_json, event.seq, event.time)
                 nodes.append(
-                    Entry(tip, event.seq, event.kind, event.content, event.data_json, event.time, message, tools)
+                    entry(tip, event.seq, event.kind, event.content, event.data_json, event.time, message, tools)
                 )
             tip = event.parent
         return nodes[::-1]

@@ -3,9 +3,9 @@
 import pytest
 
 from reeld.core.conversation import Conversation, label_of
-from reeld.core.events import Draft, Entry, Mark, Node
+from reeld.core.events import Draft, Entry, Mark, Node, entry, read
 from reeld.core.state import State, info
-from tests.reeld.core.memory import profile
+from tests.reeld.core.memory import pack, profile
 
 
 def _entry(number: int, kind: str = "user", message: bytes | None = b"m") -> Entry:
@@ -67,6 +67,16 @@ def test_the_newest_node_is_the_tip(nodes: list[Node], tip: int | None) -> None:
 def test_a_mark_that_cannot_be_read_has_no_label(data_json: str | None) -> None:
     """A bad row in the log does not keep a conversation from being read."""
     assert label_of(data_json) is None
+
+
+@pytest.mark.parametrize("kind", ["user", "assistant", "system"])
+@pytest.mark.parametrize(("content", "data_json"), [("wörter", None), ("", None), ("hi", '{"model":"m"}')])
+def test_a_text_is_kept_once(kind: str, content: str, data_json: str | None) -> None:
+    """The content of a plain text is read from its message; all other content is kept as it is stored."""
+    message, tools = read(pack, kind, content, data_json, 1, 2)
+    kept = entry(1, 1, kind, content, data_json, 2, message, tools)
+
+    assert (content, kind != "system" and data_json is None) == (kept.content, kept.kept is None)
 
 
 def test_info_of_an_empty_agent() -> None:

@@ -12,7 +12,7 @@ from reel.records import message_from_record
 from reeld.core import commands
 from reeld.core.commands import Stage
 from reeld.core.conversation import Conversation
-from reeld.core.events import Node
+from reeld.core.events import Entry, Node
 from reeld.core.intake import rows_from
 from reeld.core.state import Profile, Source, State
 from reeld.core.timeline import redoable, undoable
@@ -200,11 +200,15 @@ class Conversations(RuleBasedStateMachine):
     def messages_are_read_from_records(self) -> None:
         for state in self.states.values():
             entries = state.conversation.entries
-            read = [message_from_record(entry._asdict()) for entry in entries]
+            read = [message_from_record(_record(entry)) for entry in entries]
             messages = [unpackb(entry.message) for entry in entries if entry.message is not None]
 
             assert [message for message in read if message] == messages
             assert len(messages) == state.conversation.message_count
+
+
+def _record(entry: Entry) -> dict[str, Any]:
+    return {name: getattr(entry, name) for name in ("seq", "kind", "content", "data_json", "time")}
 
 
 Conversations.TestCase.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)

@@ -44,7 +44,7 @@ def sent() -> Iterator[tuple[str, list[str], bool]]:
         if name.startswith("_") or inspect.signature(function).return_annotation is inspect.Signature.empty:
             continue
         parameters = inspect.signature(function).parameters.values()
-        if name == "following":
+        if name in ("following", "greeting", "keyed") or function.__module__ != requests.__name__:
             continue
         shown = [f"{p.name}?" if p.default is None else p.name for p in parameters]
         yield VIEWS.get(name, name), shown, "key?" in shown
