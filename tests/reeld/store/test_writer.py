@@ -155,3 +155,21 @@ async def test_readers_do_not_wait_for_a_commit(store: Store) -> None:
         found = await store.find("agent-1")
 
     assert profile(1, 1) == found
+
+
+async def test_proof_of_life(store: Store) -> None:
+    """A writer that works proves it without writing anything; one whose disk is busy proves nothing meanwhile."""
+    proved = anyio.Event()
+
+    async def prove() -> None:
+        await store.writer.prove()
+        proved.set()
+
+    async with anyio.create_task_group() as tasks:
+        async with busy(store):
+            tasks.start_soon(prove)
+            await anyio.wait_all_tasks_blocked()
+            assert not proved.is_set()
+        await proved.wait()
+
+    assert 0 == store.writer.events

@@ -1,0 +1,159 @@
+"""A daemon with a supervisor: who is told what, and whose socket it is."""
+
+import os
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from reel.blocking import Client
+from tests.daemon import PATIENCE, Daemon
+
+# The socket is the first one after stderr, and it is meant for the process that the shell becomes.
+_GIVE = ("sh", "-c", 'LISTEN_PID=$$ LISTEN_FDS=1 exec "$@" 3<&0', "sh")
+
+
+@contextmanager
+def running(
+    daemon: Daemon, *before: str, given: socket.socket | None = None, **more: str
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a daemon by way of another program, with more in its environment, and end it."""
+    with (
+        daemon.log.open("ab") as log,
+        subprocess.Popen(
+            [*before, *daemon.command()],
+            stdin=given.fileno() if given else None,
+            stdout=log,
+            stderr=log,
+            env={**os.environ, **more},
+        ) as process,
+    ):
+        try:
+            yield process
+        finally:
+            process.terminate()
+            process.wait(PATIENCE)
+
+
+@contextmanager
+def listening(path: str) -> Iterator[socket.socket]:
+    """Make the socket that a supervisor would."""
+    with socket.socket(socket.AF_UNIX) as given:
+        given.bind(path)
+        given.listen()
+        yield given
+
+
+def facts(ear: socket.socket) -> list[str]:
+    """Wait for what the supervisor is told next."""
+    return ear.recv(1000).decode().splitlines()
+
+
+def test_supervisor(prepared: Daemon) -> None:
+    """It says when it is ready, goes on giving signs of life, and says when it stops."""
+    directory = Path(prepared.socket).parent
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ear:
+        ear.bind(str(directory / "notify"))
+        ear.settimeout(PATIENCE)
+        with running(prepared, NOTIFY_SOCKET=str(directory / "notify"), WATCHDOG_USEC="20000") as process:
+            first = facts(ear)
+            while first == ["WATCHDOG=1"]:
+                first = facts(ear)
+            with prepared.client() as client:
+                assert client.ping()
+            assert [["WATCHDOG=1"]] * 3 == [facts(ear) for _ in range(3)]
+            process.terminate()
+            last = facts(ear)
+            while last == ["WATCHDOG=1"]:
+                last = facts(ear)
+
+    assert ["READY=1", f"STATUS=listens on {prepared.socket} with {prepared.database}"] == first
+    assert ["STOPPING=1", "STATUS=finishes what is in flight"] == last
+    assert process.returncode == 0
+
+
+def test_supervisor_is_told_why_not(prepared: Daemon) -> None:
+    """Where it cannot start, the sentence is its status."""
+    Path(prepared.database).write_text("dear diary" * 1000)
+    notify = f"{prepared.socket}.notify"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ear:
+        ear.bind(notify)
+        ear.settimeout(PATIENCE)
+        with running(prepared, NOTIFY_SOCKET=notify) as process:
+            (said,) = facts(ear)
+            process.wait(PATIENCE)
+
+    assert said.startswith(f"STATUS={prepared.database} is ")
+    assert process.returncode == 4
+
+
+def test_given_socket(prepared: Daemon) -> None:
+    """A socket that is given is served, and is there for the next daemon; no lock is made beside it."""
+    given_path, prepared.socket = f"{prepared.socket}.given", f"{prepared.socket}.unused"
+    with listening(given_path) as given:
+        for head in (2, 3):
+            with running(prepared, *_GIVE, given=given) as process, Client(given_path).connect() as client:
+                assert head == client.add("demo", "hi", create=True).head
+                assert given_path == client.stats()["socket"]
+            assert process.returncode == 0
+        assert Path(given_path).is_socket()
+
+    assert ["log", "r.db", "r.db.lock", "s.sock.given"] == sorted(
+        path.name for path in Path(given_path).parent.iterdir()
+    )
+
+
+def test_given_socket_beside_another_daemon(daemon: Daemon) -> None:
+    """The database has one daemon, whoever listens for the second."""
+    given_path = f"{daemon.socket}.given"
+    with listening(given_path) as given, running(daemon, *_GIVE, given=given) as second:
+        assert second.wait(PATIENCE) == 3
+
+    assert f"reeld: another reeld runs (pid {daemon.process.pid}); it holds the database" in daemon.log.read_text()
+
+
+@pytest.mark.parametrize(
+    ("kind", "sentence"),
+    [
+        (None, "the supervisor gives no socket: Socket operation on non-socket"),
+        ((socket.AF_UNIX, socket.SOCK_STREAM), "the supervisor gives another socket than a listening"),
+        ((socket.AF_UNIX, socket.SOCK_DGRAM), "the supervisor gives another socket than a listening"),
+        ((socket.AF_INET, socket.SOCK_STREAM), "the supervisor gives another socket than a listening"),
+    ],
+)
+def test_given_something_else(prepared: Daemon, kind: Sequence[int] | None, sentence: str) -> None:
+    """What cannot be listened on is refused in a sentence."""
+    given = socket.socket(*kind) if kind else Path(os.devnull).open("rb")  # noqa: SIM115 - either is closed below
+    with given:
+        ran = subprocess.run(
+            [*_GIVE, *prepared.command()],
+            stdin=given.fileno(),
+            text=True,
+            capture_output=True,
+            check=False,
+            timeout=PATIENCE,
+        )
+
+    assert ran.returncode == 4
+    assert ran.stderr.startswith(f"reeld: {sentence}")
+
+
+@pytest.mark.skipif(shutil.which("systemd-socket-activate") is None, reason="systemd is not installed")
+def test_socket_activation(prepared: Daemon) -> None:
+    """The real thing: the first connection starts it, and is answered."""
+    path = f"{prepared.socket}.given"
+    activate = ("systemd-socket-activate", "--listen", path)
+    with running(prepared, *activate) as process:
+        while "Listening on" not in prepared.log.read_text():
+            assert process.poll() is None, prepared.log.read_text()
+        with Client(path).connect() as client:
+            assert client.add("demo", "hi", create=True).head == 2
+            assert client.server is not None
+            assert process.pid == client.server.server["pid"]
+
+    assert process.returncode == 0
+    assert "stopped" in prepared.log.read_text()

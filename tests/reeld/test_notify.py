@@ -1,0 +1,116 @@
+"""What a supervisor is told, and the socket that it may give."""
+
+import os
+import socket
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import anyio
+import pytest
+from trio.testing import MockClock
+
+from reeld.errors import Refused
+from reeld.notify import Supervisor, find_supervisor, given_socket, path_of
+
+ME = str(os.getpid())
+
+
+@pytest.fixture(params=["path", "abstract"])
+def ear(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, socket.socket]]:
+    """A supervisor's address, and the socket there."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listening:
+        if request.param == "path":
+            address = str(tmp_path / "notify")
+            listening.bind(address)
+        else:
+            address = f"@reel-test-{ME}"
+            listening.bind(f"\0{address[1:]}")
+        listening.settimeout(10)
+        yield address, listening
+
+
+def test_facts(ear: tuple[str, socket.socket]) -> None:
+    """Facts arrive together, a line each."""
+    address, listening = ear
+    Supervisor(address).tell("READY=1", "STATUS=listens on /ä")
+
+    assert "READY=1\nSTATUS=listens on /ä".encode() == listening.recv(1000)
+
+
+def test_nobody_to_tell(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Without a supervisor nothing happens; one that has gone is worth a line, and no more."""
+    Supervisor().tell("READY=1")
+    assert [] == caplog.messages
+    Supervisor(str(tmp_path / "gone")).tell("READY=1")
+
+    assert [f"the supervisor on {tmp_path}/gone cannot be told READY=1: [Errno 2] No such file or directory"] == (
+        caplog.messages
+    )
+
+
+@pytest.mark.parametrize(
+    ("environment", "patience"),
+    [
+        ({}, None),
+        ({"WATCHDOG_USEC": "3000000"}, 3.0),
+        ({"WATCHDOG_USEC": "3000000", "WATCHDOG_PID": ME}, 3.0),
+        ({"WATCHDOG_USEC": "3000000", "WATCHDOG_PID": "1"}, None),
+        ({"WATCHDOG_USEC": "0"}, None),
+        ({"WATCHDOG_USEC": "soon"}, None),
+    ],
+)
+def test_watchdog(environment: Mapping[str, str], patience: float | None) -> None:
+    """The watchdog counts where it is set, and meant for this process."""
+    assert patience == find_supervisor(environment).patience
+
+
+async def test_signs_of_life(
+    ear: tuple[str, socket.socket],
+    autojump_clock: MockClock,  # noqa: ARG001 - pytest-trio runs the test by it
+) -> None:
+    """A sign of life is given twice as often as needed, and none while there is nothing to show for it."""
+    address, listening = ear
+    listening.setblocking(False)
+    alive = anyio.Event()
+    with anyio.fail_after(1000):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(Supervisor(address, 10.0).reassure, alive.wait)
+            await anyio.sleep(100)
+            with pytest.raises(BlockingIOError):
+                listening.recv(1000)
+            alive.set()
+            await anyio.sleep(19)
+            tasks.cancel_scope.cancel()
+
+    assert [b"WATCHDOG=1"] * 4 == [listening.recv(1000) for _ in range(4)]
+    with pytest.raises(BlockingIOError):
+        listening.recv(1000)
+
+
+async def test_no_watchdog(ear: tuple[str, socket.socket]) -> None:
+    """Where nobody waits for signs of life, none are given."""
+    await Supervisor(ear[0]).reassure(anyio.lowlevel.checkpoint)
+
+    ear[1].setblocking(False)
+    with pytest.raises(BlockingIOError):
+        ear[1].recv(1000)
+
+
+@pytest.mark.parametrize("environment", [{}, {"LISTEN_PID": "1", "LISTEN_FDS": "1"}])
+def test_nothing_given(environment: Mapping[str, str]) -> None:
+    """A socket that is another process's is not taken."""
+    assert given_socket(environment) is None
+
+
+def test_too_many_given() -> None:
+    """With several sockets it would be a guess which one clients use."""
+    with pytest.raises(Refused, match="the supervisor gives 2 sockets; one is what reeld listens on"):
+        given_socket({"LISTEN_PID": ME, "LISTEN_FDS": "2"})
+
+
+def test_name_of_an_abstract_socket() -> None:
+    """An abstract socket has no path, and is named as people write it."""
+    with socket.socket(socket.AF_UNIX) as abstract:
+        abstract.bind(f"\0reel-test-{ME}")
+
+        assert f"@reel-test-{ME}" == path_of(abstract)
