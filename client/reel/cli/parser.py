@@ -5,7 +5,7 @@ import os
 from collections.abc import Sequence
 from typing import NoReturn
 
-from reel.cli.table import COMMANDS, Command, number, option, text
+from reel.cli.table import COMMANDS, Command, Option, number, option, text
 from reel.cli.words import UsageError, places
 from reel.version import __version__
 
@@ -80,10 +80,15 @@ def command_parser(command: Command) -> argparse.ArgumentParser:
     parser.command = command.name
     parser.add_argument("words", nargs="*", help=argparse.SUPPRESS)
     parser.set_defaults(agent=None)
-    agent = _AGENT if places(command.words).agent else ()
-    for flags, details in (*command.options, *agent, *(_WRITES if command.writes else ()), *_COMMON):
+    for flags, details in options_of(command):
         parser.add_argument(*flags, **details)
     return parser
+
+
+def options_of(command: Command) -> tuple[Option, ...]:
+    """Give every option of a command but ``--help``: its own, and those that it shares with others."""
+    agent = _AGENT if places(command.words).agent else ()
+    return (*command.options, *agent, *(_WRITES if command.writes else ()), *_COMMON)
 
 
 def find(name: str) -> Command:
@@ -113,7 +118,7 @@ def _parser(prog: str, usage: str, description: str, epilog: str) -> _Parser:
 
 
 def _listing() -> str:
-    rows = [f"  {command.name:<9}{command.words:<17}{command.summary}" for command in COMMANDS]
+    rows = [f"  {command.name:<11}{command.words:<17}{command.summary}" for command in COMMANDS]
     return "commands:\n" + "\n".join(rows)
 
 

@@ -240,4 +240,13 @@ COMMANDS = (
         writes=True,
         notes="With $REEL_AGENT set every word is a tag; another agent is named with -a.",
     ),
+    Command(
+        "completion",
+        "bash|zsh|fish",
+        "print what completes reel in a shell",
+        "shells.completion",
+        'eval "$(reel completion bash)"  # in ~/.bashrc\n'
+        "  reel completion zsh > ~/.zfunc/_reel  # a directory of $fpath\n"
+        "  reel completion fish > ~/.config/fish/completions/reel.fish",
+    ),
 )

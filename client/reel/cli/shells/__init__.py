@@ -1,0 +1,19 @@
+"""The command ``completion``: a script for a shell, made from the table of commands.
+
+Agents are asked for with ``reel list``, whose first column is the name. Where no daemon answers within a second there
+is nothing to choose from, and nothing is said about it.
+"""
+
+from reel.cli.invocation import Invocation
+from reel.cli.shells import bash, fish, zsh
+from reel.cli.words import UsageError
+
+_SHELLS = {"bash": bash.script, "zsh": zsh.script, "fish": fish.script}
+
+
+def completion(run: Invocation) -> None:
+    """Print the script for a shell."""
+    script = _SHELLS.get(run.words[0])
+    if script is None:
+        raise UsageError(f"{run.words[0]!r} is no shell that reel knows; expected one of {', '.join(_SHELLS)}")
+    run.out.lines([line] for line in script().splitlines())

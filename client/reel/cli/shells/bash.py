@@ -1,0 +1,86 @@
+"""The script for bash, which knows words only."""
+
+from collections.abc import Iterable, Iterator
+
+from reel.cli.shells.completable import AGENTS, CHOICE, FILE, Completable, Flag, Value, commands, filled, quoted, shared
+
+_SCRIPT = """\
+# Completion of reel for bash.
+_reel() {
+    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command= words= count=0 i
+    for ((i = 1; i < COMP_CWORD; i++)); do
+        case ${COMP_WORDS[i]} in
+            @skipped@
+            -?*) ;;
+            *) if [[ $command ]]; then ((count += 1)); else command=${COMP_WORDS[i]}; fi ;;
+        esac
+    done
+    case $previous in
+        @values@
+        *)
+            case $command in
+                @commands@
+            esac
+            ;;
+    esac
+    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
+}
+_reel_offer() {
+    if [[ $current == -* ]]; then words=$1; elif ((count == 0 && $# > 1)); then words=$("${@:2}"); fi
+}
+_reel_agents() {
+    timeout 1 reel list --prefix "$current" "$@" 2>/dev/null | cut -d ' ' -f 1
+}
+_reel_files() {
+    mapfile -t COMPREPLY < <(compgen -f -- "$current")
+    compopt -o filenames 2>/dev/null
+}
+complete -F _reel reel
+"""
+
+
+def script() -> str:
+    """Make it."""
+    known = {name: flag.value for each in commands() for flag in each.flags for name in flag.flags}
+    return filled(_SCRIPT, skipped=_skipped(known), values=_values(known), commands=_commands())
+
+
+def _skipped(known: dict[str, Value]) -> Iterator[str]:
+    """Pass over what belongs to an option."""
+    for count in sorted({value.arguments for value in known.values()} - {0}):
+        names = " | ".join(name for name, value in known.items() if value.arguments == count)
+        yield f"{names}) ((i += {count})) ;;"
+
+
+def _values(known: dict[str, Value]) -> Iterator[str]:
+    """Offer what may come after an option."""
+    offers: dict[str, list[str]] = {}
+    for name, value in known.items():
+        if value.arguments:
+            offers.setdefault(_offer(value), []).append(name)
+    return (f"{' | '.join(names)}) {offer} ;;" for offer, names in offers.items())
+
+
+def _offer(value: Value) -> str:
+    known = {
+        AGENTS: "words=$(_reel_agents)",
+        FILE: "_reel_files; return",
+        CHOICE: f"words={quoted(' '.join(value.choices))}",
+    }
+    return known.get(value.kind, "return")
+
+
+def _commands() -> Iterator[str]:
+    """Offer a command's options, and what its first word may be."""
+    yield f'"") _reel_offer {quoted(_words(shared()))} echo {" ".join(each.name for each in commands())} ;;'
+    for each in commands():
+        yield f"{each.name}) _reel_offer {quoted(_words(each.flags))}{_first(each)} ;;"
+
+
+def _first(command: Completable) -> str:
+    agents = f" _reel_agents{' --all' if command.dead else ''}"
+    return {AGENTS: agents, CHOICE: f" echo {' '.join(command.first.choices)}"}.get(command.first.kind, "")
+
+
+def _words(flags: Iterable[Flag]) -> str:
+    return " ".join(name for flag in flags for name in flag.flags)

@@ -1,0 +1,100 @@
+"""What shells complete, read from the table of commands: words, options and what an option takes."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from reel.cli.parser import options_of
+from reel.cli.table import COMMANDS, Command, Option
+from reel.cli.words import AGENT
+
+# What an option or a word may be.
+NOTHING = "nothing"
+TEXT = "text"
+FILE = "file"
+AGENTS = "agents"
+CHOICE = "choice"
+
+_KINDS = {"FILE": FILE, "PATH": FILE, "AGENT": AGENTS, "OTHER": AGENTS}
+
+
+class Value(NamedTuple):
+    """What may stand in a place, and how many arguments that are."""
+
+    kind: str
+    choices: tuple[str, ...] = ()
+    arguments: int = 1
+
+
+class Flag(NamedTuple):
+    """An option as a shell sees it."""
+
+    flags: tuple[str, ...]
+    help: str
+    value: Value
+
+
+class Completable(NamedTuple):
+    """A command as a shell sees it."""
+
+    name: str
+    summary: str
+    flags: list[Flag]
+    # What its first word may be.
+    first: Value
+    # Whether the dead are meant as well.
+    dead: bool
+
+
+def commands() -> list[Completable]:
+    """Give every command of the table."""
+    return [_command(command) for command in COMMANDS]
+
+
+def shared() -> list[Flag]:
+    """Give the options that may stand before a command."""
+    alike = [flag for flag in commands()[0].flags if flag.flags[0] in ("--json", "--socket", "--help")]
+    return [*alike, Flag(("--version",), "print the version", Value(NOTHING, arguments=0))]
+
+
+def _command(command: Command) -> Completable:
+    flags = [_flag(option) for option in options_of(command)]
+    flags.append(Flag(("--help",), "say how it is used", Value(NOTHING, arguments=0)))
+    return Completable(command.name, command.summary, flags, _first(command.words), command.name == "revive")
+
+
+def _flag(option: Option) -> Flag:
+    flags, details = option
+    return Flag(flags, details["help"], _value(details))
+
+
+def _value(details: dict[str, object]) -> Value:
+    if details.get("action") == "store_true":
+        return Value(NOTHING, arguments=0)
+    if isinstance(choices := details.get("choices"), tuple):
+        return Value(CHOICE, choices)
+    count = details.get("nargs", 1)
+    return Value(_KINDS.get(str(details.get("metavar")), TEXT), arguments=count if isinstance(count, int) else 1)
+
+
+def _first(words: str) -> Value:
+    first = words.split(maxsplit=1)[0] if words else ""
+    if first == AGENT:
+        return Value(AGENTS)
+    if "|" in first:
+        return Value(CHOICE, tuple(first.split("|")))
+    return Value(TEXT if first else NOTHING)
+
+
+def quoted(text: str) -> str:
+    """Quote a text in a way that all three shells understand."""
+    return "'" + text.replace("'", r"'\''") + "'"
+
+
+def filled(script: str, **parts: Iterable[str]) -> str:
+    """Put lines in the place of marks such as ``@name@``, each as far to the right."""
+    for name, lines in parts.items():
+        mark = f"@{name}@"
+        before = script[: script.index(mark)].rpartition("\n")[2]
+        margin = before if before.isspace() else ""
+        script = script.replace(mark, f"\n{margin}".join(lines))
+    return script

@@ -1,0 +1,49 @@
+"""The script for fish, in which each fact is a line."""
+
+from collections.abc import Iterator
+
+from reel.cli.shells.completable import AGENTS, CHOICE, FILE, Flag, Value, commands, filled, quoted, shared
+
+_SCRIPT = """\
+# Completion of reel for fish.
+function __reel_agents
+    timeout 1 reel list $argv 2>/dev/null | string replace -r ' .*' ''
+end
+function __reel_first
+    test (count (commandline -opc)) -eq 2
+end
+complete -c reel -f
+@commands@
+"""
+_NO_COMMAND = "__fish_use_subcommand"
+
+
+def script() -> str:
+    """Make it."""
+    return filled(_SCRIPT, commands=_commands())
+
+
+def _commands() -> Iterator[str]:
+    for flag in shared():
+        yield _flag(_NO_COMMAND, flag)
+    for each in commands():
+        here = f"__fish_seen_subcommand_from {each.name}"
+        yield f"complete -c reel -n {_NO_COMMAND} -a {each.name} -d {quoted(each.summary)}"
+        if action := _action(each.first, dead=each.dead):
+            yield f"complete -c reel -n {quoted(f'{here}; and __reel_first')} -a {action}"
+        for flag in each.flags:
+            yield _flag(here, flag)
+
+
+def _flag(condition: str, flag: Flag) -> str:
+    names = " ".join(f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in flag.flags)
+    takes = " -rF" if flag.value.kind == FILE else " -x" if flag.value.arguments else ""
+    action = _action(flag.value)
+    offer = f" -a {action}" if action else ""
+    return f"complete -c reel -n {quoted(condition)} {names}{takes}{offer} -d {quoted(flag.help)}"
+
+
+def _action(value: Value, *, dead: bool = False) -> str:
+    agents = f"(__reel_agents{' --all' if dead else ''})"
+    known = {AGENTS: agents, CHOICE: " ".join(value.choices)}
+    return quoted(known[value.kind]) if value.kind in known else ""

@@ -1,0 +1,56 @@
+"""The script for zsh, which shows what each word and option is for."""
+
+from collections.abc import Iterable, Iterator
+
+from reel.cli.shells.completable import AGENTS, CHOICE, FILE, Completable, Flag, Value, commands, filled, quoted, shared
+
+_SCRIPT = """\
+#compdef reel
+_reel() {
+    local -a commands=(
+        @names@
+    )
+    local state line
+    _arguments -C @options@ '1:command:->command' '*::word:->words'
+    case $state in
+        command) _describe command commands ;;
+        words)
+            case $line[1] in
+                @commands@
+            esac
+            ;;
+    esac
+}
+_reel_agents() {
+    local -a names=(${(f)"$(timeout 1 reel list "$@" 2>/dev/null | cut -d ' ' -f 1)"})
+    compadd -a names
+}
+if [[ $funcstack[1] == _reel ]]; then _reel "$@"; else compdef _reel reel; fi
+"""
+
+
+def script() -> str:
+    """Make it."""
+    names = (quoted(f"{each.name}:{each.summary}") for each in commands())
+    cases = (f"{each.name}) _arguments {' '.join(_arguments(each))} ;;" for each in commands())
+    return filled(_SCRIPT, names=names, options=[" ".join(_flags(shared()))], commands=cases)
+
+
+def _arguments(command: Completable) -> Iterator[str]:
+    yield from _flags(command.flags)
+    if action := _action(command.first, dead=command.dead):
+        yield quoted(f"1:{command.first.kind}:{action}")
+    yield quoted("*:: :")
+
+
+def _flags(flags: Iterable[Flag]) -> Iterator[str]:
+    for flag in flags:
+        about = "".join(f"\\{char}" if char in "[]:" else char for char in flag.help)
+        takes = f":{flag.flags[-1].lstrip('-')}:{_action(flag.value)}" * flag.value.arguments
+        yield from (quoted(f"*{name}[{about}]{takes}") for name in flag.flags)
+
+
+def _action(value: Value, *, dead: bool = False) -> str:
+    # The blank in front keeps zsh from adding arguments of its own.
+    agents = f" _reel_agents{' --all' if dead else ''}"
+    return {AGENTS: agents, CHOICE: f"({' '.join(value.choices)})", FILE: "_files"}.get(value.kind, "")

@@ -1,0 +1,111 @@
+"""Completion, in the shells themselves."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from reel.cli.table import COMMANDS
+
+from .conftest import Reel
+
+# Fills in what bash would, calls the function and prints what it offers.
+_BASH = 'eval "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _reel; printf "%s\\n" "${COMPREPLY[@]}"'
+
+
+def need(shell: str) -> str:
+    """The path of a shell; without one there is nothing to test."""
+    found = shutil.which(shell)
+    if found is None:
+        pytest.skip(f"{shell} is not installed")
+    return found
+
+
+def run(*command: str) -> list[str]:
+    """What a shell that finds `reel` prints, line by line."""
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    ended = subprocess.run(command, env={**os.environ, "PATH": path}, text=True, check=True, capture_output=True)
+    assert "" == ended.stderr
+    return [line for line in ended.stdout.splitlines() if line]
+
+
+def in_bash(reel: Reel, *words: str) -> list[str]:
+    """What bash offers for the last of these words."""
+    return run(need("bash"), "--norc", "-c", _BASH, "bash", reel("completion", "bash").out, "reel", *words)
+
+
+def in_fish(reel: Reel, line: str) -> list[str]:
+    """What fish offers at the end of a line, without descriptions."""
+    script = reel("completion", "fish").out
+    offered = run(need("fish"), "--no-config", "-c", f"{script}\ncomplete -C '{line}'")
+    return [each.split("\t")[0] for each in offered]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["re"], ["rewind", "restore", "redo", "replay", "revive", "rename"]),
+        (["--socket", "x", "rep"], ["replay"]),
+        (["--v"], ["--version"]),
+        (["log", "--in"], ["--inherited"]),
+        (["add", "--role", ""], ["user", "assistant", "system"]),
+        (["add", "demo", ""], []),
+        (["add", "--role", "user", "demo", "--cr"], ["--create"]),
+        (["completion", ""], ["bash", "zsh", "fish"]),
+        (["show", "--last", ""], []),
+        (["add", "--file", "/etc/passw"], ["/etc/passwd"]),
+    ],
+)
+def test_bash(reel: Reel, words: list[str], expected: list[str]) -> None:
+    """Commands, options and what they take are offered where they may stand."""
+    assert expected == [each for each in in_bash(reel, *words) if each != "/etc/passwd-"]
+
+
+def test_bash_offers_agents(reel: Reel, name: str) -> None:
+    """The living are offered where an agent may stand, the dead only to revive."""
+    reel("new", f"{name}-1")
+    reel("new", f"{name}-2")
+    reel("kill", f"{name}-2")
+
+    assert [f"{name}-1"] == in_bash(reel, "show", name)
+    assert [f"{name}-1"] == in_bash(reel, "add", "--agent", name)
+    assert [f"{name}-1", f"{name}-2"] == in_bash(reel, "revive", name)
+
+
+@pytest.mark.parametrize("shell", ["bash", "fish"])
+def test_no_daemon_is_silent(reel: Reel, monkeypatch: pytest.MonkeyPatch, shell: str) -> None:
+    """Where nobody answers nothing is offered, and nothing is said in the middle of a line."""
+    monkeypatch.setenv("REEL_SOCKET", "/none.sock")
+
+    assert [] == (in_bash(reel, "show", "") if shell == "bash" else in_fish(reel, "reel show "))
+
+
+def test_fish(reel: Reel, name: str) -> None:
+    """Fish offers the same, with descriptions."""
+    reel("new", name)
+
+    assert {command.name for command in COMMANDS} <= set(in_fish(reel, "reel "))
+    assert [name] == in_fish(reel, f"reel show {name[:-1]}")
+    assert [] == in_fish(reel, f"reel add {name} {name}")
+    assert ["--inherited"] == in_fish(reel, "reel log --inh")
+    assert ["assistant", "system", "user"] == sorted(in_fish(reel, "reel add --role "))
+
+
+def test_zsh_takes_it(reel: Reel) -> None:
+    """Zsh reads the script and completes the command by it."""
+    script = reel("completion", "zsh").out
+    setup = f"autoload -Uz compinit && compinit -D\n{script}\nprint $_comps[reel]"
+
+    assert ["_reel"] == run(need("zsh"), "-f", "-c", setup)
+
+
+def test_other_shells(reel: Reel) -> None:
+    """A shell that is not known is wrong usage."""
+    expected = (
+        "reel: usage: 'ksh' is no shell that reel knows; expected one of bash, zsh, fish; see: reel completion --help\n"
+    )
+
+    assert (2, "", expected) == reel("completion", "ksh")
