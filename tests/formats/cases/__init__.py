@@ -1,0 +1,1 @@
+"""Minimal bodies that each rule accepts, tolerates (careless) and refuses."""

@@ -1,0 +1,30 @@
+"""A strict judge of request bodies: whether a provider's API takes the history in one.
+
+It is written from the rules in `formats.md` and the types of the official SDKs, and shares nothing with what it judges.
+"""
+
+from typing import Any
+
+from tests.formats.checker.anthropic import check as check_anthropic
+from tests.formats.checker.gemini import check as check_gemini
+from tests.formats.checker.openai_chat import check as check_openai_chat
+from tests.formats.checker.openai_responses import check as check_openai_responses
+from tests.formats.checker.problem import Problem
+
+__all__ = ["CHECKS", "Problem", "check"]
+
+CHECKS = {
+    "openai_chat": check_openai_chat,
+    "openai_responses": check_openai_responses,
+    "anthropic": check_anthropic,
+    "gemini": check_gemini,
+}
+
+
+def check(provider: str, body: dict[str, Any], model: str | None = None) -> list[Problem]:
+    """List what the provider's API would refuse in a body; the model is the body's own where none is given.
+
+    Without a model (Gemini has it in the URL) the rules by model are not asked.
+    """
+    named = body.get("model")
+    return CHECKS[provider](body, model or (named if isinstance(named, str) else None))

@@ -1,0 +1,169 @@
+"""The rules of Anthropic Messages (`formats.md` section 3): who speaks when, and which result belongs to which call.
+
+Not to be judged from a body: whether a signature is genuine, and whether the latest thinking blocks were changed.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from tests.formats.checker.anthropic_content import CONTENT_RULES
+from tests.formats.checker.anthropic_request import CALLS, Request, Turn, is_paused, is_served
+from tests.formats.checker.problem import Fault, Json, Problem, Rule, careless, repeated, run
+
+# From these versions on.
+NO_PREFILL, SYSTEM_MESSAGES = (4, 6), (4, 8)
+
+
+def empty_history(request: Request) -> Iterator[Fault]:
+    """There is at least one message."""
+    if request.body.get("messages") == []:
+        yield Fault("messages", "empty")
+
+
+def alternation(request: Request) -> Iterator[Fault]:
+    """User and assistant take turns (careless: the API merges)."""
+    for (_, one), (where, other) in zip(request.messages, request.messages[1:], strict=False):
+        if one.get("role") == other.get("role"):
+            yield careless(where, f"a second message of {other.get('role')!r} in a row")
+
+
+def first_role(request: Request) -> Iterator[Fault]:
+    """The user speaks first (careless)."""
+    if request.turns and request.turns[0].role == "assistant":
+        yield careless("messages[0]", "the assistant speaks first")
+
+
+def tool_call_unanswered(request: Request) -> Iterator[Fault]:
+    """Each call has its result in the turn directly after it."""
+    for asked, answer in request.exchanges():
+        answered = [name for _, name in answer.ids("tool_result", "tool_use_id")] if answer else []
+        for where, name in asked.ids("tool_use", "id") if asked else []:
+            if name not in answered:
+                yield Fault(where, f"no tool_result for {name!r} in the next turn")
+
+
+def tool_result_orphan(request: Request) -> Iterator[Fault]:
+    """Each result has its call in the turn directly before it."""
+    for asked, answer in request.exchanges():
+        calls = [name for _, name in asked.ids("tool_use", "id")] if asked else []
+        for where, name in answer.ids("tool_result", "tool_use_id") if answer else []:
+            if name not in calls:
+                yield Fault(where, f"no tool_use {name!r} in the turn before")
+
+
+def tool_result_duplicate(request: Request) -> Iterator[Fault]:
+    """A call has one result."""
+    for turn in request.turns:
+        for where, name in repeated(turn.ids("tool_result", "tool_use_id")):
+            yield Fault(where, f"a second tool_result for {name!r}")
+
+
+def tool_call_duplicate(request: Request) -> Iterator[Fault]:
+    """Calls of one turn have ids of their own; one used again in a later turn is careless."""
+    before: set[Any] = set()
+    for turn in request.turns:
+        ids = turn.ids("tool_use", "id")
+        for where, name in repeated(ids):
+            yield Fault(where, f"two calls {name!r} in one turn")
+        for where, name in ids:
+            if name in before:
+                yield careless(where, f"{name!r} was called before")
+        before.update(str(name) for _, name in ids)
+
+
+def tool_call_not_last(request: Request) -> Iterator[Fault]:
+    """Nothing but calls stands after a call."""
+    for turn in request.turns:
+        kinds = [block.get("type") for _, block in turn.blocks]
+        if "tool_use" in kinds:
+            for (where, _), kind in list(zip(turn.blocks, kinds, strict=True))[kinds.index("tool_use") :]:
+                if kind != "tool_use":
+                    yield Fault(where, f"{kind!r} after a tool_use")
+
+
+def tool_result_not_first(request: Request) -> Iterator[Fault]:
+    """Results stand before everything else in their turn."""
+    for turn in request.turns:
+        other = False
+        for where, block in turn.blocks:
+            if block.get("type") == "tool_result" and other:
+                yield Fault(where, "a tool_result after something else")
+            other = other or block.get("type") != "tool_result"
+
+
+def server_tool_unanswered(request: Request) -> Iterator[Fault]:
+    """A server's tool has its result before the user speaks again; the last turn may wait for it."""
+    *past, _ = request.stretches()
+    for stretch in past:
+        answered = [block.get("tool_use_id") for turn in stretch for _, block in turn.served()]
+        for where, block in [pair for turn in stretch for pair in turn.of(*CALLS)]:
+            if block.get("id") not in answered:
+                yield Fault(where, f"no result for {block.get('id')!r} in its turn")
+
+
+def server_tool_orphan(request: Request) -> Iterator[Fault]:
+    """A server's result has its call before it in its turn."""
+    for stretch in request.stretches():
+        calls = set()
+        for where, block in [pair for turn in stretch for pair in turn.blocks]:
+            if block.get("type") in CALLS:
+                calls.add(block.get("id"))
+            elif is_served(block) and block.get("tool_use_id") not in calls:
+                yield Fault(where, f"no call {block.get('tool_use_id')!r} before it in its turn")
+
+
+def system_role(request: Request) -> Iterator[Fault]:
+    """A system message exists on recent models, after a user's turn and before the assistant's or the end."""
+    version = request.version()
+    for before, turn, after in around(request.turns):
+        if turn.role != "system":
+            continue
+        if version is not None and version < SYSTEM_MESSAGES:
+            yield Fault(turn.where, f"a system message for {request.model}")
+        follows = before is not None and (before.role == "user" or (bool(before.blocks) and is_paused(before)))
+        if not follows or (after is not None and after.role != "assistant"):
+            yield Fault(turn.where, "a system message not between a user's turn and the assistant's")
+
+
+def around(turns: list[Turn]) -> Iterator[tuple[Turn | None, Turn, Turn | None]]:
+    """Give each turn between its neighbours."""
+    yield from zip([None, *turns], turns, [*turns[1:], None], strict=False)
+
+
+def prefill(request: Request) -> Iterator[Fault]:
+    """The history ends with the user, but for a paused turn; careless before version 4.6."""
+    last, version = request.last(), request.version()
+    if last and not is_paused(last):
+        yield Fault(last.where, "the assistant speaks last", careless=version is None or version < NO_PREFILL)
+
+
+def tool_role(request: Request) -> Iterator[Fault]:
+    """Calls are the assistant's and results the user's."""
+    for turn in request.turns:
+        wrong = "tool_result" if turn.role == "assistant" else "tool_use"
+        for where, _ in turn.of(wrong):
+            yield Fault(where, f"{wrong!r} from {turn.role!r}")
+
+
+RULES: tuple[Rule[Request], ...] = (
+    empty_history,
+    alternation,
+    first_role,
+    tool_call_unanswered,
+    tool_result_orphan,
+    tool_result_duplicate,
+    tool_call_duplicate,
+    tool_call_not_last,
+    tool_result_not_first,
+    server_tool_unanswered,
+    server_tool_orphan,
+    system_role,
+    prefill,
+    tool_role,
+    *CONTENT_RULES,
+)
+
+
+def check(body: Json, model: str | None) -> list[Problem]:
+    """List what the API would refuse in a body."""
+    return run(RULES, Request(body, model))

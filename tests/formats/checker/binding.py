@@ -1,0 +1,42 @@
+"""Bound thinking (`formats.md` section 3): what stood before a block when it was made must stand there still."""
+
+from typing import Any
+
+from tests.formats.checker.anthropic_request import Request
+from tests.formats.checker.problem import Json, Problem
+
+SIGNED = ("signature", "data")
+
+
+def prefix_changed(earlier: Json, later: Json) -> list[Problem]:
+    """Name the thinking blocks of two bodies of Anthropic before which the later one has something else.
+
+    Marks for the cache are no part of what a block is bound to.
+    """
+    before, after = bound(earlier), bound(later)
+    return [
+        Problem("prefix-changed", where, "what stands before it differs", careless=False)
+        for name, (where, prefix) in after.items()
+        if name in before and before[name][1] != prefix
+    ]
+
+
+def bound(body: Json) -> dict[str, tuple[str, list[Any]]]:
+    """Give each signed block by its signature: its place, and all that stands before it."""
+    request = Request(body, None)
+    said: list[Any] = [unmarked(body.get("system")), unmarked(body.get("tools"))]
+    found = {}
+    for turn in request.turns:
+        for where, block in turn.blocks:
+            if block.get("type") in ("thinking", "redacted_thinking"):
+                name = next((str(block[key]) for key in SIGNED if key in block), "")
+                found[name] = (where, list(said))
+            said.append((turn.role, unmarked(block)))
+    return found
+
+
+def unmarked(value: Any) -> Any:
+    """Give a value without its marks for the cache."""
+    if isinstance(value, dict):
+        return {key: unmarked(entry) for key, entry in value.items() if key != "cache_control"}
+    return [unmarked(entry) for entry in value] if isinstance(value, list) else value

@@ -1,0 +1,155 @@
+"""The strict checker is itself checked: each rule has minimal bodies that it accepts, tolerates and refuses."""
+
+import ast
+from itertools import chain
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.formats.cases import anthropic, gemini, openai_chat, openai_responses
+from tests.formats.cases.case import Case
+from tests.formats.checker import CHECKS, check
+from tests.formats.checker import anthropic as anthropic_rules
+from tests.formats.checker import gemini as gemini_rules
+from tests.formats.checker import openai_chat as openai_chat_rules
+from tests.formats.checker import openai_responses as openai_responses_rules
+from tests.formats.checker.binding import prefix_changed
+
+CASES: dict[str, ModuleType] = {
+    "openai_chat": openai_chat,
+    "openai_responses": openai_responses,
+    "anthropic": anthropic,
+    "gemini": gemini,
+}
+RULES: dict[str, ModuleType] = {
+    "openai_chat": openai_chat_rules,
+    "openai_responses": openai_responses_rules,
+    "anthropic": anthropic_rules,
+    "gemini": gemini_rules,
+}
+HISTORY = {"openai_chat": "messages", "openai_responses": "input", "anthropic": "messages", "gemini": "contents"}
+WORDS = ["user", "assistant", "model", "system", "tool", "text", "thinking", "tool_use", "tool_result", "reasoning"]
+KEYS = ["role", "type", "content", "parts", "text", "id", "call_id", "tool_calls", "functionCall", "function", "output"]
+
+
+def cases(kind: str) -> list[Any]:
+    """Give every provider's cases of a kind."""
+    return [
+        pytest.param(provider, case, id=f"{provider}-{case.rule}-{index}")
+        for provider, module in CASES.items()
+        for index, case in enumerate(getattr(module, kind))
+    ]
+
+
+def rules_of(kind: str, provider: str) -> set[str]:
+    """Give the rules that a provider's cases of a kind are about."""
+    return {case.rule for case in getattr(CASES[provider], kind)}
+
+
+@pytest.mark.parametrize(("provider", "case"), cases("ACCEPTED"))
+def test_accepted(provider: str, case: Case) -> None:
+    """A body that a rule permits breaks that rule in no way, and none for good."""
+    found = check(provider, case.body, case.model)
+
+    assert [] == [problem for problem in found if problem.rule == case.rule or not problem.careless]
+
+
+@pytest.mark.parametrize(("provider", "case"), cases("CARELESS"))
+def test_tolerated(provider: str, case: Case) -> None:
+    """A body that is merely careless is found careless, and nothing worse."""
+    found = check(provider, case.body, case.model)
+
+    assert {True} == {problem.careless for problem in found}
+    assert case.rule in {problem.rule for problem in found}
+
+
+@pytest.mark.parametrize(("provider", "case"), cases("REFUSED"))
+def test_refused(provider: str, case: Case) -> None:
+    """A body that breaks a rule is refused by that rule's name."""
+    found = check(provider, case.body, case.model)
+
+    assert case.rule in {problem.rule for problem in found if not problem.careless}
+
+
+@pytest.mark.parametrize("provider", list(CASES))
+def test_every_rule_has_its_cases(provider: str) -> None:
+    """No rule is without a body that it permits and one that it does not."""
+    rules = {rule.__name__.replace("_", "-") for rule in RULES[provider].RULES}
+
+    assert rules == rules_of("ACCEPTED", provider)
+    assert rules == rules_of("REFUSED", provider) | rules_of("CARELESS", provider)
+
+
+@pytest.mark.parametrize("model", ["claude-3-5-sonnet-20241022", "claude-opus-4-20250514", "claude-haiku-4.5"])
+def test_older_models_may_be_prefilled(model: str) -> None:
+    """A version is read from every way to write it, and a date is none."""
+    found = check("anthropic", anthropic.body(anthropic.HI, anthropic.OK), model)
+
+    assert [("prefill", True)] == [(problem.rule, problem.careless) for problem in found]
+
+
+def test_the_body_names_the_model() -> None:
+    """Where no model is given, the body's own decides the rules by model."""
+    found = check("anthropic", anthropic.body(anthropic.HI, anthropic.OK, model="claude-sonnet-4-6"))
+
+    assert [("prefill", False)] == [(problem.rule, problem.careless) for problem in found]
+
+
+def thought(*, words: str = "Hi", after: str = "", **more: Any) -> dict[str, Any]:
+    """Make a body in which a thinking block follows some words, and is followed by others."""
+    said = anthropic.model(anthropic.THOUGHT, anthropic.text("OK"))
+    return anthropic.body({"role": "user", "content": words}, said, anthropic.user(anthropic.text(after)), **more)
+
+
+def test_bound_thinking_stands() -> None:
+    """What comes later, and marks for the cache, may change."""
+    later = thought(after="more", system=[anthropic.text("S", cache_control=anthropic.MARK)])
+
+    assert [] == prefix_changed(thought(after="x", system=[anthropic.text("S")]), later)
+
+
+@pytest.mark.parametrize("later", [thought(words="Ho"), thought(tools=[anthropic.LOOK]), thought(system="S")])
+def test_bound_thinking_moved(later: dict[str, Any]) -> None:
+    """What stood before a thinking block may not change: no message, no tool, no system prompt."""
+    found = prefix_changed(thought(), later)
+
+    assert ["prefix-changed"] == [problem.rule for problem in found]
+
+
+scalars = st.none() | st.booleans() | st.integers() | st.sampled_from(["", *WORDS])
+junk = st.recursive(
+    scalars,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4),
+    max_leaves=20,
+)
+
+
+@pytest.mark.parametrize("provider", list(CHECKS))
+@given(history=junk)
+def test_junk(provider: str, history: Any) -> None:
+    """A history of whatever JSON is judged, and never breaks the judge."""
+    found = check(provider, {HISTORY[provider]: history})
+
+    assert all(problem.rule and problem.where for problem in found)
+
+
+@pytest.mark.parametrize("provider", list(CASES))
+def test_cases_are_one_each(provider: str) -> None:
+    """No body stands twice under one rule."""
+    every = list(chain.from_iterable(getattr(CASES[provider], kind) for kind in ("ACCEPTED", "CARELESS", "REFUSED")))
+
+    assert [] == [case for index, case in enumerate(every) if case in every[:index]]
+
+
+def test_shares_nothing() -> None:
+    """The judge imports nothing of what it judges."""
+    sources = sorted((Path(__file__).parent / "checker").glob("*.py"))
+    nodes = [node for path in sources for node in ast.walk(ast.parse(path.read_bytes()))]
+    modules = {str(node.module) for node in nodes if isinstance(node, ast.ImportFrom)}
+    modules |= {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+
+    assert set() == {module.partition(".")[0] for module in modules} & {"reel", "reeld"}
