@@ -3,10 +3,11 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+UNITS = $(or $(XDG_CONFIG_HOME),$(HOME)/.config)/systemd/user
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help run check lint format types test coverage bench clean
+.PHONY: help run check lint format types test coverage bench install-units clean
 
 help:  ## say what there is
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -47,6 +48,12 @@ coverage: $(READY)  ## the tests, and which branches they reach
 
 bench: $(READY)  ## how fast it is on this machine
 	$(BIN)/python -m tests.bench
+
+install-units: $(READY)  ## let systemd start this very reeld for you
+	mkdir -p "$(UNITS)"
+	sed 's|^ExecStart=.*|ExecStart="$(subst %,%%,$(CURDIR))/$(BIN)/reeld"|' systemd/reeld.service >"$(UNITS)/reeld.service"
+	cp systemd/reeld.socket "$(UNITS)"
+	@echo "now: systemctl --user daemon-reload && systemctl --user enable --now reeld.socket"
 
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache dist

@@ -13,6 +13,7 @@ from pathlib import Path
 from reel.address import state_directory
 from reel.errors import NotRunning
 from reel.session import MessagePack
+from reel.units import UNIT, start_unit, unit_for
 
 # The exit status of a daemon that finds another one at work.
 ANOTHER_RUNS = 3
@@ -53,7 +54,8 @@ def _listener(path: str) -> int | None:
 def start(path: str, *, database: str | None = None) -> bool:
     """Start a daemon on a socket unless one answers there, and wait until it does.
 
-    It lives on when the caller ends, and writes its log to ``reeld.log`` in the state directory.
+    It lives on when the caller ends. Where a unit of systemd is there for this socket, systemd starts it; otherwise
+    its log is written to ``reeld.log`` in the state directory.
 
     Args:
         path: the socket.
@@ -67,6 +69,11 @@ def start(path: str, *, database: str | None = None) -> bool:
     """
     if answers(path):
         return False
+    if database is None and unit_for(path):
+        start_unit()
+        if not answers(path):
+            raise NotRunning(f"{UNIT} runs and does not listen on {path}; see: systemctl --user status {UNIT}")
+        return True
     log = Path(state_directory()) / "reeld.log"
     log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     command = [*_executable(), "--socket", path, *(["--database", database] if database else [])]

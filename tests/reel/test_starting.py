@@ -2,16 +2,20 @@
 
 import fcntl
 import os
+import select
 import signal
 import socket
 import stat
+import sys
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 import reel
+from reel.address import default_socket
 from reel.blocking import Client
 from reel.starting import answers, start
 from tests.daemon import PATIENCE, short_directory
@@ -41,7 +45,9 @@ def end(path: str) -> None:
         pid = server_pid(client)
         process = os.pidfd_open(pid)
         client.shutdown()
-    os.waitid(os.P_PIDFD, process, os.WEXITED)
+    assert select.select([process], [], [], PATIENCE)[0]
+    with suppress(ChildProcessError):  # systemd's, not ours
+        os.waitid(os.P_PIDFD, process, os.WEXITED)
     os.close(process)
 
 
@@ -180,3 +186,77 @@ def test_another_that_is_about_to_end(home: Path) -> None:
     thread.join(PATIENCE)
 
     assert started == [True]
+
+
+# What the manager of the user's units does with ours; it fails where the daemon does not come up.
+_SYSTEMCTL = f"""#!{sys.executable}
+import os, socket, subprocess, sys
+with open(os.environ["HOME"] + "/calls", "a") as calls:
+    print(*sys.argv[1:], file=calls)
+if sys.argv[2] == "show":
+    print(os.environ["LOAD_STATE"])
+    sys.exit()
+with open("/dev/null", "w") as null:
+    daemon = subprocess.Popen([sys.executable, "-m", "reeld"], start_new_session=True, stdout=null, stderr=null)
+with socket.socket(socket.AF_UNIX) as probe:
+    while probe.connect_ex(os.environ["XDG_RUNTIME_DIR"] + "/reel/reel.sock"):
+        if daemon.poll() is not None:
+            sys.exit("Job for reeld.service failed because the control process exited with error code.\\nSee more.")
+"""
+
+
+@pytest.fixture
+def systemd(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Put a systemctl of the test's own before all others, with the unit installed; give where its calls are noted."""
+    program = home / "bin" / "systemctl"
+    program.parent.mkdir()
+    program.write_text(_SYSTEMCTL)
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    monkeypatch.setenv("LOAD_STATE", "loaded")
+    return home / "calls"
+
+
+def test_unit(home: Path, systemd: Path) -> None:
+    """Where the unit is installed, systemd starts the daemon, and the log is its affair."""
+    with reel.connect(autostart=True) as client:
+        assert client.ping()
+
+    assert ["--user show --property=LoadState --value reeld.service", "--user start reeld.service"] == (
+        systemd.read_text().splitlines()
+    )
+    assert not (home / "state" / "reel" / "reeld.log").exists()
+
+
+def test_unit_that_fails(home: Path, systemd: Path) -> None:
+    """A unit that does not come up is an error that says where to look; nothing is started behind its back."""
+    (home / "state" / "reel").mkdir(parents=True)
+    (home / "state" / "reel" / "reel.db").write_text("dear diary" * 1000)
+    with pytest.raises(reel.NotRunning) as error:
+        start(default_socket())
+
+    assert error.value.message == (
+        "systemd cannot start reeld.service: Job for reeld.service failed because the control process exited with error"
+        " code.; see: journalctl --user -u reeld.service"
+    )
+    assert 2 == len(systemd.read_text().splitlines())
+
+
+def test_unit_that_is_not_installed(home: Path, systemd: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where systemd knows of no unit, the daemon is started as ever."""
+    monkeypatch.setenv("LOAD_STATE", "not-found")
+    with reel.connect(autostart=True):
+        assert (home / "state" / "reel" / "reeld.log").exists()
+
+    assert 1 == len(systemd.read_text().splitlines())
+
+
+@pytest.mark.parametrize("what", ["socket", "database", "variable"])
+def test_another_daemon_than_the_units(home: Path, systemd: Path, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The unit has the user's own socket and database; where others are meant, it is not even asked."""
+    path = str(home / "run" / "reel" / "reel.sock")
+    if what == "variable":
+        monkeypatch.setenv("REEL_DATABASE", str(home / "r.db"))
+    start(f"{home}/s.sock" if what == "socket" else path, database=str(home / "r.db") if what == "database" else None)
+
+    assert not systemd.exists()

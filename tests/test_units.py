@@ -1,0 +1,61 @@
+"""The units: what systemd says of them, and how they come to a user."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+_ROOT = Path(__file__).parent.parent
+_needs_systemd = pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
+# In tenths. Offline, systemd takes root for the user and counts what root could do; what needs namespaces is not used.
+_EXPOSURE = 61
+
+
+@pytest.fixture
+def units(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Install the units for a user of the test's own; give where they are."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "a config"))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    command = ["make", "--silent", "--old-file=.venv/.ready", "install-units"]  # .venv as it is: no test fetches it
+    subprocess.run(command, cwd=_ROOT, check=True, capture_output=True, timeout=30)
+    return tmp_path / "a config" / "systemd" / "user"
+
+
+def analyze(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """Ask systemd about units of a user."""
+    return subprocess.run(
+        ["systemd-analyze", "--user", *arguments],
+        env={**os.environ, "SYSTEMD_COLORS": "0"},
+        text=True,
+        capture_output=True,
+        check=False,
+        timeout=30,
+    )
+
+
+def test_they_start_the_reeld_that_make_built(units: Path) -> None:
+    """What is installed names the program of this tree, and is otherwise what stands here."""
+    installed = (units / "reeld.service").read_text().splitlines()
+    ours = (_ROOT / "systemd" / "reeld.service").read_text().splitlines()
+
+    assert [f'ExecStart="{_ROOT}/.venv/bin/reeld"'] == [line for line in installed if line not in ours]
+    assert (_ROOT / "systemd" / "reeld.socket").read_text() == (units / "reeld.socket").read_text()
+
+
+@_needs_systemd
+@pytest.mark.skipif(not (_ROOT / ".venv" / "bin" / "reeld").exists(), reason="make has built no reeld here")
+def test_systemd_understands_them(units: Path) -> None:
+    """Every setting in them is one that systemd knows, and the program can be run."""
+    ran = analyze("verify", "--man=no", units / "reeld.service", units / "reeld.socket")
+
+    assert (0, "") == (ran.returncode, ran.stderr)
+
+
+@_needs_systemd
+def test_exposure(units: Path) -> None:
+    """The daemon may do no more than it could when this figure was written down."""
+    ran = analyze("security", "--offline=true", f"--threshold={_EXPOSURE}", units / "reeld.service")
+
+    assert 0 == ran.returncode, ran.stdout.splitlines()[-1]
