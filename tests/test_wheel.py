@@ -1,0 +1,88 @@
+"""What is published: a wheel, installed where nothing else is."""
+
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgpack
+import pytest
+
+from reel.version import __version__
+
+_ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the wheel."""
+    target = tmp_path_factory.mktemp("dist")
+    run([sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(target)])
+    (built,) = target.iterdir()
+    return built
+
+
+@pytest.fixture(scope="module")
+def place(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Install it without extras; the one thing that it needs is copied from here, for no test fetches anything."""
+    place = tmp_path_factory.mktemp("place")
+    run([sys.executable, "-m", "venv", "--without-pip", str(place)])
+    python = str(place / "bin" / "python")
+    run([sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-index", "--no-deps", str(wheel)])
+    (packages,) = place.glob("lib/python*/site-packages")
+    shutil.copytree(Path(msgpack.__file__).parent, packages / "msgpack")
+    return place
+
+
+def run(command: Sequence[str | Path], status: int = 0) -> subprocess.CompletedProcess[str]:
+    """Run a program that sees nothing of this process's packages, and ends with a certain status."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COVERAGE"))}
+    ran = subprocess.run(command, cwd=_ROOT, env=environment, text=True, capture_output=True, check=False, timeout=60)
+    assert ran.returncode == status, ran.stderr
+    return ran
+
+
+def test_the_command(place: Path) -> None:
+    """The command works with the base dependency alone."""
+    assert f"reel {__version__}" in run([place / "bin" / "reel", "--version"]).stdout
+    assert "/s.sock\n" == run([place / "bin" / "reel", "--socket", "/s.sock", "socket"]).stdout
+
+
+def test_the_client(place: Path) -> None:
+    """The package can be imported, and finds that no daemon runs."""
+    code = (
+        "import reel; print(reel.__file__)\ntry: reel.connect('/nowhere')\nexcept reel.NotRunning: print('as expected')"
+    )
+    said = run([place / "bin" / "python", "-c", code]).stdout.splitlines()
+
+    assert said[0].startswith(str(place))
+    assert said[1] == "as expected"
+
+
+def test_the_daemon_without_its_extra(place: Path) -> None:
+    """The daemon is there, and says what else to install."""
+    ran = run([place / "bin" / "reeld"], status=1)
+
+    assert ran.stderr == "reeld: aiosqlite is missing; the daemon comes with: pip install 'reeld[daemon]'\n"
+
+
+def test_units(place: Path) -> None:
+    """The units are where systemd looks for them below a prefix."""
+    assert ["reeld.service", "reeld.socket"] == sorted(
+        path.name for path in (place / "share" / "systemd" / "user").iterdir()
+    )
+
+
+def test_contents(wheel: Path) -> None:
+    """Both packages are typed, the licence is there, the extras are offered, and nothing else came along."""
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+        (metadata,) = (archive.read(name).decode() for name in names if name.endswith("METADATA"))
+
+    about = f"reeld-{__version__}"
+    assert {"reel/py.typed", "reeld/py.typed", f"{about}.dist-info/licenses/LICENSE"} <= names
+    assert {"reel", "reeld", f"{about}.data", f"{about}.dist-info"} == {name.split("/")[0] for name in names}
+    assert {"Provides-Extra: daemon", "Provides-Extra: async"} <= set(metadata.splitlines())
