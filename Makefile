@@ -7,7 +7,7 @@ UNITS = $(or $(XDG_CONFIG_HOME),$(HOME)/.config)/systemd/user
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help run check lint format types test coverage bench install-units clean
+.PHONY: help run check lint format types test coverage bench man install-units clean
 
 help:  ## say what there is
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -49,6 +49,9 @@ coverage: $(READY)  ## the tests, and which branches they reach
 bench: $(READY)  ## how fast it is on this machine
 	$(BIN)/python -m tests.bench
 
+man: $(READY)  ## the manual pages, into build/man
+	$(BIN)/python -m reeld.man build/man
+
 install-units: $(READY)  ## let systemd start this very reeld for you
 	mkdir -p "$(UNITS)"
 	sed 's|^ExecStart=.*|ExecStart="$(subst %,%%,$(CURDIR))/$(BIN)/reeld"|' systemd/reeld.service >"$(UNITS)/reeld.service"
@@ -56,4 +59,4 @@ install-units: $(READY)  ## let systemd start this very reeld for you
 	@echo "now: systemctl --user daemon-reload && systemctl --user enable --now reeld.socket"
 
 clean:  ## remove what the other targets made
-	rm -rf $(VENV) .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache dist
+	rm -rf $(VENV) .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist

@@ -9,9 +9,9 @@ from reel.cli.table import COMMANDS, Command, Option, number, option, text
 from reel.cli.words import UsageError, places
 from reel.version import __version__
 
-_DESCRIPTION = "Talk to reeld, the daemon that owns the conversations of LLM agents."
+DESCRIPTION = "Talk to reeld, the daemon that owns the conversations of LLM agents."
 
-_EPILOG = """\
+EPILOG = """\
 AGENT is a name or an id. `-a AGENT` names it; else, where $REEL_AGENT is set
 and the words fit without it, that one is meant; else the first word is it. So
 `reel add "hi"` adds to $REEL_AGENT, while `reel add demo "hi"` and `reel show
@@ -63,7 +63,7 @@ def split(argv: Sequence[str]) -> tuple[list[str], list[str]]:
 
 def top_parser() -> argparse.ArgumentParser:
     """Make the parser of what comes before and up to the command's name."""
-    parser = _parser("reel", "reel [--socket PATH] [--json] COMMAND ...", f"{_DESCRIPTION}\n\n{_listing()}", _EPILOG)
+    parser = _parser("reel", "reel [--socket PATH] [--json] COMMAND ...", f"{DESCRIPTION}\n\n{_listing()}", EPILOG)
     parser.add_argument("--version", action="version", version=f"reel {__version__}", help="print the version")
     parser.add_argument("--socket", metavar="PATH", help="the daemon's socket")
     parser.add_argument("--json", action="store_true", help="print JSON; lists: one a line")
@@ -89,6 +89,11 @@ def options_of(command: Command) -> tuple[Option, ...]:
     """Give every option of a command but ``--help``: its own, and those that it shares with others."""
     agent = _AGENT if places(command.words).agent else ()
     return (*command.options, *agent, *(_WRITES if command.writes else ()), *_COMMON)
+
+
+def common_options() -> tuple[Option, ...]:
+    """Give the options that every command has, and that may stand before it."""
+    return _COMMON
 
 
 def find(name: str) -> Command:

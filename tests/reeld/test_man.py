@@ -1,0 +1,75 @@
+"""The manual pages are complete, and those who print them have nothing to say against them."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from reel.cli.table import COMMANDS
+from reeld import man
+from reeld.config import SETTINGS
+
+PAGES = ("reel.1", "reeld.8")
+
+
+@pytest.fixture
+def pages(tmp_path: Path) -> Path:
+    """The directory with both."""
+    man.main(str(tmp_path / "man"))
+    return tmp_path / "man"
+
+
+def shown(page: Path) -> str:
+    """What a reader sees of a page."""
+    if (program := shutil.which("man")) is None:
+        pytest.skip("man is not installed")
+    environment = {"PATH": "/usr/bin:/bin", "MANWIDTH": "80", "MAN_KEEP_FORMATTING": "", "LC_ALL": "C.UTF-8"}
+    command = [program, "--warnings", "--encoding=UTF-8", "-l", str(page)]
+    ended = subprocess.run(command, env=environment, text=True, check=True, capture_output=True)
+    assert "" == ended.stderr
+    return re.sub(".\b", "", ended.stdout)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_man_has_no_complaint(pages: Path, name: str) -> None:
+    """Nothing is warned of, and no line is longer than the screen."""
+    assert all(len(line) <= 80 for line in shown(pages / name).splitlines())
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_mandoc_has_no_complaint(pages: Path, name: str) -> None:
+    """The other program that prints manual pages agrees."""
+    if (program := shutil.which("mandoc")) is None:
+        pytest.skip("mandoc is not installed")
+    ended = subprocess.run(
+        [program, "-T", "lint", "-W", "warning", str(pages / name)], text=True, check=False, capture_output=True
+    )
+
+    assert (0, "") == (ended.returncode, ended.stdout + ended.stderr)
+
+
+def test_every_command_and_option_is_there(pages: Path) -> None:
+    """What the help says, the page says: examples as one types them."""
+    page = shown(pages / "reel.1")
+
+    for command in COMMANDS:
+        assert f"   reel {command.name} {command.words}".rstrip() + "\n" in page
+        assert f"         {command.example.splitlines()[0]}\n" in page
+        for flags, _ in command.options:
+            assert flags[0] in page
+
+
+def test_every_setting_is_there(pages: Path) -> None:
+    """The daemon's page has each flag and its variable."""
+    page = " ".join(shown(pages / "reeld.8").split())
+
+    assert [] == [each.name for each in SETTINGS if f"{each.flag} {each.metavar}" not in page]
+    assert [] == [each.name for each in SETTINGS if f"(${each.variable})" not in page]
+
+
+@pytest.mark.parametrize(("text", "expected"), [(".B x", r"\&.B x"), ("a\n'b", "a\n\\&'b"), ("--a\\", r"\-\-a\e")])
+def test_text_is_not_roff(text: str, expected: str) -> None:
+    """What begins like a request is none."""
+    assert expected == man._text(text)
