@@ -9,6 +9,7 @@ from tempfile import mkstemp
 
 from reel.cli.exits import OK, REFUSED
 from reel.cli.invocation import Invocation
+from reel.cli.words import UsageError
 from reel.messages import text
 
 _FALLBACK = "vi"
@@ -31,7 +32,7 @@ def edit(run: Invocation) -> int:
 
 
 def _add(run: Invocation, path: Path) -> int:
-    editor = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or _FALLBACK)
+    editor = _editor()
     if status := _wait_for([*editor, str(path)]):
         run.out.warn(f"{editor[0]} ended with status {status}; nothing was added")
         return REFUSED
@@ -43,6 +44,14 @@ def _add(run: Invocation, path: Path) -> int:
     reply = run.client.add(run.agent, [message], if_seq=run.args.if_seq)
     run.done(reply, f"{run.agent}: added {reply.first}", "undo", run.agent)
     return OK
+
+
+def _editor() -> list[str]:
+    command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or _FALLBACK
+    try:
+        return shlex.split(command)
+    except ValueError as error:
+        raise UsageError(f"the editor {command!r} cannot be started: {error}") from None
 
 
 def _wait_for(command: list[str]) -> int:

@@ -32,6 +32,8 @@ def explain(error: ReelError, agent: str, *, command: str = "") -> str:
 
 
 def _remedy(error: ReelError, agent: str, command: str) -> str:
+    if "candidates" in error.data:
+        return ""
     if error.name == "not_found":
         return _who_else(agent, command)
     remedy = _REMEDIES.get(error.name, "")

@@ -2,11 +2,40 @@
 
 from argparse import Namespace
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from reel.blocking import Client
 from reel.cli import clock
 from reel.cli.output import Output
+from reel.errors import NotFound
+from reel.requests import Call
+
+R = TypeVar("R")
+
+
+class _Asking(Client):
+    """A client that takes the beginning of a name for the name, where it is that of one agent only."""
+
+    meant: str | None = None
+
+    def call(self, call: Call[R]) -> R:
+        """Send a request; only where there is no such agent, ask who could be meant."""
+        agent = call.params.get("agent")
+        if self.meant is not None and agent is not None:
+            return super().call(_about(call, self.meant))
+        try:
+            return super().call(call)
+        except NotFound as error:
+            if agent is None or error.data.get("agent") != agent:
+                raise
+            from reel.cli.prefixes import only_one  # noqa: PLC0415 - who names an agent in full pays nothing
+
+            self.meant = only_one(self, agent, error)
+        return super().call(_about(call, self.meant))
+
+
+def _about(call: Call[R], agent: str) -> Call[R]:
+    return call._replace(params={**call.params, "agent": agent})
 
 
 class Invocation:
@@ -22,12 +51,17 @@ class Invocation:
 
     def __init__(self, args: Namespace, agent: str, words: list[str], socket: str, out: Output) -> None:
         self.args = args
-        self.agent = agent
+        self._agent = agent
         self.words = words
         self.socket = socket
         self.out = out
         # It connects when it is first asked.
-        self.client = Client(socket, name="reel")
+        self.client = _Asking(socket, name="reel")
+
+    @property
+    def agent(self) -> str:
+        """The agent that is meant, by its full name as soon as that is known."""
+        return self.client.meant or self._agent
 
     @property
     def word(self) -> str | None:

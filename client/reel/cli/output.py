@@ -8,7 +8,7 @@ a change, what to watch out for) goes to stderr.
 import os
 import sys
 from collections.abc import Iterable
-from typing import Any, TextIO, TypeAlias
+from typing import Any, Protocol, TextIO, TypeAlias
 
 from reel.cli.screen import safe
 
@@ -33,6 +33,14 @@ _STYLES = {
 _WIDTH = 80
 
 
+class Writable(Protocol):
+    """Whatever takes text."""
+
+    def write(self, text: str, /) -> int:
+        """Take a text."""
+        ...
+
+
 class Output:
     """Where a command prints.
 
@@ -46,12 +54,18 @@ class Output:
         self.as_json = as_json
         self.terminal = stream.isatty()
         self.width = _columns(stream) if self.terminal else None
-        self._stream = stream
+        self._stream: Writable = stream
+        self._utf8 = _is_utf8(stream)
         self._aside = aside
         self._colour = _wants_colour(stream)
         self._colour_aside = _wants_colour(aside)
         # A pipe wants the result and nothing else.
         self._talks = self.terminal and aside.isatty() and not as_json
+
+    def divert(self, stream: Writable) -> Writable:
+        """Print elsewhere from now on, in the same form; gives where it went before."""
+        before, self._stream = self._stream, stream
+        return before
 
     def line(self, *spans: Span) -> None:
         """Print a line."""
@@ -64,7 +78,7 @@ class Output:
 
     def document(self, value: Any) -> None:
         """Print a value as JSON, on one line."""
-        self._stream.write(to_json(value, ascii_only=not _is_utf8(self._stream)) + "\n")
+        self._stream.write(to_json(value, ascii_only=not self._utf8) + "\n")
 
     def documents(self, values: Iterable[Any]) -> None:
         """Print values as JSON, one a line."""

@@ -7,20 +7,23 @@ from typing import NoReturn
 
 from reel.cli.table import COMMANDS, Command, Option, number, option, text
 from reel.cli.words import UsageError, places
-from reel.version import __version__
+from reel.version import PROTOCOL, __version__
 
 DESCRIPTION = "Talk to reeld, the daemon that owns the conversations of LLM agents."
 
 EPILOG = """\
-AGENT is a name or an id. `-a AGENT` names it; else, where $REEL_AGENT is set
-and the words fit without it, that one is meant; else the first word is it. So
-`reel add "hi"` adds to $REEL_AGENT, while `reel add demo "hi"` and `reel show
-demo` mean demo, whether it is set or not.
+AGENT is a name, the beginning of a name that no other agent's has, or an id.
+`-a AGENT` names it; else, where $REEL_AGENT is set and the words fit without
+it, that one is meant; else the first word is it. So `reel add "hi"` adds to
+$REEL_AGENT, while `reel add demo "hi"` and `reel show demo` mean demo, whether
+it is set or not.
 
 environment:
   REEL_AGENT    the agent that is meant where none is named
   REEL_SOCKET   the daemon's socket
   NO_COLOR      no colours
+  PAGER         what shows a long conversation or log; less where it is not set
+  EDITOR        what reel edit starts; VISUAL goes before it
 
 exit status:
   0  done            1  refused, or failed    2  wrong usage
@@ -64,7 +67,9 @@ def split(argv: Sequence[str]) -> tuple[list[str], list[str]]:
 def top_parser() -> argparse.ArgumentParser:
     """Make the parser of what comes before and up to the command's name."""
     parser = _parser("reel", "reel [--socket PATH] [--json] COMMAND ...", f"{DESCRIPTION}\n\n{_listing()}", EPILOG)
-    parser.add_argument("--version", action="version", version=f"reel {__version__}", help="print the version")
+    parser.add_argument(
+        "--version", action="version", version=f"reel {__version__}, protocol {PROTOCOL}", help="print the version"
+    )
     parser.add_argument("--socket", metavar="PATH", help="the daemon's socket")
     parser.add_argument("--json", action="store_true", help="print JSON; lists: one a line")
     parser.add_argument("command", nargs="?", help=argparse.SUPPRESS)

@@ -8,6 +8,7 @@ from reel.cli import events, family
 from reel.cli.exits import OK, REFUSED
 from reel.cli.invocation import Invocation
 from reel.cli.output import Line
+from reel.cli.pager import paged
 from reel.cli.screen import flat
 from reel.cli.transcript import Transcript
 from reel.replies import AgentInfo, ConversationPage, MessagesPage, ReplayPage
@@ -16,10 +17,11 @@ from reel.replies import AgentInfo, ConversationPage, MessagesPage, ReplayPage
 def show(run: Invocation) -> None:
     """Show the conversation, page by page."""
     args = run.args
-    if args.records:
-        _show_records(run, run.client.pages(requests.conversation(run.agent, last=args.last, at=args.at)))
-    else:
-        _show_messages(run, run.client.pages(requests.messages(run.agent, last=args.last, at=args.at)))
+    with paged(run):
+        if args.records:
+            _show_records(run, run.client.pages(requests.conversation(run.agent, last=args.last, at=args.at)))
+        else:
+            _show_messages(run, run.client.pages(requests.messages(run.agent, last=args.last, at=args.at)))
 
 
 def _show_messages(run: Invocation, pages: Iterator[MessagesPage]) -> None:
@@ -51,11 +53,12 @@ def log(run: Invocation) -> None:
     """Show the log, one line an event."""
     args = run.args
     call = requests.history(run.agent, since=args.since, kinds=args.kind, inherited=args.inherited or None)
-    for page in run.client.pages(call):
-        if run.out.as_json:
-            run.out.documents(page.events)
-        else:
-            run.out.lines(events.layout(event, run.out.width, run.clock) for event in page.events)
+    with paged(run):
+        for page in run.client.pages(call):
+            if run.out.as_json:
+                run.out.documents(page.events)
+            else:
+                run.out.lines(events.layout(event, run.out.width, run.clock) for event in page.events)
 
 
 def list_agents(run: Invocation) -> None:

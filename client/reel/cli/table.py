@@ -51,6 +51,7 @@ def _at(summary: str) -> Option:
 
 
 _ROLE = option("--role", choices=("user", "assistant", "system"), help="who says it; system sets the prompt")
+_NO_PAGER = option("--no-pager", action="store_true", help="print it all, though it is longer than the screen")
 _TAG = option("--tag", metavar="K=V", action="append", type=text, help="a tag; may be repeated")
 
 COMMANDS = (
@@ -140,6 +141,7 @@ COMMANDS = (
             option("--last", metavar="N", type=number, help="only the newest so many"),
             _at("as it was at this seq"),
             option("--records", action="store_true", help="the records as they are stored, the prompt among them"),
+            _NO_PAGER,
         ),
     ),
     Command(
@@ -152,6 +154,7 @@ COMMANDS = (
             option("--since", metavar="SEQ", type=number, help="only later than this seq"),
             option("--kind", metavar="KIND", action="append", type=text, help="only events of it; may be repeated"),
             option("--inherited", action="store_true", help="with the past of what it was cloned from"),
+            _NO_PAGER,
         ),
     ),
     Command(

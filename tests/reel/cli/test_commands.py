@@ -321,9 +321,9 @@ def test_kill_cascade_names_the_clones(reel: Reel, talk: str) -> None:
 
 def test_rename(reel: Reel, talk: str) -> None:
     """The new name is found, the old one is free."""
-    assert reel("rename", talk, f"{talk}-new").out == f"{talk}: is called {talk}-new now\n"
+    assert reel("rename", talk, f"new-{talk}").out == f"{talk}: is called new-{talk} now\n"
     assert reel("show", talk).status == 4
-    assert len(texts(reel, f"{talk}-new")) == 2
+    assert len(texts(reel, f"new-{talk}")) == 2
 
 
 def test_tag(reel: Reel, talk: str) -> None:

@@ -72,6 +72,14 @@ def test_editor_that_is_not_there(reel: Reel, talk: str, monkeypatch: pytest.Mon
     assert not list(tmp_path.iterdir())
 
 
+def test_editor_that_is_no_command(reel: Reel, talk: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A quote without its other end is a mistake like any other."""
+    monkeypatch.setenv("EDITOR", "vi '")
+    expected = """reel: usage: the editor "vi '" cannot be started: No closing quotation; see: reel edit --help\n"""
+
+    assert (2, "", expected) == reel("edit", talk)
+
+
 def test_no_agent(reel: Reel, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """That there is no such agent is said before anybody has written anything."""
     monkeypatch.setenv("EDITOR", "/none/editor")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from reel.cli import main
-from reel.version import __version__
+from reel.version import PROTOCOL, __version__
 
 
 @pytest.fixture(autouse=True)
@@ -19,10 +19,10 @@ def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
-    """The version is printed to stdout."""
+    """The versions of the command and of the protocol are printed to stdout."""
     assert main(["--version"]) == 0
 
-    assert f"reel {__version__}\n" == capsys.readouterr().out
+    assert f"reel {__version__}, protocol {PROTOCOL}\n" == capsys.readouterr().out
 
 
 @pytest.mark.parametrize("argv", [[], ["--help"], ["add", "--help"]])

@@ -1,0 +1,110 @@
+"""A pager, for what is longer than the screen."""
+
+import os
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import IO
+
+from reel.cli.invocation import Invocation
+
+_FALLBACK = "less"
+# What less does where $LESS says nothing: end at once on short texts, let colours through, leave the text standing.
+_OPTIONS = "FRX"
+_LINES = 24
+
+
+class Closed(Exception):
+    """The reader has seen enough."""
+
+
+class Paper:
+    """Keeps lines until they are more than a screen, and from then on hands them to a pager.
+
+    Args:
+        stream: the terminal, for what fits on it.
+        height: how many lines do.
+        command: the pager.
+    """
+
+    def __init__(self, stream: IO[str], height: int, command: list[str]) -> None:
+        self._stream = stream
+        self._height = height
+        self._command = command
+        self._kept: list[str] = []
+        self._pager: subprocess.Popen[str] | None = None
+        self._interrupted = signal.getsignal(signal.SIGINT)
+
+    def write(self, text: str) -> int:
+        """Take a line.
+
+        Raises:
+            Closed: nobody reads on.
+        """
+        if self._pager is not None and self._pager.stdin is not None:
+            try:
+                return self._pager.stdin.write(text)
+            except BrokenPipeError:
+                raise Closed from None
+        self._kept.append(text)
+        if len(self._kept) >= self._height and self._command:
+            self._begin()
+        return len(text)
+
+    def end(self) -> None:
+        """Print what is left, and wait for the reader."""
+        if self._pager is None:
+            self._stream.writelines(self._kept)
+            return
+        try:
+            self._pager.communicate()
+        finally:
+            signal.signal(signal.SIGINT, self._interrupted)
+
+    def _begin(self) -> None:
+        environment = {"LESS": _OPTIONS, **os.environ}
+        try:
+            self._pager = subprocess.Popen(  # noqa: S603 - the user's own pager
+                self._command, stdin=subprocess.PIPE, encoding="utf-8", errors="backslashreplace", env=environment
+            )
+        except OSError:
+            self._command = []  # where there is none, everything is printed
+            return
+        # From here on Ctrl-C belongs to the pager.
+        self._interrupted = signal.signal(signal.SIGINT, lambda *_: None)
+        kept, self._kept = self._kept, []
+        self.write("".join(kept))
+
+
+@contextmanager
+def paged(run: Invocation) -> Iterator[None]:
+    """Page what the block prints, on a terminal and for people."""
+    if not run.out.terminal or run.out.as_json or run.args.no_pager:
+        yield
+        return
+    paper = Paper(sys.stdout, screen_height(sys.stdout), _command())
+    stream = run.out.divert(paper)
+    try:
+        with suppress(Closed):
+            yield
+    finally:
+        run.out.divert(stream)
+        paper.end()
+
+
+def _command() -> list[str]:
+    try:
+        return shlex.split(os.environ.get("PAGER", _FALLBACK))
+    except ValueError:
+        return []  # a quote without its other end: as good as none
+
+
+def screen_height(stream: IO[str]) -> int:
+    """Give the lines that a terminal has."""
+    try:
+        return os.get_terminal_size(stream.fileno()).lines or _LINES
+    except OSError:
+        return _LINES

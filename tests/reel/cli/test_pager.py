@@ -1,0 +1,70 @@
+"""What is longer than the screen goes through a pager."""
+
+from pathlib import Path
+
+import pytest
+
+from reel.cli.pager import Closed, Paper
+
+from .conftest import Reel
+from .test_processes import on_terminal
+
+_PAGER = "sed s/^/|/"
+
+
+@pytest.fixture
+def lengthy(reel: Reel, name: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """An agent with more lines than a terminal has, and a pager that can be recognized."""
+    monkeypatch.setenv("PAGER", _PAGER)
+    reel("add", name, "\n".join(map(str, range(50))), "--create")
+    for number in range(30):
+        reel("mark", name, str(number))
+    return name
+
+
+@pytest.mark.parametrize("command", ["show", "log"])
+def test_long_output_is_paged(lengthy: str, command: str) -> None:
+    """Every line goes through the pager, from the first."""
+    shown = on_terminal(command, lengthy).splitlines()
+
+    assert len(shown) > 30
+    assert {"|"} == {line[0] for line in shown}
+
+
+@pytest.mark.parametrize(
+    "argv", [["show", "{}", "--no-pager"], ["show", "{}", "--json"], ["log", "{}", "--since", "25"]]
+)
+def test_not_paged(lengthy: str, argv: list[str]) -> None:
+    """Nor is what fits, what programs read, or who does not want it."""
+    shown = on_terminal(*(word.format(lengthy) for word in argv)).splitlines()
+
+    assert shown
+    assert "|" not in {line[0] for line in shown}
+
+
+def test_pipe_is_not_paged(reel: Reel, lengthy: str) -> None:
+    """Where nobody looks there is nothing to page."""
+    assert reel("show", lengthy).out.splitlines()[-1] == "  49"
+
+
+@pytest.mark.parametrize("pager", ["", "/none/pager", "less '"])
+def test_no_pager(lengthy: str, monkeypatch: pytest.MonkeyPatch, pager: str) -> None:
+    """Where there is none, everything is printed as it is."""
+    monkeypatch.setenv("PAGER", pager)
+
+    assert on_terminal("show", lengthy).splitlines()[-1] == "  49"
+
+
+def test_reader_who_leaves(tmp_path: Path) -> None:
+    """A pager that ended takes no more, and that is the end of it."""
+    with (tmp_path / "out").open("w") as stream:
+        paper = Paper(stream, 1, ["true"])
+        with pytest.raises(Closed):
+            write_on(paper)
+        paper.end()
+
+
+def write_on(paper: Paper) -> None:
+    """Fill whatever holds what was not read."""
+    while True:
+        paper.write("x" * 4096 + "\n")
