@@ -14,9 +14,14 @@ R = TypeVar("R")
 
 
 class _Asking(Client):
-    """A client that takes the beginning of a name for the name, where it is that of one agent only."""
+    """A client that takes the beginning of a name for the name, where it is that of one agent only.
+
+    A script that changes something has to name its agent in full: after a rename it would write to another one,
+    and nobody would see it.
+    """
 
     meant: str | None = None
+    typed: bool = False
 
     def call(self, call: Call[R]) -> R:
         """Send a request; only where there is no such agent, ask who could be meant."""
@@ -26,7 +31,7 @@ class _Asking(Client):
         try:
             return super().call(call)
         except NotFound as error:
-            if agent is None or error.data.get("agent") != agent:
+            if agent is None or error.data.get("agent") != agent or (call.writes and not self.typed):
                 raise
             from reel.cli.prefixes import only_one  # noqa: PLC0415 - who names an agent in full pays nothing
 
@@ -57,6 +62,7 @@ class Invocation:
         self.out = out
         # It connects when it is first asked.
         self.client = _Asking(socket, name="reel")
+        self.client.typed = out.terminal
 
     @property
     def agent(self) -> str:

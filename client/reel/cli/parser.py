@@ -12,7 +12,8 @@ from reel.version import PROTOCOL, __version__
 DESCRIPTION = "Talk to reeld, the daemon that owns the conversations of LLM agents."
 
 EPILOG = """\
-AGENT is a name, the beginning of a name that no other agent's has, or an id.
+AGENT is a name, the beginning of a name that no other agent's has, or an id
+(a script that changes something has to give the whole name).
 `-a AGENT` names it; else, where $REEL_AGENT is set and the words fit without
 it, that one is meant; else the first word is it. So `reel add "hi"` adds to
 $REEL_AGENT, while `reel add demo "hi"` and `reel show demo` mean demo, whether
