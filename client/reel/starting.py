@@ -3,7 +3,6 @@
 import os
 import shutil
 import socket
-import struct
 import subprocess
 import sys
 import time
@@ -12,6 +11,7 @@ from pathlib import Path
 
 from reel.address import state_directory
 from reel.errors import NotRunning
+from reel.peer import peer_of
 from reel.session import MessagePack
 from reel.units import UNIT, start_unit, unit_for
 
@@ -22,7 +22,6 @@ _STEP = 0.01
 _AGAIN = 0.2
 # A daemon that is there and has not answered after so many seconds is not about to end.
 _BUSY = 2.0
-_CREDENTIALS = struct.Struct("3i")  # struct ucred: pid, uid, gid
 
 
 def answers(path: str) -> bool:
@@ -38,7 +37,7 @@ def _listener(path: str) -> int | None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         try:
             probe.connect(path)
-            credentials = probe.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+            pid = peer_of(probe).pid
             probe.settimeout(_BUSY)
             probe.sendall(MessagePack().request(0, "ping", []))
             if not probe.recv(1):
@@ -47,7 +46,6 @@ def _listener(path: str) -> int | None:
             pass  # it has a lot to do
         except OSError:
             return None
-    pid: int = _CREDENTIALS.unpack(credentials)[0]
     return pid
 
 

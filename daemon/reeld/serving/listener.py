@@ -5,7 +5,6 @@ import logging
 import os
 import socket
 import stat
-import struct
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from itertools import count
@@ -16,13 +15,13 @@ import anyio
 from anyio.abc import SocketAttribute, SocketListener, SocketStream, TaskStatus
 
 from reel.address import MAX_PATH, fallback_directory
+from reel.peer import peer_of
 from reeld.errors import Refused
 from reeld.serving.call import Desk, Limits
 from reeld.serving.connection import Connection, Load
 
 log = logging.getLogger(__name__)
 
-_CREDENTIALS = struct.Struct("3i")  # struct ucred: pid, uid, gid
 _FULL = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 _PAUSE = 0.1
 # How long answers that are in flight may take when the daemon stops, in seconds.
@@ -172,10 +171,9 @@ class Server:
             self._connections.discard(connection)
 
 
-def may_call(peer: socket.socket) -> bool:
+def may_call(connection: socket.socket) -> bool:
     """Tell whether the process at the other end is ours, or root's."""
-    _pid, uid, _gid = _CREDENTIALS.unpack(peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))
-    if uid in (os.getuid(), 0):
-        return True
-    log.warning("refused a connection of uid %d", uid)
-    return False
+    peer = peer_of(connection)
+    if not peer.is_own:
+        log.warning("refused a connection of uid %d", peer.uid)
+    return peer.is_own

@@ -12,6 +12,7 @@ import pytest
 from anyio.abc import SocketListener, SocketStream
 from trio.testing import wait_all_tasks_blocked
 
+from reel import peer
 from reel.address import MAX_PATH
 from reel.errors import from_wire
 from reel.session import Answer, MessagePack
@@ -228,7 +229,7 @@ async def test_who_may_not_call(monkeypatch: pytest.MonkeyPatch, caplog: pytest.
     """Another user's process may not, whatever the file's mode says."""
     here, there = socket.socketpair(socket.AF_UNIX)
     with here, there, monkeypatch.context() as patch:
-        patch.setattr(listener, "_CREDENTIALS", _Stranger)
+        patch.setattr(peer, "_CREDENTIALS", _Stranger)
         assert not may_call(here)
 
     assert ["refused a connection of uid 4242"] == caplog.messages
