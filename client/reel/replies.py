@@ -75,16 +75,6 @@ class AgentInfo(NamedTuple):
     repeated: bool = False
 
 
-class Written(NamedTuple):
-    """What every command on an agent's state answers at least."""
-
-    agent: str
-    head: int
-    command: int
-    time: int
-    repeated: bool = False
-
-
 class Added(NamedTuple):
     """``first`` is the seq of the first message; ``replaced`` counts characters that could not stay."""
 

@@ -269,7 +269,6 @@ REPEATED = {"repeated": False}
         (replies.AgentRow, {"source": None}),
         (replies.AgentInfo, {"source": None, "command": None, "time": None, **REPEATED}),
         (replies.Added, {"replaced": 0, **REPEATED}),
-        (replies.Written, REPEATED),
         (replies.Moved, REPEATED),
         (replies.Marked, REPEATED),
         (replies.Rewound, REPEATED),
