@@ -9,12 +9,13 @@ anything, so they happen wherever they come due: when mail arrives, or when the 
 import logging
 import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import anyio
 
 from reel.errors import Busy, Internal, ReelError, Storage
 from reel.wire import packer
+from reeld.agents.hub import Hub, News
 from reeld.agents.keys import key_row, repeated
 from reeld.agents.mail import Look, Mail, Terms, Turn, Write
 from reeld.core.commands import Reply, Stage
@@ -46,11 +47,13 @@ class Agent:
     Args:
         row: its number in the database.
         store: where its log is.
+        hub: who hears of what happens to it.
     """
 
-    def __init__(self, row: int, store: Store) -> None:
+    def __init__(self, row: int, store: Store, hub: Hub) -> None:
         self.row = row
         self.store = store
+        self.hub = hub
         self.used = time.monotonic()
         self.failed = False
         self.mended = 0
@@ -186,17 +189,22 @@ class Agent:
         self.advance()
 
     def apply(self, part: Part, first: int, past: Iterable[Node] | None = None) -> None:
-        """Fold a committed part into the living state."""
-        state = self.living
+        """Fold a committed part into the living state, and tell who follows."""
+        state, hub = self.living, self.hub
         state.profile = part.profile
+        conversation, followed = state.conversation, hub.followed(self.row)
         for event_id, draft in enumerate(part.drafts, first):
-            state.conversation.apply(event_id, draft, past)
+            kept = conversation.apply(event_id, draft, past)
+            if followed:
+                hub.publish(News(part.profile, event_id, draft, kept, conversation.extent))
+        hub.newest = first + len(part.drafts) - 1
 
     def mend(self, conversation: Conversation) -> None:
         """Replace a living conversation that is not what the log says."""
         log.error("agent=%s differed from its log and was replaced", self.living.profile.name)
         self.living.conversation = conversation
         self.mended += 1
+        self.hub.mended(self.living.profile)
 
     async def commit(
         self,
@@ -218,8 +226,7 @@ class Agent:
         """
         part = Part(stage.profile, stage.drafts, changed=changed)
         keys = [] if terms.keyed is None else [key_row(terms.keyed, self.row, reply)]
-        (first,) = await write(self.store, Unit([part], keys))
-        self.apply(part, first, past)
+        await write(self.store, Unit([part], keys), lambda firsts: self.apply(part, firsts[0], past))
         return reply
 
     async def run(self) -> None:
@@ -254,6 +261,8 @@ class Agent:
     def crash(self, bug: Exception, current: Iterable[Mail]) -> None:
         """Give up after a bug: the next use reads the log anew; ``current`` is what was being done."""
         log.error("agent=%d failed; its state is dropped and will be read from the log", self.row, exc_info=bug)
+        if self.state is not None:
+            self.hub.mended(self.state.profile)  # what is followed may have missed something
         self._mailbox.extendleft(reversed(list(current)))
         self.fail(Internal("the agent failed; its log is intact, and the daemon's log says what happened"))
 
@@ -267,24 +276,35 @@ class Agent:
         self._wake.set()
 
 
-async def write(store: Store, unit: Unit) -> list[int]:
-    """Commit a unit and wait for it; give the id of the first event of each part.
+async def write(store: Store, unit: Unit, committed: Callable[[list[int]], None]) -> None:
+    """Commit a unit and wait for it.
 
     Cancelling the caller does not keep the unit from being written, so it is not possible.
+
+    Args:
+        store: where it is written.
+        unit: what is written.
+        committed: called with the id of the first event of each part, before anything that is committed later
+            is heard of.
 
     Raises:
         ReelError: it was not written.
     """
     settled = anyio.Event()
-    outcomes: list[Outcome] = []
+    failures: list[Exception] = []
 
     def settle(outcome: Outcome) -> None:
-        outcomes.append(outcome)
+        try:
+            if isinstance(outcome, ReelError):
+                failures.append(outcome)
+            else:
+                committed(outcome)
+        except Exception as bug:
+            failures.append(bug)
         settled.set()
 
     store.submit(unit, settle)
     with anyio.CancelScope(shield=True):
         await settled.wait()
-    if isinstance(outcomes[0], ReelError):
-        raise outcomes[0]
-    return outcomes[0]
+    for failure in failures:
+        raise failure

@@ -15,6 +15,7 @@ from anyio.abc import TaskGroup
 
 from reel.errors import ReelError
 from reeld.agents.agent import Agent
+from reeld.agents.hub import Hub
 from reeld.agents.mail import Look, Mail, Turn
 from reeld.core.commands import not_found
 from reeld.core.state import Profile
@@ -39,6 +40,7 @@ class Registry:
 
     def __init__(self, store: Store, tasks: TaskGroup, max_live: int = MAX_LIVE, idle: float = IDLE) -> None:
         self.store = store
+        self.hub = Hub(store.newest)
         self._tasks = tasks
         self._max_live = max_live
         self._idle = idle
@@ -80,7 +82,7 @@ class Registry:
             return agent
         if len(self._live) >= self._max_live:
             self.retire(keep=self._max_live * 9 // 10)
-        agent = self._live[profile.row] = Agent(profile.row, self.store)
+        agent = self._live[profile.row] = Agent(profile.row, self.store, self.hub)
         self._by_uid[profile.uid] = agent
         if profile.alive:
             self._by_name[profile.name] = agent

@@ -121,13 +121,19 @@ class Founder:
         reply: Reply = put(stage)
         if describe:
             reply = {**_preview(stage), "command": reply["command"], "time": reply["time"]}
-        await self._commit_new(terms, stage, reply)
+        await self._commit_new(terms, stage, reply, Conversation())
         return reply
 
-    async def _commit_new(self, terms: Terms, stage: Stage, reply: Reply) -> None:
+    async def _commit_new(self, terms: Terms, stage: Stage, reply: Reply, conversation: Conversation) -> None:
+        """Commit the first command of an agent that starts from this conversation."""
         keys = [] if terms.keyed is None else [key_row(terms.keyed, stage.profile.row, reply)]
+        part = Part(stage.profile, stage.drafts, new=True)
+
+        def committed(firsts: list[int]) -> None:
+            self._registry.hub.introduce(part.profile, part.drafts, firsts[0], conversation)
+
         try:
-            await write(self._store, Unit([Part(stage.profile, stage.drafts, new=True)], keys))
+            await write(self._store, Unit([part], keys), committed)
         except Exists:
             raise taken(stage.base.name) from None
 
@@ -150,7 +156,7 @@ class Founder:
         stage.client = terms.client
         command = commands.clone_from(stage, profile.source.uid, profile.source.at, tip)
         reply = stage.info(command)
-        await self._commit_new(terms, stage, reply)
+        await self._commit_new(terms, stage, reply, conversation)
         return reply
 
 
@@ -223,8 +229,11 @@ async def _kill_held(
         return await first_reply(registry.store, terms.keyed) or reply
     reply["command"], reply["time"] = parts[0][1].drafts[0].seq, parts[0][1].drafts[0].time
     keys = [] if terms.keyed is None else [key_row(terms.keyed, root.row, reply)]
-    firsts = await write(registry.store, Unit([part for _, part in parts], keys))
-    for (agent, part), first in zip(parts, firsts, strict=True):
-        agent.apply(part, first)
-        registry.renamed(agent)
+
+    def committed(firsts: list[int]) -> None:
+        for (agent, part), first in zip(parts, firsts, strict=True):
+            agent.apply(part, first)
+            registry.renamed(agent)
+
+    await write(registry.store, Unit([part for _, part in parts], keys), committed)
     return reply

@@ -28,6 +28,13 @@ class OpenCall(NamedTuple):
         return {"id": self.id, "name": self.name, "seq": self.seq}
 
 
+class Extent(NamedTuple):
+    """How long a conversation is in its two views."""
+
+    records: int
+    messages: int
+
+
 def _id(node: Node) -> int:
     return node.id
 
@@ -102,6 +109,11 @@ class Conversation:
         return newest or None
 
     @property
+    def extent(self) -> Extent:
+        """How long it is."""
+        return Extent(len(self.entries), self.message_count)
+
+    @property
     def prompt(self) -> Entry | None:
         """The system event that is in force, were it one that removed the prompt."""
         return self._prompts[-1] if self._prompts else None
@@ -171,8 +183,8 @@ class Conversation:
             for call_id, _ in entry.tools.calls:
                 self.open_calls.close(call_id)
 
-    def apply(self, event_id: int, event: Draft, past: Iterable[Node] | None = None) -> None:
-        """Fold one committed event.
+    def apply(self, event_id: int, event: Draft, past: Iterable[Node] | None = None) -> Extent:
+        """Fold one committed event; give how much stands as it stood before.
 
         Args:
             event_id: the id that the commit gave it.
@@ -180,7 +192,7 @@ class Conversation:
             past: for ``restore`` and ``clone``, the nodes of the state to take over, the root first; not
                 needed where that state is a beginning of this one.
         """
-        kind = event.kind
+        kind, before = event.kind, self.extent
         if kind in CONVERSATION:
             self.append(event.entry(event_id))
         elif kind == "mark":
@@ -191,16 +203,29 @@ class Conversation:
             target = data_of(event.data_json)["target"]
             self.cut(next(mark.id for mark in reversed(self.marks) if mark.seq == target))
         elif kind in ("restore", "clone"):
-            self._become(event.parent, past)
+            return self._become(event.parent, past)
+        return min(before, self.extent)
 
-    def _become(self, tip: int | None, past: Iterable[Node] | None) -> None:
+    def _become(self, tip: int | None, past: Iterable[Node] | None) -> Extent:
         if self.has(tip):
             self.cut(tip)
-            return
+            return self.extent
         assert past is not None, "a state that is no beginning of this one must be brought along"  # noqa: S101
+        ids = [entry.id for entry in self.entries]
         self.cut(None)
         for node in past:
             self.append(node)
+        return self._shared_with(ids)
+
+    def _shared_with(self, ids: list[int]) -> Extent:
+        """Tell how much of this conversation, from its beginning, are the entries with these ids."""
+        records = messages = 0
+        for entry, known in zip(self.entries, ids, strict=False):
+            if entry.id != known:
+                break
+            records += 1
+            messages += entry.message is not None
+        return Extent(records, messages)
 
     def mark_for(self, label: str | None) -> Mark | None:
         """Find the mark that a rewind means: the newest of this label; bare, the newest with something after it."""

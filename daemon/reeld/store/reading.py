@@ -135,10 +135,11 @@ def tip_of(connection: sqlite3.Connection, row: int) -> int | None:
     last = connection.execute(
         "SELECT id, kind, parent FROM events WHERE agent = ? ORDER BY seq DESC LIMIT 1", (row,)
     ).fetchone()
-    return None if last is None else _tip_after(*last)
+    return None if last is None else tip_after(*last)
 
 
-def _tip_after(event_id: int, kind: str, parent: int | None) -> int | None:
+def tip_after(event_id: int, kind: str, parent: int | None) -> int | None:
+    """Give the tip of the state after an event: the event where it is a node, else its parent."""
     return event_id if kind in CONVERSATION or kind == "mark" else parent
 
 
@@ -167,7 +168,7 @@ def _end_of(connection: sqlite3.Connection, row: int, command: int) -> Position:
     for seq, of, event_id, kind, parent in rows:
         if of != command:
             break
-        end = Position(seq, _tip_after(event_id, kind, parent))
+        end = Position(seq, tip_after(event_id, kind, parent))
     return end
 
 

@@ -15,9 +15,10 @@ from reel.errors import Storage
 from reel.wire import packer
 from reeld.core.conversation import Conversation
 from reeld.core.state import Profile, State
-from reeld.store import reading, writing
+from reeld.store import following, reading, writing
 from reeld.store.database import Database, Job, T, open_database
 from reeld.store.door import open_door
+from reeld.store.following import Logged
 from reeld.store.reading import EventsPage, Past, Position, Skip, StoredKey
 from reeld.store.schema import opening, prepare, prepare_reader
 from reeld.store.units import Unit
@@ -32,7 +33,11 @@ _READERS = 2
 class Store:
     """Everything that was ever said; see :func:`open_store`."""
 
-    def __init__(self, writer: Writer, database: Database, readers: list[Database], next_row: int) -> None:
+    def __init__(
+        self, writer: Writer, database: Database, readers: list[Database], *, next_row: int, newest: int
+    ) -> None:
+        # The id of the newest event that was there when the store was opened.
+        self.newest = newest
         self._database = database
         self._readers = readers
         self._rows = count(next_row)
@@ -132,6 +137,18 @@ class Store:
             )
         )
 
+    async def after(self, row: int | None, place: int, limit: int, max_bytes: int) -> list[Logged]:
+        """Read the log forward: the events of one agent after a seq, or of all after an id."""
+        return await self._read(lambda connection: following.after(connection, row, place, limit, max_bytes, packer()))
+
+    async def before(self, row: int, seq: int) -> Past:
+        """Read an agent's state as it was before one of its events."""
+
+        def job(connection: Any) -> Past:
+            return reading.walk(connection, following.tip_before(connection, row, seq), packer())
+
+        return await self._read(job)
+
     async def key(self, name: str) -> StoredKey | None:
         """Look up what a key stands for."""
         return await self._read(lambda connection: reading.key(connection, name))
@@ -175,11 +192,11 @@ async def open_store(path: str) -> AsyncIterator[Store]:
                 await stack.enter_async_context(open_database(door, path, prepare_reader, readonly=True))
                 for _ in range(_READERS)
             ]
-        writer = Writer(database, end)
+        writer, newest = Writer(database, end), end.next_id - 1
         tasks = await stack.enter_async_context(anyio.create_task_group())
         await tasks.start(writer.run)
         try:
-            yield Store(writer, database, readers, next_row)
+            yield Store(writer, database, readers, next_row=next_row, newest=newest)
         finally:
             await writer.close()
 
