@@ -51,6 +51,7 @@ if TYPE_CHECKING:
         tool_call,
         tool_result,
     )
+    from reel.pushes import DraftPush, EventPush, ResetPush
     from reel.records import message_from_record
     from reel.version import __version__
 
@@ -94,6 +95,7 @@ _MODULES = {
         "tool_call",
         "tool_result",
     ),
+    "reel.pushes": ("DraftPush", "EventPush", "ResetPush"),
     "reel.records": ("message_from_record",),
     "reel.version": ("__version__",),
 }
@@ -105,7 +107,9 @@ __all__ = [
     "Cancelled",
     "Client",
     "Conflict",
+    "DraftPush",
     "Event",
+    "EventPush",
     "Exists",
     "Internal",
     "InvalidMessage",
@@ -125,6 +129,7 @@ __all__ = [
     "ProtocolMismatch",
     "Record",
     "ReelError",
+    "ResetPush",
     "ShuttingDown",
     "Storage",
     "Timeout",

@@ -6,22 +6,26 @@ writes what waits, so that a caller that is cancelled never leaves half a frame 
 answers; one that is cancelled leaves its place, and an answer that comes for it goes nowhere.
 """
 
+from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial, update_wrapper
-from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+from types import TracebackType
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
 
 import anyio
 from anyio.abc import SocketAttribute, SocketStream, TaskStatus
 
 from reel import replies, requests
 from reel.address import default_socket
-from reel.blocking import MAX_REPLY, PATIENCE, nobody_answers
+from reel.blocking import PATIENCE, nobody_answers
 from reel.errors import InvalidParams, NotRunning, ParseError, ReelError, ShuttingDown, from_wire
+from reel.following import Following
 from reel.messages import Event, Message, Record
 from reel.peer import require_own
+from reel.pushes import Push
 from reel.requests import Call, following, greeting, keyed
-from reel.session import Answer, Broken, MessagePack
+from reel.session import MAX_REPLY, Answer, Broken, MessagePack
 
 R = TypeVar("R")
 P = ParamSpec("P")
@@ -53,6 +57,16 @@ def _method(request: Callable[P, Call[R]]) -> "Callable[Concatenate[Client, P], 
         return await self.call(request(*args, **kwargs))
 
     return update_wrapper(cast("Callable[Concatenate[Client, P], Awaitable[R]]", method), request)
+
+
+def _subscription(request: Callable[P, Call[replies.Subscribed]]) -> "Callable[Concatenate[Client, P], Subscription]":
+    """Make the method that follows what a request subscribes to, on a connection of its own."""
+
+    def method(self: "Client", *args: P.args, **kwargs: P.kwargs) -> "Subscription":
+        following = Following(request(*args, **kwargs), self._name)
+        return Subscription(following, self._reach, self._patience)
+
+    return update_wrapper(cast("Callable[Concatenate[Client, P], Subscription]", method), request)
 
 
 class Client:
@@ -153,6 +167,9 @@ class Client:
     conversation = _method(requests.conversation)
     history = _method(requests.history)
     replay = _method(requests.replay)
+    wait = _method(requests.wait)
+    draft = _method(requests.draft)
+    subscribe = _subscription(requests.subscribe)
     stats = _method(requests.stats)
     shutdown = _method(requests.shutdown)
 
@@ -193,6 +210,18 @@ class Client:
             self._waiting.clear()
 
     async def _open(self) -> SocketStream:
+        """Connect and greet."""
+        stream = await self._reach()
+        try:
+            await self._greet(stream)
+        except BaseException as error:
+            await anyio.aclose_forcefully(stream)
+            if isinstance(error, _LOST):
+                raise NotRunning(f"the daemon on {self.path} hung up") from error
+            raise
+        return stream
+
+    async def _reach(self) -> SocketStream:
         """Connect; start a daemon where none answers, if that is wanted."""
         try:
             stream = await anyio.connect_unix(self.path)
@@ -205,11 +234,8 @@ class Client:
             stream = await anyio.connect_unix(self.path)
         try:
             require_own(stream.extra(SocketAttribute.raw_socket), self.path)
-            await self._greet(stream)
-        except BaseException as error:
+        except BaseException:
             await anyio.aclose_forcefully(stream)
-            if isinstance(error, _LOST):
-                raise NotRunning(f"the daemon on {self.path} hung up") from error
             raise
         return stream
 
@@ -270,6 +296,81 @@ class Client:
             if isinstance(frame, Broken):
                 raise ParseError(f"what came from {self.path} is no reply: {frame.error.message}")
         return [frame for frame in frames if isinstance(frame, Answer)]
+
+
+class Subscription(AsyncIterator[Push]):
+    """An iterator over what is pushed, which comes back by itself after the daemon was restarted.
+
+    It begins with ``async with`` and ends with it. It reads as fast as it is asked for more; the daemon waits for
+    nobody, but what was missed is read from the log, so that every event comes once and in order.
+
+    Args:
+        following: what is subscribed to.
+        dial: opens a connection.
+        patience: how long a lost connection is tried again, in seconds.
+    """
+
+    def __init__(self, following: Following, dial: Callable[[], Awaitable[SocketStream]], patience: float) -> None:
+        self._following = following
+        self._dial = dial
+        self._patience = patience
+        self._ready: deque[Push] = deque()
+        self._stream: SocketStream | None = None
+
+    @property
+    def head(self) -> int:
+        """The newest seq when it began; the newest event's id where all agents are followed."""
+        assert self._following.head is not None  # noqa: S101 - it has begun
+        return self._following.head
+
+    async def __aenter__(self) -> Self:
+        try:
+            while self._following.head is None:
+                await self._read()
+        except BaseException:
+            await self._hang_up()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._ready.clear()
+        await self._hang_up()
+
+    async def __anext__(self) -> Push:
+        """Wait for the next push.
+
+        Raises:
+            NotRunning: the daemon went away, and did not come back in time.
+            ReelError: it refuses to go on.
+        """
+        until: float | None = None
+        while not self._ready:
+            try:
+                await self._read()
+                until = None
+            except (*_LOST, NotRunning, ShuttingDown) as error:
+                await self._hang_up()
+                until = anyio.current_time() + self._patience if until is None else until
+                if anyio.current_time() >= until:
+                    raise NotRunning(f"the daemon went away: {error or 'connection closed'}") from error
+                await anyio.sleep(_PAUSE)
+        return self._ready.popleft()
+
+    async def _read(self) -> None:
+        """Take in what has arrived, on a new connection where there is none."""
+        if self._stream is None:
+            self._stream = await self._dial()
+            await self._stream.send(self._following.open())
+        self._ready += self._following.feed(await self._stream.receive(_CHUNK))
+        if self._following.over:
+            await self._hang_up()
+
+    async def _hang_up(self) -> None:
+        if self._stream is not None:
+            stream, self._stream = self._stream, None
+            await anyio.aclose_forcefully(stream)
 
 
 @asynccontextmanager

@@ -12,16 +12,16 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
 from reel import replies, requests
 from reel.address import default_socket
 from reel.errors import InvalidParams, NotRunning, ParseError, ReelError, ShuttingDown, Timeout, from_wire
+from reel.following import Following
 from reel.messages import Event, Message, Record
 from reel.peer import require_own
 from reel.requests import Call, following, greeting, keyed
-from reel.session import Answer, Broken, MessagePack
+from reel.session import MAX_REPLY, Answer, Broken, MessagePack
+from reel.subscription import Subscription
 
 R = TypeVar("R")
 P = ParamSpec("P")
 
-# The longest reply that is taken in: a page and one item over it.
-MAX_REPLY = 64 << 20
 # How long a lost connection is tried again, and how long between two tries at most.
 PATIENCE = 10.0
 _PAUSE = 0.25
@@ -40,6 +40,16 @@ def _method(request: Callable[P, Call[R]]) -> "Callable[Concatenate[Client, P], 
         return self.call(request(*args, **kwargs))
 
     return update_wrapper(cast("Callable[Concatenate[Client, P], R]", method), request)
+
+
+def _subscription(request: Callable[P, Call[replies.Subscribed]]) -> "Callable[Concatenate[Client, P], Subscription]":
+    """Make the method that follows what a request subscribes to, on a connection of its own."""
+
+    def method(self: "Client", *args: P.args, **kwargs: P.kwargs) -> Subscription:
+        following = Following(request(*args, **kwargs), self._name)
+        return Subscription(following, self._reach, self._patience)
+
+    return update_wrapper(cast("Callable[Concatenate[Client, P], Subscription]", method), request)
 
 
 class Client:
@@ -176,6 +186,9 @@ class Client:
     conversation = _method(requests.conversation)
     history = _method(requests.history)
     replay = _method(requests.replay)
+    wait = _method(requests.wait)
+    draft = _method(requests.draft)
+    subscribe = _subscription(requests.subscribe)
     stats = _method(requests.stats)
     shutdown = _method(requests.shutdown)
 
@@ -194,15 +207,7 @@ class Client:
     def _open(self, deadline: float | None) -> None:
         if self._socket is not None:
             return
-        try:
-            self._socket = self._dial()
-        except OSError as error:
-            if not self._autostart:
-                raise nobody_answers(self.path, error) from error
-            from reel.starting import start  # noqa: PLC0415 - only who starts a daemon pays for subprocess
-
-            start(self.path)
-            self._socket = self._dial()
+        self._socket = self._reach()
         self._framing = MessagePack(MAX_REPLY)
         hello = greeting(self._name)
         try:
@@ -210,6 +215,18 @@ class Client:
         except ReelError:
             self.close()  # or the next call would go on without a greeting
             raise
+
+    def _reach(self) -> socket.socket:
+        """Open a connection; start a daemon where none answers, if that is wanted."""
+        try:
+            return self._dial()
+        except OSError as error:
+            if not self._autostart:
+                raise nobody_answers(self.path, error) from error
+            from reel.starting import start  # noqa: PLC0415 - only who starts a daemon pays for subprocess
+
+            start(self.path)
+            return self._dial()
 
     def _dial(self) -> socket.socket:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

@@ -213,6 +213,21 @@ class HistoryPage(NamedTuple):
     more: bool
 
 
+class Subscribed(NamedTuple):
+    """A subscription has begun; ``head`` is the agent's, or the newest event's id where all are followed."""
+
+    sub: int
+    head: int
+    agent: str | None = None
+
+
+class Waited(NamedTuple):
+    """What a wait brought: events later than ``since``, or none in time."""
+
+    head: int
+    events: list[Event]
+
+
 class AgentsPage(NamedTuple):
     """A page of the list of agents."""
 

@@ -21,6 +21,8 @@ from reel.errors import InvalidParams, InvalidRequest, ParseError, ReelError, To
 from reel.plain import clean_deep
 
 MAX_MESSAGE = 16 << 20
+# The longest reply that our clients take in: a page and one item over it.
+MAX_REPLY = 64 << 20
 # A hostile array header is believed by the decoder before its elements have come.
 MAX_ELEMENTS = 1 << 16
 _ARRAY_HEADERS = frozenset({*range(0x90, 0xA0), 0xDC, 0xDD})
@@ -72,6 +74,22 @@ class Packed(NamedTuple):
     items: list[bytes]
 
 
+class Shared:
+    """What many subscriptions are told: a map that is encoded once for each framing.
+
+    Args:
+        fields: the map.
+        packed: more of its fields, as MessagePack already.
+    """
+
+    __slots__ = ("encodings", "fields", "packed")
+
+    def __init__(self, fields: dict[str, Any], packed: dict[str, bytes]) -> None:
+        self.fields = fields
+        self.packed = packed
+        self.encodings: dict[str, bytes] = {}
+
+
 class Framing(Protocol):
     """One way to lay calls and answers into a stream of bytes."""
 
@@ -83,8 +101,11 @@ class Framing(Protocol):
     def request(self, request_id: int, method: str, params: Any) -> bytes:
         """Encode a call that wants an answer."""
 
-    def notify(self, method: str, params: Any) -> bytes:
-        """Encode a call that wants none."""
+    def notify(self, method: str, params: dict[str, Any] | list[Any]) -> bytes:
+        """Encode a call that wants none, or a push; parameters are a map by name, a list by position."""
+
+    def tell(self, method: str, sub: int, shared: Shared) -> bytes:
+        """Encode a push to a subscription: what is shared, and ``sub``, its number."""
 
     def answer(self, request_id: int, result: dict[str, Any]) -> bytes:
         """Encode a result; its values may be :class:`Packed`."""
@@ -169,9 +190,23 @@ class MessagePack:
         """Encode a call that wants an answer."""
         return self._pack((0, request_id, method, params))
 
-    def notify(self, method: str, params: Any) -> bytes:
-        """Encode a call that wants none."""
-        return self._pack((2, method, params))
+    def notify(self, method: str, params: dict[str, Any] | list[Any]) -> bytes:
+        """Encode a call that wants none, or a push; a map travels in a list, since Neovim takes nothing else."""
+        return self._pack((2, method, [params] if type(params) is dict else params))
+
+    def tell(self, method: str, sub: int, shared: Shared) -> bytes:
+        """Encode a push to a subscription: what is shared, and ``sub``, its number."""
+        tail = shared.encodings.get(self.name)
+        if tail is None:
+            tail = shared.encodings[self.name] = self._pairs(shared)
+        header = Packer().pack_map_header(1 + len(shared.fields) + len(shared.packed))
+        return b"".join((b"\x93\x02", self._pack(method), b"\x91", header, b"\xa3sub", self._pack(sub), tail))
+
+    def _pairs(self, shared: Shared) -> bytes:
+        pairs = [self._pack(part) for pair in shared.fields.items() for part in pair]
+        for name, value in shared.packed.items():
+            pairs += [self._pack(name), value]
+        return b"".join(pairs)
 
     def answer(self, request_id: int, result: dict[str, Any]) -> bytes:
         """Encode a result; its values may be :class:`Packed`."""

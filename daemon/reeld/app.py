@@ -22,6 +22,7 @@ from reeld.errors import OK, Refused
 from reeld.locks import lock
 from reeld.notify import Supervisor, find_supervisor, given_socket, path_of
 from reeld.serving.call import Desk
+from reeld.serving.drafts import Drafts
 from reeld.serving.listener import Server, open_listener, require_path, take_over
 from reeld.store.store import Store, open_store
 
@@ -100,11 +101,13 @@ async def serve(config: Config, supervisor: Supervisor, given: socket.socket | N
             uptime = int((time.monotonic() - began) * 1000)
             return {"uptime": uptime, "socket": config.socket, "database": config.database, **server.counters()}
 
-        desk = Desk(registry, store, Founder(registry), stop.set, counters)
+        drafts = Drafts(registry.hub)
+        desk = Desk(registry, store, Founder(registry), drafts, stop.set, counters)
         async with anyio.create_task_group() as tasks:
             await tasks.start(_obey_signals, stop)  # before anybody can know that there is somebody to stop
             async with open_listener(config.socket) if given is None else take_over(given) as listener:
                 tasks.start_soon(_tidy, store, registry)
+                tasks.start_soon(drafts.run)
                 await tasks.start(server.run, listener, desk)
                 tasks.start_soon(supervisor.reassure, store.writer.prove)
                 where = f"{config.socket} with {config.database}"

@@ -22,7 +22,10 @@ _HELP = {
     "connection.requests": "requests of one connection in flight",
     "connection.bytes": "their bytes",
     "connection.all_bytes": "bytes of all requests in flight",
-    "connection.unread": "bytes that may wait to be read by a peer",
+    "connection.unread": "bytes of answers that may wait to be read by a peer",
+    "connection.pushes": "bytes of pushes that may wait to be read by a peer",
+    "connection.subscriptions": "subscriptions of one connection",
+    "connection.asides": "requests of one connection that wait for something to happen",
     "connection.stall": "seconds in which a peer must read some of them",
 }
 

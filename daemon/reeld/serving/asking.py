@@ -40,7 +40,7 @@ def hello(_desk: Desk, call: Call, client: Any, protocol: Any, _notify: Any, err
         "protocol": PROTOCOL,
         "framing": call.peer.framing.name,
         "connection": call.peer.number,
-        "features": [],
+        "features": ["subscriptions", "drafts"],
         "limits": {
             "message": MAX_MESSAGE,
             "elements": MAX_ELEMENTS,
@@ -103,9 +103,10 @@ def agents(
     return later
 
 
-def agent(_desk: Desk, call: Call, _agent: Agent) -> Mail:
+def agent(desk: Desk, call: Call, agent: Agent) -> Mail:
     """Describe one agent and its living state."""
-    return Look(lambda state: info(state.profile, state.conversation), call.answer)
+    hub = desk.registry.hub
+    return Look(lambda state: info(state.profile, state.conversation, hub.attached(agent.row)), call.answer)
 
 
 def messages(

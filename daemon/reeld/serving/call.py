@@ -8,12 +8,22 @@ from reel.session import Framing
 from reeld.agents.mail import Mail
 from reeld.agents.registry import Registry
 from reeld.agents.together import Founder
+from reeld.serving.drafts import Drafts
+from reeld.serving.subscriptions import Subscription
 from reeld.store.store import Store
 
 Result: TypeAlias = dict[str, Any]
 # What a handler gives: a result at once, mail for the agent, or something to wait for.
-Later: TypeAlias = Callable[[], Awaitable[Result]]
-Work: TypeAlias = Result | Mail | Later
+Later: TypeAlias = Callable[[], Awaitable[Result | None]]
+
+
+class Aside(NamedTuple):
+    """Something that may wait for long: it holds up nothing on its connection, and does not count as in flight."""
+
+    run: Later
+
+
+Work: TypeAlias = Result | Mail | Later | Aside
 
 
 class Limits(NamedTuple):
@@ -22,7 +32,12 @@ class Limits(NamedTuple):
     requests: int = 256
     bytes: int = 32 << 20
     all_bytes: int = 256 << 20
+    # Bytes of answers, and of pushes, that may wait.
     unread: int = 32 << 20
+    pushes: int = 1 << 20
+    subscriptions: int = 256
+    # Requests that wait for something to happen.
+    asides: int = 256
     # Seconds in which a peer must read something of what waits for it.
     stall: float = 60.0
 
@@ -41,11 +56,20 @@ class Peer(Protocol):
     def settle(self, call: "Call", outcome: Result | ReelError) -> None:
         """Send what came of a call."""
 
+    def subscription(self, row: int | None, view: str, kinds: frozenset[str] | None) -> Subscription:
+        """Make a subscription, which has not begun."""
+
+    def begin(self, subscription: Subscription, place: int, *, live: bool) -> None:
+        """Let a subscription begin, when the peer has been told of it."""
+
+    def unsubscribe(self, number: int) -> None:
+        """End a subscription."""
+
 
 class Call:
     """A request that has not been answered; ``number`` is ``None`` where no answer is wanted."""
 
-    __slots__ = ("method", "number", "peer", "replaced", "size")
+    __slots__ = ("aside", "method", "number", "peer", "replaced", "size")
 
     def __init__(self, peer: Peer, number: int | None, method: str, size: int) -> None:
         self.peer = peer
@@ -54,6 +78,8 @@ class Call:
         self.size = size
         # Characters that could not stay in its parameters.
         self.replaced = 0
+        # Whether it has stepped aside, and is not in flight any more.
+        self.aside = False
 
     def answer(self, outcome: Result | ReelError) -> None:
         """Answer with a result or an error."""
@@ -69,5 +95,6 @@ class Desk(NamedTuple):
     registry: Registry
     store: Store
     founder: Founder
+    drafts: Drafts
     stop: Callable[[], None]
     counters: Callable[[], dict[str, Any]]

@@ -9,6 +9,7 @@ from reeld.agents.agent import Agent
 from reeld.agents.keys import repeated
 from reeld.agents.mail import Mail, Terms, Turn, Write
 from reeld.core import commands
+from reeld.core.commands import Reply, Stage
 from reeld.core.intake import rows_from
 from reeld.serving import params
 from reeld.serving.call import Call, Desk, Later, Result, Work
@@ -27,10 +28,16 @@ def create(
     return partial(desk.founder.create, terms, agent, system, title, tags)
 
 
-def add(_desk: Desk, call: Call, agent: Agent, terms: Terms, messages: Any, _create: bool | None) -> Mail:
+def add(desk: Desk, call: Call, agent: Agent, terms: Terms, messages: Any, _create: bool | None) -> Mail:
     """Add messages to a live agent."""
     rows, replaced = rows_from(messages)
-    return Write(lambda stage: commands.add(stage, rows, replaced), terms, call.answer)
+
+    def put(stage: Stage) -> Reply:
+        reply = commands.add(stage, rows, replaced)
+        desk.drafts.end(call.peer.number, agent.row)
+        return reply
+
+    return Write(put, terms, call.answer)
 
 
 async def add_to_nobody(desk: Desk, agent: str, terms: Terms, messages: Any, create: bool | None) -> Result:
@@ -134,7 +141,7 @@ def _renaming(desk: Desk, turn: Any) -> Any:
     async def run(agent: Agent) -> Result:
         reply: Result = await turn(agent)
         desk.registry.renamed(agent)
-        return reply
+        return {**reply, "attached": desk.registry.hub.attached(agent.row)}
 
     return run
 

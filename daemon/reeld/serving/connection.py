@@ -3,7 +3,8 @@
 Three tasks. The *reader* never waits for a handler: it admits what it reads, or refuses it with ``busy``. What
 can be handed to a live agent at once is; everything else, and what came after it, is done in order by the
 *worker*, so that the requests of one connection take effect in the order in which they were sent. The *sender*
-sends whatever waits in the outbox, all of it in one piece.
+sends whatever waits in the outbox, all of it in one piece. Subscriptions that catch up and requests that step
+aside have tasks of their own.
 
 What an agent was asked for is done even when the peer has vanished; its answer then goes nowhere.
 """
@@ -12,24 +13,25 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
 from functools import partial
+from itertools import count
 from typing import Any, TypeAlias
 
 import anyio
-from anyio.abc import ByteStream
+from anyio.abc import ByteStream, TaskGroup
 
 from reel.errors import Busy, Internal, MethodNotFound, NotFound, ReelError, ShuttingDown
 from reel.session import Answer, Broken, Framing, MessagePack, Notification, Request, detect
 from reeld.agents.agent import Agent
 from reeld.agents.keys import digest, repeated
 from reeld.agents.mail import Keyed, Look, Terms, Turn, Write
-from reeld.serving.call import Call, Desk, Limits, Result, Work
+from reeld.serving.call import Aside, Call, Desk, Limits, Result, Work
 from reeld.serving.methods import METHODS, Method
+from reeld.serving.outbox import Outbox
+from reeld.serving.subscriptions import Subscription
 
 log = logging.getLogger(__name__)
 
 _CHUNK = 1 << 16
-# What is sent in one piece; a peer that reads slowly is judged by the piece.
-_PIECE = 1 << 18
 _EXPECTED = b"reeld speaks MessagePack-RPC here: [0, id, method, params]; see docs/protocol.md\n"
 
 _MAIL = (Write, Look, Turn)
@@ -72,13 +74,14 @@ class Connection:
         self._refusing = False
         self._queue: deque[tuple[Call, Callable[[], _Slow | None]]] = deque()
         self._work = anyio.Event()
-        self._outbox: list[bytes] = []
-        self._unread = 0
-        self._sending = False
-        self._pieces = 0
-        self._mail = anyio.Event()
+        self._outbox = Outbox(number, limits, self._hang_up, self._sent)
+        self._subscriptions: dict[int, Subscription] = {}
+        self._sub_numbers = count(1)
+        self._asides: set[anyio.CancelScope] = set()
         self._settled = anyio.Event()
         self._scope = anyio.CancelScope()
+        # Where what has a task of its own runs, while there is somebody to talk to.
+        self._tasks: TaskGroup | None = None
         # Nobody is at the other end any more.
         self._gone = False
 
@@ -97,8 +100,8 @@ class Connection:
         """Read and send until the peer has its answers, or is lost; nothing is sent from then on."""
         try:
             async with self._stream, anyio.create_task_group() as tasks:
-                self._scope = tasks.cancel_scope
-                tasks.start_soon(self._send)
+                self._scope, self._tasks = tasks.cancel_scope, tasks
+                tasks.start_soon(self._outbox.send, self._stream)
                 tasks.start_soon(self._watch)
                 await self._receive()
                 await self.drain()
@@ -109,8 +112,12 @@ class Connection:
 
     def _hang_up(self) -> None:
         self._gone = True
-        self._outbox.clear()
-        self._unread = 0
+        self._tasks = None
+        self._outbox.close()
+        for subscription in self._subscriptions.values():
+            subscription.end()
+        self._subscriptions.clear()
+        self._desk.drafts.end_all(self.number)
         self._settled.set()
         self._scope.cancel()
 
@@ -120,19 +127,26 @@ class Connection:
         self._load.bytes -= self._bytes
         self._load.requests -= self._requests
         self._bytes = self._requests = 0
-        self._outbox.clear()
         self._queue.clear()
 
     async def drain(self) -> None:
         """Wait until every call is answered and every answer sent."""
-        while self._requests or self._outbox or self._unread:
+        while self._requests or self._asides or not self._outbox.empty:
             if self._settled.is_set():
                 self._settled = anyio.Event()  # not sooner: somebody else may wait for it, too
             await self._settled.wait()
 
     def refuse_more(self) -> None:
-        """Answer what comes from now on with ``shutting_down``."""
+        """Answer what comes from now on with ``shutting_down``, and what has stepped aside as well."""
         self.closing = True
+        for scope in self._asides:
+            scope.cancel()
+
+    async def say_bye(self, reason: str) -> None:
+        """Tell a subscriber that nothing will come any more, and wait until it has read all."""
+        if self._subscriptions:
+            self._outbox.push_soon("bye", self.framing.notify("bye", {"reason": reason}))
+        await self.drain()
 
     # --- the reader
 
@@ -141,7 +155,7 @@ class Connection:
             data = await self._stream.receive(_CHUNK)
             framing = detect(data[0])
             if framing is None:
-                self._post(_EXPECTED)
+                self._outbox.post(_EXPECTED)
                 return
             self.framing = framing
             while True:
@@ -161,7 +175,7 @@ class Connection:
             elif kind is Notification:
                 self._admit(Call(self, None, frame.method, frame.size), frame.params)  # type: ignore[union-attr]
             elif isinstance(frame, Broken):
-                self._post(self.framing.refuse(None, frame.error))
+                self._outbox.post(self.framing.refuse(None, frame.error))
                 alive = alive and not frame.fatal
             elif isinstance(frame, Answer):
                 log.debug("connection=%d answered a call that was never made", self.number)
@@ -234,6 +248,8 @@ class Connection:
             self._desk.registry.posted(agent)
         elif isinstance(work, dict):
             call.answer(work)
+        elif isinstance(work, Aside):
+            self._step_aside(call, work)
         else:
             return work
         return None
@@ -275,7 +291,86 @@ class Connection:
             if result is not None:
                 call.answer(result)
 
-    # --- the sender
+    # --- what has a task of its own
+
+    def _step_aside(self, call: Call, aside: Aside) -> None:
+        """Let a request wait without holding up anything."""
+        if len(self._asides) >= self.limits.asides:
+            raise Busy("too many requests of this connection wait for something to happen; let some of them end")
+        if self._tasks is not None:
+            self._release(call)
+            call.aside = True
+            scope = anyio.CancelScope()
+            self._asides.add(scope)
+            self._tasks.start_soon(self._wait_aside, call, aside, scope)
+
+    async def _wait_aside(self, call: Call, aside: Aside, scope: anyio.CancelScope) -> None:
+        with scope:
+            await self._finish(call, aside.run)
+        self._asides.discard(scope)
+        if scope.cancelled_caught:
+            call.answer(ShuttingDown(_STOPPING))
+        self._settled.set()
+
+    def subscription(self, row: int | None, view: str, kinds: frozenset[str] | None) -> Subscription:
+        """Make a subscription, which has not begun.
+
+        Raises:
+            Busy: there are too many.
+        """
+        if len(self._subscriptions) >= self.limits.subscriptions:
+            raise Busy("this connection has too many subscriptions; end some of them, or open another connection")
+        hub = self._desk.registry.hub
+        return Subscription(next(self._sub_numbers), self, hub, row, view, kinds)
+
+    def begin(self, subscription: Subscription, place: int, *, live: bool) -> None:
+        """Let a subscription begin, when the peer has been told of it."""
+        if self._tasks is None:
+            return
+        self._subscriptions[subscription.number] = subscription
+        subscription.begin(place, live=live)
+        if not live:
+            self._tasks.start_soon(self._catch_up, subscription)
+
+    async def _catch_up(self, subscription: Subscription) -> None:
+        try:
+            await subscription.catch_up(self._desk.store)
+        except Exception:
+            log.exception("connection=%d subscription=%d cannot catch up", self.number, subscription.number)
+            subscription.break_off()
+            self._sent()
+
+    def unsubscribe(self, number: int) -> None:
+        """End a subscription.
+
+        Raises:
+            NotFound: there is none of this number.
+        """
+        subscription = self._subscriptions.pop(number, None)
+        if subscription is None:
+            raise NotFound(f"sub: this connection has no subscription {number}", field="sub")
+        subscription.end()
+
+    def push(self, data: bytes) -> bool:
+        """Queue a push; tell whether there was room for it."""
+        return self._outbox.push(data)
+
+    def push_soon(self, key: object, data: bytes) -> None:
+        """Queue a push as soon as there is room; of those with one key, the newest."""
+        self._outbox.push_soon(key, data)
+
+    async def room(self) -> None:
+        """Wait until something of what was queued has been sent."""
+        await self._outbox.room()
+
+    def _sent(self) -> None:
+        """Tell subscriptions that missed something so, now that there is room."""
+        for number, subscription in list(self._subscriptions.items()):
+            if subscription.settle():
+                del self._subscriptions[number]
+        self._settled.set()
+
+    # --- answers
 
     def greet(self, client: str | None, errors: str | None) -> None:
         """Remember who is at the other end, and how it wants its errors."""
@@ -285,17 +380,23 @@ class Connection:
 
     def settle(self, call: Call, outcome: Result | ReelError) -> None:
         """Send what came of a call."""
-        if not self._requests:
-            return  # the connection has been left
+        if not call.aside:
+            if not self._requests:
+                return  # the connection has been left
+            self._release(call)
+        if isinstance(outcome, ReelError):
+            self._refuse(call, outcome)
+        elif call.number is not None:
+            result = {**outcome, "replaced": call.replaced} if call.replaced else outcome
+            self._outbox.post(self._encode(call.number, result))
+        self._settled.set()
+
+    def _release(self, call: Call) -> None:
+        """Give back what a call has reserved."""
         self._requests -= 1
         self._bytes -= call.size
         self._load.requests -= 1
         self._load.bytes -= call.size
-        if isinstance(outcome, ReelError):
-            self._refuse(call, outcome)
-        elif call.number is not None:
-            self._post(self._encode(call.number, {**outcome, "replaced": call.replaced} if call.replaced else outcome))
-        self._settled.set()
 
     def _encode(self, number: int, result: Result) -> bytes:
         """Encode a result; one that cannot be is a bug, and nobody's but the caller's trouble."""
@@ -308,48 +409,14 @@ class Connection:
 
     def _refuse(self, call: Call, error: ReelError) -> None:
         if call.number is not None:
-            self._post(self.framing.refuse(call.number, error))
+            self._outbox.post(self.framing.refuse(call.number, error))
         else:
             log.warning("connection=%d notification=%s failed: %s", self.number, call.method, error)
 
-    def _post(self, data: bytes) -> None:
-        """Queue bytes; a peer that lets too much pile up is dropped."""
-        if self._gone:
-            return
-        if self._outbox and self._unread + len(data) > self.limits.unread:
-            log.warning("connection=%d does not read; %d bytes wait; closing it", self.number, self._unread)
-            self._hang_up()
-            return
-        self._outbox.append(data)
-        self._unread += len(data)
-        self._mail.set()
-
-    async def _send(self) -> None:
-        while True:
-            await self._mail.wait()
-            self._mail = anyio.Event()
-            while self._outbox:
-                data = self._outbox[0] if len(self._outbox) == 1 else b"".join(self._outbox)
-                self._outbox.clear()
-                await self._send_all(data)
-                self._unread -= len(data)
-            self._settled.set()
-
-    async def _send_all(self, data: bytes) -> None:
-        for start in range(0, len(data), _PIECE):
-            self._sending = True
-            await self._stream.send(data[start : start + _PIECE])
-            self._sending = False
-            self._pieces += 1
-
     async def _watch(self) -> None:
-        """Drop a peer that takes nothing of what is being sent to it; a limit on each send would cost more."""
-        while True:
-            pieces, sending = self._pieces, self._sending
-            await anyio.sleep(self.limits.stall)
-            if sending and self._pieces == pieces:
-                log.warning("connection=%d has read nothing for %g s; closing it", self.number, self.limits.stall)
-                self._scope.cancel()
+        """Drop a peer that does not read."""
+        await self._outbox.watch()
+        self._scope.cancel()
 
 
 def _same(slow: _Slow) -> _Slow:

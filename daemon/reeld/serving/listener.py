@@ -136,6 +136,8 @@ class Server:
             with anyio.move_on_after(_GRACE):
                 for connection in list(self._connections):
                     await connection.drain()
+                for connection in list(self._connections):
+                    await connection.say_bye("the daemon stops")
             tasks.cancel_scope.cancel()
         self._closed.set()
 

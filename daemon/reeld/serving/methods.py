@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
-from reeld.serving import asking, commanding, params
+from reeld.serving import asking, commanding, following, params
 from reeld.serving.call import Call, Desk, Result, Work
 from reeld.serving.params import Param, Signature
 
@@ -35,6 +35,7 @@ _SINCE = Param("since", params.integer())
 _AT = Param("at", params.integer())
 _MAX_BYTES = Param("max_bytes", params.integer(1))
 _VIEW = Param("view", params.one_of("messages", "conversation"))
+_KINDS = Param("kinds", params.kinds)
 _LABEL = Param("label", params.label)
 _TITLE = Param("title", params.title)
 _TAGS = Param("tags", params.tags)
@@ -133,7 +134,7 @@ _ALL = (
         "Read the log as it stands",
         _SINCE,
         _LIMIT,
-        Param("kinds", params.kinds),
+        _KINDS,
         Param("inherited", params.boolean),
         _MAX_BYTES,
     ),
@@ -147,6 +148,23 @@ _ALL = (
         _LIMIT,
         _MAX_BYTES,
     ),
+    _read(
+        following.wait,
+        "Answer as soon as there is something later than a seq",
+        _needs("since", params.integer()),
+        _KINDS,
+        Param("timeout", params.integer(0, following.MAX_WAIT)),
+    ),
+    _plain(
+        following.subscribe,
+        "Push what happens to an agent, or to all",
+        Param("agent", params.string),
+        _SINCE,
+        Param("view", params.one_of("messages", "conversation", "none")),
+        _KINDS,
+    ),
+    _plain(following.unsubscribe, "End a subscription", _needs("sub", params.integer())),
+    _read(following.draft, "Show the others what is being written", _needs("text", params.free_text)),
     _plain(asking.stats, "Give counters, sizes and latencies"),
     _plain(asking.shutdown, "Finish what is in flight, commit and stop"),
 )

@@ -10,7 +10,7 @@ from reeld.core.state import Profile
 
 PAGE_BYTES = 8 << 20
 PAGE_ITEMS = 1000
-_ROW = ("seq", "kind", "content", "data_json", "time")
+ROW = ("seq", "kind", "content", "data_json", "time")
 
 
 class Window(NamedTuple):
@@ -25,7 +25,7 @@ class Window(NamedTuple):
 
 def record(entry: Entry, pack: Pack) -> bytes:
     """Encode an entry as a record."""
-    return pack({field: getattr(entry, field) for field in _ROW})
+    return pack({field: getattr(entry, field) for field in ROW})
 
 
 def page(entries: list[Entry], window: Window, pack: Pack) -> tuple[Packed, bool]:

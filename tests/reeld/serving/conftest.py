@@ -17,6 +17,7 @@ from reeld.agents.registry import Registry
 from reeld.agents.together import Founder
 from reeld.serving.call import Call, Desk, Limits, Result
 from reeld.serving.connection import Connection, Load
+from reeld.serving.drafts import Drafts
 from reeld.serving.methods import METHODS, Method
 from reeld.serving.params import Signature
 from reeld.store.store import open_store
@@ -103,7 +104,9 @@ async def desk(tmp_path: Path, stopped: list[str]) -> AsyncIterator[Desk]:
     """What handlers work with, over a store of the test's own."""
     async with open_store(str(tmp_path / "r.db")) as store, anyio.create_task_group() as tasks:
         registry = Registry(store, tasks)
-        yield Desk(registry, store, Founder(registry), lambda: stopped.append("stop"), dict)
+        drafts = Drafts(registry.hub)
+        tasks.start_soon(drafts.run)
+        yield Desk(registry, store, Founder(registry), drafts, lambda: stopped.append("stop"), dict)
         tasks.cancel_scope.cancel()
 
 

@@ -1,0 +1,101 @@
+"""A subscription without any I/O: bytes in, pushes out, and how it goes on when its connection was lost.
+
+It has a connection to itself. Theory of operation: connect, send what ``open`` gives, and hand to ``feed`` what
+arrives; when the connection is lost, or the subscription ``over``, connect and ``open`` again. It then goes on
+after the last event that it gave, so that each comes once, in order.
+"""
+
+from typing import Any
+
+from reel.errors import ParseError, from_wire
+from reel.pushes import DraftPush, EventPush, Push, read_push
+from reel.replies import Subscribed
+from reel.requests import Call, greeting
+from reel.session import MAX_REPLY, Answer, Broken, Frame, MessagePack, Notification
+
+_HELLO, _SUBSCRIBE = 0, 1
+
+
+class Following:
+    """What a subscription has heard.
+
+    Args:
+        call: what is subscribed to.
+        name: what the daemon shows of this client.
+    """
+
+    def __init__(self, call: Call[Subscribed], name: str) -> None:
+        # The newest seq, or id where all agents are followed, when the subscription began.
+        self.head: int | None = None
+        # There will be nothing more on this connection.
+        self.over = False
+        self._call = call
+        self._name = name
+        self._framing = MessagePack(MAX_REPLY)
+        # Who is writing what: a connection that is lost takes that with it.
+        self._drafts: dict[tuple[str, int], None] = {}
+
+    def open(self) -> bytes:
+        """Begin on a new connection; give what to send."""
+        self._framing = MessagePack(MAX_REPLY)
+        self.over = False
+        hello = greeting(self._name)
+        return self._framing.request(_HELLO, hello.method, [hello.params]) + self._framing.request(
+            _SUBSCRIBE, self._call.method, [self._call.params]
+        )
+
+    def feed(self, data: bytes) -> list[Push]:
+        """Take bytes that came; give what they bring.
+
+        Raises:
+            ReelError: the daemon refused the subscription.
+            ParseError: what came is none of the daemon's.
+        """
+        return [push for frame in self._framing.feed(data) for push in self._take(frame)]
+
+    def _take(self, frame: Frame) -> list[Push]:
+        if isinstance(frame, Broken):
+            raise ParseError(f"what came is no reply: {frame.error.message}")
+        if isinstance(frame, Answer):
+            return self._begin(frame)
+        if isinstance(frame, Notification) and not self.over:
+            return self._hear(frame.method, frame.params[0])
+        return []
+
+    def _begin(self, answer: Answer) -> list[Push]:
+        if answer.error is not None:
+            raise from_wire(answer.error)
+        if answer.id != _SUBSCRIBE:
+            return []
+        reply = self._call.read(answer.result)
+        self.head = reply.head
+        if reply.agent is not None:  # whoever has its name when we come back
+            self._go_on(agent=reply.agent)
+        if "since" not in self._call.params:
+            self._go_on(since=reply.head)
+        ended: list[Push] = [DraftPush(agent, connection, "") for agent, connection in self._drafts]
+        self._drafts.clear()
+        return ended
+
+    def _hear(self, method: str, params: dict[str, Any]) -> list[Push]:
+        push = read_push(method, params)
+        if isinstance(push, EventPush):
+            self._go_on(since=push.seq if "agent" in self._call.params else push.id)
+        elif isinstance(push, DraftPush):
+            self._note(push)
+        elif method == "lagged":
+            self._go_on(since=params["from"] - 1)
+            self.over = True
+        elif method == "bye":
+            self.over = True
+        return [] if push is None else [push]
+
+    def _note(self, draft: DraftPush) -> None:
+        key = (draft.agent, draft.connection)
+        if draft.text:
+            self._drafts[key] = None
+        else:
+            self._drafts.pop(key, None)
+
+    def _go_on(self, **params: Any) -> None:
+        self._call = self._call._replace(params={**self._call.params, **params})

@@ -1,0 +1,101 @@
+"""What happens, as it happens: the blocking client's subscription."""
+
+import socket
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from types import TracebackType
+from typing import Self
+
+from reel.errors import NotRunning, ShuttingDown
+from reel.following import Following
+from reel.pushes import Push
+
+_PAUSE = 0.25
+_CHUNK = 1 << 18
+
+
+class Subscription(Iterator[Push]):
+    """An iterator over what is pushed, which comes back by itself after the daemon was restarted.
+
+    It has a connection of its own, and reads as fast as it is asked for more; the daemon waits for nobody, but
+    what was missed is read from the log, so that every event comes once and in order. It ends with :meth:`close`.
+
+    Args:
+        following: what is subscribed to.
+        dial: opens a connection.
+        patience: how long a lost connection is tried again, in seconds.
+    """
+
+    def __init__(self, following: Following, dial: Callable[[], socket.socket], patience: float) -> None:
+        self._following = following
+        self._dial = dial
+        self._patience = patience
+        self._ready: deque[Push] = deque()
+        self._socket: socket.socket | None = None
+        self._closed = False
+        try:
+            while following.head is None:
+                self._read()
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def head(self) -> int:
+        """The newest seq when it began; the newest event's id where all agents are followed."""
+        assert self._following.head is not None  # noqa: S101 - it has begun
+        return self._following.head
+
+    def __next__(self) -> Push:
+        """Wait for the next push.
+
+        Raises:
+            NotRunning: the daemon went away, and did not come back in time.
+            ReelError: it refuses to go on.
+        """
+        until: float | None = None
+        while not self._ready:
+            if self._closed:
+                raise StopIteration
+            try:
+                self._read()
+                until = None
+            except (OSError, EOFError, NotRunning, ShuttingDown) as error:
+                self._hang_up()
+                until = time.monotonic() + self._patience if until is None else until
+                if time.monotonic() >= until:
+                    raise NotRunning(f"the daemon went away: {error or 'connection closed'}") from error
+                time.sleep(_PAUSE)
+        return self._ready.popleft()
+
+    def close(self) -> None:
+        """End it."""
+        self._closed = True
+        self._ready.clear()
+        self._hang_up()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _read(self) -> None:
+        """Take in what has arrived, on a new connection where there is none."""
+        if self._socket is None:
+            self._socket = self._dial()
+            self._socket.sendall(self._following.open())
+        data = self._socket.recv(_CHUNK)
+        if not data:
+            raise EOFError("connection closed")
+        self._ready += self._following.feed(data)
+        if self._following.over:
+            self._hang_up()
+
+    def _hang_up(self) -> None:
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
