@@ -24,6 +24,7 @@ from reeld.notify import Supervisor, find_supervisor, given_socket, path_of
 from reeld.serving.call import Desk
 from reeld.serving.drafts import Drafts
 from reeld.serving.listener import Server, open_listener, require_path, take_over
+from reeld.store.database import SQLITE
 from reeld.store.store import Store, open_store
 
 log = logging.getLogger(__name__)
@@ -99,7 +100,8 @@ async def serve(config: Config, supervisor: Supervisor, given: socket.socket | N
 
         def counters() -> dict[str, Any]:
             uptime = int((time.monotonic() - began) * 1000)
-            return {"uptime": uptime, "socket": config.socket, "database": config.database, **server.counters()}
+            where = {"socket": config.socket, "database": config.database}
+            return {"uptime": uptime, "sqlite": SQLITE, **where, **server.counters()}
 
         drafts = Drafts(registry.hub)
         desk = Desk(registry, store, Founder(registry), drafts, stop.set, counters)

@@ -17,6 +17,7 @@ from reeld.agents.registry import IDLE, MAX_LIVE
 from reeld.errors import USAGE
 from reeld.serving.call import Limits
 from reeld.settings import Setting
+from reeld.store.database import SQLITE
 
 _HELP = {
     "connection.requests": "requests of one connection in flight",
@@ -187,5 +188,6 @@ def _parser(defaults: Mapping[str, Any]) -> argparse.ArgumentParser:
             help=f"{setting.help} ({str(defaults[setting.name]).replace('%', '%%')})",
         )
     parser.add_argument("--check", action="store_true", help="print what is in force and where it came from")
-    parser.add_argument("--version", action="version", version=f"reeld {__version__}, protocol {PROTOCOL}")
+    version = f"reeld {__version__}, protocol {PROTOCOL}, SQLite {SQLITE}"
+    parser.add_argument("--version", action="version", version=version, help="print the versions")
     return parser

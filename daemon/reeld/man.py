@@ -54,7 +54,7 @@ def reeld() -> str:
     settings = [
         *((f"{setting.flag} {setting.metavar}", f"{setting.help} (${setting.variable})") for setting in SETTINGS),
         ("--check", "print what is in force and where it came from"),
-        ("--version", "print the version"),
+        ("--version", "print the versions of reeld, of the protocol and of SQLite"),
     ]
     return _page(
         ("reeld", 8, "the daemon that owns the conversations of LLM agents"),

@@ -8,6 +8,7 @@ import pytest
 from reel.version import PROTOCOL, __version__
 from reeld.config import SETTINGS, Agents, Config, config_file, parse
 from reeld.serving.call import Limits
+from reeld.store.database import SQLITE
 
 
 @pytest.fixture(autouse=True)
@@ -167,6 +168,6 @@ def test_help_has_every_setting(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
-    """The version is that of the distribution, and the protocol's."""
+    """The versions are those of the distribution, of the protocol and of SQLite."""
     assert ended(["--version"]) == 0
-    assert capsys.readouterr().out == f"reeld {__version__}, protocol {PROTOCOL}\n"
+    assert capsys.readouterr().out == f"reeld {__version__}, protocol {PROTOCOL}, SQLite {SQLITE}\n"

@@ -67,10 +67,10 @@ def directory(socket: str) -> Finding:
     return Finding("directory", BAD, f"{about}, others may write to it", f"chmod go-w {where}")
 
 
-def versions(hello: Hello) -> Finding:
+def versions(hello: Hello, sqlite: str) -> Finding:
     """Judge whether the daemon that answers is the one that was installed with this client."""
     version = hello.server.get("version")
-    about = f"pid {hello.server.get('pid')}, version {version}, protocol {hello.protocol}"
+    about = f"pid {hello.server.get('pid')}, version {version}, protocol {hello.protocol}, SQLite {sqlite}"
     if (version, hello.protocol) == (__version__, PROTOCOL):
         return Finding("daemon", OK, about)
     about += f"; this reel is {__version__}, protocol {PROTOCOL}"

@@ -14,6 +14,7 @@ from reel.errors import NotRunning, Timeout
 _ENDS_WITHIN = 30.0
 # The daemon's figures that a person wants to know, and what to call them.
 _SHOWN = {
+    "sqlite": "SQLite",
     "uptime": "uptime",
     "agents": "agents",
     "living_agents": "living agents",
@@ -77,7 +78,8 @@ def status(run: Invocation) -> int:
     if run.out.as_json:
         run.out.document({"running": True, "socket": run.socket, **plain(hello), "stats": stats})
         return OK
-    for name, value in {**hello.server, "socket": run.socket, **figures(stats)}.items():
+    about = {**hello.server, "protocol": hello.protocol, "socket": run.socket, **figures(stats)}
+    for name, value in about.items():
         run.out.line((f"{name:<15}", "dim"), str(value))
     return OK
 

@@ -37,8 +37,9 @@ def examine(socket: str) -> Iterator[Finding]:
             hello = client.connect().server
             assert hello is not None  # noqa: S101 - connect() has just seen to it
             pid = int(hello.server["pid"])
-            database = client.stats()["database"]
-            yield checks.versions(hello)
+            stats = client.stats()
+            database = stats["database"]
+            yield checks.versions(hello, stats.get("sqlite", "?"))
         except ReelError as error:
             what, _, remedy = explain(error, "").partition("; ")
             yield Finding("daemon", BAD, what, _STUCK if isinstance(error, Timeout) else remedy or _ELSEWHERE)

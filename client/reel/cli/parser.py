@@ -69,7 +69,10 @@ def top_parser() -> argparse.ArgumentParser:
     """Make the parser of what comes before and up to the command's name."""
     parser = _parser("reel", "reel [--socket PATH] [--json] COMMAND ...", f"{DESCRIPTION}\n\n{_listing()}", EPILOG)
     parser.add_argument(
-        "--version", action="version", version=f"reel {__version__}, protocol {PROTOCOL}", help="print the version"
+        "--version",
+        action="version",
+        version=f"reel {__version__}, protocol {PROTOCOL}",
+        help="print the versions; reel status has the daemon's",
     )
     parser.add_argument("--socket", metavar="PATH", help="the daemon's socket")
     parser.add_argument("--json", action="store_true", help="print JSON; lists: one a line")

@@ -20,6 +20,7 @@ import anyio
 
 from reeld.store.door import Answer, Door
 
+SQLITE = sqlite3.sqlite_version
 T = TypeVar("T")
 Job: TypeAlias = Callable[[sqlite3.Connection], T]
 

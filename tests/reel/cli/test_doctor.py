@@ -12,6 +12,7 @@ from reel.cli import checks
 from reel.cli.checks import BAD, OK, WARN, Finding
 from reel.replies import Hello
 from reel.version import PROTOCOL, __version__
+from reeld.store.database import SQLITE
 
 from .conftest import Reel
 
@@ -36,7 +37,7 @@ def test_all_is_well(reel: Reel, daemon: str) -> None:
 
     assert (0, "") == (ran.status, ran.err)
     assert {"ok"} == {line.split()[0] for line in ran.out.splitlines()}
-    assert f"ok    daemon           pid {pid}, version {__version__}, protocol {PROTOCOL}\n" in ran.out
+    assert f"ok    daemon           pid {pid}, version {__version__}, protocol {PROTOCOL}, SQLite {SQLITE}\n" in ran.out
     assert f"ok    socket's lock    {daemon}.lock: held by pid {pid}\n" in ran.out
 
 
@@ -110,7 +111,7 @@ def test_versions(version: str, protocol: int, expected: str) -> None:
     fields: dict[str, Any] = {"framing": "msgpack-rpc", "connection": 1, "features": [], "limits": {}}
     hello = Hello(server={"version": version, "pid": 1}, protocol=protocol, **fields)
 
-    assert expected == checks.versions(hello).verdict
+    assert expected == checks.versions(hello, SQLITE).verdict
 
 
 def test_full_disk() -> None:
