@@ -13,6 +13,8 @@ from reel.cli.screen import flat
 from reel.cli.transcript import Transcript
 from reel.replies import AgentInfo, ConversationPage, MessagesPage, ReplayPage
 
+_LARGE = 10_000
+
 
 def show(run: Invocation) -> None:
     """Show the conversation, page by page."""
@@ -108,15 +110,17 @@ def describe(info: AgentInfo, run: Invocation) -> list[tuple[str, str]]:
 
 def replay(run: Invocation) -> int:
     """Read the conversation anew from the log and say whether the running state was the same."""
-    call = requests.replay(run.agent, at=run.args.at, strict=run.args.strict or None)
-    pages = list(run.client.pages(call))
-    messages: list[Any] = [message for page in pages for message in page.messages or []]
-    whole = pages[0]._replace(messages=messages, more=False)
+    # The daemon reads the whole log for each page: large ones, and no more of them than are shown.
+    call = requests.replay(run.agent, at=run.args.at, strict=run.args.strict or None, limit=_LARGE)
     if run.out.as_json:
-        run.out.document(whole)
+        pages = list(run.client.pages(call))
+        messages: list[Any] = [message for page in pages for message in page.messages or []]
+        found = pages[0]._replace(messages=messages, more=False)
+        run.out.document(found)
     else:
-        run.out.lines(verdict(whole, run.agent))
-    return REFUSED if whole.matched is False else OK
+        found = run.client.call(call)
+        run.out.lines(verdict(found, run.agent))
+    return REFUSED if found.matched is False else OK
 
 
 def verdict(page: ReplayPage, agent: str) -> list[Line]:
@@ -126,6 +130,7 @@ def verdict(page: ReplayPage, agent: str) -> list[Line]:
         True: "; the running state is the same",
         False: "; the running state DIFFERED and was mended",
     }[page.matched]
-    lines: list[Line] = [[f"{agent}: {len(page.messages or [])} messages at {page.at}{state}"]]
+    count = f"{'more than ' if page.more else ''}{len(page.messages or [])}"
+    lines: list[Line] = [[f"{agent}: {count} messages at {page.at}{state}"]]
     lines += [[(f"  skipped #{skipped.seq}: {skipped.reason}", "error")] for skipped in page.skipped]
     return lines

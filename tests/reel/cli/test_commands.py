@@ -344,11 +344,12 @@ def test_replay(reel: Reel, talk: str) -> None:
 
 
 def test_replay_is_whole(reel: Reel, name: str) -> None:
-    """A replay of many pages is one document."""
-    lines = b'"x"\n' * 1500
+    """A replay of many pages is one document; for people one page says enough."""
+    lines = b'"x"\n' * 10_001
     reel("add", name, "--create", "--file", "-", stdin=lines)
 
-    assert len(reel("replay", name, "--json").documents[0]["messages"]) == 1500
+    assert len(reel("replay", name, "--json").documents[0]["messages"]) == 10_001
+    assert reel("replay", name).out == f"{name}: more than 10000 messages at 10002; the running state is the same\n"
 
 
 def test_default_agent(reel: Reel, talk: str, monkeypatch: pytest.MonkeyPatch) -> None:
