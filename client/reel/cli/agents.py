@@ -1,8 +1,9 @@
-"""Commands about agents as such: new, clone, kill, revive, rename, tag."""
+"""Commands about agents as such: new, clone, kill, revive, rename, title, tag."""
 
 from collections.abc import Iterable
 
 from reel.cli.invocation import Invocation
+from reel.cli.screen import flat
 from reel.cli.words import UsageError
 from reel.errors import Conflict
 from reel.replies import AgentInfo
@@ -53,6 +54,19 @@ def rename(run: Invocation) -> None:
     before = run.client.agent(run.agent).name
     info = run.client.change(run.agent, name=run.words[0], if_seq=run.args.if_seq)
     run.done(info, f"{before}: is called {info.name} now", "rename", info.name, before)
+
+
+def title(run: Invocation) -> None:
+    """Give an agent another title, or take it away."""
+    before = run.client.agent(run.agent).title or ""
+    info = run.client.change(run.agent, title=run.words[0], if_seq=run.args.if_seq)
+    now = flat(info.title or "")
+    run.done(info, f"{info.name}: {now or 'no title'}", "title", info.name, *_word(before))
+
+
+def _word(text: str) -> list[str]:
+    """Give a text as a word that is taken for no option."""
+    return ["--", text] if text.startswith("-") else [text]
 
 
 def tag(run: Invocation) -> None:

@@ -235,6 +235,15 @@ COMMANDS = (
         "rename", "[AGENT] NEW", "give an agent another name", "agents.rename", "reel rename demo old-demo", writes=True
     ),
     Command(
+        "title",
+        "[AGENT] TITLE",
+        "give an agent another title",
+        "agents.title",
+        'reel title demo "About tape decks"',
+        writes=True,
+        notes="An empty TITLE takes it away.",
+    ),
+    Command(
         "tag",
         "[AGENT] TAG...",
         "set tags with K=V, remove them with K-",

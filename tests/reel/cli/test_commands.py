@@ -327,6 +327,15 @@ def test_rename(reel: Reel, talk: str) -> None:
     assert len(texts(reel, f"new-{talk}")) == 2
 
 
+def test_title(reel: Reel, talk: str) -> None:
+    """A title is set, and an empty one takes it away."""
+    assert reel("title", talk, "Of tapes").out == f"{talk}: Of tapes\n"
+    assert reel("info", talk, "--json").documents[0]["title"] == "Of tapes"
+    assert reel("title", talk, "").out == f"{talk}: no title\n"
+    assert reel("info", talk, "--json").documents[0]["title"] is None
+    assert reel("title", talk).status == 2
+
+
 def test_tag(reel: Reel, talk: str) -> None:
     """Tags are changed one by one."""
     assert reel("tag", talk, "a=1", "b=2").out == f"{talk}: a=1 b=2\n"
@@ -389,6 +398,7 @@ _CHANGES: dict[str, tuple[str, ...]] = {
     "kill": (),
     "revive": (),
     "rename": ("{}-new",),
+    "title": ("Of tapes",),
     "tag": ("a=b",),
 }
 

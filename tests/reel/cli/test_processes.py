@@ -129,12 +129,13 @@ def test_hint_has_the_socket_that_was_given(reel: Reel, name: str, daemon: str) 
         (["clone", "{0}", "{0}-2"], "kill {0}-2"),
         (["kill", "{0}"], "revive {0}"),
         (["rename", "{0}", "{0}-2"], "rename {0}-2 {0}"),
+        (["title", "{0}", "New"], "title {0} -- -old-"),
         (["tag", "{0}", "a=2", "b=1"], "tag -a {0} a=1 b-"),
     ],
 )
 def test_hints(reel: Reel, name: str, change: list[str], hint: str) -> None:
     """Each change names its own undoing: every one of them works when it is typed."""
-    reel("new", name, "--tag", "a=1")
+    reel("new", name, "--tag", "a=1", "--title=-old-")
     reel("add", name, "one")
     reel("mark", name)
     reel("add", name, "two")
