@@ -28,7 +28,8 @@ def start(run: Invocation) -> None:
     from reel.starting import start as start_daemon  # noqa: PLC0415 - status does without subprocess
 
     given = run.args.database
-    started = start_daemon(run.socket, database=given and os.path.abspath(given))  # noqa: PTH100 - as in run
+    with run.out.waiting("starting the daemon"):
+        started = start_daemon(run.socket, database=given and os.path.abspath(given))  # noqa: PTH100 - as in run
     reply = {"socket": run.socket, "started": started}
     run.done(reply, f"{'started' if started else 'runs already'}: {run.socket}", *(["stop"] if started else []))
 
@@ -44,7 +45,8 @@ def stop(run: Invocation) -> None:
     process = _open_process(int(hello.server["pid"])) if hello else None
     run.client.shutdown()
     if process is not None:
-        _wait(process)
+        with run.out.waiting("the daemon finishes what is in flight"):
+            _wait(process)
     run.done({"socket": run.socket, "stopped": True}, f"stopped: {run.socket}", "start")
 
 

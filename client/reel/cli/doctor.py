@@ -19,7 +19,8 @@ _ELSEWHERE = "name another path with --socket or $REEL_SOCKET"
 
 def doctor(run: Invocation) -> int:
     """Say how everything is, and what to do about what is not as it should be."""
-    found = list(examine(run.socket))
+    with run.out.waiting("waiting for the daemon's answer"):
+        found = list(examine(run.socket))
     if run.out.as_json:
         run.out.documents(found)
     else:

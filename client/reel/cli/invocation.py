@@ -2,7 +2,8 @@
 
 from argparse import Namespace
 from collections.abc import Callable
-from typing import Any, TypeVar
+from contextlib import AbstractContextManager
+from typing import Any, Self, TypeVar
 
 from reel.blocking import Client
 from reel.cli import clock
@@ -21,17 +22,32 @@ class _Asking(Client):
     """
 
     meant: str | None = None
-    typed: bool = False
+
+    def __init__(self, socket: str, out: Output) -> None:
+        super().__init__(socket, name="reel")
+        self._out = out
+
+    def connect(self) -> Self:
+        """Connect now, rather than at the first call."""
+        with self._waiting():
+            return super().connect()
 
     def call(self, call: Call[R]) -> R:
         """Send a request; only where there is no such agent, ask who could be meant."""
+        with self._waiting():
+            return self._call(call)
+
+    def _waiting(self) -> AbstractContextManager[None]:
+        return self._out.waiting("waiting for the daemon's answer")
+
+    def _call(self, call: Call[R]) -> R:
         agent = call.params.get("agent")
         if self.meant is not None and agent is not None:
             return super().call(_about(call, self.meant))
         try:
             return super().call(call)
         except NotFound as error:
-            if agent is None or error.data.get("agent") != agent or (call.writes and not self.typed):
+            if agent is None or error.data.get("agent") != agent or (call.writes and not self._out.terminal):
                 raise
             from reel.cli.prefixes import only_one  # noqa: PLC0415 - who names an agent in full pays nothing
 
@@ -61,8 +77,7 @@ class Invocation:
         self.socket = socket
         self.out = out
         # It connects when it is first asked.
-        self.client = _Asking(socket, name="reel")
-        self.client.typed = out.terminal
+        self.client = _Asking(socket, out)
 
     @property
     def agent(self) -> str:

@@ -7,7 +7,9 @@ a change, what to watch out for) goes to stderr.
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
+from stat import S_ISREG
 from typing import Any, Protocol, TextIO, TypeAlias
 
 from reel.cli.screen import safe
@@ -61,6 +63,9 @@ class Output:
         self._colour_aside = _wants_colour(aside)
         # A pipe wants the result and nothing else.
         self._talks = self.terminal and aside.isatty() and not as_json
+        # Whoever reads from a pipe may write on the terminal.
+        self._alone = aside.isatty() and (self.terminal or _is_file(stream))
+        self._printed = 0
 
     def divert(self, stream: Writable) -> Writable:
         """Print elsewhere from now on, in the same form; gives where it went before."""
@@ -69,7 +74,7 @@ class Output:
 
     def line(self, *spans: Span) -> None:
         """Print a line."""
-        self._stream.write(render(spans, colour=self._colour) + "\n")
+        self._print(render(spans, colour=self._colour))
 
     def lines(self, lines: Iterable[Line]) -> None:
         """Print lines."""
@@ -78,12 +83,32 @@ class Output:
 
     def document(self, value: Any) -> None:
         """Print a value as JSON, on one line."""
-        self._stream.write(to_json(value, ascii_only=not self._utf8) + "\n")
+        self._print(to_json(value, ascii_only=not self._utf8))
 
     def documents(self, values: Iterable[Any]) -> None:
         """Print values as JSON, one a line."""
         for value in values:
             self.document(value)
+
+    def _print(self, line: str) -> None:
+        self._stream.write(line + "\n")
+        self._printed += 1
+
+    def waiting(self, what: str) -> AbstractContextManager[None]:
+        """Say what the block waits for, should it take a moment."""
+        return self._waiting(lambda: what)
+
+    def printing(self) -> AbstractContextManager[None]:
+        """Count what the block prints, should it take a moment."""
+        return nullcontext() if self.terminal else self._waiting(lambda: f"{self._printed:,} lines")
+
+    def _waiting(self, what: Callable[[], str]) -> AbstractContextManager[None]:
+        # What was printed may be in a pager by now.
+        if not self._alone or (self.terminal and self._printed):
+            return nullcontext()
+        from reel.cli.progress import waiting  # noqa: PLC0415 - a script does without it
+
+        return waiting(self._aside.fileno(), what)
 
     def hint(self, text: str) -> None:
         """Say in passing what a person may want to know next; a pipe does not hear it."""
@@ -139,6 +164,13 @@ def plain(value: Any) -> Any:
 
 def _wants_colour(stream: TextIO) -> bool:
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def _is_file(stream: TextIO) -> bool:
+    try:
+        return S_ISREG(os.fstat(stream.fileno()).st_mode)
+    except OSError:
+        return False
 
 
 def _is_utf8(stream: TextIO) -> bool:

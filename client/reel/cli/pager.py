@@ -83,7 +83,8 @@ class Paper:
 def paged(run: Invocation) -> Iterator[None]:
     """Page what the block prints, on a terminal and for people."""
     if not run.out.terminal or run.out.as_json or run.args.no_pager:
-        yield
+        with run.out.printing():
+            yield
         return
     paper = Paper(sys.stdout, screen_height(sys.stdout), _command())
     stream = run.out.divert(paper)

@@ -1,0 +1,105 @@
+"""Who waits at a terminal is told what for, and nothing of it stays."""
+
+import os
+import pty
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.daemon import Daemon
+
+from .test_processes import _REEL, _read
+
+_ERASE = "\r\x1b[K"
+_ANSWER = "waiting for the daemon's answer … 1 s"
+
+
+@pytest.fixture
+def stopped(directory: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Daemon]:
+    """A daemon that answers nothing until it gets SIGCONT."""
+    daemon = Daemon(directory).start()
+    with daemon.client() as client:
+        client.add("demo", ["hi"] * 100, create=True)
+    monkeypatch.setenv("REEL_SOCKET", daemon.socket)
+    daemon.process.send_signal(signal.SIGSTOP)
+    yield daemon
+    daemon.process.send_signal(signal.SIGCONT)
+    daemon.close()
+
+
+class Terminal:
+    """A command on a terminal of its own, and what that shows."""
+
+    def __init__(self, end: int) -> None:
+        self._end = end
+        self.shown = ""
+
+    def wait_for(self, text: str) -> None:
+        """Wait until the terminal shows a text."""
+        while text not in self.shown:
+            data = _read(self._end)
+            assert data, self.shown
+            self.shown += data.decode()
+
+    def wait(self) -> str:
+        """Wait for the command's end; give all that was shown."""
+        while data := _read(self._end):
+            self.shown += data.decode()
+        return self.shown.replace("\r\n", "\n")
+
+
+@contextmanager
+def running(*argv: str, stdout: int | None = None) -> Iterator[Terminal]:
+    """Run the command on a terminal, its stdout elsewhere where one wants."""
+    end, its_end = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "NO_COLOR": "1", "PAGER": "cat"}
+    out = its_end if stdout is None else stdout
+    with subprocess.Popen([*_REEL, *argv], stdin=its_end, stdout=out, stderr=its_end, env=environment) as process:
+        os.close(its_end)
+        try:
+            yield Terminal(end)
+        except BaseException:
+            process.kill()
+            raise
+    os.close(end)
+
+
+@pytest.mark.parametrize("argv", [["show", "demo"], ["doctor"], ["status"]])
+def test_who_waits_is_told_what_for(stopped: Daemon, argv: list[str]) -> None:
+    """After a moment a line says so, and it is gone before anything is printed."""
+    with running(*argv) as terminal:
+        terminal.wait_for(_ANSWER)
+        stopped.process.send_signal(signal.SIGCONT)
+        before, _, after = terminal.wait().rpartition(_ERASE)
+
+    assert before.startswith(f"{_ERASE}{_ANSWER}")
+    assert before.count("\n") == 0
+    assert after.count("\n") > 5
+
+
+def test_a_file_is_left_alone(stopped: Daemon, tmp_path: Path) -> None:
+    """What is printed goes to the file, and what is said to the terminal."""
+    with (tmp_path / "out").open("w") as out, running("log", "demo", stdout=out.fileno()) as terminal:
+        terminal.wait_for("0 lines … 1 s")
+        stopped.process.send_signal(signal.SIGCONT)
+        shown = terminal.wait()
+
+    assert shown.endswith(_ERASE)
+    assert len((tmp_path / "out").read_text().splitlines()) == 101
+
+
+def test_a_pipe_is_silent(stopped: Daemon) -> None:
+    """What reads from a pipe may use the terminal for itself."""
+    reading, writing = os.pipe()
+    with running("log", "demo", stdout=writing) as terminal, running("log", "demo") as other:
+        os.close(writing)
+        other.wait_for("2 s")
+        stopped.process.send_signal(signal.SIGCONT)
+        with os.fdopen(reading) as out:
+            assert len(out.readlines()) == 101
+        assert "" == terminal.wait()
+        other.wait()
