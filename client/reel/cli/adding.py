@@ -6,11 +6,14 @@ from typing import Any, NamedTuple
 
 from reel.cli.invocation import Invocation
 from reel.cli.words import VARIABLE, UsageError
-from reel.errors import InvalidMessage
+from reel.errors import InvalidMessage, TooLarge
 from reel.messages import Addable, NewMessage, text, tool_result
 from reel.plain import clean_deep, flaw
+from reel.session import MAX_ELEMENTS, MAX_MESSAGE
 
 _STDIN = "-"
+# Messages that one command takes, unless they are very long.
+_PART = 5000
 # Lists and maps that a message may have inside one another: the request around it has two of the sixteen.
 _LEVELS = 14
 
@@ -30,6 +33,8 @@ def add(run: Invocation) -> None:
         reply = run.client.add(run.agent, given.messages, run.args.create or None, if_seq=run.args.if_seq)
     except InvalidMessage as error:
         raise _placed(error, run.args.file, given.lines) from None
+    except TooLarge as error:
+        raise _too_many(error, run, len(given.messages)) from None
     if not run.out.as_json:
         for orphan in reply.orphans:
             run.out.warn(f"note: the result of {orphan.seq} is for {orphan.id}, a call that is not open")
@@ -132,6 +137,18 @@ def _parse(line: bytes, where: str, parse: Callable[[str], Any]) -> tuple[Addabl
     if (problem := flaw(value, _LEVELS)) is not None:
         raise InvalidMessage(f"{where}: {problem}")
     return clean_deep(value)
+
+
+def _too_many(error: TooLarge, run: Invocation, count: int) -> TooLarge:
+    """Say how a file comes in that is too large for one command."""
+    if count <= _PART:
+        return error
+    from shlex import join  # noqa: PLC0415 - only here
+
+    about = f"{count:,} messages are more than one command can add ({MAX_ELEMENTS:,}, and {MAX_MESSAGE >> 20} MiB)"
+    each = run.command("add", run.agent, "--file", _STDIN)
+    parts = join(["split", "-l", str(_PART), f"--filter={each}", run.args.file])
+    return TooLarge(f"{about}; add them in parts with: {parts}", **error.data)
 
 
 def _placed(error: InvalidMessage, path: str | None, lines: list[int]) -> InvalidMessage:

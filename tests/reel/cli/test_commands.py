@@ -344,6 +344,18 @@ def test_tag(reel: Reel, talk: str) -> None:
     assert reel("tag", talk, "b=1", "--if-seq", "1").status == 5
 
 
+def test_too_many_lines(reel: Reel, talk: str) -> None:
+    """What is too much for one command is refused with the command line that adds it in parts."""
+    refused = reel("add", talk, "--file", "-", stdin=b'"x"\n' * 70_000)
+
+    assert (refused.status, refused.out) == (1, "")
+    assert refused.err == (
+        "reel: too_large: 70,000 messages are more than one command can add (65,536, and 16 MiB); "
+        f"add them in parts with: split -l 5000 '--filter=reel add {talk} --file -' -\n"
+    )
+    assert reel("add", talk, "--file", "-", stdin=b'"' + b"x" * (17 << 20) + b'"').err.endswith("; send it in parts\n")
+
+
 def test_replay(reel: Reel, talk: str) -> None:
     """The log and the running state say the same."""
     assert reel("replay", talk).out == f"{talk}: 2 messages at 4; the running state is the same\n"
