@@ -18,19 +18,22 @@ from reel.cli.screen import safe
 Span: TypeAlias = "str | tuple[str, str]"
 Line: TypeAlias = "list[Span]"
 
+# Colours of the terminal's own sixteen that can be read on light and on dark: no yellow, which is lost on white, no
+# blue, which is lost on black; none of them bold, which makes many terminals take the bright one.
+_RED, _GREEN, _MAGENTA, _CYAN = "31", "32", "35", "36"
 _STYLES = {
     "dim": "2",
     "bold": "1",
-    "system": "1;35",
-    "user": "1;36",
-    "assistant": "1;32",
-    "tool": "1;33",
-    "call": "33",
-    "result": "34",
-    "error": "31",
-    "ok": "32",
-    "warn": "33",
-    "bad": "1;31",
+    "system": "1",
+    "user": _CYAN,
+    "assistant": _GREEN,
+    "tool": _MAGENTA,
+    "call": _MAGENTA,
+    "result": _MAGENTA,
+    "error": _RED,
+    "ok": _GREEN,
+    "warn": _MAGENTA,
+    "bad": _RED,
 }
 _WIDTH = 80
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from reel.cli.output import Output, plain, to_json
+from reel.cli.output import _STYLES, Output, plain, to_json
 from reel.replies import AgentRow, Mark, Source
 
 
@@ -31,7 +31,7 @@ def test_terminal_gets_colours_and_a_pipe_none() -> None:
     Output(terminal, io.StringIO()).line(("user", "user"), " says")
     Output(pipe, io.StringIO()).line(("user", "user"), " says")
 
-    assert terminal.getvalue() == "\x1b[1;36muser\x1b[0m says\n"
+    assert terminal.getvalue() == "\x1b[36muser\x1b[0m says\n"
     assert pipe.getvalue() == "user says\n"
 
 
@@ -44,6 +44,12 @@ def test_colours_can_be_declined(name: str, value: str, monkeypatch: pytest.Monk
     Output(terminal, io.StringIO()).line(("user", "user"))
 
     assert terminal.getvalue() == "user\n"
+
+
+@pytest.mark.parametrize("style", sorted(_STYLES))
+def test_colours_are_for_light_and_dark(style: str) -> None:
+    """None is lost on white or on black, and none is made a bright one by being bold."""
+    assert _STYLES[style] in {"1", "2", "31", "32", "35", "36"}
 
 
 def test_text_cannot_smuggle_escapes_past_a_style() -> None:

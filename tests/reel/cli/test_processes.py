@@ -150,7 +150,7 @@ def test_terminal_is_wrapped_and_coloured(reel: Reel, name: str) -> None:
     reel("add", name, "word " * 50, "--create")
     shown = on_terminal("show", name).splitlines()
 
-    assert shown[0].startswith("\x1b[1;36muser\x1b[0m")
+    assert shown[0].startswith("\x1b[36muser\x1b[0m")
     assert len(shown) == 5
     assert max(len(line) for line in shown[1:]) <= 80
 
