@@ -69,11 +69,18 @@ def test_the_daemon_without_its_extra(place: Path) -> None:
     assert ran.stderr == "reeld: aiosqlite is missing; the daemon comes with: pip install 'reeld[daemon]'\n"
 
 
-def test_units(place: Path) -> None:
-    """The units are where systemd looks for them below a prefix."""
-    assert ["reeld.service", "reeld.socket"] == sorted(
-        path.name for path in (place / "share" / "systemd" / "user").iterdir()
-    )
+@pytest.mark.parametrize("name", ["reeld.service", "reeld.socket"])
+def test_units(place: Path, name: str) -> None:
+    """The units are where systemd looks for them below a prefix, and say where to read on."""
+    unit = (place / "share" / "systemd" / "user" / name).read_text()
+
+    assert "Documentation=man:reeld(8)" in unit.splitlines()
+
+
+@pytest.mark.parametrize(("page", "title"), [("man1/reel.1", ".TH REEL 1 "), ("man8/reeld.8", ".TH REELD 8 ")])
+def test_manual(place: Path, page: str, title: str) -> None:
+    """The manual pages are where man looks for them beside a directory of programs."""
+    assert (place / "share" / "man" / page).read_text().startswith(title)
 
 
 def test_contents(wheel: Path) -> None:
