@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, nullcontext
 from stat import S_ISREG
 from typing import Any, Protocol, TextIO, TypeAlias
 
-from reel.cli.screen import safe
+from reel.cli.screen import cut_front, safe
 
 # A piece of a line: a text, or a text and its style.
 Span: TypeAlias = "str | tuple[str, str]"
@@ -36,6 +36,7 @@ _STYLES = {
     "bad": _RED,
 }
 _WIDTH = 80
+_ERASE = "\r\x1b[K"
 
 
 class Writable(Protocol):
@@ -69,6 +70,7 @@ class Output:
         # Whoever reads from a pipe may write on the terminal.
         self._alone = aside.isatty() and (self.terminal or _is_file(stream))
         self._printed = 0
+        self._passing = False
 
     def divert(self, stream: Writable) -> Writable:
         """Print elsewhere from now on, in the same form; gives where it went before."""
@@ -93,7 +95,15 @@ class Output:
         for value in values:
             self.document(value)
 
+    def passing(self, text: str) -> None:
+        """Show a line on a terminal until the next one comes; an empty one goes at once."""
+        if self.width is not None and (text or self._passing):
+            line = render([(cut_front(text, self.width - 1), "dim")], colour=self._colour)
+            self._stream.write(_ERASE + line)
+            self._passing = bool(text)
+
     def _print(self, line: str) -> None:
+        self.passing("")
         self._stream.write(line + "\n")
         self._printed += 1
 

@@ -49,7 +49,8 @@ def _parse_and_carry_out(argv: Sequence[str]) -> int:
     args = command_parser(command).parse_intermixed_args(args.rest, args)
     args.words = [text(word) for word in [*args.words, *after]]
     try:
-        agent, words = resolve(_usage(command, args), args.words, args.agent, os.environ.get(VARIABLE))
+        usage, default = _usage(command, args), os.environ.get(VARIABLE)
+        agent, words = resolve(usage, args.words, args.agent, default, anybody=command.anybody)
         return _carry_out(command, args, agent, words)
     except UsageError as error:
         raise UsageError(error.message, command.name) from None

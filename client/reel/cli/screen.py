@@ -50,6 +50,15 @@ def cut(text: str, width: int) -> str:
     return text[: _fit(text, 0, width - 1)] + "…"
 
 
+def cut_front(text: str, width: int) -> str:
+    """Cut off the beginning of a text that is wider than this many columns, and show that it was."""
+    if cells(text) <= width:
+        return text
+    while cells(text) >= width:
+        text = text[max(cells(text) - width, 1) if text.isascii() else 1 :]
+    return "…" + text
+
+
 def pad(text: str, width: int) -> str:
     """Fill a text up with blanks."""
     return text + " " * (width - cells(text))

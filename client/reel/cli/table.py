@@ -23,6 +23,8 @@ class Command(NamedTuple):
     instead: tuple[str, ...] = ()
     writes: bool = False
     notes: str = ""
+    # Without an agent it is about all of them.
+    anybody: bool = False
 
 
 def option(*flags: str, **details: Any) -> Option:
@@ -42,6 +44,17 @@ def number(argument: str) -> int:
         ValueError: it is none.
     """
     if not -MAX_INTEGER <= (value := int(argument)) <= MAX_INTEGER:
+        raise ValueError("out of range")
+    return value
+
+
+def seconds(argument: str) -> float:
+    """Read an argument as a length of time.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if not 0 <= (value := float(argument)) < MAX_INTEGER:
         raise ValueError("out of range")
     return value
 
@@ -156,6 +169,49 @@ COMMANDS = (
             option("--inherited", action="store_true", help="with the past of what it was cloned from"),
             _NO_PAGER,
         ),
+    ),
+    Command(
+        "follow",
+        "[AGENT]",
+        "show what happens, as it happens",
+        "following.follow",
+        "reel follow demo --last 3\n  reel follow --all\n  reel follow demo --kind user --exec ./answer",
+        (
+            option("--all", action="store_true", help="all agents, though $REEL_AGENT is set"),
+            option("--since", metavar="SEQ", type=number, help="begin after this seq; of all agents: after this id"),
+            option("--last", metavar="N", type=number, help="begin with the newest so many messages"),
+            option("--kind", metavar="KIND", action="append", type=text, help="only events of it; may be repeated"),
+            option("--exec", metavar="COMMAND", help="run this for each event, which comes on its stdin as JSON"),
+        ),
+        anybody=True,
+        notes="Without an agent: all of them. It goes on when the daemon was restarted, and\n"
+        "misses nothing. What somebody is writing is shown until it is there.",
+    ),
+    Command(
+        "wait",
+        "[AGENT]",
+        "wait until something happens, and show it",
+        "following.wait",
+        "reel wait demo --kind assistant --timeout 60",
+        (
+            option("--since", metavar="SEQ", type=number, help="later than this seq; left out, than now"),
+            option("--kind", metavar="KIND", action="append", type=text, help="only an event of it; may be repeated"),
+            option("--timeout", metavar="SECONDS", type=seconds, help="how long; left out, as long as it takes"),
+        ),
+        notes="Exit status 1 where nothing came in time.",
+    ),
+    Command(
+        "draft",
+        "[AGENT] [TEXT]",
+        "show the others what is being written",
+        "drafting.draft",
+        "my-model | reel draft demo --add --role assistant",
+        (
+            option("--add", action="store_true", help="add it when it is complete"),
+            _ROLE,
+        ),
+        notes="TEXT is shown until interrupted; without one, what stdin brings, as it comes.\n"
+        "Nothing of a draft is stored unless it is added.",
     ),
     Command(
         "list",

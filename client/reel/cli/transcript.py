@@ -1,6 +1,6 @@
 """A conversation as people read it: who spoke, what was said, what was called and what came of it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from reel.cli.output import Line, Span
@@ -45,6 +45,11 @@ class Transcript:
             yield from self._body(record["content"], 1)
         if record["data_json"] is not None:
             yield from self._body(record["data_json"], 1, "dim")
+
+    def remark(self, lines: Iterable[Line]) -> Iterator[Line]:
+        """Lay out lines about what happened between two messages."""
+        for line in lines:
+            yield from self._header(*line)
 
     def _header(self, *spans: Span) -> Iterator[Line]:
         """Begin a message, with a blank line between it and the one before."""

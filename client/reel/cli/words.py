@@ -50,7 +50,9 @@ def places(usage: str) -> Places:
     return Places(AGENT in words, least, most)
 
 
-def resolve(usage: str, words: Sequence[str], option: str | None, default: str | None) -> tuple[str, list[str]]:
+def resolve(
+    usage: str, words: Sequence[str], option: str | None, default: str | None, *, anybody: bool = False
+) -> tuple[str, list[str]]:
     """Tell the agent from the other words.
 
     Args:
@@ -58,14 +60,17 @@ def resolve(usage: str, words: Sequence[str], option: str | None, default: str |
         words: those that were given.
         option: what ``-a`` said.
         default: what ``$REEL_AGENT`` says.
+        anybody: whether it may be left open which agent is meant.
 
     Returns:
-        the agent (empty for a command that takes none), and the other words.
+        the agent (empty where none is meant), and the other words.
 
     Raises:
         UsageError: no agent is named, or there are too many words or too few.
     """
     takes = places(usage)
+    if anybody and not (words or option or default):
+        return "", []
     agent, rest = _split(takes, list(words), option, default)
     if len(rest) > takes.most:
         raise UsageError(f"{rest[takes.most]!r} is one word too many; expected {usage or 'none'}")

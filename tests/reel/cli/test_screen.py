@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reel.cli.screen import cells, cut, flat, pad, safe, wrap
+from reel.cli.screen import cells, cut, cut_front, flat, pad, safe, wrap
 
 
 @pytest.mark.parametrize(
@@ -89,3 +89,18 @@ def test_wrapped_lines_fit_and_lose_nothing_but_blanks(text: str, width: int) ->
 
     assert all(cells(line) <= width for line in lines)
     assert "".join(safe(text.replace("\n", "")).split()) == "".join("".join(lines).split())
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "expected"),
+    [
+        ("short", 5, "short"),
+        ("a longer one", 5, "… one"),
+        ("日本語です", 10, "日本語です"),
+        ("日本語です", 7, "…語です"),
+        ("x" * 5000, 3, "…xx"),
+    ],
+)
+def test_cut_front(text: str, width: int, expected: str) -> None:
+    """What is too wide loses its beginning, and shows it."""
+    assert expected == cut_front(text, width)

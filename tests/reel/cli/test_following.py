@@ -1,0 +1,322 @@
+"""What follows a conversation: reel follow, wait and draft, as processes beside others."""
+
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reel.blocking import Client
+from reel.pushes import EventPush
+
+from .conftest import Reel, wait_for
+
+_REEL = [sys.executable, "-c", "import sys; from reel.cli import main; sys.exit(main())"]
+_PATIENCE = 20.0
+
+
+class Running:
+    """A command that goes on, and what it has printed."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]", shown: int) -> None:
+        self.process = process
+        self._shown = shown
+        self.text = ""
+
+    def until(self, wanted: str) -> str:
+        """Read until it has printed this; give all that it has printed."""
+        deadline = time.monotonic() + _PATIENCE
+        while wanted not in self.text:
+            ready = select.select([self._shown], [], [], max(deadline - time.monotonic(), 0))[0]
+            assert ready, f"no {wanted!r} in {self.text!r}"
+            self.text += os.read(self._shown, 1 << 16).decode()
+        return self.text
+
+
+@contextmanager
+def started(socket: str, *argv: str, terminal: bool = False) -> Iterator[Running]:
+    """Run the command until the block ends; on a terminal of 60 columns where that is wanted."""
+    shown, its_end = pty.openpty() if terminal else os.pipe()
+    environment = {**os.environ, "REEL_SOCKET": socket, "TERM": "xterm", "COLUMNS": "60", "NO_COLOR": "1"}
+    with subprocess.Popen(
+        [*_REEL, *argv], stdin=subprocess.PIPE, stdout=its_end, stderr=its_end, env=environment
+    ) as process:
+        os.close(its_end)
+        try:
+            yield Running(process, shown)
+        finally:
+            process.kill()
+            os.close(shown)
+
+
+@pytest.fixture
+def client(daemon: str) -> Iterator[Client]:
+    """A client of the daemon that all tests share."""
+    with Client(daemon) as client:
+        yield client
+
+
+def attached(client: Client, name: str) -> None:
+    """Wait until somebody follows an agent: it is what the agent says of itself."""
+    deadline = time.monotonic() + _PATIENCE
+    while not client.agent(name).attached:
+        assert time.monotonic() < deadline, "nobody follows"
+        time.sleep(0.01)
+
+
+def test_follow_shows_what_is_said(client: Client, daemon: str, name: str) -> None:
+    """What is said stands there in full, and what else happens as in the log."""
+    client.add(name, "before", create=True)
+    with started(daemon, "follow", name) as running:
+        attached(client, name)
+        client.add(name, ["first line\nsecond line"])
+        client.mark(name, "here")
+
+        text = running.until("label here")
+
+    assert "first line\n  second line" in text
+    assert "before" not in text
+
+
+def test_follow_begins_with_the_last(client: Client, daemon: str, name: str) -> None:
+    """With --last the newest messages come first, and nothing between them and what follows is lost."""
+    client.add(name, ["one", "two", "three"], create=True)
+    with started(daemon, "follow", name, "--last", "2") as running:
+        attached(client, name)
+        client.add(name, "four")
+
+        text = running.until("four")
+
+    assert "one" not in text
+    assert text.index("two") < text.index("three") < text.index("four")
+
+
+def test_follow_from_the_log(client: Client, daemon: str, name: str) -> None:
+    """With --since the log is told first; as JSON each event is a line of the protocol's words."""
+    info = client.create(name)
+    client.add(name, ["one", "two"])
+    with started(daemon, "follow", name, "--since", "0", "--json") as running:
+        lines = running.until('"two"').splitlines()
+
+    told: list[dict[str, Any]] = [json.loads(line) for line in lines]
+    assert [("created", 0, 0), ("user", 0, 1), ("user", 1, 2)] == [
+        (push["kind"], push["keep"], push["count"]) for push in told
+    ]
+    assert {info.id} == {push["agent"] for push in told}
+
+
+def test_follow_all(client: Client, daemon: str, name: str) -> None:
+    """Of all agents there is a line for each event, with the agent's name in front."""
+    with started(daemon, "follow", "--all") as running:
+        for number in range(1000):  # whoever follows all is attached to nobody: until it is there
+            client.add(f"{name}-{number}", f"hi {number}", create=True)
+            if select.select([running._shown], [], [], 0.05)[0]:
+                break
+        text = running.until("hi")
+
+    assert any(line.startswith(f"{name}-") and "user" in line for line in text.splitlines())
+
+
+def test_follow_chosen_kinds(client: Client, daemon: str, name: str) -> None:
+    """Only what was chosen is shown."""
+    client.create(name)
+    with started(daemon, "follow", name, "--kind", "mark", "--kind", "assistant") as running:
+        attached(client, name)
+        client.add(name, "asked")
+        client.add(name, [{"role": "assistant", "content": "answered"}])
+        client.mark(name, "m")
+
+        text = running.until("label m")
+
+    assert "asked" not in text
+    assert "answered" in text
+
+
+def test_follow_executes(client: Client, daemon: str, name: str) -> None:
+    """A command is run for each event, in order, with the event on its stdin; one that fails does not end it."""
+    client.create(name)
+    command = 'echo "$REEL_AGENT $REEL_KIND $REEL_SEQ"; grep -o \'"text":"[^"]*"\'; exit 3'
+    with started(daemon, "follow", name, "--exec", command) as running:
+        attached(client, name)
+        client.add(name, ["one", "two"])
+
+        text = running.until("seq 3: the command ended with status 3")
+
+    assert f'{name} user 2\n"text":"one"\n' in text
+    assert f'{name} user 3\n"text":"two"\n' in text
+
+
+def test_follow_shows_a_draft_while_it_is_one(client: Client, daemon: str, name: str) -> None:
+    """On a terminal a draft stands on the last line, its end where it is long, until what it became is there."""
+    client.create(name)
+    with started(daemon, "follow", name, terminal=True) as running:
+        attached(client, name)
+        client.draft(name, "so far " + "and so on " * 20 + "up to here")
+        text = running.until("up to here")
+        assert "so far" not in text
+        client.add(name, "all of it")
+
+        text = running.until("all of it")
+
+    assert "\r\x1b[K" in text[text.index("up to here") :]
+
+
+def test_follow_outlives_the_daemon(directory: Path) -> None:
+    """After kill -9 of the daemon it goes on with what came since."""
+    socket = f"{directory}/s.sock"
+    command = [sys.executable, "-m", "reeld", "--socket", socket, "--database", f"{directory}/r.db"]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as first:
+        wait_for(socket, first)
+        with Client(socket) as client:
+            client.create("demo")
+            with started(socket, "follow", "demo") as running:
+                attached(client, "demo")
+                client.add("demo", "one")
+                running.until("one")
+                first.kill()
+                first.wait()
+                with subprocess.Popen(command, stderr=subprocess.DEVNULL) as second:
+                    wait_for(socket, second)
+                    client.add("demo", "two")
+                    text = running.until("two")
+                    second.terminate()
+
+    assert 1 == text.count("one")
+
+
+def test_follow_ends_with_control_c(client: Client, daemon: str, name: str) -> None:
+    """Interrupting it is how it ends: without a word."""
+    client.create(name)
+    with started(daemon, "follow", name) as running:
+        attached(client, name)
+        running.process.send_signal(signal.SIGINT)
+
+        assert 130 == running.process.wait(_PATIENCE)
+        assert not running.text
+
+
+@pytest.mark.parametrize(
+    "argv", [("--all", "-a", "x"), ("--last", "3", "--all"), ("demo", "--last", "3", "--since", "1")]
+)
+def test_follow_what_does_not_go_together(reel: Reel, name: str, argv: tuple[str, ...]) -> None:
+    """Options that contradict each other are refused."""
+    reel("new", "demo")
+
+    ran = reel("follow", *argv)
+
+    assert (2, "") == (ran.status, ran.out)
+    assert "usage: " in ran.err
+    assert name
+
+
+def test_follow_nobody(reel: Reel) -> None:
+    """An agent that is not there is an error at once."""
+    ran = reel("follow", "nobody-of-this-name")
+
+    assert 4 == ran.status
+
+
+def test_wait_for_what_is_there(reel: Reel, client: Client, name: str) -> None:
+    """What is later than a seq is shown at once."""
+    client.create(name)
+    client.add(name, ["one", "two"])
+
+    ran = reel("wait", name, "--since", "2")
+
+    assert (0, True, False) == (ran.status, "two" in ran.out, "one" in ran.out)
+
+
+def test_wait_for_what_comes(client: Client, daemon: str, name: str) -> None:
+    """It ends with what it waited for, and not with anything else."""
+    client.create(name)
+    with started(daemon, "wait", name, "--kind", "assistant", "--since", "1", "--json") as running:
+        client.add(name, "asked")
+        client.add(name, [{"role": "assistant", "content": "answered"}])
+
+        text = running.until("answered")
+        assert 0 == running.process.wait(_PATIENCE)
+
+    assert "asked" not in text
+
+
+def test_wait_in_vain(reel: Reel, client: Client, name: str) -> None:
+    """Where nothing comes in time, that is said, and the status is 1."""
+    client.create(name)
+
+    ran = reel("wait", name, "--timeout", "0.05")
+
+    assert (1, "", f"reel: {name}: nothing came in 0.05 s\n") == ran
+
+
+def test_wait_for_how_long(reel: Reel, name: str) -> None:
+    """A time that is none is refused."""
+    ran = reel("wait", name, "--timeout", "-1")
+
+    assert 2 == ran.status
+
+
+def test_a_draft_grows_and_is_added(client: Client, daemon: str, name: str) -> None:
+    """What comes from stdin is shown as it comes, and added at its end."""
+    client.create(name)
+    with client.subscribe(name) as pushes, started(daemon, "draft", name, "--add", "--role", "assistant") as running:
+        stdin = running.process.stdin
+        assert stdin is not None
+        stdin.write(b"So f\xc3")
+        stdin.flush()
+        assert "So f" == next(pushes).text  # type: ignore[union-attr]
+        stdin.write(b"\xa4r\n")
+        stdin.close()
+        running.until("added 2")
+        told = [next(pushes)]
+        while not isinstance(told[-1], EventPush):
+            told.append(next(pushes))
+
+    assert not told[-2].text  # type: ignore[union-attr]
+    (message,) = client.messages(name).messages
+    assert ("assistant", "So fär") == (message["role"], message["content"][0]["text"])  # type: ignore[typeddict-item]
+
+
+def test_a_draft_that_is_not_added(client: Client, daemon: str, name: str) -> None:
+    """Without --add nothing stays."""
+    client.create(name)
+    with client.subscribe(name) as pushes, started(daemon, "draft", name) as running:
+        stdin = running.process.stdin
+        assert stdin is not None
+        stdin.write(b"hm")
+        stdin.close()
+
+        assert ["hm", ""] == [next(pushes).text for _ in range(2)]  # type: ignore[union-attr]
+        assert 0 == running.process.wait(_PATIENCE)
+
+    assert not client.messages(name).messages
+
+
+def test_a_draft_is_held(client: Client, daemon: str, name: str) -> None:
+    """A text that is given as a word is shown until the command ends."""
+    client.create(name)
+    with client.subscribe(name) as pushes:
+        with started(daemon, "draft", name, "thinking"):
+            assert "thinking" == next(pushes).text  # type: ignore[union-attr]
+
+        assert not next(pushes).text  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(("argv", "said"), [(("a text", "--add"), "reel add"), (("--add",), "nothing came")])
+def test_a_draft_that_cannot_be_added(client: Client, daemon: str, name: str, argv: tuple[str, ...], said: str) -> None:
+    """Where there is nothing to add, or another command for it, that is said."""
+    client.create(name)
+    with started(daemon, "draft", name, *argv) as running:
+        assert running.process.stdin is not None
+        running.process.stdin.close()
+
+        assert said in running.until("--help")
+        assert 2 == running.process.wait(_PATIENCE)
