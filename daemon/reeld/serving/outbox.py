@@ -11,11 +11,9 @@ import anyio
 from anyio.abc import ByteStream
 
 from reeld.serving.call import Limits
+from reeld.serving.pieces import pieces
 
 log = logging.getLogger(__name__)
-
-# What is sent in one piece; a peer that reads slowly is judged by the piece.
-_PIECE = 1 << 18
 
 
 class Outbox:
@@ -48,6 +46,11 @@ class Outbox:
     def empty(self) -> bool:
         """Whether everything has been sent."""
         return not self._answers and not self._pushes
+
+    @property
+    def answered(self) -> bool:
+        """Whether every answer has been sent."""
+        return not self._answers
 
     def close(self) -> None:
         """Forget what waits, and take no more: nobody is at the other end."""
@@ -92,15 +95,18 @@ class Outbox:
         self._mail.set()
 
     async def send(self, stream: ByteStream) -> None:
-        """Send what is queued, all of it in one piece, until cancelled."""
+        """Send what is queued, as much as there is in one piece, until cancelled."""
         while True:
             await self._mail.wait()
             self._mail = anyio.Event()
             while self._queue:
-                data = self._queue[0] if len(self._queue) == 1 else b"".join(self._queue)
+                waiting, self._queue = self._queue, []
                 answers, pushes = self._answers, self._pushes
-                self._queue.clear()
-                await self._send_all(stream, data)
+                for piece in pieces(waiting):
+                    self._sending = True
+                    await stream.send(piece)
+                    self._sending = False
+                    self._pieces += 1
                 self._answers -= answers
                 self._pushes -= pushes
                 self._make_room()
@@ -113,13 +119,6 @@ class Outbox:
             if not self.push(self._latest[key]):
                 return
             del self._latest[key]
-
-    async def _send_all(self, stream: ByteStream, data: bytes) -> None:
-        for start in range(0, len(data), _PIECE):
-            self._sending = True
-            await stream.send(data[start : start + _PIECE])
-            self._sending = False
-            self._pieces += 1
 
     async def watch(self) -> None:
         """Return once the peer takes nothing of what is being sent to it; a limit on each send would cost more."""
