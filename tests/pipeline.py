@@ -47,5 +47,5 @@ class Pipeline:
                 return
             for frame in self._framing.feed(data):
                 assert isinstance(frame, Answer)
-                assert frame.id is not None
+                assert isinstance(frame.id, int)
                 self.answers[frame.id] = frame

@@ -105,6 +105,7 @@ def test_core_does_nothing() -> None:
 @pytest.mark.parametrize("statement", ["import reel", "import reel; reel.connect", "import reel.cli"])
 def test_the_client_is_thin(statement: str) -> None:
     """Neither the package nor its blocking client loads anyio or anything of the daemon."""
-    code = f"import sys; {statement}; print([name for name in ('anyio', 'trio', 'reeld') if name in sys.modules])"
+    unwanted = ("anyio", "trio", "reeld", "reel.json_framing")
+    code = f"import sys; {statement}; print([name for name in {unwanted} if name in sys.modules])"
 
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "[]\n"

@@ -25,7 +25,7 @@ from reel.messages import Event, Message, Record
 from reel.peer import require_own
 from reel.pushes import Push
 from reel.requests import Call, following, greeting, keyed
-from reel.session import MAX_REPLY, Answer, Broken, MessagePack
+from reel.session import MAX_REPLY, Answer, Broken, Id, MessagePack
 
 R = TypeVar("R")
 P = ParamSpec("P")
@@ -79,7 +79,7 @@ class Client:
         self._patience = patience
         self._name = name
         self._framing = MessagePack(MAX_REPLY)
-        self._waiting: dict[int, _Waiting] = {}
+        self._waiting: dict[Id, _Waiting] = {}
         self._number = 0
         self._outbox: list[bytes] = []
         self._mail = anyio.Event()
@@ -173,7 +173,7 @@ class Client:
     stats = _method(requests.stats)
     shutdown = _method(requests.shutdown)
 
-    def _post(self, number: int, waiting: _Waiting) -> None:
+    def _post(self, number: Id, waiting: _Waiting) -> None:
         """Queue a request for the sender."""
         try:
             self._outbox.append(self._framing.request(number, waiting.call.method, [waiting.call.params]))

@@ -190,10 +190,11 @@ def from_wire(error: Any) -> ReelError:
     """Make the exception that an error reply stands for.
 
     Args:
-        error: the map ``{name, message, data}`` of ``hello(errors="map")``, or the pair ``[0 or 1, text]``.
+        error: the map ``{name, message, data}`` of ``hello(errors="map")``, JSON-RPC's, which has its name in the
+            data, or the pair ``[0 or 1, text]``.
     """
     match error:
-        case {"name": str(name), "message": str(text)}:
+        case {"name": str(name), "message": str(text)} | {"data": {"name": str(name)}, "message": str(text)}:
             found = BY_NAME.get(name, ReelError)(text.removeprefix(f"{name}: "))
             data = error.get("data")
             found.data = data if isinstance(data, dict) else {}

@@ -4,15 +4,16 @@ Both ends use the same class. A ``Framing`` turns bytes into frames and back; th
 byte of a connection which one its peer speaks (:func:`detect`). Theory of operation, for each framing:
 
 * ``feed`` takes whatever arrived, in pieces of any size, and gives the frames that are complete.
+* ``end`` takes the end of the stream, which may complete a frame, or cut one off.
 * A frame is a ``Request``, a ``Notification``, an ``Answer`` or a ``Broken`` one. A broken frame that is
   ``fatal`` means that the place in the stream is lost: say so and close. After one that is not, the stream
   goes on.
-* ``request``, ``notify``, ``answer`` and ``refuse`` give the bytes to send. Values of a result that are
+* ``request``, ``notify``, ``answer``, ``refuse`` and ``reply`` give the bytes to send. Values of a result that are
   ``Packed`` are spliced in as they are, so that what is kept encoded is not decoded to be encoded again.
 """
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from msgpack import Packer, Unpacker
 from msgpack.exceptions import BufferFull
@@ -29,11 +30,14 @@ _ARRAY_HEADERS = frozenset({*range(0x90, 0xA0), 0xDC, 0xDD})
 # What a decoder holds on to between two messages.
 _CHUNK = 1 << 16
 
+# What a request is known by; it goes back as it came. MessagePack-RPC has integers only.
+Id: TypeAlias = int | str
+
 
 class Request(NamedTuple):
     """A call that wants an answer; ``size`` is its length in bytes."""
 
-    id: int
+    id: Id
     method: str
     params: Any
     size: int
@@ -53,7 +57,7 @@ class Answer(NamedTuple):
     ``id`` is ``None`` where the other side could not read what it answers.
     """
 
-    id: int | None
+    id: Id | None
     error: Any
     result: Any
 
@@ -91,27 +95,38 @@ class Shared:
 
 
 class Framing(Protocol):
-    """One way to lay calls and answers into a stream of bytes."""
+    """One way to lay calls and answers into a stream of bytes.
+
+    ``wrapper`` is how the peer wants pushes: a method and its first arguments, behind which comes the pair of the
+    push's name and parameters; empty: by their own names.
+    """
 
     name: str
+    wrapper: list[str]
 
     def feed(self, data: bytes) -> list[Frame]:
         """Take bytes that came; give the frames that they complete, in order. After a fatal one nothing comes."""
 
-    def request(self, request_id: int, method: str, params: Any) -> bytes:
+    def end(self) -> list[Frame]:
+        """Take the end of the stream; give the frames that it completes or cuts off."""
+
+    def request(self, request_id: Id, method: str, params: Any) -> bytes:
         """Encode a call that wants an answer."""
 
     def notify(self, method: str, params: dict[str, Any] | list[Any]) -> bytes:
-        """Encode a call that wants none, or a push; parameters are a map by name, a list by position."""
+        """Encode a call that wants none, or a push, which is a map and travels as ``wrapper`` says."""
 
     def tell(self, method: str, sub: int, shared: Shared) -> bytes:
         """Encode a push to a subscription: what is shared, and ``sub``, its number."""
 
-    def answer(self, request_id: int, result: dict[str, Any]) -> bytes:
+    def answer(self, request_id: Id, result: dict[str, Any]) -> bytes:
         """Encode a result; its values may be :class:`Packed`."""
 
-    def refuse(self, request_id: int | None, error: ReelError) -> bytes:
+    def refuse(self, request_id: Id | None, error: ReelError) -> bytes:
         """Encode an error; ``None`` answers what could not be read."""
+
+    def reply(self, token: Id, outcome: dict[str, Any] | ReelError) -> bytes:
+        """Encode the push that says what came of a ``call_async``; values of a result may be :class:`Packed`."""
 
 
 class MessagePack:
@@ -127,6 +142,7 @@ class MessagePack:
 
     def __init__(self, max_message: int = MAX_MESSAGE, *, error_maps: bool = False) -> None:
         self.error_maps = error_maps
+        self.wrapper: list[str] = []
         self._max = max_message
         # Bytes that are no UTF-8 come in as lone surrogates, so that free text can be mended and names refused.
         self._unpacker = Unpacker(
@@ -152,22 +168,26 @@ class MessagePack:
             try:
                 self._unpacker.feed(piece)
             except BufferFull:
-                frames.append(self._lose(self._too_large()))
+                frames.append(self._lose(too_large(self._max)))
                 break
             self._fed += len(piece)
             self._read_frames(frames)
         return frames
+
+    def end(self) -> list[Frame]:
+        """Take the end of the stream; nothing comes of a message that it cuts off."""
+        return []
 
     def _read_frames(self, frames: list[Frame]) -> None:
         for message in self._messages(frames):
             end = self._unpacker.tell()
             size, self._read = end - self._read, end
             if size > self._max:
-                frames.append(self._lose(self._too_large()))
+                frames.append(self._lose(too_large(self._max)))
                 return
             frames.append(_frame(message, size))
         if not self._lost and self._fed - self._read > self._max:
-            frames.append(self._lose(self._too_large()))
+            frames.append(self._lose(too_large(self._max)))
 
     def _messages(self, frames: list[Frame]) -> Iterator[Any]:
         try:
@@ -183,16 +203,13 @@ class MessagePack:
         self._lost = True
         return Broken(error, fatal=True)
 
-    def _too_large(self) -> TooLarge:
-        return TooLarge(f"a message may have {self._max} bytes; send it in parts", limit=self._max)
-
-    def request(self, request_id: int, method: str, params: Any) -> bytes:
+    def request(self, request_id: Id, method: str, params: Any) -> bytes:
         """Encode a call that wants an answer."""
         return self._pack((0, request_id, method, params))
 
     def notify(self, method: str, params: dict[str, Any] | list[Any]) -> bytes:
-        """Encode a call that wants none, or a push; a map travels in a list, since Neovim takes nothing else."""
-        return self._pack((2, method, [params] if type(params) is dict else params))
+        """Encode a call that wants none, or a push, which is a map and travels as ``wrapper`` says."""
+        return self._push(method, self._pack(params)) if type(params) is dict else self._pack((2, method, params))
 
     def tell(self, method: str, sub: int, shared: Shared) -> bytes:
         """Encode a push to a subscription: what is shared, and ``sub``, its number."""
@@ -200,7 +217,7 @@ class MessagePack:
         if tail is None:
             tail = shared.encodings[self.name] = self._pairs(shared)
         header = Packer().pack_map_header(1 + len(shared.fields) + len(shared.packed))
-        return b"".join((b"\x93\x02", self._pack(method), b"\x91", header, b"\xa3sub", self._pack(sub), tail))
+        return self._push(method, b"".join((header, b"\xa3sub", self._pack(sub), tail)))
 
     def _pairs(self, shared: Shared) -> bytes:
         pairs = [self._pack(part) for pair in shared.fields.items() for part in pair]
@@ -208,16 +225,26 @@ class MessagePack:
             pairs += [self._pack(name), value]
         return b"".join(pairs)
 
-    def answer(self, request_id: int, result: dict[str, Any]) -> bytes:
+    def _push(self, name: str, params: bytes) -> bytes:
+        """Lay out a push whose parameters are packed; they stand in a list, since Neovim takes nothing else."""
+        if not self.wrapper:
+            return b"".join((b"\x93\x02", self._pack(name), b"\x91", params))
+        method, *first = self.wrapper
+        header = Packer().pack_array_header(len(self.wrapper))
+        return b"".join(
+            (b"\x93\x02", self._pack(method), header, *map(self._pack, first), b"\x92", self._pack(name), params)
+        )
+
+    def answer(self, request_id: Id, result: dict[str, Any]) -> bytes:
         """Encode a result; its values may be :class:`Packed`."""
         for value in result.values():
             if type(value) is Packed:
-                return self._splice(request_id, result)
+                return b"".join((b"\x94\x01", self._pack(request_id), b"\xc0", *self._spliced(result)))
         return self._pack((1, request_id, None, result))
 
-    def _splice(self, request_id: int, result: dict[str, Any]) -> bytes:
+    def _spliced(self, result: dict[str, Any]) -> list[bytes]:
         packer = Packer(buf_size=1024)  # type: ignore[call-arg]  # as above
-        parts = [b"\x94\x01", packer.pack(request_id), b"\xc0", packer.pack_map_header(len(result))]
+        parts = [packer.pack_map_header(len(result))]
         for key, value in result.items():
             parts.append(packer.pack(key))
             if type(value) is Packed:
@@ -225,13 +252,26 @@ class MessagePack:
                 parts += value.items
             else:
                 parts.append(packer.pack(value))
-        return b"".join(parts)
+        return parts
 
-    def refuse(self, request_id: int | None, error: ReelError) -> bytes:
+    def refuse(self, request_id: Id | None, error: ReelError) -> bytes:
         """Encode an error; ``None`` answers what could not be read."""
         shown = as_map(error) if self.error_maps else [int(isinstance(error, InvalidParams)), str(error)]
         # An error may quote what was sent, and that may be no text.
         return self._pack((1, request_id, clean_deep(shown)[0], None))
+
+    def reply(self, token: Id, outcome: dict[str, Any] | ReelError) -> bytes:
+        """Encode the push that says what came of a ``call_async``; values of a result may be :class:`Packed`."""
+        if isinstance(outcome, ReelError):
+            return self.notify("reply", {"token": token, "error": clean_deep(as_map(outcome))[0]})
+        return self._push(
+            "reply", b"".join((b"\x82\xa5token", self._pack(token), b"\xa6result", *self._spliced(outcome)))
+        )
+
+
+def too_large(limit: int) -> TooLarge:
+    """Say that a message is too long."""
+    return TooLarge(f"a message may have {limit} bytes; send it in parts", limit=limit)
 
 
 def _frame(message: Any, size: int) -> Frame:
@@ -252,8 +292,13 @@ _REQUEST, _ANSWER, _NOTIFICATION = 0, 1, 2
 _ANSWERED = (int, type(None))
 
 
-def detect(first: int, max_message: int = MAX_MESSAGE) -> MessagePack | None:
+def detect(first: int, max_message: int = MAX_MESSAGE) -> Framing | None:
     """Tell from the first byte of a connection which framing its peer speaks; ``None``: none of ours."""
     if first in _ARRAY_HEADERS:
         return MessagePack(max_message)
+    if first in b"Cc{[ \t\r\n":
+        # The clients in Python speak MessagePack, and need not pay for this.
+        from reel.json_framing import ContentLength, Lines  # noqa: PLC0415
+
+        return ContentLength(max_message) if first in b"Cc" else Lines(max_message)
     return None

@@ -33,6 +33,7 @@ from reel.session import (
     Notification,
     Packed,
     Request,
+    Shared,
     detect,
 )
 
@@ -376,14 +377,19 @@ def test_a_request_goes_from_end_to_end(request_id: int, method: str, params: An
     assert [Request(request_id, method, params, len(data))] == list(MessagePack().feed(data))
 
 
-@given(names, plain)
-def test_a_notification_goes_from_end_to_end(method: str, params: Any) -> None:
+@given(names, st.lists(plain))
+def test_a_notification_goes_from_end_to_end(method: str, params: list[Any]) -> None:
     """What one end says without waiting is what the other end reads."""
     data = MessagePack().notify(method, params)
 
-    told = [params] if type(params) is dict else params
-    assert [2, method, told] == msgpack.unpackb(data, strict_map_key=False)
-    assert [Notification(method, told, len(data))] == list(MessagePack().feed(data))
+    assert [2, method, params] == msgpack.unpackb(data, strict_map_key=False)
+    assert [Notification(method, params, len(data))] == list(MessagePack().feed(data))
+
+
+@given(names, st.dictionaries(names, plain))
+def test_a_push_travels_in_a_list(method: str, params: dict[str, Any]) -> None:
+    """Parameters by name are the one element of a list: Neovim closes the channel on anything else."""
+    assert [2, method, [params]] == msgpack.unpackb(MessagePack().notify(method, params), strict_map_key=False)
 
 
 @given(ids, st.dictionaries(names, plain))
@@ -534,20 +540,81 @@ def test_both_directions_are_apart() -> None:
 
 @pytest.mark.parametrize("first", range(256))
 def test_the_first_byte_tells_the_framing(first: int) -> None:
-    """A connection that begins with an array speaks MessagePack, and no other does."""
+    """A connection begins with an array, with a header or with a message in JSON; or it is none of ours."""
     framing = detect(first)
-    is_array = 0x90 <= first <= 0x9F or first in (0xDC, 0xDD)
+    if 0x90 <= first <= 0x9F or first in {0xDC, 0xDD}:
+        expected = "msgpack-rpc"
+    elif chr(first) in "Cc":
+        expected = "json-rpc"
+    elif chr(first) in "{[ \t\r\n":
+        expected = "json-rpc-lines"
+    else:
+        expected = None
 
-    assert is_array is isinstance(framing, MessagePack)
+    assert expected == (None if framing is None else framing.name)
 
 
-def test_a_detected_framing_has_its_limit_and_name() -> None:
-    """What the daemon allows is what the detected framing holds, with errors as Neovim shows them."""
-    framing = detect(PING[0], len(PING) - 1)
-
+@pytest.mark.parametrize(
+    ("message", "limit"),
+    [
+        (PING, len(PING) - 1),
+        (b'{"id": 1, "method": "ping"}\n', 26),
+        (b"Content-Length: 27\r\n\r\n", 26),
+    ],
+)
+def test_a_detected_framing_has_its_limit(message: bytes, limit: int) -> None:
+    """What the daemon allows is what the detected framing holds."""
+    framing = detect(message[0], limit)
     assert framing is not None
-    assert (framing.name, framing.error_maps) == ("msgpack-rpc", False)
-    assert [TooLarge] == [error for error, _, _ in fed(framing, [PING])]
+
+    assert [TooLarge] == [type(frame.error) for frame in framing.feed(message) if isinstance(frame, Broken)]
+
+
+def test_errors_are_as_neovim_shows_them() -> None:
+    """Until maps are asked for, errors are pairs."""
+    framing = detect(PING[0])
+    assert isinstance(framing, MessagePack)
+
+    assert not framing.error_maps
+
+
+def test_the_end_of_the_stream_says_nothing() -> None:
+    """A message that the end cuts off is nobody's."""
+    framing = MessagePack()
+
+    assert framing.feed(PING[:3]) + framing.end() == []
+
+
+def test_a_push_as_the_peer_wants_it() -> None:
+    """A peer may name the method that pushes come to, and its first arguments; calls by position go as they are."""
+    framing = MessagePack()
+    framing.wrapper = ["nvim_exec_lua", "_reel_push(...)"]
+    expected = [2, "nvim_exec_lua", ["_reel_push(...)", ["event", {"sub": 1}]]]
+
+    assert expected == msgpack.unpackb(framing.notify("event", {"sub": 1}))
+    assert expected == msgpack.unpackb(framing.tell("event", 1, Shared({}, {})))
+    assert [2, "x", [1]] == msgpack.unpackb(framing.notify("x", [1]))
+
+
+@pytest.mark.parametrize("wrapper", [[], ["f"], ["f", "a", "b"]])
+@pytest.mark.parametrize("token", [7, "seven"])
+def test_a_later_answer(wrapper: list[str], token: int | str) -> None:
+    """What was asked for with a token comes as a push that names it, wrapped like any other."""
+    framing = MessagePack()
+    framing.wrapper = wrapper
+    result = {"head": 9, "messages": Packed([b"\x07", b"\x08"])}
+    said = {"token": token, "result": {"head": 9, "messages": [7, 8]}}
+    expected = [2, wrapper[0], [*wrapper[1:], ["reply", said]]] if wrapper else [2, "reply", [said]]
+
+    assert expected == msgpack.unpackb(framing.reply(token, result))
+
+
+def test_a_later_error() -> None:
+    """What went wrong later is always told as a map, with a text that is one."""
+    error = NotFound("no agent z\ud800", agent="z\ud800")
+    expected = {**as_map(NotFound("no agent z\ufffd", agent="z\ufffd"))}
+
+    assert [2, "reply", [{"token": 7, "error": expected}]] == msgpack.unpackb(MessagePack().reply(7, error))
 
 
 def test_the_daemons_limit_is_the_protocols() -> None:

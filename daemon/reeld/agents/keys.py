@@ -19,8 +19,8 @@ from reeld.store.store import Store
 from reeld.store.units import Key
 
 _pack = packer()
-# A digest is of what came, before anything in it was replaced.
-_pack_raw = Packer(unicode_errors="surrogatepass").pack
+# A digest is of what came, before anything in it was replaced, or refused: JSON has integers of any length.
+_pack_raw = Packer(default=str, unicode_errors="surrogatepass").pack
 
 
 def digest(method: str, params: Sequence[Any]) -> bytes:

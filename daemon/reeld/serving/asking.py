@@ -16,6 +16,7 @@ from reeld.core.commands import require_position
 from reeld.core.conversation import Conversation
 from reeld.core.state import Profile, State, info, marks_as_maps
 from reeld.serving.call import Call, Desk, Later, Result, Work
+from reeld.serving.greeting import Greeting
 from reeld.serving.pages import PAGE_BYTES, PAGE_ITEMS, Window, state_page
 from reeld.serving.params import MAX_DEPTH, MAX_ITEMS
 from reeld.store.reading import Past, Position, Skip
@@ -23,7 +24,7 @@ from reeld.store.reading import Past, Position, Skip
 _pack = packer()
 
 
-def hello(_desk: Desk, call: Call, client: Any, protocol: Any, _notify: Any, errors: str | None) -> Result:
+def hello(_desk: Desk, call: Call, client: Any, protocol: Any, notify: list[str] | None, errors: str | None) -> Result:
     """Agree on a protocol version, and remember who calls."""
     lowest, highest = (protocol or {}).get("min", PROTOCOL), (protocol or {}).get("max", PROTOCOL)
     if type(lowest) is not int or type(highest) is not int:
@@ -34,7 +35,8 @@ def hello(_desk: Desk, call: Call, client: Any, protocol: Any, _notify: Any, err
             min=PROTOCOL,
             max=PROTOCOL,
         )
-    call.peer.greet((client or {}).get("name"), errors)
+    given = client or {}
+    call.peer.greet(Greeting(given.get("name"), given.get("version"), errors, notify))
     return {
         "server": {"name": "reeld", "version": __version__, "pid": os.getpid()},
         "protocol": PROTOCOL,

@@ -4,11 +4,12 @@ from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from reel.errors import ReelError
-from reel.session import Framing
+from reel.session import Framing, Id
 from reeld.agents.mail import Mail
 from reeld.agents.registry import Registry
 from reeld.agents.together import Founder
 from reeld.serving.drafts import Drafts
+from reeld.serving.greeting import Greeting
 from reeld.serving.subscriptions import Subscription
 from reeld.store.store import Store
 
@@ -47,11 +48,14 @@ class Peer(Protocol):
 
     number: int
     client: str | None
-    framing: Framing
     limits: Limits
 
-    def greet(self, client: str | None, errors: str | None) -> None:
-        """Remember who is at the other end, and how it wants its errors."""
+    @property
+    def framing(self) -> Framing:
+        """How the peer speaks."""
+
+    def greet(self, greeting: Greeting) -> None:
+        """Remember who is at the other end, and how it wants to be talked to."""
 
     def settle(self, call: "Call", outcome: Result | ReelError) -> None:
         """Send what came of a call."""
@@ -67,13 +71,18 @@ class Peer(Protocol):
 
 
 class Call:
-    """A request that has not been answered; ``number`` is ``None`` where no answer is wanted."""
+    """A request that has not been answered.
 
-    __slots__ = ("aside", "method", "number", "peer", "replaced", "size")
+    ``number`` is what its answer is known by; ``None``: it is known by ``token`` and comes as a push, or is not
+    wanted at all.
+    """
 
-    def __init__(self, peer: Peer, number: int | None, method: str, size: int) -> None:
+    __slots__ = ("aside", "method", "number", "peer", "replaced", "size", "token")
+
+    def __init__(self, peer: Peer, number: Id | None, method: str, size: int, token: Id | None = None) -> None:
         self.peer = peer
         self.number = number
+        self.token = token
         self.method = method
         self.size = size
         # Characters that could not stay in its parameters.

@@ -20,11 +20,14 @@ import anyio
 from anyio.abc import ByteStream, TaskGroup
 
 from reel.errors import Busy, Internal, MethodNotFound, NotFound, ReelError, ShuttingDown
-from reel.session import Answer, Broken, Framing, MessagePack, Notification, Request, detect
+from reel.session import Answer, Broken, Frame, Framing, Notification, Request, detect
 from reeld.agents.agent import Agent
 from reeld.agents.keys import digest, repeated
 from reeld.agents.mail import Keyed, Look, Terms, Turn, Write
+from reeld.serving.answers import Answers
 from reeld.serving.call import Aside, Call, Desk, Limits, Result, Work
+from reeld.serving.greeting import Greeting
+from reeld.serving.later import call_of
 from reeld.serving.methods import METHODS, Method
 from reeld.serving.outbox import Outbox
 from reeld.serving.subscriptions import Subscription
@@ -32,7 +35,12 @@ from reeld.serving.subscriptions import Subscription
 log = logging.getLogger(__name__)
 
 _CHUNK = 1 << 16
-_EXPECTED = b"reeld speaks MessagePack-RPC here: [0, id, method, params]; see docs/protocol.md\n"
+_EXPECTED = (
+    b"reeld speaks MessagePack-RPC, and JSON-RPC 2.0 one message a line or behind Content-Length;"
+    b" see docs/protocol.md\n"
+)
+# Pushes in a row that Neovim fails on before they end.
+_COMPLAINTS = 10
 
 _MAIL = (Write, Look, Turn)
 
@@ -63,7 +71,6 @@ class Connection:
     def __init__(self, stream: ByteStream, number: int, desk: Desk, load: Load, limits: Limits) -> None:
         self.number = number
         self.client: str | None = None
-        self.framing: Framing = MessagePack()
         self.limits = limits
         self.closing = False
         self._stream = stream
@@ -75,6 +82,7 @@ class Connection:
         self._queue: deque[tuple[Call, Callable[[], _Slow | None]]] = deque()
         self._work = anyio.Event()
         self._outbox = Outbox(number, limits, self._hang_up, self._sent)
+        self._answers = Answers(number, self._outbox, limits.unread, self._hang_up)
         self._subscriptions: dict[int, Subscription] = {}
         self._sub_numbers = count(1)
         self._asides: set[anyio.CancelScope] = set()
@@ -82,6 +90,7 @@ class Connection:
         self._scope = anyio.CancelScope()
         # Where what has a task of its own runs, while there is somebody to talk to.
         self._tasks: TaskGroup | None = None
+        self._complaints = 0
         # Nobody is at the other end any more.
         self._gone = False
 
@@ -113,10 +122,9 @@ class Connection:
     def _hang_up(self) -> None:
         self._gone = True
         self._tasks = None
+        self._answers.close()
         self._outbox.close()
-        for subscription in self._subscriptions.values():
-            subscription.end()
-        self._subscriptions.clear()
+        self._end_subscriptions()
         self._desk.drafts.end_all(self.number)
         self._settled.set()
         self._scope.cancel()
@@ -131,7 +139,7 @@ class Connection:
 
     async def drain(self) -> None:
         """Wait until every call is answered and every answer sent."""
-        while self._requests or self._asides or not self._outbox.empty:
+        while self._requests or self._asides or self._answers.held or not self._outbox.empty:
             if self._settled.is_set():
                 self._settled = anyio.Event()  # not sooner: somebody else may wait for it, too
             await self._settled.wait()
@@ -157,25 +165,23 @@ class Connection:
             if framing is None:
                 self._outbox.post(_EXPECTED)
                 return
-            self.framing = framing
-            while True:
-                if not self._take(data):
-                    return
+            self._answers.framing = framing
+            while self._take(self.framing.feed(data)):
                 data = await self._stream.receive(_CHUNK)
         except anyio.EndOfStream:
-            return
+            self._take(self.framing.end())
 
-    def _take(self, data: bytes) -> bool:
+    def _take(self, frames: list[Frame]) -> bool:
         """Take what arrived; tell whether the connection goes on."""
         alive = True
-        for frame in self.framing.feed(data):
+        for frame in frames:
             kind = type(frame)
             if kind is Request:
                 self._admit(Call(self, frame.id, frame.method, frame.size), frame.params)  # type: ignore[union-attr]
             elif kind is Notification:
-                self._admit(Call(self, None, frame.method, frame.size), frame.params)  # type: ignore[union-attr]
+                self._admit(*call_of(self, frame))  # type: ignore[arg-type]
             elif isinstance(frame, Broken):
-                self._outbox.post(self.framing.refuse(None, frame.error))
+                self._answers.tell_broken(frame.error)
                 alive = alive and not frame.fatal
             elif isinstance(frame, Answer):
                 log.debug("connection=%d answered a call that was never made", self.number)
@@ -184,6 +190,13 @@ class Connection:
 
     def _admit(self, call: Call, params: Any) -> None:
         """Take a call on, or refuse it: what is taken of the calls in flight is always a prefix."""
+        if call.method.startswith("$/"):
+            return  # an editor's own affairs, which nobody has to know
+        if call.method == "nvim_error_event" and call.number is None:
+            self._complain(params)
+            return
+        self._complaints = 0
+        self._answers.expect(call)
         limits, load = self.limits, self._load
         if not self._requests:
             self._refusing = False
@@ -195,7 +208,7 @@ class Connection:
         )
         if self._refusing or self.closing:
             self._load.refused += 1
-            self._refuse(call, ShuttingDown(_STOPPING) if self.closing else Busy(_BUSY))
+            self._answers.tell(call, ShuttingDown(_STOPPING) if self.closing else Busy(_BUSY))
             return
         self._requests += 1
         self._bytes += call.size
@@ -206,6 +219,15 @@ class Connection:
         elif (slow := self._begin(call, params)) is not None:
             self._queue.append((call, partial(_same, slow)))
             self._work.set()
+
+    def _complain(self, params: Any) -> None:
+        """Note that Neovim failed on a push; who fails on all of them is spared more."""
+        self._complaints += 1
+        log.warning("connection=%d its Neovim failed on what it was told", self.number)
+        log.debug("connection=%d its Neovim says %r", self.number, params)
+        if self._complaints == _COMPLAINTS and self._subscriptions:
+            log.warning("connection=%d failed %d times in a row; its subscriptions end", self.number, _COMPLAINTS)
+            self._end_subscriptions()
 
     def _begin(self, call: Call, params: Any) -> _Slow | None:
         """Hand a call to its handler; give what is left to wait for."""
@@ -351,6 +373,11 @@ class Connection:
             raise NotFound(f"sub: this connection has no subscription {number}", field="sub")
         subscription.end()
 
+    def _end_subscriptions(self) -> None:
+        for subscription in self._subscriptions.values():
+            subscription.end()
+        self._subscriptions.clear()
+
     def push(self, data: bytes) -> bool:
         """Queue a push; tell whether there was room for it."""
         return self._outbox.push(data)
@@ -368,15 +395,20 @@ class Connection:
         for number, subscription in list(self._subscriptions.items()):
             if subscription.settle():
                 del self._subscriptions[number]
+        self._answers.note_sent()
         self._settled.set()
 
     # --- answers
 
-    def greet(self, client: str | None, errors: str | None) -> None:
-        """Remember who is at the other end, and how it wants its errors."""
-        self.client = client or self.client
-        if errors is not None and isinstance(self.framing, MessagePack):
-            self.framing.error_maps = errors == "map"
+    @property
+    def framing(self) -> Framing:
+        """How the peer speaks."""
+        return self._answers.framing
+
+    def greet(self, greeting: Greeting) -> None:
+        """Remember who is at the other end, and how it wants to be talked to."""
+        self.client = greeting.client or self.client
+        self._answers.greet(greeting, self._tasks)
 
     def settle(self, call: Call, outcome: Result | ReelError) -> None:
         """Send what came of a call."""
@@ -384,11 +416,9 @@ class Connection:
             if not self._requests:
                 return  # the connection has been left
             self._release(call)
-        if isinstance(outcome, ReelError):
-            self._refuse(call, outcome)
-        elif call.number is not None:
-            result = {**outcome, "replaced": call.replaced} if call.replaced else outcome
-            self._outbox.post(self._encode(call.number, result))
+        if call.replaced and isinstance(outcome, dict):
+            outcome = {**outcome, "replaced": call.replaced}
+        self._answers.tell(call, outcome)
         self._settled.set()
 
     def _release(self, call: Call) -> None:
@@ -397,21 +427,6 @@ class Connection:
         self._bytes -= call.size
         self._load.requests -= 1
         self._load.bytes -= call.size
-
-    def _encode(self, number: int, result: Result) -> bytes:
-        """Encode a result; one that cannot be is a bug, and nobody's but the caller's trouble."""
-        try:
-            return self.framing.answer(number, result)
-        except Exception:
-            log.exception("connection=%d cannot be told its answer", self.number)
-            log.debug("connection=%d cannot be told %r", self.number, result)
-            return self.framing.refuse(number, Internal("the answer cannot be encoded; the daemon's log has it"))
-
-    def _refuse(self, call: Call, error: ReelError) -> None:
-        if call.number is not None:
-            self._outbox.post(self.framing.refuse(call.number, error))
-        else:
-            log.warning("connection=%d notification=%s failed: %s", self.number, call.method, error)
 
     async def _watch(self) -> None:
         """Drop a peer that does not read."""

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
-from reeld.serving import asking, commanding, following, params
+from reeld.serving import asking, commanding, following, later, params
 from reeld.serving.call import Call, Desk, Result, Work
 from reeld.serving.params import Param, Signature
 
@@ -165,6 +165,7 @@ _ALL = (
     ),
     _plain(following.unsubscribe, "End a subscription", _needs("sub", params.integer())),
     _read(following.draft, "Show the others what is being written", _needs("text", params.free_text)),
+    Method("call_async", later.SIGNATURE, "Call without waiting; what comes of it is pushed", later.call_async),
     _plain(asking.stats, "Give counters, sizes and latencies"),
     _plain(asking.shutdown, "Finish what is in flight, commit and stop"),
 )

@@ -128,6 +128,8 @@ def any_map(value: Any) -> dict[str, Any]:
 def client(value: Any) -> dict[str, Any]:
     """Take what a client says of itself; its name is stored with its events."""
     given = any_map(value)
+    if type(given.get("version", "")) not in (str, type(None)):
+        raise _fail("its version: expected a string, major.minor.patch")
     if given.get("name") is not None:
         try:
             label(given["name"])

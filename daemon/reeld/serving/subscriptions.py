@@ -32,7 +32,10 @@ class Outlet(Protocol):
     """Where pushes go."""
 
     number: int
-    framing: Framing
+
+    @property
+    def framing(self) -> Framing:
+        """How the peer speaks."""
 
     def push(self, data: bytes) -> bool:
         """Queue a push; tell whether there was room for it."""

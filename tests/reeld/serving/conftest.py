@@ -12,7 +12,7 @@ from anyio.streams.buffered import BufferedByteStream
 from anyio.streams.stapled import StapledObjectStream
 
 from reel.errors import ReelError, from_wire
-from reel.session import Answer, MessagePack
+from reel.session import Answer, Framing, Id, MessagePack, Notification
 from reeld.agents.registry import Registry
 from reeld.agents.together import Founder
 from reeld.serving.call import Call, Desk, Limits, Result
@@ -34,16 +34,19 @@ class Peer:
         stream: the bytes.
         connection: the daemon's end.
         load: what all connections have in flight.
+        framing: how it speaks.
     """
 
-    def __init__(self, stream: BufferedByteStream, connection: Connection, load: Load) -> None:
+    def __init__(self, stream: BufferedByteStream, connection: Connection, load: Load, framing: Framing) -> None:
         self.stream = stream
         self.connection = connection
         self.load = load
         self.ended = anyio.Event()
-        self._framing = MessagePack(64 << 20)
+        # What it was told unasked.
+        self.told: list[tuple[str, Any]] = []
+        self._framing = framing
         self._sent = 0
-        self._answers: dict[int | None, Outcome] = {}
+        self._answers: dict[Id | None, Outcome] = {}
 
     def encoded(self, *calls: Asked) -> bytes:
         """Encode calls, one after the other."""
@@ -71,10 +74,13 @@ class Peer:
             raise outcome
         return outcome
 
-    async def answer(self, number: int | None) -> Outcome:
+    async def answer(self, number: Id | None) -> Outcome:
         """Wait for the answer to a call; ``None``: to what could not be read."""
         while number not in self._answers:
             for frame in self._framing.feed(await self.stream.receive()):
+                if isinstance(frame, Notification):
+                    self.told.append((frame.method, frame.params))
+                    continue
                 assert isinstance(frame, Answer)
                 refused = frame.error is not None
                 self._answers[frame.id] = from_wire(frame.error) if refused else frame.result
@@ -121,12 +127,15 @@ async def dial(desk: Desk) -> AsyncIterator[Dial]:
             await peer.connection.serve()
             peer.ended.set()
 
-        def open_connection(limits: Limits | None = None, *, room: float = math.inf) -> Peer:
+        def open_connection(
+            limits: Limits | None = None, *, room: float = math.inf, framing: Framing | None = None
+        ) -> Peer:
             to_daemon, from_peer = anyio.create_memory_object_stream[bytes](math.inf)
             to_peer, from_daemon = anyio.create_memory_object_stream[bytes](room)
             its_end = BufferedByteStream(StapledObjectStream(to_peer, from_peer))
             connection = Connection(its_end, len(peers) + 1, desk, load, limits or Limits())
-            peer = Peer(BufferedByteStream(StapledObjectStream(to_daemon, from_daemon)), connection, load)
+            my_end = BufferedByteStream(StapledObjectStream(to_daemon, from_daemon))
+            peer = Peer(my_end, connection, load, framing or MessagePack(64 << 20))
             peers.append(peer)
             tasks.start_soon(serve, peer)
             return peer

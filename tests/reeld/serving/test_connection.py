@@ -300,7 +300,7 @@ async def test_garbage_gets_one_line(dial: Dial, first: bytes) -> None:
         line = await peer.rest()
         await peer.ended.wait()
 
-    assert line.startswith(b"reeld speaks MessagePack-RPC here")
+    assert line.startswith(b"reeld speaks MessagePack-RPC, and JSON-RPC 2.0 ")
     assert line.endswith(b"\n")
     assert line.count(b"\n") == 1
 

@@ -31,6 +31,7 @@ PROTOCOL = {
     "messages": "agent since? limit? last? at? view? max_bytes?",
     "history": "agent since? limit? kinds? inherited? max_bytes?",
     "replay": "agent at? view? strict? since? limit? max_bytes?",
+    "call_async": "token method params?",
     "wait": "agent since kinds? timeout?",
     "subscribe": "agent? since? view? kinds?",
     "unsubscribe": "sub",
@@ -40,8 +41,8 @@ PROTOCOL = {
 }
 # The client has a request of its own for the other view of messages.
 VIEWS = {"conversation": "messages"}
-# A subscription of the client has a connection of its own, and ends with it.
-UNSENT = {"unsubscribe"}
+# A subscription of the client has a connection of its own, and ends with it; and it has other ways not to wait.
+UNSENT = {"unsubscribe", "call_async"}
 
 
 def sent() -> Iterator[tuple[str, list[str], bool]]:

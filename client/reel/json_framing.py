@@ -1,0 +1,255 @@
+"""JSON-RPC 2.0 in a stream of bytes: behind a ``Content-Length`` header, or one message a line.
+
+Both framings read and write the same messages; they differ in how a message is cut out of the stream and laid
+into it. Coming in, the header may have any case and stand among others; going out it is alone and has exactly
+one space, since Vim loses the message without it.
+
+A message that is no JSON, or no request, is refused by itself, and so is a batch. Where one message cannot be
+told from the next, or is too long, the stream is lost.
+"""
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from json import JSONEncoder
+from typing import Any
+
+from reel.characters import is_clean
+from reel.errors import InvalidRequest, ParseError, ReelError, as_map
+from reel.jsontext import parse
+from reel.plain import clean_deep
+from reel.session import MAX_MESSAGE, Answer, Broken, Frame, Id, Notification, Packed, Request, Shared, too_large
+from reel.wire import unpack
+
+_MAX_HEADER = 4096
+_END_OF_HEADER = re.compile(rb"\r?\n\r?\n")
+_LENGTH = re.compile(rb"^content-length[ \t]*:[ \t]*([0-9]{1,15})[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
+_NO_HEADER = "a message begins with Content-Length: N, the bytes of its body, and an empty line"
+
+_encode = JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":")).encode
+
+
+class _JsonRpc(ABC):
+    """What both framings share.
+
+    Args:
+        max_message: the longest message that is taken in, in bytes.
+    """
+
+    name: str
+    # What to say of a message that is no JSON, besides.
+    _hint = ""
+
+    def __init__(self, max_message: int = MAX_MESSAGE) -> None:
+        self.wrapper: list[str] = []
+        self._max = max_message
+        self._buffer = bytearray()
+        self._lost = False
+
+    @abstractmethod
+    def _messages(self) -> Iterator[bytes]:
+        """Take the complete messages off the buffer.
+
+        Raises:
+            ReelError: the place in the stream is lost.
+        """
+
+    @abstractmethod
+    def end(self) -> list[Frame]:
+        """Take the end of the stream; give the frame that it completes or cuts off."""
+
+    @abstractmethod
+    def _lay(self, message: bytes) -> bytes:
+        """Make a message ready to be sent."""
+
+    def feed(self, data: bytes) -> list[Frame]:
+        """Take bytes that came; give the frames that they complete, in order. After a fatal one nothing comes."""
+        if self._lost:
+            return []
+        self._buffer += data
+        frames: list[Frame] = []
+        try:
+            for message in self._messages():
+                frames.append(_frame(message, self._hint))  # noqa: PERF401 - what came before a fault counts
+        except ReelError as error:
+            frames.append(self._lose(error))
+        return frames
+
+    def _lose(self, error: ReelError) -> Broken:
+        self._lost = True
+        self._buffer.clear()
+        return Broken(error, fatal=True)
+
+    def _take(self, length: int) -> bytes:
+        taken = bytes(self._buffer[:length])
+        del self._buffer[:length]
+        return taken
+
+    def request(self, request_id: Id, method: str, params: Any) -> bytes:
+        """Encode a call that wants an answer."""
+        return self._send({"id": request_id, "method": method, "params": params})
+
+    def notify(self, method: str, params: dict[str, Any] | list[Any]) -> bytes:
+        """Encode a call that wants none, or a push, which is a map and travels as ``wrapper`` says."""
+        return self._push(method, _encode(params)) if type(params) is dict else self._call(method, _encode(params))
+
+    def tell(self, method: str, sub: int, shared: Shared) -> bytes:
+        """Encode a push to a subscription: what is shared, and ``sub``, its number."""
+        tail = shared.encodings.get("json")
+        if tail is None:
+            everything = shared.fields | {name: unpack(value) for name, value in shared.packed.items()}
+            tail = shared.encodings["json"] = _bytes(_encode(everything))
+        return self._push(method, f'{{"sub":{sub},{tail.decode()[1:]}')
+
+    def _push(self, name: str, params: str) -> bytes:
+        if not self.wrapper:
+            return self._call(name, params)
+        method, *first = self.wrapper
+        before = "".join(f"{_encode(argument)}," for argument in first)
+        return self._call(method, f"[{before}[{_encode(name)},{params}]]")
+
+    def _call(self, method: str, params: str) -> bytes:
+        return self._lay(_bytes(f'{{"jsonrpc":"2.0","method":{_encode(method)},"params":{params}}}'))
+
+    def answer(self, request_id: Id, result: dict[str, Any]) -> bytes:
+        """Encode a result; its values may be :class:`Packed`."""
+        return self._send({"id": request_id, "result": _opened(result)})
+
+    def refuse(self, request_id: Id | None, error: ReelError) -> bytes:
+        """Encode an error; ``None`` answers what could not be read."""
+        shown = _shown(error)
+        del shown["name"]  # it stands in the data; JSON-RPC has no other place for it
+        return self._send({"id": request_id, "error": shown})
+
+    def reply(self, token: Id, outcome: dict[str, Any] | ReelError) -> bytes:
+        """Encode the push that says what came of a ``call_async``."""
+        if isinstance(outcome, ReelError):
+            return self.notify("reply", {"token": token, "error": _shown(outcome)})
+        return self.notify("reply", {"token": token, "result": _opened(outcome)})
+
+    def _send(self, message: dict[str, Any]) -> bytes:
+        return self._lay(_bytes(_encode({"jsonrpc": "2.0", **message})))
+
+
+class ContentLength(_JsonRpc):
+    """``Content-Length: N``, an empty line, and N bytes: Vim, Emacs, vscode-jsonrpc."""
+
+    name = "json-rpc"
+
+    def __init__(self, max_message: int = MAX_MESSAGE) -> None:
+        super().__init__(max_message)
+        # Of the message whose header has been read.
+        self._length: int | None = None
+
+    def _messages(self) -> Iterator[bytes]:
+        while True:
+            if self._length is None:
+                self._length = self._header()
+            if self._length is None or len(self._buffer) < self._length:
+                return
+            length, self._length = self._length, None
+            yield self._take(length)
+
+    def _header(self) -> int | None:
+        end = _END_OF_HEADER.search(self._buffer, 0, _MAX_HEADER)
+        if end is None:
+            if len(self._buffer) >= _MAX_HEADER:
+                raise ParseError(f"{_NO_HEADER}; none came in {_MAX_HEADER} bytes")
+            return None
+        found = _LENGTH.findall(self._take(end.end()))
+        if len(found) != 1:
+            raise ParseError(_NO_HEADER)
+        length = int(found[0])
+        if length > self._max:
+            raise too_large(self._max)
+        return length
+
+    def end(self) -> list[Frame]:
+        """Take the end of the stream; give the frame that it cuts off."""
+        if self._lost or (self._length is None and not self._buffer):
+            return []
+        return [self._lose(ParseError("the stream ended inside a message"))]
+
+    def _lay(self, message: bytes) -> bytes:
+        return b"Content-Length: %d\r\n\r\n%b" % (len(message), message)
+
+
+class Lines(_JsonRpc):
+    """One message a line; blank lines count for nothing: ``nc -U``, scripts."""
+
+    name = "json-rpc-lines"
+    _hint = "; each line is a message"
+
+    def __init__(self, max_message: int = MAX_MESSAGE) -> None:
+        super().__init__(max_message)
+        # How much of the buffer has been looked through.
+        self._seen = 0
+
+    def _messages(self) -> Iterator[bytes]:
+        while (end := self._buffer.find(b"\n", self._seen)) >= 0:
+            self._seen = 0
+            if end > self._max:
+                raise too_large(self._max)
+            line = self._take(end)
+            del self._buffer[:1]
+            if line.strip(b" \t\r"):
+                yield line
+        self._seen = len(self._buffer)
+        if self._seen > self._max:
+            raise too_large(self._max)
+
+    def end(self) -> list[Frame]:
+        """Take the end of the stream; a last line counts without its end."""
+        return self.feed(b"\n")
+
+    def _lay(self, message: bytes) -> bytes:
+        return message + b"\n"
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _frame(message: bytes, hint: str) -> Frame:
+    try:
+        # Bytes that are no UTF-8 come in as lone surrogates, so that free text can be mended and names refused.
+        value = parse(message.decode(errors="surrogateescape"))
+    except ValueError as error:
+        return Broken(ParseError(f"no JSON: {error}{hint}"), fatal=False)
+    except RecursionError:
+        return Broken(ParseError("no JSON that anybody means: it is nested too deep"), fatal=False)
+    if type(value) is list:
+        return Broken(InvalidRequest("batches are not taken; send each request by itself"), fatal=False)
+    if type(value) is dict and value.get("jsonrpc", "2.0") == "2.0":
+        if type(value.get("method")) is str:
+            return _call(value, len(message))
+        if "method" not in value and ("result" in value or "error" in value) and type(value.get("id")) in _ANSWERED:
+            return Answer(value.get("id"), value.get("error"), value.get("result"))
+    return Broken(InvalidRequest('expected {"jsonrpc": "2.0", "id": …, "method": …, "params": …}'), fatal=False)
+
+
+def _call(value: dict[str, Any], size: int) -> Frame:
+    method, params = value["method"], value.get("params")
+    if "id" not in value:
+        return Notification(method, params, size)
+    request_id = value["id"]
+    if type(request_id) is int or (type(request_id) is str and is_clean(request_id)):
+        return Request(request_id, method, params, size)
+    return Broken(
+        InvalidRequest("id: expected an integer or a clean string; leave it out of a notification"), fatal=False
+    )
+
+
+_ANSWERED = (int, str, type(None))
+
+
+def _opened(result: dict[str, Any]) -> dict[str, Any]:
+    return {
+        key: [unpack(item) for item in value.items] if type(value) is Packed else value for key, value in result.items()
+    }
+
+
+def _shown(error: ReelError) -> dict[str, Any]:
+    """Give an error as a map; it may quote what was sent, and that may be no text."""
+    shown: dict[str, Any] = clean_deep(as_map(error))[0]
+    return shown

@@ -1,0 +1,342 @@
+"""Editors that do not wait: call_async, pushes by their own function, and old Neovims.
+
+The store is real, the streams are in memory.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+import pytest
+from trio.testing import wait_all_tasks_blocked
+
+from reel.errors import InvalidParams, ReelError
+from reel.json_framing import ContentLength, Lines
+from reel.session import Framing, MessagePack
+from reeld.serving.call import Limits
+from reeld.serving.later import SIGNATURE
+from reeld.serving.methods import METHODS
+from tests.reeld.serving.conftest import Dial, Gate, Peer
+
+LIMIT = 30
+in_all = pytest.mark.parametrize("make", [MessagePack, ContentLength, Lines])
+
+
+async def later(peer: Peer, *params: Any) -> list[Any]:
+    """Notify of a call, and give everything that was told until the next answer."""
+    await peer.send(peer._framing.notify("call_async", list(params)))
+    await peer.call("ping")
+    told, peer.told = peer.told, []
+    return [parameters[0] if isinstance(parameters, list) else parameters for _, parameters in told]
+
+
+@in_all
+@pytest.mark.parametrize(
+    "call",
+    [
+        (7, "add", ["demo", "hi", True]),
+        (7, "add", ["demo", {"messages": "hi", "create": True}]),
+        (7, "add", [{"agent": "demo", "messages": "hi", "create": True}]),
+        ({"token": 7, "method": "add", "params": ["demo", "hi", True]},),
+        ({"token": 7, "method": "add", "params": {"agent": "demo", "messages": "hi", "create": True}},),
+        (7, "add", {"params": {"agent": "demo", "messages": "hi", "create": True}}),
+    ],
+)
+async def test_a_later_answer(dial: Dial, make: Callable[[], Framing], call: tuple[Any, ...]) -> None:
+    """What a call comes to is told as ``reply`` with its token, however its parameters are given."""
+    with anyio.fail_after(LIMIT):
+        peer = dial(framing=make())
+        (said,) = await later(peer, *call)
+        page = await peer.call("messages", "demo")
+
+    assert (7, 2) == (said["token"], said["result"]["head"])
+    assert len(page["messages"]) == 1
+
+
+@pytest.mark.parametrize("params", [[], None, {}, [[]]])
+async def test_a_call_without_parameters(dial: Dial, params: Any) -> None:
+    """None, and what Lua makes of none, are the same."""
+    with anyio.fail_after(LIMIT):
+        assert await later(dial(), "t", "ping", params) == [{"token": "t", "result": {"pong": True}}]
+        assert await later(dial(), "t", "ping") == [{"token": "t", "result": {"pong": True}}]
+
+
+@in_all
+async def test_a_long_answer(dial: Dial, make: Callable[[], Framing]) -> None:
+    """A page of messages comes as it would to a request."""
+    with anyio.fail_after(LIMIT):
+        peer = dial(framing=make())
+        await peer.call("add", "demo", [f"{number}" for number in range(300)], True)
+        await peer.send(peer._framing.notify("call_async", [1, "messages", ["demo"]]))
+        page = await peer.call("messages", "demo")
+
+    ((_, params),) = peer.told
+    assert {"token": 1, "result": page} == (params[0] if isinstance(params, list) else params)
+
+
+@pytest.mark.parametrize(
+    ("call", "token", "name"),
+    [
+        ((7, "agent", ["zed"]), 7, "not_found"),
+        ((7, "agent", []), 7, "invalid_params"),
+        ((7, "nonsense", []), 7, "method_not_found"),
+        ((7, "add", {"agent": "demo"}), 7, "invalid_params"),
+        ((7, "add", "demo"), 7, "invalid_params"),
+        ((7,), 7, "invalid_params"),
+        ((7, 8), 7, "invalid_params"),
+        (("seven", "ping", [], "more"), "seven", "invalid_params"),
+        (({"token": 7},), 7, "invalid_params"),
+        ((7, "call_async", [8, "ping"]), 7, "invalid_request"),
+    ],
+)
+async def test_a_later_error(dial: Dial, call: tuple[Any, ...], token: Any, name: str) -> None:
+    """What goes wrong is told with the token, as a map, even if the call could not be made out."""
+    with anyio.fail_after(LIMIT):
+        ((said),) = await later(dial(), *call)
+
+    assert (token, name) == (said["token"], said["error"]["name"])
+    assert said["error"]["message"].startswith(f"{name}: ")
+    assert said.keys() == {"token", "error"}
+
+
+@pytest.mark.parametrize(
+    "call", [(), (None, "ping"), (1.5, "ping"), ("", "ping"), (2**53, "ping"), ([], "ping"), ({},)]
+)
+async def test_no_token(dial: Dial, call: tuple[Any, ...], errors: Callable[[], list[str]]) -> None:
+    """Without a token nobody can be told: it is logged."""
+    with anyio.fail_after(LIMIT):
+        assert await later(dial(), *call) == []
+
+    (logged,) = errors()
+    assert "notification=call_async failed: invalid_params: token" in logged
+
+
+async def test_no_parameters_at_all(dial: Dial, errors: Callable[[], list[str]]) -> None:
+    """What is no call at all is logged."""
+    with anyio.fail_after(LIMIT):
+        peer = dial()
+        await peer.send(peer._framing.notify("call_async", "nothing"))  # type: ignore[arg-type]  # on purpose
+        await peer.call("ping")
+
+    assert len(errors()) == 1
+
+
+async def test_it_is_a_notification(dial: Dial) -> None:
+    """Who asks with an id has an answer anyway, and is told so."""
+    with anyio.fail_after(LIMIT):
+        (error,) = await dial().ask(("call_async", 7, "ping"))
+
+    assert "a notification" in str(error)
+
+
+async def test_busy_is_told_later(dial: Dial, gate: Gate) -> None:
+    """A call that there is no room for is refused with its token."""
+    with anyio.fail_after(LIMIT):
+        peer = dial(Limits(requests=1))
+        await peer.send(peer.encoded(("wait_for_it",)))
+        await gate.entered.wait()
+        await peer.send(peer._framing.notify("call_async", [7, "ping"]))
+        await wait_all_tasks_blocked()
+        gate.opened.set()
+        await peer.answer(1)
+        await peer.call("ping")
+
+    ((name, (said,)),) = peer.told
+    assert ("reply", 7, "busy") == (name, said["token"], said["error"]["name"])
+
+
+async def test_order(dial: Dial) -> None:
+    """Later calls and requests of one connection take effect in the order in which they came."""
+    with anyio.fail_after(LIMIT):
+        peer = dial()
+        framing = peer._framing
+        data = framing.notify("call_async", [1, "create", ["demo"]]) + peer.encoded(("add", "demo", "1"))
+        data += framing.notify("call_async", [2, "add", ["demo", "2"]]) + peer.encoded(("add", "demo", "3"))
+        await peer.send(data)
+        await peer.answer(2)
+        page = await peer.call("messages", "demo")
+
+    assert ["1", "2", "3"] == [message["content"][0]["text"] for message in page["messages"]]
+    assert {1, 2} == {said["token"] for _, (said,) in peer.told}
+
+
+def test_the_table_has_it() -> None:
+    """The method table shows the very signature that calls are read by."""
+    assert METHODS["call_async"].signature is SIGNATURE
+
+
+# --- hello
+
+
+@in_all
+async def test_pushes_as_the_peer_wants_them(dial: Dial, make: Callable[[], Framing]) -> None:
+    """Pushes come to the function that hello names, until another hello names none."""
+    with anyio.fail_after(LIMIT):
+        peer = dial(framing=make())
+        await peer.call("hello", {"notify": ["nvim_exec_lua", "push(...)"]})
+        await later(peer, 1, "ping")
+        await peer.send(peer._framing.notify("call_async", [2, "ping"]))
+        await peer.call("hello", {"client": {"name": "again"}})
+        (wrapped,), peer.told = peer.told, []
+        await peer.call("hello", {"notify": []})
+        (plain,) = await later(peer, 3, "ping")
+
+    assert ("nvim_exec_lua", ["push(...)", ["reply", {"token": 2, "result": {"pong": True}}]]) == wrapped
+    assert plain == {"token": 3, "result": {"pong": True}}
+
+
+@pytest.mark.parametrize("notify", ["f", [1], ["a\x00"], {"f": 1}])
+async def test_no_function(dial: Dial, notify: Any) -> None:
+    """The function and its first arguments are strings."""
+    with anyio.fail_after(LIMIT):
+        with pytest.raises(InvalidParams):
+            await dial().call("hello", {"notify": notify})
+
+
+@pytest.mark.parametrize("version", ["0.7.2", "0.10.0", None])
+async def test_neovim_is_told_who_we_are(dial: Dial, version: str | None) -> None:
+    """Neovim learns our name before it has its answer; nobody else is told."""
+    with anyio.fail_after(LIMIT):
+        peer, other = dial(), dial()
+        await peer.call("hello", {"client": {"name": "nvim", "version": version}})
+        await other.call("hello", {"client": {"name": "vim", "version": version}})
+
+    ((name, params),) = peer.told
+    assert ("nvim_set_client_info", "reeld", "msgpack-rpc") == (name, params[0], params[2])
+    assert other.told == []
+
+
+async def test_only_messagepack_has_neovims(dial: Dial) -> None:
+    """Whoever speaks JSON is no Neovim, whatever it says."""
+    with anyio.fail_after(LIMIT):
+        peer = dial(framing=Lines())
+        await peer.call("hello", {"client": {"name": "nvim", "version": "0.7"}})
+
+    assert peer.told == []
+
+
+@pytest.mark.parametrize(("version", "expected"), [("0.9.5", [4, 3, 2]), ("0.10.1", [4, 2, 3])])
+async def test_nested_calls(dial: Dial, gate: Gate, version: str, expected: list[int]) -> None:
+    """An old Neovim has the answer to its newest call first, busy or not; a new one as they come."""
+    with anyio.fail_after(LIMIT):
+        peer = dial(Limits(requests=2))
+        await peer.call("hello", {"client": {"name": "nvim", "version": version}})
+        await peer.send(peer.encoded(("wait_for_it",)))
+        await gate.entered.wait()
+        peer._answers = order = Order()
+        await peer.send(peer.encoded(("nonsense",), ("ping",)))
+        await wait_all_tasks_blocked()
+        gate.opened.set()
+        for number in (2, 3, 4):
+            await peer.answer(number)
+
+    assert expected == order.came
+
+
+class Order(dict[Any, Any]):
+    """Answers that remember in which order they came."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.came: list[Any] = []
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.came.append(key)
+        super().__setitem__(key, value)
+
+
+async def test_held_answers_are_sent_before_the_end(dial: Dial, gate: Gate) -> None:
+    """Who closes its end has the answers that were held, too."""
+    with anyio.fail_after(LIMIT):
+        peer = dial()
+        await peer.call("hello", {"client": {"name": "nvim", "version": "0.7.2"}})
+        await peer.call("hello", {"client": {"name": "nvim", "version": "0.7.2"}})
+        await peer.call("create", "demo")
+        peer._answers = order = Order()
+        await peer.send(peer.encoded(("agent", "demo"), ("wait_for_it",), ("agent", "demo")))
+        await peer.stream.send_eof()
+        await gate.entered.wait()
+        gate.opened.set()
+        outcomes = [await peer.answer(number) for number in (4, 5, 6)]
+        assert await peer.rest() == b""
+
+    assert order.came == [6, 5, 4]
+    assert not any(isinstance(outcome, ReelError) for outcome in outcomes)
+
+
+async def test_neovims_complaints(dial: Dial, errors: Callable[[], list[str]]) -> None:
+    """What Neovim says of a push that failed there is logged, without its words, and not answered."""
+    with anyio.fail_after(LIMIT):
+        peer = dial()
+        await peer.send(peer._framing.notify("nvim_error_event", [0, "a secret"]))
+        await peer.call("ping")
+        (asked,) = await peer.ask(("nvim_error_event", 0, "x"))
+
+    assert errors() == ["connection=1 its Neovim failed on what it was told"]
+    assert str(asked).startswith("method_not_found")
+
+
+async def test_who_fails_on_every_push_is_spared_more(dial: Dial, errors: Callable[[], list[str]]) -> None:
+    """After ten complaints in a row its subscriptions end; a call in between begins the count anew."""
+    with anyio.fail_after(LIMIT):
+        peer = dial()
+        await peer.call("create", "demo")
+        await peer.call("subscribe", "demo")
+        complaint = peer._framing.notify("nvim_error_event", [0, "no such function"])
+        await peer.send(complaint * 9)
+        await peer.call("add", "demo", "one")
+        await peer.send(complaint * 9)
+        await peer.call("add", "demo", "two")
+        assert (await peer.call("agent", "demo"))["attached"] == 1
+        await peer.send(complaint * 10)
+        await peer.call("add", "demo", "three")
+
+        assert (await peer.call("agent", "demo"))["attached"] == 0
+    assert ["event", "event"] == [method for method, _ in peer.told]
+    assert errors()[-1] == "connection=1 failed 10 times in a row; its subscriptions end"
+
+
+# --- pushes
+
+
+@in_all
+@pytest.mark.parametrize("wrapper", [[], ["f", "a"]])
+async def test_a_subscription(dial: Dial, make: Callable[[], Framing], wrapper: list[str]) -> None:
+    """Events come in every framing, to the function that is wanted, with the very message that is read later."""
+    with anyio.fail_after(LIMIT):
+        peer = dial(framing=make())
+        await peer.call("hello", {"notify": wrapper})
+        await peer.call("create", "demo")
+        sub = (await peer.call("subscribe", "demo"))["sub"]
+        await peer.call("add", "demo", [{"role": "system", "content": "Be brief."}, "hi é"])
+        page = await peer.call("messages", "demo")
+        said = [unwrapped(method, params, wrapper) for method, params in peer.told]
+
+    assert [("event", sub, 2, 0, 0), ("event", sub, 3, 0, 1)] == [
+        (name, event["sub"], event["seq"], event["keep"], event["count"]) for name, event in said
+    ]
+    assert page["messages"] == [event["message"] for _, event in said if "message" in event]
+
+
+@in_all
+async def test_a_later_subscription(dial: Dial, make: Callable[[], Framing]) -> None:
+    """Who subscribes without waiting is told its number before the first event."""
+    with anyio.fail_after(LIMIT):
+        peer = dial(framing=make())
+        await peer.call("add", "demo", ["one", "two"], True)
+        await peer.send(peer._framing.notify("call_async", [7, "subscribe", ["demo", 0]]))
+        while len(peer.told) < 4:
+            await peer.call("ping")
+        said = [unwrapped(method, params, []) for method, params in peer.told]
+
+    assert ["reply", "event", "event", "event"] == [name for name, _ in said]
+    assert (7, {said[1][1]["sub"]}) == (said[0][1]["token"], {event["sub"] for _, event in said[1:]})
+
+
+def unwrapped(method: str, params: Any, wrapper: list[str]) -> tuple[str, dict[str, Any]]:
+    """Give a push's own name and parameters, however it came."""
+    if wrapper:
+        assert (wrapper[0], wrapper[1:]) == (method, params[:-1])
+        name, own = params[-1]
+        return name, own
+    return method, params[0] if isinstance(params, list) else params
