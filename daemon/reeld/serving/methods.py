@@ -75,7 +75,7 @@ _ALL = (
         "Say who calls and agree on a protocol version",
         Param("client", params.client),
         Param("protocol", params.any_map),
-        Param("notify", params.strings),
+        Param("notify", params.target),
         Param("errors", params.one_of("text", "map")),
     ),
     _plain(asking.ping, "Give a sign of life"),

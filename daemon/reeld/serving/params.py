@@ -15,6 +15,7 @@ from reel.plain import MAX_INTEGER, flaw
 MAX_DEPTH = 16
 MAX_LABEL = 256
 MAX_TITLE = 1024
+MAX_TARGET = 4096
 MAX_ITEMS = 10_000
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/@-]{0,127}")
 
@@ -156,6 +157,14 @@ def strings(value: Any) -> list[str]:
     return [string(item) for item in value]
 
 
+def target(value: Any) -> list[str]:
+    """Take what pushes are to be sent to: a method and its first arguments. Every push carries it."""
+    given = strings(value)
+    if sum(map(len, given)) > MAX_TARGET:
+        raise _fail(f"may have {MAX_TARGET} characters in all")
+    return given
+
+
 def kinds(value: Any) -> list[str]:
     """Take a list of kinds of events."""
     given = strings(value)
@@ -170,7 +179,7 @@ def anything(value: Any) -> Any:
     return value
 
 
-_LISTS = frozenset({anything, strings, kinds})
+_LISTS = frozenset({anything, strings, target, kinds})
 
 
 class Signature:

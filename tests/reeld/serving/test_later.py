@@ -10,12 +10,13 @@ import anyio
 import pytest
 from trio.testing import wait_all_tasks_blocked
 
-from reel.errors import InvalidParams, ReelError
+from reel.errors import Internal, InvalidParams, ReelError
 from reel.json_framing import ContentLength, Lines
 from reel.session import Framing, MessagePack
 from reeld.serving.call import Limits
 from reeld.serving.later import SIGNATURE
-from reeld.serving.methods import METHODS
+from reeld.serving.methods import METHODS, Method
+from reeld.serving.params import Signature
 from tests.reeld.serving.conftest import Dial, Gate, Peer
 
 LIMIT = 30
@@ -185,9 +186,9 @@ async def test_pushes_as_the_peer_wants_them(dial: Dial, make: Callable[[], Fram
     assert plain == {"token": 3, "result": {"pong": True}}
 
 
-@pytest.mark.parametrize("notify", ["f", [1], ["a\x00"], {"f": 1}])
+@pytest.mark.parametrize("notify", ["f", [1], ["a\x00"], {"f": 1}, ["f", "x" * 4096]])
 async def test_no_function(dial: Dial, notify: Any) -> None:
-    """The function and its first arguments are strings."""
+    """The function and its first arguments are strings, and no long ones: every push has them."""
     with anyio.fail_after(LIMIT):
         with pytest.raises(InvalidParams):
             await dial().call("hello", {"notify": notify})
@@ -262,6 +263,42 @@ async def test_held_answers_are_sent_before_the_end(dial: Dial, gate: Gate) -> N
 
     assert order.came == [6, 5, 4]
     assert not any(isinstance(outcome, ReelError) for outcome in outcomes)
+
+
+async def test_too_much_is_held(dial: Dial, gate: Gate, errors: Callable[[], list[str]]) -> None:
+    """Who leaves its newest call open and asks for ever more is given up: what is held has a bound."""
+    with anyio.fail_after(LIMIT):
+        peer = dial(Limits(unread=20_000))
+        await peer.call("hello", {"client": {"name": "nvim", "version": "0.7.2"}})
+        await peer.call("add", "demo", "x" * 9_000, True)
+        await peer.send(peer.encoded(*[("messages", "demo")] * 3, ("wait_for_it",)))
+        await gate.entered.wait()
+        await peer.rest()
+        gate.opened.set()
+        await peer.ended.wait()
+
+    assert [error for error in errors() if "held back; closing it" in error]
+
+
+@in_all
+@pytest.mark.parametrize("later", [False, True])
+async def test_a_result_that_cannot_be_encoded(
+    dial: Dial, make: Callable[[], Framing], later: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A bug of ours is ``internal`` for its caller, and the connection goes on."""
+    method = Method("broken", Signature(()), "A test's own", lambda _desk, _call: {"bad": object()})
+    monkeypatch.setitem(METHODS, "broken", method)
+    with anyio.fail_after(LIMIT):
+        peer = dial(framing=make())
+        if later:
+            await peer.send(peer._framing.notify("call_async", [7, "broken"]))
+            await peer.call("ping")
+            ((_, said),) = [unwrapped(*told, []) for told in peer.told]
+            assert said["error"]["name"] == "internal"
+        else:
+            (error,) = await peer.ask(("broken",))
+            assert isinstance(error, Internal)
+        assert await peer.call("ping") == {"pong": True}
 
 
 async def test_neovims_complaints(dial: Dial, errors: Callable[[], list[str]]) -> None:
