@@ -7,7 +7,7 @@ UNITS = $(or $(XDG_CONFIG_HOME),$(HOME)/.config)/systemd/user
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help run check lint format types test coverage bench man install-units clean
+.PHONY: help run check lint format types test coverage bench docs man install-units clean
 
 help:  ## say what there is
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -48,6 +48,9 @@ coverage: $(READY)  ## the tests, and which branches they reach
 
 bench: $(READY)  ## how fast it is on this machine
 	$(BIN)/python -m tests.bench
+
+docs: $(READY)  ## what docs/ takes from the code, written anew
+	$(BIN)/python -m tests.documents
 
 man: $(READY)  ## the manual pages, into build/man
 	$(BIN)/python -m reeld.man build/man

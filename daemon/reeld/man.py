@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from reel.cli.parser import DESCRIPTION, EPILOG, common_options, options_of
+from reel.cli.parser import DESCRIPTION, EPILOG, common_options, examples_of, options_of, sentence, usage_of
 from reel.cli.table import COMMANDS, Command, Option
 from reel.version import __version__
 from reeld.config import SETTINGS
@@ -84,24 +84,16 @@ def _page(title: tuple[str, int, str], synopsis: Iterable[str], *sections: tuple
 
 def _command(command: Command) -> Iterator[str]:
     yield f'.SS "{_text(f"reel {command.name} {command.words}".rstrip())}"'
-    yield _text(f"{command.summary[0].upper()}{command.summary[1:]}.")
+    yield _text(sentence(command.summary))
     if command.notes:
         yield _text(command.notes)
-    common = [flags for flags, _ in common_options()]
-    yield from _options(option for option in options_of(command) if option[0] not in common)
-    example = [_text(line.removeprefix("  ")) for line in command.example.split("\n")]
+    yield from _options(option for option in options_of(command) if option not in common_options())
+    example = [_text(line) for line in examples_of(command)]
     yield from (".PP", "Example:", ".RS 2", ".nf", *example, ".fi", ".RE")
 
 
 def _options(options: Iterable[Option]) -> Iterator[str]:
-    return _terms((_usage(option), option[1]["help"]) for option in options)
-
-
-def _usage(option: Option) -> str:
-    """Give an option with what it takes."""
-    flags, details = option
-    takes = details.get("metavar", "|".join(details.get("choices", ())))
-    return " ".join([", ".join(flags), *([takes] if isinstance(takes, str) else takes)]).rstrip()
+    return _terms((usage_of(option), option[1]["help"]) for option in options)
 
 
 def _terms(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:

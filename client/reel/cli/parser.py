@@ -84,7 +84,7 @@ def top_parser() -> argparse.ArgumentParser:
 def command_parser(command: Command) -> argparse.ArgumentParser:
     """Make the parser of what comes after a command's name."""
     usage = f"reel {command.name} {command.words}".rstrip() + " [options]"
-    about = f"{command.summary[0].upper()}{command.summary[1:]}." + (f"\n\n{command.notes}" if command.notes else "")
+    about = sentence(command.summary) + (f"\n\n{command.notes}" if command.notes else "")
     parser = _parser(f"reel {command.name}", usage, about, f"example:\n  {command.example}")
     parser.command = command.name
     parser.add_argument("words", nargs="*", help=argparse.SUPPRESS)
@@ -103,6 +103,23 @@ def options_of(command: Command) -> tuple[Option, ...]:
 def common_options() -> tuple[Option, ...]:
     """Give the options that every command has, and that may stand before it."""
     return _COMMON
+
+
+def usage_of(option: Option) -> str:
+    """Give an option with what it takes."""
+    flags, details = option
+    takes = details.get("metavar", "|".join(details.get("choices", ())))
+    return " ".join([", ".join(flags), *([takes] if isinstance(takes, str) else takes)]).rstrip()
+
+
+def examples_of(command: Command) -> list[str]:
+    """Give a command's examples, one a line."""
+    return [line.removeprefix("  ") for line in command.example.split("\n")]
+
+
+def sentence(summary: str) -> str:
+    """Make a sentence of what the table says."""
+    return f"{summary[0].upper()}{summary[1:]}."
 
 
 def find(name: str) -> Command:

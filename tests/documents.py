@@ -1,0 +1,109 @@
+"""What ``docs/`` takes from the code.
+
+``make docs`` writes it between the marks where it belongs; a test holds that it has been.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+from reel import requests
+from reel.cli.parser import examples_of, sentence, usage_of
+from reel.cli.table import COMMANDS, Command
+from reel.replies import AgentInfo
+from reeld import config
+from reeld.serving.methods import METHODS, Method
+
+DOCS = Path(__file__).parent.parent / "docs"
+# What every command of the protocol takes and answers.
+_TAKEN = {"if_seq?", "key?"}
+_ANSWERED = {"agent", "head", "command", "time", "repeated"}
+# What the clients have no type for.
+_OTHERS = {
+    "ping": "`pong`",
+    "methods": "`methods`",
+    "call_async": "the push `reply`",
+    "stats": "counters and sizes",
+}
+
+
+def methods() -> Iterator[str]:
+    """Make the table of the protocol's methods."""
+    yield "| method | parameters | answers | |"
+    yield "|---|---|---|---|"
+    for method in METHODS.values():
+        params = _codes(param for param in method.signature.shown() if param not in _TAKEN)
+        yield _row(f"`{method.name}`", params, _OTHERS.get(method.name) or _answers(method), method.summary)
+
+
+def _answers(method: Method) -> str:
+    """Say what a method answers, as the clients' types have it."""
+    request = getattr(requests, method.name, None)
+    (reply,) = get_args(get_type_hints(request)["return"]) if request else (None,)
+    if reply is AgentInfo and method.name != "agent":
+        return "the agent"
+    fields: tuple[str, ...] = getattr(reply, "_fields", ())
+    optional: dict[str, Any] = getattr(reply, "_field_defaults", {})
+    passed = _ANSWERED if method.writes else {"command", "time", "repeated"}
+    return _codes(f"{field}{'?' if field in optional else ''}" for field in fields if field not in passed)
+
+
+def commands() -> Iterator[str]:
+    """Make the sections of the commands."""
+    for command in COMMANDS:
+        yield from _command(command)
+
+
+def _command(command: Command) -> Iterator[str]:
+    yield from ("", f"### {command.name}", "")
+    notes = f" {' '.join(command.notes.split())}" if command.notes else ""
+    yield f"`{f'reel {command.name} {command.words}'.rstrip()}`: {sentence(command.summary)}{notes}"
+    if command.options:
+        yield from ("", "| option | |", "|---|---|")
+        yield from (_row(f"`{usage_of(option)}`", option[1]["help"]) for option in command.options)
+    yield from ("", "```sh", *examples_of(command), "```")
+
+
+def settings() -> Iterator[str]:
+    """Make the table of the daemon's settings."""
+    yield "| setting | default | means |"
+    yield "|---|---|---|"
+    for setting in config.SETTINGS:
+        choices = f": {', '.join(f'`{choice}`' for choice in setting.choices)}" if setting.choices else ""
+        yield _row(f"`{setting.name}`", _default(setting.name), f"{setting.help}{choices}")
+
+
+def _default(name: str) -> str:
+    return "a path" if name in ("socket", "database") else f"`{config._defaults()[name]}`"
+
+
+def _codes(words: Iterator[str]) -> str:
+    return " ".join(f"`{word}`" for word in words)
+
+
+def _row(*cells: str) -> str:
+    return "|" + "".join(f" {escaped} |" if (escaped := cell.replace("|", "\\|")) else " |" for cell in cells)
+
+
+PARTS: dict[str, tuple[str, Callable[[], Iterator[str]]]] = {
+    "protocol.md": ("methods", methods),
+    "cli.md": ("commands", commands),
+    "operations.md": ("settings", settings),
+}
+
+
+def current(page: str) -> str:
+    """Give a page as it should be."""
+    name, lines = PARTS[page]
+    text = (DOCS / page).read_text()
+    marks = rf"(<!-- {name}: written by make docs -->\n).*(<!-- end of {name} -->)"
+    made = "\n".join([*lines(), "", ""])
+    renewed, count = re.subn(marks, lambda found: f"{found[1]}{made}{found[2]}", text, flags=re.DOTALL)
+    assert count == 1, f"{page} has no marks for its {name}"
+    return renewed
+
+
+if __name__ == "__main__":
+    for page in PARTS:
+        (DOCS / page).write_text(current(page))
