@@ -1,0 +1,90 @@
+"""The examples do what they say."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.daemon import Daemon, short_directory
+
+_EXAMPLES = Path(__file__).parent.parent / "examples"
+
+
+@pytest.fixture
+def daemon() -> Iterator[Daemon]:
+    """A daemon that runs."""
+    with short_directory() as directory:
+        daemon = Daemon(directory).start()
+        yield daemon
+        daemon.close()
+
+
+class Running:
+    """A program that is talked to over pipes."""
+
+    def __init__(self, process: "subprocess.Popen[str]") -> None:
+        self._process = process
+
+    def type(self, line: str) -> None:
+        """Type a line."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{line}\n")
+        self._process.stdin.flush()
+
+    def read(self, count: int) -> list[str]:
+        """Read so many lines, without the blanks around them."""
+        assert self._process.stdout is not None
+        return [self._process.stdout.readline().strip() for _ in range(count)]
+
+    def leave(self) -> int:
+        """Press Ctrl-D; give the exit status."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        return self._process.wait(10)
+
+
+@contextmanager
+def running(daemon: Daemon, name: str, *words: str) -> Iterator[Running]:
+    """Run an example for as long as the block lasts."""
+    environment = {**os.environ, "REEL_SOCKET": daemon.socket}
+    command = [sys.executable, str(_EXAMPLES / name), *words]
+    with subprocess.Popen(
+        command, env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        try:
+            yield Running(process)
+        finally:
+            process.kill()
+
+
+def test_every_example_is_listed_and_tested() -> None:
+    """A new one needs its line in the table, and its test here."""
+    there = {path.name for path in _EXAMPLES.iterdir() if path.suffix in (".py", ".sh")}
+
+    assert there == set(re.findall(r"^\| \[(\S+)\]", (_EXAMPLES / "README.md").read_text(), re.MULTILINE))
+    assert [] == [name for name in there if f'"{name}"' not in Path(__file__).read_text()]
+
+
+def test_scratchpad(daemon: Daemon) -> None:
+    """Two terminals show the same lines, whoever types; who comes later sees what is left."""
+    with running(daemon, "scratchpad.py", "pad") as one, running(daemon, "scratchpad.py", "pad") as two:
+        one.type("milk")
+        assert ["2  milk"] == one.read(1) == two.read(1)
+        two.type("eggs")
+        two.type("/undo")
+        assert ["3  eggs", "------ restore", "2  milk"] == one.read(3) == two.read(3)
+        two.type("/undo")
+        two.type("/undo")
+        assert ["------ restore"] == one.read(1)
+        assert ["------ restore", "nothing_to_undo"] == sorted(line.partition(":")[0] for line in two.read(2))
+        one.type("bread")
+        assert ["6  bread"] == one.read(1) == two.read(1)
+        assert 0 == one.leave()
+
+    with running(daemon, "scratchpad.py", "pad") as three:
+        assert ["6  bread"] == three.read(1)
