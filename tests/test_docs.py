@@ -33,17 +33,17 @@ def _blocks(language: str) -> list[str]:
 
 
 def _run(words: list[str], daemon: Daemon) -> str:
-    environment = {**os.environ, "REEL_SOCKET": daemon.socket}
+    environment = {**os.environ, "REEL_SOCKET": daemon.socket, "VISUAL": "true"}
     return subprocess.run(words, env=environment, text=True, capture_output=True, check=True, timeout=60).stdout
 
 
 def test_the_commands_of_the_readme(daemon: Daemon) -> None:
     """Every line that calls reel works, one after the other, and the conversation is there."""
-    lines = [line for block in _blocks("sh") for line in block.splitlines() if line.startswith(".venv/bin/reel ")]
+    lines = [line for block in _blocks("sh") for line in block.splitlines() if line.startswith("reel ")]
     for line in lines:
-        _run([str(Path(sys.executable).parent / "reel"), *shlex.split(line)[1:]], daemon)
+        _run([str(Path(sys.executable).parent / "reel"), *shlex.split(line, comments=True)[1:]], daemon)
 
-    assert len(lines) > 8
+    assert len(lines) > 12
     with daemon.client() as client:
         assert 3 == client.agent("demo").messages
 
