@@ -20,7 +20,8 @@ $(READY): pyproject.toml
 	@touch $@
 
 run: $(READY)  ## run the daemon in the foreground (Ctrl-C stops it)
-	@echo "reeld listens on $$($(BIN)/reel socket); in a second terminal: $(BIN)/reel --help"
+	@echo "reeld listens on $$($(BIN)/reel socket)"
+	@echo "now, in a second terminal: $(BIN)/reel --help"
 	@$(BIN)/reeld
 
 check: lint types coverage  ## everything that a change must pass

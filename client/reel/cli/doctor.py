@@ -9,11 +9,14 @@ from reel.cli.checks import BAD, WARN, Finding
 from reel.cli.exits import OK, REFUSED
 from reel.cli.failures import explain
 from reel.cli.invocation import Invocation
+from reel.cli.screen import wrap
 from reel.errors import ReelError, Timeout
 
 # A daemon that is well answers within milliseconds.
 _PATIENCE = 5.0
 _STUCK = "its log says with what it is busy; end it: reel stop"
+# What stands below a finding stands below what it is about.
+_MARGIN = " " * 23
 _ELSEWHERE = "name another path with --socket or $REEL_SOCKET"
 
 
@@ -52,7 +55,10 @@ def examine(socket: str) -> Iterator[Finding]:
 
 def show(run: Invocation, found: Iterable[Finding]) -> None:
     """Print a line for each finding, and below it what to do."""
+    room = None if run.out.width is None else run.out.width - len(_MARGIN)
     for finding in found:
-        run.out.line((f"{finding.verdict:<6}", finding.verdict), (f"{finding.check:<17}", "dim"), finding.about)
+        first, *more = wrap(finding.about, room)
+        run.out.line((f"{finding.verdict:<6}", finding.verdict), (f"{finding.check:<17}", "dim"), first)
+        run.out.lines([_MARGIN, line] for line in more)
         if finding.verdict in (WARN, BAD):
-            run.out.line(f"{'':<6}{'':<17}", (finding.remedy, "bold"))
+            run.out.lines([_MARGIN, (line, "bold")] for line in wrap(finding.remedy, room))

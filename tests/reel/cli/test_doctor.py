@@ -1,6 +1,7 @@
 """What the doctor finds: with a daemon, without one, and where something is wrong."""
 
 import os
+import re
 import socket
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ from reel.version import PROTOCOL, __version__
 from reeld.store.database import SQLITE
 
 from .conftest import Reel
+from .test_processes import on_terminal
 
 
 @pytest.fixture
@@ -48,6 +50,17 @@ def test_nobody_answers(reel: Reel, nowhere: Path) -> None:
     about = f"bad   daemon           not_running: nobody answers on {nowhere}/s.sock (No such file or directory)\n"
     assert ran.status == 1
     assert f"{about}{' ' * 23}start it with: reel start\n" in ran.out
+    assert not list(nowhere.iterdir())
+
+
+def test_a_narrow_terminal(reel: Reel, nowhere: Path) -> None:
+    """What is too long for a line goes on below where it began."""
+    assert reel("list").status == 3
+    lines = on_terminal("doctor").splitlines()
+    (begins,) = (number for number, line in enumerate(lines) if "not_running" in line)
+
+    assert max(len(re.sub("\x1b.*?m", "", line)) for line in lines) <= 80
+    assert lines[begins + 1].startswith(" " * 23)
     assert not list(nowhere.iterdir())
 
 
