@@ -17,6 +17,10 @@ _FILES = (
     ("~/.local/state/reel/reel.db", "the database; $XDG_STATE_HOME goes before ~/.local/state"),
     ("~/.config/reel/reeld.toml", "the settings; $XDG_CONFIG_HOME goes before ~/.config"),
 )
+_SHARED = (
+    ("--help", "say how reel, or a command of it, is used"),
+    ("--version", "print the versions of reel and of the protocol; reel status has the daemon's"),
+)
 _STATUSES = (
     ("0", "stopped as asked"),
     ("2", "wrong usage, or a setting that cannot be"),
@@ -41,7 +45,7 @@ def reel() -> str:
         ("reel", 1, "talk to reeld"),
         (".B reel", _text("[--socket PATH] [--json] COMMAND ...")),
         ("DESCRIPTION", [_text(DESCRIPTION), ".PP", _text(about)]),
-        ("OPTIONS", _options(common_options())),
+        ("OPTIONS", [*_options(common_options()), *_terms(_SHARED)]),
         ("COMMANDS", (line for command in COMMANDS for line in _command(command))),
         ("ENVIRONMENT", _terms(_ROW.findall(environment))),
         ("EXIT STATUS", _terms(_ROW.findall(statuses))),

@@ -44,4 +44,6 @@ def _who_else(agent: str, command: str) -> str:
     """Say what to do where there is no such agent; not everything that was typed can be a name."""
     if is_id(agent) or not _NAME.fullmatch(agent):
         return "see who there is with: reel list --all"
-    return f"make it with: reel new {agent}{', or add with --create' if command == 'add' else ''}"
+    if command == "add":
+        return f"make it with: reel new {agent}, or add with --create"
+    return f"make it with: reel new {agent}, or see who there is with: reel list"

@@ -10,7 +10,12 @@ from reel.errors import BY_NAME, Conflict, InvalidMessage, Killed, NotFound, Not
 @pytest.mark.parametrize(
     ("error", "agent", "command", "expected"),
     [
-        (NotFound("no agent zed; make one"), "zed", "show", "not_found: no agent zed; make it with: reel new zed"),
+        (
+            NotFound("no agent zed; make one"),
+            "zed",
+            "show",
+            "not_found: no agent zed; make it with: reel new zed, or see who there is with: reel list",
+        ),
         (
             NotFound("no agent zed", agent="zed"),
             "zed",
@@ -21,7 +26,7 @@ from reel.errors import BY_NAME, Conflict, InvalidMessage, Killed, NotFound, Not
             NotFound("no agent zed", agent="zed"),
             "demo",
             "clone",
-            "not_found: no agent zed; make it with: reel new zed",
+            "not_found: no agent zed; make it with: reel new zed, or see who there is with: reel list",
         ),
         (NotFound("no agent a b"), "a b", "show", "not_found: no agent a b; see who there is with: reel list --all"),
         (NotFound("no agent"), "0" * 32, "show", "not_found: no agent; see who there is with: reel list --all"),
