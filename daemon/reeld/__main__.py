@@ -2,6 +2,8 @@
 
 import sys
 
+from reeld.errors import REFUSED
+
 
 def main() -> int:
     """Run the daemon."""
@@ -11,7 +13,7 @@ def main() -> int:
         import trio  # noqa: F401, PLC0415 - as above
     except ImportError as error:
         print(f"reeld: {error.name} is missing; the daemon comes with: pip install 'reeld[daemon]'", file=sys.stderr)  # noqa: T201 - it cannot log yet
-        return 1
+        return REFUSED
     from reeld import app, config  # noqa: PLC0415 - not before the check above
 
     return app.main(config.parse())

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from reel.blocking import Client
+from reeld.errors import REFUSED
 from tests.daemon import PATIENCE, Daemon
 from tests.pipeline import Pipeline
 
@@ -175,9 +176,9 @@ def test_no_room_for_a_connection(daemon: Daemon, client: Client) -> None:
 
 
 def test_missing_library() -> None:
-    """Without what the extra brings, it says how to install it."""
+    """Without what the extra brings, it says how to install it, and that starting again cannot help."""
     code = "import sys; sys.modules['aiosqlite'] = None; from reeld.__main__ import main; sys.exit(main())"
     ran = subprocess.run([sys.executable, "-c", code], text=True, capture_output=True, check=False)
 
-    assert (1, "") == (ran.returncode, ran.stdout)
+    assert (REFUSED, "") == (ran.returncode, ran.stdout)
     assert ran.stderr == "reeld: aiosqlite is missing; the daemon comes with: pip install 'reeld[daemon]'\n"
