@@ -5,7 +5,7 @@ import select
 from typing import Any
 
 from reel.cli import clock
-from reel.cli.exits import NOT_RUNNING, OK
+from reel.cli.exits import NOT_RUNNING, OK, REFUSED
 from reel.cli.invocation import Invocation
 from reel.cli.output import plain
 from reel.errors import NotRunning, Timeout
@@ -23,15 +23,20 @@ _SHOWN = {
 }
 
 
-def start(run: Invocation) -> None:
+def start(run: Invocation) -> int:
     """Start the daemon unless it runs, and wait until it answers."""
     from reel.starting import start as start_daemon  # noqa: PLC0415 - status does without subprocess
 
-    given = run.args.database
+    wanted = run.args.database and os.path.abspath(run.args.database)  # noqa: PTH100 - a symlink stays one
     with run.out.waiting("starting the daemon"):
-        started = start_daemon(run.socket, database=given and os.path.abspath(given))  # noqa: PTH100 - as in run
+        started = start_daemon(run.socket, database=wanted)
+    if wanted and not started and (kept := run.client.stats()["database"]) != wanted:
+        end = run.command("stop")
+        run.out.warn(f"the daemon that runs here keeps {kept}; end it with: {end}, or name another --socket")
+        return REFUSED
     reply = {"socket": run.socket, "started": started}
     run.done(reply, f"{'started' if started else 'runs already'}: {run.socket}", *(["stop"] if started else []))
+    return OK
 
 
 def stop(run: Invocation) -> None:

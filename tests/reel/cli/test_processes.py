@@ -69,6 +69,18 @@ def test_start_and_stop(home: Path) -> None:
     assert run("start", "--json").stdout == f'{{"socket":"{socket}","started":true}}\n'
 
 
+def test_start_with_another_database(home: Path) -> None:
+    """Who asked for one database is not given another."""
+    assert run("start", "--database", str(home / "r.db")).returncode == 0
+    assert run("start", "--database", str(home / "r.db")).returncode == 0
+    refused = run("start", "--database", str(home / "other.db"))
+
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert refused.stderr == (
+        f"reel: the daemon that runs here keeps {home}/r.db; end it with: reel stop, or name another --socket\n"
+    )
+
+
 def test_stop_waits_for_the_end(home: Path) -> None:
     """After stop the locks are free, so that another daemon can start at once."""
     run("start")
