@@ -103,3 +103,12 @@ def test_a_pipe_is_silent(stopped: Daemon) -> None:
             assert len(out.readlines()) == 101
         assert "" == terminal.wait()
         other.wait()
+
+
+def test_to_wait_may_be_what_is_wanted(stopped: Daemon) -> None:
+    """Who asked to be told of what comes next is told nothing before."""
+    stopped.process.send_signal(signal.SIGCONT)
+    with running("wait", "demo", "--timeout", "1.5") as terminal:
+        shown = terminal.wait()
+
+    assert shown == "reel: demo: nothing came in 1.5 s\n"
