@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -88,3 +89,25 @@ def test_scratchpad(daemon: Daemon) -> None:
 
     with running(daemon, "scratchpad.py", "pad") as three:
         assert ["6  bread"] == three.read(1)
+
+
+@pytest.mark.skipif(None in (shutil.which("nc"), shutil.which("jq")), reason="nc or jq is not installed")
+def test_netcat(daemon: Daemon) -> None:
+    """What comes on stdin is added, and all of the conversation printed; what is refused is the exit status."""
+
+    def run(said: str, name: str) -> tuple[int, str]:
+        environment = {**os.environ, "REEL_SOCKET": daemon.socket}
+        ran = subprocess.run(
+            [_EXAMPLES / "netcat.sh", name],
+            env=environment,
+            input=said,
+            text=True,
+            capture_output=True,
+            check=False,
+            timeout=30,
+        )
+        return ran.returncode, ran.stdout
+
+    assert (0, 'user: a "tape\n') == run('a "tape\n', "pad")
+    assert (0, 'user: a "tape\nuser: and more\n') == run("and more", "pad")
+    assert (1, "") == run("hi", "no name")
