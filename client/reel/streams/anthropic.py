@@ -1,0 +1,99 @@
+"""Message stream events (``anthropic.types.RawMessageStreamEvent``, its beta form too) folded into a message."""
+
+from typing import Any
+
+from reel.jsontext import parse
+from reel.streams.growing import Growing, a_list, a_map, a_text, an_index
+
+_PIECES = {"text_delta": "text", "thinking_delta": "thinking"}
+# A signature comes in one piece, and so does what a compaction holds.
+_WHOLE = {"signature_delta": ("signature",), "compaction_delta": ("content", "encrypted_content")}
+
+
+class Anthropic:
+    """The message so far; ``complete`` once it has stopped."""
+
+    def __init__(self) -> None:
+        self.complete = False
+        self._top: dict[str, Any] = {}
+        self._blocks: dict[int, _Block] = {}
+
+    def feed(self, name: str, event: dict[str, Any]) -> str:
+        """Fold an event; give the text that it brings."""
+        kind = event.get("type", name)
+        index = an_index(event.get("index"))
+        if kind == "message_start":
+            self._top = a_map(event.get("message"))
+        elif kind == "content_block_start":
+            return self._start(index, a_map(event.get("content_block")))
+        elif kind == "content_block_delta" and index in self._blocks:
+            return self._blocks[index].feed(a_map(event.get("delta")))
+        elif kind == "message_delta":
+            self._change(event)
+        elif kind == "message_stop":
+            self.complete = True
+        return ""
+
+    def done(self) -> None:
+        """Take a ``[DONE]``, which this API does not send."""
+
+    def _start(self, index: int, block: dict[str, Any]) -> str:
+        self._blocks[index] = _Block(block)
+        if block.get("type") == "fallback" and "model" in a_map(block.get("to")):
+            self._top["model"] = block["to"]["model"]  # who answers from here on
+        return a_text(block.get("text")) if block.get("type") == "text" else ""
+
+    def _change(self, event: dict[str, Any]) -> None:
+        """Take the end of a message; counts are totals, and those left out stay what they were."""
+        self._top.update(_given(a_map(event.get("delta"))))
+        self._top.update(_given({key: event[key] for key in event if key not in ("type", "delta", "usage")}))
+        self._top["usage"] = {**a_map(self._top.get("usage")), **_given(a_map(event.get("usage")))}
+
+    def body(self) -> dict[str, Any]:
+        """Give the message, as far as it has come."""
+        content = [block.value() for _, block in sorted(self._blocks.items())]
+        return {**self._top, "content": [*a_list(self._top.get("content")), *filter(_can_be_told, content)]}
+
+
+def _can_be_told(block: dict[str, Any]) -> bool:
+    """Tell a call from one of a server's tools whose input broke off: that was never made, and cannot be sent back."""
+    return block.get("type") == "tool_use" or not isinstance(block.get("input"), str)
+
+
+def _given(values: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if value is not None}
+
+
+class _Block:
+    def __init__(self, start: dict[str, Any]) -> None:
+        self._block = Growing(start)
+        self._input = Growing({})
+
+    def feed(self, delta: dict[str, Any]) -> str:
+        kind = delta.get("type")
+        known = self._block.known
+        if kind in _PIECES:
+            field = _PIECES[kind]
+            self._block.grow(field, a_text(delta.get(field)))
+            return a_text(delta.get("text")) if kind == "text_delta" else ""
+        if kind == "input_json_delta":
+            self._input.grow("json", a_text(delta.get("partial_json")))
+        elif kind == "citations_delta":
+            known["citations"] = [*a_list(known.get("citations")), delta.get("citation")]
+        elif kind in _WHOLE:
+            known.update({field: delta[field] for field in _WHOLE[kind] if field in delta})
+        return ""
+
+    def value(self) -> dict[str, Any]:
+        block = self._block.value()
+        text = self._input.text("json")
+        return {**block, "input": _arguments(text)} if text else block
+
+
+def _arguments(text: str) -> Any:
+    """Give what a call's pieces say; where they broke off, or are no object, the text itself."""
+    try:
+        found = parse(text)
+    except (ValueError, RecursionError):
+        return text
+    return found if isinstance(found, dict) else text

@@ -1,0 +1,85 @@
+"""Response stream events (``openai.types.responses.ResponseStreamEvent``) folded into a response."""
+
+from typing import Any
+
+from reel.streams.growing import Growing, a_list, a_map, a_text, an_index
+
+_STATES = ("response.created", "response.queued", "response.in_progress")
+_ENDS = ("response.completed", "response.incomplete", "response.failed")
+# Events that bring a piece of an item's text, and the field that it belongs to.
+_ITEM_TEXTS = {
+    "response.function_call_arguments.delta": "arguments",
+    "response.mcp_call_arguments.delta": "arguments",
+    "response.custom_tool_call_input.delta": "input",
+    "response.code_interpreter_call_code.delta": "code",
+}
+# The same for a text in one of an item's parts: (list of parts, type of a part, field, what counts the parts).
+_PART_TEXTS = {
+    "response.output_text.delta": ("content", "output_text", "text", "content_index"),
+    "response.refusal.delta": ("content", "refusal", "refusal", "content_index"),
+    "response.reasoning_text.delta": ("content", "reasoning_text", "text", "content_index"),
+    "response.reasoning_summary_text.delta": ("summary", "summary_text", "text", "summary_index"),
+}
+_SHOWN = ("response.output_text.delta", "response.refusal.delta")
+
+
+class OpenAIResponses:
+    """The response so far; ``complete`` once it has ended, cut short by a limit or not."""
+
+    def __init__(self) -> None:
+        self.complete = False
+        self._ended = False
+        self._top: dict[str, Any] = {}
+        self._items: dict[int, _Item] = {}
+
+    def feed(self, name: str, event: dict[str, Any]) -> str:
+        """Fold an event; give the text that it brings."""
+        kind = event.get("type", name)
+        if kind in _STATES or kind in _ENDS:
+            self._top = a_map(event.get("response"))
+            self._ended = kind in _ENDS
+            self.complete = self._ended and kind != "response.failed"
+        elif kind in ("response.output_item.added", "response.output_item.done"):
+            self._items[an_index(event.get("output_index"))] = _Item(a_map(event.get("item")))
+        elif (item := self._items.get(an_index(event.get("output_index")))) is not None:
+            item.feed(str(kind), event)
+        return a_text(event.get("delta")) if kind in _SHOWN else ""
+
+    def done(self) -> None:
+        """Take a ``[DONE]``, which this API does not send."""
+
+    def body(self) -> dict[str, Any]:
+        """Give the response, as far as it has come; some servers leave the output out of the last event."""
+        whole = self._top.get("output") if self._ended else None
+        return {**self._top, "output": whole or [item.value() for _, item in sorted(self._items.items())]}
+
+
+class _Item:
+    def __init__(self, start: dict[str, Any]) -> None:
+        self._item = Growing(start)
+        self._parts: dict[str, dict[int, Growing]] = {"content": {}, "summary": {}}
+        for field, parts in self._parts.items():
+            parts.update(enumerate(Growing(a_map(part)) for part in a_list(start.get(field))))
+
+    def feed(self, kind: str, event: dict[str, Any]) -> None:
+        if kind in _ITEM_TEXTS:
+            self._item.grow(_ITEM_TEXTS[kind], a_text(event.get("delta")))
+        elif kind in _PART_TEXTS:
+            field, of, text, counter = _PART_TEXTS[kind]
+            self._part(field, event.get(counter), {"type": of}).grow(text, a_text(event.get("delta")))
+        elif kind == "response.content_part.added":
+            self._part("content", event.get("content_index"), a_map(event.get("part")))
+        elif kind == "response.reasoning_summary_part.added":
+            self._part("summary", event.get("summary_index"), a_map(event.get("part")))
+        elif kind == "response.output_text.annotation.added":
+            known = self._part("content", event.get("content_index"), {"type": "output_text"}).known
+            known["annotations"] = [*a_list(known.get("annotations")), event.get("annotation")]
+
+    def _part(self, field: str, index: Any, start: dict[str, Any]) -> Growing:
+        return self._parts[field].setdefault(an_index(index), Growing(start))
+
+    def value(self) -> dict[str, Any]:
+        grown = {
+            field: [part.value() for _, part in sorted(parts.items())] for field, parts in self._parts.items() if parts
+        }
+        return {**self._item.value(), **grown}

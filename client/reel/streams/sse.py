@@ -1,0 +1,70 @@
+"""Server-sent events, as the WHATWG's HTML standard (section 9.2) has them: lines in, events out.
+
+Field ``id`` and ``retry`` are for reconnecting, which nobody does here, so they are passed over.
+"""
+
+import re
+from typing import NamedTuple
+
+_LINE_END = re.compile("\r\n?|\n")
+
+
+class Event(NamedTuple):
+    """One event: its name (empty where it has none) and its data, the lines joined by a newline."""
+
+    name: str
+    data: str
+
+
+class ServerSentEvents:
+    """A decoder of text that comes in pieces of any size."""
+
+    def __init__(self) -> None:
+        # The pieces of a line that has not ended; whether its line feed may still belong to the line before.
+        self._line: list[str] = []
+        self._after_return = False
+        self._name = ""
+        self._data: list[str] = []
+
+    def feed(self, text: str) -> list[Event]:
+        """Take text that came; give the events that it completes, in order."""
+        if self._after_return and text:
+            self._after_return = False
+            text = text.removeprefix("\n")
+        events: list[Event] = []
+        start = 0
+        for end in _LINE_END.finditer(text):
+            self._line.append(text[start : end.start()])
+            self._take_line(events)
+            start = end.end()
+        self._after_return = text.endswith("\r")
+        if start < len(text):
+            self._line.append(text[start:])
+        return events
+
+    def end(self) -> list[Event]:
+        """Say that nothing comes any more; give the event that lacks only its blank line.
+
+        The standard drops it, since it may have lost lines. Servers leave that line out, and every event
+        that is read here is one JSON text, which tells whether it is whole.
+        """
+        events: list[Event] = []
+        self._take_line(events)
+        self._give_event(events)
+        return events
+
+    def _take_line(self, events: list[Event]) -> None:
+        line, self._line = "".join(self._line), []
+        field, _, value = line.partition(":")
+        value = value.removeprefix(" ")
+        if not line:
+            self._give_event(events)
+        elif field == "data":
+            self._data.append(value)
+        elif field == "event":
+            self._name = value
+
+    def _give_event(self, events: list[Event]) -> None:
+        if self._data:
+            events.append(Event(self._name, "\n".join(self._data)))
+        self._name, self._data = "", []

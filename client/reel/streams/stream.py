@@ -1,0 +1,150 @@
+"""An event stream of a provider, from its first byte to the response body that it amounts to.
+
+``feed`` takes whatever arrived and gives the text that it brings, for an echo. ``end`` says that nothing comes any
+more. ``body`` is then what the API would have answered without streaming, as far as it came: a stream that broke
+off is not ``complete``, and a call whose arguments broke off has them as raw text.
+"""
+
+import codecs
+from typing import Any, Protocol
+
+from reel.jsontext import parse
+from reel.streams.anthropic import Anthropic
+from reel.streams.array import ArrayElements
+from reel.streams.gemini import Gemini
+from reel.streams.growing import a_map, a_text
+from reel.streams.openai_chat import OpenAIChat
+from reel.streams.openai_responses import OpenAIResponses
+from reel.streams.sse import Event, ServerSentEvents
+
+# What is told apart in single tokens is many times longer than what it amounts to.
+MAX_STREAM = 256 << 20
+_BOM = "\ufeff"
+_DONE = "[DONE]"
+# Where the answer stands in a body, in any of the APIs.
+_ANSWERS = ("choices", "output", "content", "candidates")
+
+
+class Assembler(Protocol):
+    """What folds the events of one API into a response body."""
+
+    complete: bool
+
+    def feed(self, name: str, event: dict[str, Any]) -> str:
+        """Fold an event; give the text that it brings."""
+
+    def done(self) -> None:
+        """Take the ``[DONE]`` at the end."""
+
+    def body(self) -> dict[str, Any]:
+        """Give the response body, as far as it has come."""
+
+
+ASSEMBLERS: dict[str, type[Assembler]] = {
+    "openai-chat": OpenAIChat,
+    "openai-responses": OpenAIResponses,
+    "anthropic": Anthropic,
+    "gemini": Gemini,
+}
+
+
+class Stream:
+    """A stream of one of the four APIs.
+
+    Args:
+        format: a key of ``ASSEMBLERS``.
+    """
+
+    def __init__(self, format: str) -> None:  # noqa: A002 - the protocol's own word
+        # What the provider said went wrong, or what is wrong with the stream; nothing is taken after it.
+        self.error: str | None = None
+        # How many events brought something.
+        self.events = 0
+        self._assembler = ASSEMBLERS[format]()
+        # Bytes that are no UTF-8 come in as lone surrogates, so that the daemon can count what it replaces.
+        self._decode = codecs.getincrementaldecoder("utf-8")("surrogateescape").decode
+        self._events: ServerSentEvents | ArrayElements | None = None
+        self._over = False
+        self._size = 0
+
+    @property
+    def complete(self) -> bool:
+        """Whether the answer came to its end."""
+        return self.error is None and self._assembler.complete
+
+    @property
+    def began(self) -> bool:
+        """Whether anything of an answer came."""
+        body = self._assembler.body()
+        return any(body.get(field) for field in _ANSWERS)
+
+    def feed(self, data: bytes | str) -> str:
+        """Take what arrived, in pieces of any size; give the text that it brings."""
+        text = data if isinstance(data, str) else self._decode(data)
+        self._size += len(text)
+        if self._size > MAX_STREAM:
+            return self._fail(f"it is longer than {MAX_STREAM >> 20} MiB")
+        if self._events is None:
+            text = text.lstrip(f"{_BOM} \t\r\n")
+            if not text:
+                return ""
+            self._events = ArrayElements() if text[0] == "[" else ServerSentEvents()
+        return self._take(self._events.feed(text))
+
+    def end(self) -> str:
+        """Say that nothing comes any more; give the text that was still held back."""
+        text = self.feed(self._decode(b"", final=True))
+        if self._events is None:
+            return text
+        # What is not whole broke off, and is no fault of its own.
+        return text + self._take([event for event in self._events.end() if _is_whole(event.data)])
+
+    def body(self) -> dict[str, Any]:
+        """Give the response body, as far as it has come."""
+        return self._assembler.body()
+
+    def _take(self, events: list[Event]) -> str:
+        return "".join(map(self._fold, events))
+
+    def _fold(self, event: Event) -> str:
+        if self._over:
+            return ""
+        if event.data.startswith(_DONE):
+            self._over = True
+            self._assembler.done()
+            return ""
+        data = _parsed(event.data)
+        if not isinstance(data, dict):
+            return self._fail(f"event {self.events + 1} is no JSON object")
+        self.events += 1
+        if (problem := _problem(event.name, data)) is not None:
+            self._fail(problem)
+        return self._assembler.feed(event.name, data)
+
+    def _fail(self, problem: str) -> str:
+        self.error, self._over = problem, True
+        return ""
+
+
+def _is_whole(data: str) -> bool:
+    return data.startswith(_DONE) or _parsed(data) is not None
+
+
+def _parsed(data: str) -> Any:
+    try:
+        return parse(data)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _problem(name: str, event: dict[str, Any]) -> str | None:
+    """Give what an event says went wrong: all four have a shape of their own."""
+    failed = event.get("type") == "response.failed"
+    error = a_map(event.get("response")).get("error") if failed else event.get("error")
+    if error is None and not failed and "error" not in (name, event.get("type")):
+        return None
+    if isinstance(error, str):
+        return error
+    shown = a_map(error) or event
+    words = (a_text(shown.get("type") if error else ""), a_text(shown.get("code")), a_text(shown.get("message")))
+    return ": ".join(dict.fromkeys(filter(None, words))) or "the provider reported an error and did not say which"

@@ -1,0 +1,293 @@
+"""Streams in the shapes of the four APIs, and the response that each amounts to."""
+
+import json
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+
+class Sample(NamedTuple):
+    """A stream: whose it is, its bytes, the text that it says and the body that it amounts to."""
+
+    format: str
+    data: bytes
+    text: str
+    body: dict[str, Any]
+
+
+def sse(events: Sequence[Any], *, named: bool = False, done: bool = False) -> bytes:
+    """Lay out events as an API sends them, the name of an event in front of it where that is ``named``."""
+    lines = [
+        f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" if named else f"data: {json.dumps(event)}\n\n"
+        for event in events
+    ]
+    return "".join([*lines, "data: [DONE]\n\n" if done else ""]).encode()
+
+
+def chunk(delta: dict[str, Any], finish: str | None = None, **top: Any) -> dict[str, Any]:
+    """Make a chunk of a chat completion."""
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion.chunk",
+        "created": 5,
+        "model": "gpt-5.2-2026-01-01",
+        "choices": [{"index": 0, "delta": delta, "finish_reason": finish}],
+        "usage": None,
+        "obfuscation": "x7",
+        **top,
+    }
+
+
+def call_piece(index: int, arguments: str, **head: Any) -> dict[str, Any]:
+    """Make a piece of a call: the first has its id and its name."""
+    name = {"name": head.pop("name")} if "name" in head else {}
+    return {"tool_calls": [{"index": index, **head, "function": {**name, "arguments": arguments}}]}
+
+
+CHAT = Sample(
+    "openai-chat",
+    sse(
+        [
+            chunk({"role": "assistant", "content": None, "refusal": None}),
+            chunk({"content": "Let me "}),
+            chunk({"content": "look \U0001f50e."}),
+            chunk(call_piece(0, "", id="call_1", type="function", name="weather")),
+            chunk(call_piece(0, '{"city":')),
+            chunk(call_piece(1, "", id="call_2", type="function", name="time")),
+            chunk(call_piece(1, "{}")),
+            chunk(call_piece(0, '"Oslo"}')),
+            chunk({}, "tool_calls"),
+            chunk({}, choices=[], usage={"prompt_tokens": 9, "completion_tokens": 3, "total_tokens": 12}),
+        ],
+        done=True,
+    ),
+    "Let me look \U0001f50e.",
+    {
+        "id": "chatcmpl-1",
+        "created": 5,
+        "model": "gpt-5.2-2026-01-01",
+        "usage": {"prompt_tokens": 9, "completion_tokens": 3, "total_tokens": 12},
+        "object": "chat.completion",
+        "choices": [
+            {
+                "index": 0,
+                "finish_reason": "tool_calls",
+                "message": {
+                    "role": "assistant",
+                    "content": "Let me look \U0001f50e.",
+                    "tool_calls": [
+                        {
+                            "id": "call_1",
+                            "type": "function",
+                            "function": {"name": "weather", "arguments": '{"city":"Oslo"}'},
+                        },
+                        {"id": "call_2", "type": "function", "function": {"name": "time", "arguments": "{}"}},
+                    ],
+                },
+            }
+        ],
+    },
+)
+
+
+def block(index: int, start: dict[str, Any], *deltas: dict[str, Any]) -> list[dict[str, Any]]:
+    """Make the events of a content block."""
+    return [
+        {"type": "content_block_start", "index": index, "content_block": start},
+        *({"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas),
+        {"type": "content_block_stop", "index": index},
+    ]
+
+
+def partial(text: str) -> dict[str, Any]:
+    """Make a piece of a call's input."""
+    return {"type": "input_json_delta", "partial_json": text}
+
+
+_RESULT = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
+_CITATION = {"type": "web_search_result_location", "url": "https://a.example", "cited_text": "wet"}
+ANTHROPIC = Sample(
+    "anthropic",
+    sse(
+        [
+            {
+                "type": "message_start",
+                "message": {
+                    "id": "msg_1",
+                    "type": "message",
+                    "role": "assistant",
+                    "model": "claude-opus-5",
+                    "content": [],
+                    "stop_reason": None,
+                    "usage": {"input_tokens": 25, "output_tokens": 1},
+                },
+            },
+            {"type": "ping"},
+            *block(
+                0,
+                {"type": "thinking", "thinking": "", "signature": ""},
+                {"type": "thinking_delta", "thinking": "Search "},
+                {"type": "thinking_delta", "thinking": "first."},
+                {"type": "signature_delta", "signature": "EqQB"},
+            ),
+            *block(1, {"type": "redacted_thinking", "data": "Ep8"}),
+            *block(
+                2,
+                {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}},
+                partial('{"query":'),
+                partial('"rain"}'),
+            ),
+            *block(3, _RESULT),
+            *block(
+                4,
+                {"type": "text", "text": ""},
+                {"type": "text_delta", "text": "It is "},
+                {"type": "text_delta", "text": "wet."},
+                {"type": "citations_delta", "citation": _CITATION},
+            ),
+            *block(5, {"type": "tool_use", "id": "toolu_1", "name": "now", "input": {}}, partial("")),
+            *block(
+                6, {"type": "tool_use", "id": "toolu_2", "name": "at", "input": {}}, partial('{"x": '), partial("1}")
+            ),
+            {
+                "type": "message_delta",
+                "delta": {"stop_reason": "tool_use", "stop_sequence": None},
+                "usage": {"output_tokens": 89, "input_tokens": None},
+            },
+            {"type": "message_stop"},
+        ],
+        named=True,
+    ),
+    "It is wet.",
+    {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "claude-opus-5",
+        "stop_reason": "tool_use",
+        "usage": {"input_tokens": 25, "output_tokens": 89},
+        "content": [
+            {"type": "thinking", "thinking": "Search first.", "signature": "EqQB"},
+            {"type": "redacted_thinking", "data": "Ep8"},
+            {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "rain"}},
+            _RESULT,
+            {"type": "text", "text": "It is wet.", "citations": [_CITATION]},
+            {"type": "tool_use", "id": "toolu_1", "name": "now", "input": {}},
+            {"type": "tool_use", "id": "toolu_2", "name": "at", "input": {"x": 1}},
+        ],
+    },
+)
+
+
+def response(status: str, output: list[Any], **more: Any) -> dict[str, Any]:
+    """Make a response as its events have it."""
+    return {"id": "resp_1", "object": "response", "model": "gpt-5.2", "status": status, "output": output, **more}
+
+
+def of_item(kind: str, index: int, **more: Any) -> dict[str, Any]:
+    """Make an event that is about an item of the output."""
+    return {"type": f"response.{kind}", "output_index": index, "item_id": "x", **more}
+
+
+_REASONING = {
+    "type": "reasoning",
+    "id": "rs_1",
+    "encrypted_content": "gAAA",
+    "summary": [{"type": "summary_text", "text": "Look it up."}],
+}
+_MESSAGE = {
+    "type": "message",
+    "id": "msg_1",
+    "role": "assistant",
+    "status": "completed",
+    "content": [{"type": "output_text", "text": "A moment.", "annotations": []}],
+}
+_CALL = {
+    "type": "function_call",
+    "id": "fc_1",
+    "call_id": "call_1",
+    "name": "weather",
+    "status": "completed",
+    "arguments": '{"city":"Oslo"}',
+}
+_ITEMS = [_REASONING, _MESSAGE, _CALL]
+RESPONSES_EVENTS = [
+    {"type": "response.created", "response": response("in_progress", [])},
+    {"type": "response.in_progress", "response": response("in_progress", [])},
+    of_item("output_item.added", 0, item={**_REASONING, "summary": [], "encrypted_content": ""}),
+    of_item("reasoning_summary_part.added", 0, summary_index=0, part={"type": "summary_text", "text": ""}),
+    of_item("reasoning_summary_text.delta", 0, summary_index=0, delta="Look it "),
+    of_item("reasoning_summary_text.delta", 0, summary_index=0, delta="up."),
+    of_item("output_item.done", 0, item=_REASONING),
+    of_item("output_item.added", 1, item={**_MESSAGE, "content": [], "status": "in_progress"}),
+    of_item("content_part.added", 1, content_index=0, part={"type": "output_text", "text": "", "annotations": []}),
+    of_item("output_text.delta", 1, content_index=0, delta="A "),
+    of_item("output_text.delta", 1, content_index=0, delta="moment."),
+    of_item("output_text.done", 1, content_index=0, text="A moment."),
+    of_item("output_item.done", 1, item=_MESSAGE),
+    of_item("output_item.added", 2, item={**_CALL, "arguments": "", "status": "in_progress"}),
+    of_item("function_call_arguments.delta", 2, delta='{"city":'),
+    of_item("function_call_arguments.delta", 2, delta='"Oslo"}'),
+    of_item("output_item.done", 2, item=_CALL),
+    {"type": "response.completed", "response": response("completed", _ITEMS, usage={"total_tokens": 7})},
+]
+RESPONSES = Sample(
+    "openai-responses",
+    sse(RESPONSES_EVENTS, named=True),
+    "A moment.",
+    response("completed", _ITEMS, usage={"total_tokens": 7}),
+)
+
+
+def candidate(*parts: dict[str, Any], finish: str | None = None, **more: Any) -> dict[str, Any]:
+    """Make a chunk of Gemini's."""
+    ended = {} if finish is None else {"finishReason": finish}
+    return {
+        "candidates": [{"content": {"parts": list(parts), "role": "model"}, "index": 0, **ended}],
+        "usageMetadata": {"promptTokenCount": 4},
+        "modelVersion": "gemini-3-pro",
+        "responseId": "r1",
+        **more,
+    }
+
+
+_GEMINI_CHUNKS = [
+    candidate({"text": "Hm, ", "thought": True}),
+    candidate({"text": "rain?", "thought": True}),
+    candidate({"text": "Let me "}),
+    candidate({"text": "look."}, {"text": "", "thoughtSignature": "c2ln"}),
+    candidate({"functionCall": {"name": "weather", "args": {"city": "[Oslo]"}}, "thoughtSignature": "Y2Fs"}),
+    candidate({"functionCall": {"name": "time", "args": {}}}),
+    candidate(finish="STOP", usageMetadata={"promptTokenCount": 4, "candidatesTokenCount": 8}),
+]
+_GEMINI_BODY = {
+    "candidates": [
+        {
+            "content": {
+                "parts": [
+                    {"text": "Hm, rain?", "thought": True},
+                    {"text": "Let me look.", "thoughtSignature": "c2ln"},
+                    {"functionCall": {"name": "weather", "args": {"city": "[Oslo]"}}, "thoughtSignature": "Y2Fs"},
+                    {"functionCall": {"name": "time", "args": {}}},
+                ],
+                "role": "model",
+            },
+            "index": 0,
+            "finishReason": "STOP",
+        }
+    ],
+    "usageMetadata": {"promptTokenCount": 4, "candidatesTokenCount": 8},
+    "modelVersion": "gemini-3-pro",
+    "responseId": "r1",
+}
+GEMINI = Sample("gemini", sse(_GEMINI_CHUNKS), "Let me look.", _GEMINI_BODY)
+GEMINI_ARRAY = Sample(
+    "gemini", ("[" + "\n,\r\n".join(json.dumps(c, indent=2) for c in _GEMINI_CHUNKS) + "\n]\n").encode(), *GEMINI[2:]
+)
+
+SAMPLES = {
+    "chat": CHAT,
+    "responses": RESPONSES,
+    "anthropic": ANTHROPIC,
+    "gemini": GEMINI,
+    "gemini-array": GEMINI_ARRAY,
+}

@@ -1,0 +1,89 @@
+"""Message stream events, where they break off and where they are rare."""
+
+from typing import Any
+
+import pytest
+
+from reel.streams.anthropic import Anthropic
+from tests.reel.streams.samples import block, partial
+
+
+def fold(*events: dict[str, Any]) -> dict[str, Any]:
+    assembler = Anthropic()
+    for event in events:
+        assembler.feed("", event)
+    return assembler.body()
+
+
+@pytest.mark.parametrize("pieces", [['{"city": "Os'], ["{", '"a": NaN}'], ["[1]"], ["7"], ["[" * 100_000]])
+def test_input_that_is_no_object(pieces: list[str]) -> None:
+    """It broke off, or the model wrote something else: the text is kept as it came."""
+    events = block(0, {"type": "tool_use", "id": "t", "name": "f", "input": {}}, *map(partial, pieces))
+
+    assert ["".join(pieces)] == [each["input"] for each in fold(*events)["content"]]
+
+
+def test_a_servers_tool_whose_input_broke_off() -> None:
+    """It was never called, so there is nothing to keep of it."""
+    broken = block(1, {"type": "server_tool_use", "id": "s", "name": "f", "input": {}}, partial('{"a'))
+    said = block(0, {"type": "text", "text": "a"})
+
+    assert [{"type": "text", "text": "a"}] == fold(*said, *broken)["content"]
+
+
+def test_a_compaction_comes_whole() -> None:
+    """What its one piece says is what it holds."""
+    delta = {"type": "compaction_delta", "content": "Summary", "encrypted_content": "xx"}
+
+    assert [{"type": "compaction", "content": "Summary", "encrypted_content": "xx"}] == fold(
+        *block(0, {"type": "compaction", "content": None}, delta)
+    )["content"]
+
+
+def test_another_model_takes_over() -> None:
+    """The message bears the name of the model that answered in the end."""
+    start = {"type": "message_start", "message": {"model": "claude-a", "content": []}}
+    fallback = {"type": "fallback", "from": {"model": "claude-a"}, "to": {"model": "claude-b"}}
+
+    assert "claude-b" == fold(start, *block(0, fallback))["model"]
+
+
+def test_usage_is_a_total() -> None:
+    """Later counts replace earlier ones; what is left out or null stays; other news of the end are kept."""
+    start = {"type": "message_start", "message": {"usage": {"input_tokens": 5, "output_tokens": 1}}}
+    first = {"type": "message_delta", "delta": {"stop_reason": None}, "usage": {"output_tokens": 7}}
+    last = {"type": "message_delta", "delta": {"stop_reason": "refusal"}, "usage": {"output_tokens": 9}}
+
+    assert {
+        "usage": {"input_tokens": 5, "output_tokens": 9},
+        "stop_reason": "refusal",
+        "content": [],
+        "context_management": {"applied_edits": []},
+    } == fold(start, first, {**last, "context_management": {"applied_edits": []}})
+
+
+def test_text_at_the_start_of_a_block() -> None:
+    """It counts, and it is shown."""
+    assembler = Anthropic()
+    events = block(0, {"type": "text", "text": "a"}, {"type": "text_delta", "text": "b"})
+
+    assert ["a", "b", ""] == [assembler.feed("", event) for event in events]
+    assert [{"type": "text", "text": "ab"}] == assembler.body()["content"]
+
+
+def test_the_name_of_an_event_will_do() -> None:
+    """An event whose data does not say what it is goes by its name."""
+    assembler = Anthropic()
+    assembler.feed("message_start", {"message": {"id": "m"}})
+    assembler.feed("message_stop", {})
+    assembler.done()
+
+    assert ({"id": "m", "content": []}, True) == (assembler.body(), assembler.complete)
+
+
+def test_what_is_new_is_passed_over() -> None:
+    """An unknown event, an unknown delta and a delta of nothing bring nothing."""
+    events = block(0, {"type": "text", "text": "a"}, {"type": "new_delta", "x": 1})
+    stray = {"type": "content_block_delta", "index": 4, "delta": {"type": "text_delta", "text": "b"}}
+
+    assert [{"type": "text", "text": "a"}] == fold({"type": "new"}, *events, stray)["content"]

@@ -1,0 +1,123 @@
+"""Chunks of chat completions, and what servers other than OpenAI's make of them."""
+
+from typing import Any
+
+import pytest
+
+from reel.streams.openai_chat import OpenAIChat
+from tests.reel.streams.samples import call_piece, chunk
+
+
+def fold(*chunks: dict[str, Any]) -> OpenAIChat:
+    assembler = OpenAIChat()
+    for each in chunks:
+        assembler.feed("", each)
+    return assembler
+
+
+def message(*deltas: dict[str, Any]) -> dict[str, Any]:
+    (choice,) = fold(*map(chunk, deltas)).body()["choices"]
+    found: dict[str, Any] = choice["message"]
+    return found
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        [(0, "a", '{"x":'), (0, None, "1}"), (0, "b", "{}")],
+        [(None, "a", '{"x":'), (None, None, "1}"), (None, "b", "{}")],
+        [(0, "a", '{"x":'), (0, "a", "1}"), (0, "b", "{}")],
+        [(0, "a", '{"x":'), (1, "b", "{}"), (0, None, "1}")],
+        [(0, "a", '{"x":'), (1, "b", "{}"), (0, "", "1}")],
+    ],
+)
+def test_pieces_find_their_call(pieces: list[tuple[int | None, str | None, str]]) -> None:
+    """By the index, and where that is left out or always the same by the id."""
+    deltas = [
+        {
+            "tool_calls": [
+                {k: v for k, v in (("index", i), ("id", name)) if v is not None} | {"function": {"arguments": a}}
+            ]
+        }
+        for i, name, a in pieces
+    ]
+
+    assert [("a", '{"x":1}'), ("b", "{}")] == [
+        (call["id"], call["function"]["arguments"]) for call in message(*deltas)["tool_calls"]
+    ]
+
+
+def test_arguments_that_break_off() -> None:
+    """They are kept as they came."""
+    (call,) = message(call_piece(0, '{"ci', id="a", type="function", name="f"))["tool_calls"]
+
+    assert {"id": "a", "type": "function", "function": {"name": "f", "arguments": '{"ci'}} == call
+
+
+def test_a_custom_tool() -> None:
+    """Its input grows as arguments do."""
+    head = {"tool_calls": [{"index": 0, "id": "a", "type": "custom", "custom": {"name": "sh", "input": "ls"}}]}
+    (call,) = message(head, {"tool_calls": [{"index": 0, "custom": {"input": " -l"}}]})["tool_calls"]
+
+    assert {"id": "a", "type": "custom", "custom": {"name": "sh", "input": "ls -l"}} == call
+
+
+def test_a_refusal_is_text() -> None:
+    """It grows, and it is shown."""
+    assembler = OpenAIChat()
+
+    assert ["I ", "cannot."] == [assembler.feed("", chunk({"refusal": text})) for text in ("I ", "cannot.")]
+    assert "I cannot." == assembler.body()["choices"][0]["message"]["refusal"]
+
+
+def test_other_fields_grow_too() -> None:
+    """Texts that others send grow, lists are put together, the pieces of audio too, ids stay as they are."""
+    first = {"reasoning_content": "a", "annotations": [1], "role": "assistant", "audio": {"id": "x", "data": "AA"}}
+    second = {"reasoning_content": "b", "annotations": [2], "role": "assistant", "audio": {"id": "x", "data": "BB"}}
+    last = {"audio": {"expires_at": 5, "data": None}, "content": None, "n": 1}
+
+    assert {
+        "role": "assistant",
+        "content": None,
+        "reasoning_content": "ab",
+        "annotations": [1, 2],
+        "n": 1,
+        "audio": {"id": "x", "data": "AABB", "expires_at": 5},
+    } == message(first, second, last)
+
+
+def test_logprobs_are_put_together() -> None:
+    """Their lists go on, and null stands for nothing."""
+    chunks = [
+        chunk({}, choices=[{"index": 0, "delta": {}, "logprobs": each}])
+        for each in ({"content": [1], "refusal": None}, None, {"content": [2]})
+    ]
+
+    assert {"content": [1, 2], "refusal": []} == fold(*chunks).body()["choices"][0]["logprobs"]
+
+
+def test_several_choices() -> None:
+    """All of them are kept, the first is shown and says whether the answer is complete."""
+    assembler = OpenAIChat()
+    second = {"index": 1, "delta": {"content": "b"}, "finish_reason": "stop"}
+    shown = assembler.feed("", chunk({}, choices=[second, {"index": 0, "delta": {"content": "a"}}]))
+
+    assert ("a", False) == (shown, assembler.complete)
+    assert ["a", "b"] == [choice["message"]["content"] for choice in assembler.body()["choices"]]
+
+
+def test_the_end() -> None:
+    """A reason is one, and so is [DONE] after something came."""
+    unfinished, empty = fold(chunk({"content": "a"})), fold()
+    unfinished.done()
+    empty.done()
+
+    assert (True, True, False) == (fold(chunk({}, "stop")).complete, unfinished.complete, empty.complete)
+
+
+def test_null_is_no_piece() -> None:
+    """A call that is announced without arguments has none until they come."""
+    head = {"tool_calls": [{"index": 0, "id": "a", "function": {"name": "f", "arguments": None}}]}
+    (call,) = message(head, call_piece(0, "{}"))["tool_calls"]
+
+    assert {"name": "f", "arguments": "{}"} == call["function"]

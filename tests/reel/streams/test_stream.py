@@ -1,0 +1,223 @@
+"""A stream amounts to the response that the API would have given without it, as far as it came."""
+
+import itertools
+import json
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from reel.streams.stream import ASSEMBLERS, Stream
+from tests.reel.streams.samples import ANTHROPIC, CHAT, GEMINI_ARRAY, SAMPLES, Sample, sse
+
+samples = st.sampled_from(list(SAMPLES.values()))
+
+
+def read(format: str, *pieces: bytes | str) -> tuple[Stream, str]:  # noqa: A002 - the protocol's own word
+    stream = Stream(format)
+    return stream, "".join([*map(stream.feed, pieces), stream.end()])
+
+
+@pytest.mark.parametrize("sample", SAMPLES.values(), ids=SAMPLES)
+def test_a_whole_stream(sample: Sample) -> None:
+    """What comes out is the body, and the text as it came."""
+    stream, text = read(sample.format, sample.data)
+
+    assert sample.body == stream.body()
+    assert sample.text == text
+    assert stream.complete
+    assert stream.error is None
+
+
+@given(samples, st.lists(st.integers(min_value=0, max_value=8000), max_size=12))
+def test_cuts_make_no_difference(sample: Sample, cuts: list[int]) -> None:
+    """However the bytes are cut, inside a character too, body and text are the same."""
+    places = [0, *sorted(cuts), len(sample.data)]
+    stream, text = read(sample.format, *(sample.data[a:b] for a, b in itertools.pairwise(places)))
+
+    assert (sample.body, sample.text, True) == (stream.body(), text, stream.complete)
+
+
+@pytest.mark.parametrize("sample", SAMPLES.values(), ids=SAMPLES)
+def test_byte_by_byte(sample: Sample) -> None:
+    """The smallest pieces will do."""
+    stream, text = read(sample.format, *(bytes([byte]) for byte in sample.data))
+
+    assert (sample.body, sample.text, True) == (stream.body(), text, stream.complete)
+
+
+@pytest.mark.parametrize("ending", ["\r\n", "\r"])
+def test_other_line_ends(ending: str) -> None:
+    """All three line ends are read alike, a byte order mark is passed over, and text is taken as bytes are."""
+    text = "\ufeff" + ANTHROPIC.data.decode().replace("\n", ending)
+
+    assert ANTHROPIC.body == read("anthropic", text)[0].body()
+    assert ANTHROPIC.body == read("anthropic", text.encode())[0].body()
+
+
+@given(samples, st.data())
+def test_a_stream_that_breaks_off(sample: Sample, data: Any) -> None:
+    """Its text is a beginning of the whole, its body can be written as JSON, and nobody takes it for complete."""
+    end = data.draw(st.integers(min_value=0, max_value=len(sample.data)))
+    stream, text = read(sample.format, sample.data[:end])
+    body = stream.body()
+
+    assert sample.text.startswith(text)
+    assert body == json.loads(json.dumps(body))
+    assert not stream.complete or sample.text == text
+    assert stream.error is None
+
+
+@pytest.mark.parametrize("data", ["", " \n\n", ": hello\n\n", "upstream connect error", "<html>\n</html>\n", "[]"])
+@pytest.mark.parametrize("format", ASSEMBLERS)
+def test_no_stream(format: str, data: str) -> None:  # noqa: A002 - the protocol's own word
+    """What has no event in it is not complete, and says so by their number."""
+    stream, text = read(format, data)
+
+    assert ("", 0, False) == (text, stream.events, stream.complete)
+
+
+@pytest.mark.parametrize(
+    ("format", "event", "expected"),
+    [
+        (
+            "anthropic",
+            'event: error\ndata: {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}\n\n',
+            "overloaded_error: Overloaded",
+        ),
+        ("openai-chat", 'data: {"error": {"message": "Boom", "code": "server_error"}}\n\n', "server_error: Boom"),
+        ("openai-chat", 'data: {"error": "rate limited", "choices": []}\n\n', "rate limited"),
+        ("openai-chat", 'event: error\ndata: {"message": "Boom"}\n\n', "Boom"),
+        ("openai-chat", 'data: {"id": \n\n', "event 1 is no JSON object"),
+        ("openai-chat", "data: [1]\n\n", "event 1 is no JSON object"),
+        ("openai-chat", "data: " + "[" * 100_000 + "\n\n", "event 1 is no JSON object"),
+        (
+            "openai-responses",
+            'data: {"type": "error", "code": "server_error", "message": "Boom", "param": null}\n\n',
+            "server_error: Boom",
+        ),
+        (
+            "openai-responses",
+            'data: {"type": "response.failed", "response": {"error": {"code": "x", "message": "Boom"}}}\n\n',
+            "x: Boom",
+        ),
+        (
+            "openai-responses",
+            'data: {"type": "response.failed", "response": {"error": null}}\n\n',
+            "the provider reported an error and did not say which",
+        ),
+        ("gemini", 'data: {"error": {"code": 503, "message": "Overloaded", "status": "X"}}\n\n', "Overloaded"),
+        ("gemini", '[{"error": {"code": 400, "message": "API key not valid."}}\n]', "API key not valid."),
+    ],
+)
+def test_an_error_in_the_stream(format: str, event: str, expected: str) -> None:  # noqa: A002 - as above
+    """What the provider says is told, in one line; the answer is not complete."""
+    stream, _ = read(format, event)
+
+    assert (expected, False) == (stream.error, stream.complete)
+
+
+def test_an_error_after_the_end() -> None:
+    """An answer that ended in an error is not complete, though it had said why it ended."""
+    stream, text = read("openai-chat", CHAT.data.removesuffix(b"data: [DONE]\n\n"), 'data: {"error": "Boom"}\n\n')
+
+    assert (CHAT.text, False, "Boom") == (text, stream.complete, stream.error)
+
+
+def test_an_error_ends_the_stream() -> None:
+    """What came before it is kept, what comes after is not looked at."""
+    head, tail = CHAT.data.split(b"\n\n", 3)[:2], CHAT.data
+    stream, text = read("openai-chat", b"\n\n".join(head), b'\n\ndata: {"error": {"message": "Boom"}}\n\n', tail)
+
+    assert ("Let me ", "Boom", False) == (text, stream.error, stream.complete)
+    assert "error" not in stream.body()
+
+
+@pytest.mark.parametrize(("tail", "complete"), [("data: [DONE]", True), ("data: [DON", False), ("data: {", False)])
+def test_a_last_event_without_its_blank_line(tail: str, complete: bool) -> None:
+    """It counts where it is whole; where it is not, the stream broke off there."""
+    stream, text = read("openai-chat", 'data: {"choices": [{"delta": {"content": "a"}}]}\n\n', tail)
+
+    assert ("a", complete, None) == (text, stream.complete, stream.error)
+
+
+def test_nothing_counts_after_the_end() -> None:
+    """What follows [DONE] is not looked at."""
+    stream, _ = read("openai-chat", CHAT.data, "data: x\n\n", CHAT.data)
+
+    assert CHAT.body == stream.body()
+
+
+@pytest.mark.parametrize(
+    ("format", "event", "expected"),
+    [
+        ("anthropic", {"type": "message_start", "message": {"id": "m", "content": []}}, False),
+        ("anthropic", {"type": "content_block_start", "content_block": {"type": "text", "text": ""}}, True),
+        ("openai-chat", {"choices": [], "usage": {}}, False),
+        ("openai-chat", {"choices": [{"index": 0, "delta": {}}]}, True),
+    ],
+)
+def test_whether_it_began(format: str, event: Any, expected: bool) -> None:  # noqa: A002 - as above
+    """Without any part of an answer there is nothing to keep."""
+    assert expected == read(format, sse([event]))[0].began
+
+
+def test_a_stream_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is read as far as anybody can mean it."""
+    monkeypatch.setattr("reel.streams.stream.MAX_STREAM", 500)
+    stream, text = read("gemini", *[b"data: {}\n\n" * 10] * 9)
+
+    assert ("it is longer than 0 MiB", False, "") == (stream.error, stream.complete, text)
+    assert stream.events == 50
+
+
+def test_bytes_that_are_no_utf_8() -> None:
+    """They come as lone surrogates, which the daemon replaces and counts."""
+    data = sse([{"candidates": [{"content": {"parts": [{"text": "a?"}]}}]}]).replace(b"?", b"\xff")
+
+    assert "a\udcff" == read("gemini", data)[1]
+
+
+def test_halves_of_a_character() -> None:
+    """A character whose halves came in two events is one in the body."""
+    chunks = [{"candidates": [{"content": {"parts": [{"text": half}]}}]} for half in ("\ud83d", "\ude00")]
+    (candidate,) = read("gemini", sse(chunks))[0].body()["candidates"]
+
+    assert [{"text": "\U0001f600"}] == candidate["content"]["parts"]
+
+
+def test_an_array_that_is_not_asked_for() -> None:
+    """An array is told from events by its first character, blanks in front of it or not."""
+    assert GEMINI_ARRAY.body == read("gemini", b" \n", GEMINI_ARRAY.data)[0].body()
+
+
+_WORDS = st.sampled_from(
+    [
+        *("message_start", "content_block_start", "content_block_delta", "message_delta", "text_delta", "tool_use"),
+        *("input_json_delta", "citations_delta", "signature_delta", "response.created", "response.completed"),
+        *("response.output_item.added", "response.output_text.delta", "response.content_part.added", "fallback"),
+        *("response.output_text.annotation.added", "response.reasoning_summary_text.delta", "x", ""),
+    ]
+)
+_KEYS = st.sampled_from(
+    [
+        *("type", "index", "delta", "message", "content_block", "usage", "choices", "tool_calls", "function", "id"),
+        *("content", "text", "response", "output", "item", "output_index", "part", "candidates", "parts", "role"),
+        *("finish_reason", "logprobs", "citationMetadata", "citations", "promptFeedback", "to", "model", "audio"),
+    ]
+)
+_JUNK = st.recursive(
+    st.none() | st.booleans() | st.integers(-1, 3) | _WORDS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_KEYS, inner, max_size=5),
+    max_leaves=20,
+)
+
+
+@given(st.sampled_from(list(ASSEMBLERS)), st.lists(st.dictionaries(_KEYS, _JUNK, max_size=5), max_size=5))
+@example("anthropic", [{"type": "message_start", "message": {"content": 3, "usage": []}}])
+def test_a_stranger_may_send_anything(format: str, events: list[Any]) -> None:  # noqa: A002 - as above
+    """No shape of an event is a fault of ours: what cannot be understood brings nothing."""
+    body = read(format, sse(events))[0].body()
+
+    assert body == json.loads(json.dumps(body))
