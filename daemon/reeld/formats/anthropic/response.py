@@ -1,0 +1,35 @@
+"""An answer of Anthropic's API, read."""
+
+from reeld.formats.anthropic.blocks import PROVIDER
+from reeld.formats.anthropic.content import blocks_of
+from reeld.formats.reading import Json, Response, about_answer, refuse_error, refused
+
+
+def read(body: Json, model: str | None = None) -> Response:
+    """Read a response body.
+
+    Args:
+        body: the whole object, with its ``content``.
+        model: who answered, where the body does not say.
+
+    Raises:
+        InvalidMessage: the body holds no answer; ``data.field`` is the place.
+    """
+    refuse_error(body)
+    if "content" not in body:
+        raise refused("content", "is missing; this is no response of Anthropic's")
+    made_by = body.get("model") or model
+    blocks = blocks_of(body["content"], "content", made_by)
+    for index, block in enumerate(blocks):
+        if block["type"] == "tool_result":
+            raise refused(f"content[{index}]", "a tool_result is no part of an answer")
+    usage = body["usage"] if isinstance(body.get("usage"), dict) else None
+    about = about_answer(
+        PROVIDER,
+        model=made_by,
+        response_id=body.get("id"),
+        finish_reason=body.get("stop_reason"),
+        usage=usage,
+    )
+    content = blocks or [{"type": "text", "text": ""}]
+    return Response({"role": "assistant", "content": content, "provider_metadata": about}, usage)

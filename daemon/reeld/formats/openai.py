@@ -1,0 +1,65 @@
+"""What both of OpenAI's APIs have in common."""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+from typing import Any
+
+from reeld.formats.arguments import as_object
+from reeld.formats.turns import Json, Piece
+
+PROVIDER = "openai"
+# The roles above the user's.
+ABOVE = ("system", "developer")
+PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+
+
+def by_message(pieces: Sequence[Piece]) -> Iterator[list[Piece]]:
+    """Put neighbouring pieces of one message together."""
+    for _, group in groupby(pieces, key=lambda piece: id(piece.message)):
+        yield list(group)
+
+
+def as_content(parts: list[Json]) -> str | list[Json]:
+    """Give parts as the content of a message or a result: a string where one plain text is all."""
+    if len(parts) == 1 and parts[0].keys() == {"type", "text"}:
+        text: str = parts[0]["text"]
+        return text
+    return parts
+
+
+def filename(block: Json) -> str:
+    """Give the name of a file: these APIs want one, and look at how it ends."""
+    name: str | None = block.get("name")
+    return name or ("file.pdf" if block["mime_type"] == "application/pdf" else "file")
+
+
+def input_of(arguments: str) -> str:
+    """Give the text that a custom tool is called with: it stands in the arguments as ``input``."""
+    given: Any = as_object(arguments).get("input")
+    return given if type(given) is str else arguments
+
+
+def rename(extra: Json, rename: Callable[[str], str]) -> Json:
+    """Put the names of tools through a function, wherever these APIs have them."""
+    renamed = dict(extra)
+    for key in ("tools", "functions"):
+        if type(extra.get(key)) is list:
+            renamed[key] = [_named(tool, rename) for tool in extra[key]]
+    for key in ("tool_choice", "function_call"):
+        if key in extra:
+            renamed[key] = _named(extra[key], rename)
+    return renamed
+
+
+def _named(tool: Any, rename: Callable[[str], str]) -> Any:
+    if type(tool) is not dict:
+        return tool
+    renamed = {
+        key: _named(value, rename) if key in ("function", "custom", "allowed_tools") else value
+        for key, value in tool.items()
+    }
+    if type(tool.get("tools")) is list:
+        renamed["tools"] = [_named(inner, rename) for inner in tool["tools"]]
+    if type(tool.get("name")) is str:
+        renamed["name"] = rename(tool["name"])
+    return renamed

@@ -1,0 +1,70 @@
+"""Items, one after the other, gathered into messages: what the model made in a row is one message."""
+
+from typing import Any
+
+from reeld.formats import native
+from reeld.formats.openai import PROVIDER
+from reeld.formats.openai_responses.calls import call_of, is_call, is_output, result_of
+from reeld.formats.openai_responses.parts import blocks_of, text
+from reeld.formats.reading import Json, map_at, refused
+
+# Beside the outputs: what a client puts into a history that is no message.
+_CLIENTS = ("additional_tools", "configuration_update", "compaction_trigger")
+_ABOVE = ("system", "developer")
+
+
+class Gathering:
+    """Takes items in their order; ``messages`` is what they are so far."""
+
+    def __init__(self, model: str | None) -> None:
+        self.messages: list[Json] = []
+        self._model = model
+
+    def take(self, given: Any, where: str) -> None:
+        """Take one item; a bare string is the user's."""
+        item = {"role": "user", "content": given} if type(given) is str else map_at(given, where)
+        kind = item.get("type") or ("message" if "role" in item else "item_reference")
+        if kind == "message":
+            self._message(item, where)
+        elif is_output(item):
+            self._add("tool", [result_of(item, where)])
+        elif kind in _CLIENTS:
+            self._add("user", [native.opaque(PROVIDER, item)])
+        else:
+            self.answer([call_of(item, where) if is_call(item) else self._served({"type": kind, **item})])
+
+    def answer(self, blocks: list[Json]) -> None:
+        """Add what the model made to the message that it is making."""
+        if self.messages and self.messages[-1]["role"] == "assistant":
+            self.messages[-1]["content"] += blocks
+        else:
+            self._add("assistant", blocks)
+
+    def _served(self, item: Json) -> Json:
+        """Keep what the provider made for itself; what is encrypted only its own models read."""
+        return native.opaque(PROVIDER, item, self._model if "encrypted_content" in item else None)
+
+    def _message(self, item: Json, where: str) -> None:
+        role = item.get("role")
+        blocks = blocks_of(item.get("content"), f"{where}.content") or [text("")]
+        if role == "assistant":
+            self._spoken(blocks, item)
+        elif role in ("user", *_ABOVE):
+            above = {"role": role} if role in _ABOVE else {}
+            kept = native.keep(PROVIDER, {**item, "role": None, **above}, ("type", "content", "id", "status"))
+            self._add("user", blocks, **kept)
+        else:
+            raise refused(f"{where}.role", f"{role!r} is no role of Responses")
+
+    def _spoken(self, blocks: list[Json], item: Json) -> None:
+        """Add words of the assistant's; right after other words they are a message of their own."""
+        for block in blocks:
+            metadata = {"provider": PROVIDER, **block.get("provider_metadata", {}), "phase": item.get("phase")}
+            block.update(native.keep(PROVIDER, metadata))
+        if self.messages and self.messages[-1]["content"][-1]["type"] == "text":
+            self._add("assistant", blocks)
+        else:
+            self.answer(blocks)
+
+    def _add(self, role: str, blocks: list[Json], **kept: Any) -> None:
+        self.messages.append({"role": role, "content": blocks, **kept})

@@ -1,0 +1,63 @@
+"""What Responses takes, and where the prompt stands (``formats.md`` section 2)."""
+
+from reeld.formats import native
+from reeld.formats.dialect import Head, Holder, Page, Prompt
+from reeld.formats.families import same_family
+from reeld.formats.openai import PICTURES, PROVIDER, by_message
+from reeld.formats.openai_responses.turns import words
+from reeld.formats.openai_responses.whole import CLIENTS, RESULTS, SERVERS, held, is_reasoning, part_in
+from reeld.formats.prompting import kept_pieces
+from reeld.formats.reading import Json
+
+
+def refuses(block: Json, holder: Holder, model: str | None) -> str | None:
+    """Say why a block that is no text cannot be sent."""
+    kind = block["type"]
+    if kind == "opaque":
+        return _refuses_opaque(block, holder, model)
+    if kind != "media":
+        return "reasoning of another provider"
+    return "media come from the user only" if holder == "assistant" else _refuses_media(block)
+
+
+def _refuses_media(block: Json) -> str | None:
+    mime_type: str = block["mime_type"]
+    ours = (block.get("provider_metadata") or {}).get("provider") == PROVIDER
+    if mime_type.startswith(("audio/", "video/")):
+        return f"Responses takes no {mime_type}"
+    if mime_type in PICTURES or not mime_type.startswith("image/") or ours or block.get("url") is not None:
+        return None
+    return f"Responses takes no {mime_type}"
+
+
+def _refuses_opaque(block: Json, holder: Holder, model: str | None) -> str | None:
+    if block["provider"] != PROVIDER:
+        return f"a block of {block['provider']}"
+    if native.given_back(block.get("provider_metadata"), PROVIDER, ("format",)):
+        return "a block of Chat Completions"
+    if holder in ("result", "failed"):
+        return None if held(block, RESULTS) or part_in(block) else "no output of a call"
+    if holder == "user":
+        return None if held(block, CLIENTS) or part_in(block) else "no item that a client sends"
+    if held(block, SERVERS) is None:
+        unread = is_reasoning(block)
+        return "reasoning without encrypted_content" if unread else "no item that the API takes back whole"
+    return None if same_family(block.get("model"), model) else f"what only {block['model']} can read"
+
+
+def identity(block: Json) -> str | None:
+    """Give the id of an item that is sent with it: the API takes no two items with one."""
+    name = (held(block, SERVERS) or {}).get("id")
+    return name if type(name) is str else None
+
+
+def head(prompt: Prompt | None, page: Page) -> Head:
+    """Put the prompt into the instructions; of several messages the first, if it is the system's."""
+    if prompt is None:
+        return Head({}, [])
+    messages = [item for group in by_message(kept_pieces(PROVIDER, prompt)) for item in words(group, page)]
+    if not messages:
+        return Head({"instructions": prompt.text}, [])
+    if messages[0]["role"] == "system" and type(messages[0]["content"]) is str:
+        return Head({"instructions": messages[0]["content"]}, messages[1:])
+    return Head({}, messages)

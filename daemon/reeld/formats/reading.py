@@ -1,0 +1,76 @@
+"""What reading a provider's body gives, and how its fields are read: with an error that names the place."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from reel.blocks import kind_of
+from reel.errors import InvalidMessage
+from reeld.formats.report import Change
+
+Json = dict[str, Any]
+
+
+class Response(NamedTuple):
+    """What a response body holds: one message of the assistant's, in the form that is added, and what it cost."""
+
+    message: Json
+    usage: Json | None
+
+
+class Loaded(NamedTuple):
+    """What a request body holds: messages in the form that is added, and what was left out or changed."""
+
+    messages: list[Json]
+    report: list[Change]
+
+
+def refused(where: str, why: str) -> InvalidMessage:
+    """Make the error that names a place of a body."""
+    return InvalidMessage(f"{where}: {why}", field=where)
+
+
+def text_at(value: Any, where: str) -> str:
+    """Take a string."""
+    if type(value) is not str:
+        raise refused(where, f"expected a string, got {kind_of(value)}")
+    return value
+
+
+def map_at(value: Any, where: str) -> Json:
+    """Take an object."""
+    if type(value) is not dict:
+        raise refused(where, f"expected an object, got {kind_of(value)}")
+    return value
+
+
+def list_at(value: Any, where: str) -> list[Any]:
+    """Take an array."""
+    if type(value) is not list:
+        raise refused(where, f"expected an array, got {kind_of(value)}")
+    return value
+
+
+def refuse_error(body: Mapping[str, Any]) -> None:
+    """Refuse what a provider sends when it does not answer.
+
+    Raises:
+        InvalidMessage: the body has an ``error``; it is quoted.
+    """
+    error = body.get("error")
+    if error is not None:
+        said = error.get("message") if type(error) is dict else error
+        raise refused("error", f"the provider did not answer; it said: {said}")
+
+
+def left_to_extra(body: Mapping[str, Any], taken: tuple[str, ...]) -> list[Change]:
+    """Report the keys of a request that are no part of its history."""
+    return [
+        Change(None, None, "dropped", f"{key} is no part of the history; give it to render in extra")
+        for key in body
+        if key not in taken
+    ]
+
+
+def about_answer(provider: str, **found: Any) -> Json:
+    """Give the metadata of a message that a provider answered, less what it left out."""
+    return {"provider": provider, **{key: value for key, value in found.items() if value is not None}}

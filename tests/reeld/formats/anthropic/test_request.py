@@ -1,0 +1,149 @@
+"""Requests to Anthropic, read."""
+
+from typing import Any
+
+import pytest
+
+from reel.errors import InvalidMessage
+from reeld.formats.anthropic.request import load
+from tests.reeld.formats.histories import call, model, opaque, result, text, tool, user
+from tests.reeld.formats.sending import sent
+
+MARK = {"type": "ephemeral"}
+
+
+def loaded(*messages: Any, **more: Any) -> list[dict[str, Any]]:
+    return load({"messages": list(messages), **more}).messages
+
+
+def test_a_conversation() -> None:
+    """Results become messages of the tool's; a string is one text."""
+    use = {"type": "tool_use", "id": "c1", "name": "look", "input": {"a": [1]}}
+    answer = {"type": "tool_result", "tool_use_id": "c1", "content": "done", "is_error": True}
+
+    assert [
+        {"role": "system", "content": "Be brief"},
+        user("Hi"),
+        model("Look", call(arguments='{"a":[1]}')),
+        tool(result(is_error=True)),
+        user("Well?"),
+    ] == loaded(
+        {"role": "user", "content": "Hi"},
+        {"role": "assistant", "content": [text("Look"), use]},
+        {"role": "user", "content": [answer, text("Well?")]},
+        system="Be brief",
+    )
+
+
+def test_what_is_left_to_extra() -> None:
+    """Everything but the history is named in the report."""
+    found = load({"messages": [{"role": "user", "content": "Hi"}], "max_tokens": 1, "model": "claude-opus-4-8"})
+
+    assert ["max_tokens"] == [change.why.split()[0] for change in found.report]
+
+
+def test_its_own_words_are_kept() -> None:
+    """Thinking with its signature and maker, marks, citations; a block without a neutral form is kept whole."""
+    thought = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}
+    search = {"type": "server_tool_use", "id": "s", "name": "x", "input": {}}
+    hidden = {"type": "redacted_thinking", "data": "AAAA"}
+    cited = text("OK", citations=[{"a": 1}], cache_control=MARK)
+    (found,) = loaded(
+        {"role": "assistant", "content": [thought, hidden, {"type": "thinking", "thinking": "x"}, search, cited]},
+        model="m",
+    )
+    maker = {"provider": "anthropic", "model": "m"}
+
+    assert {"type": "thinking", "text": "hm", "signature": "c2ln", **maker} == found["content"][0]
+    assert {"type": "redacted_thinking", "data": "AAAA", **maker} == found["content"][1]
+    assert {"type": "thinking", "text": "x", **maker} == found["content"][2]
+    assert opaque('{"type":"server_tool_use","id":"s","name":"x","input":{}}', model="m") == found["content"][3]
+    assert {"provider": "anthropic", "citations_json": '[{"a":1}]', "cache_control": MARK} == found["content"][4][
+        "provider_metadata"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "source", "expected"),
+    [
+        (
+            "image",
+            {"type": "base64", "media_type": "image/png", "data": "AAAA"},
+            {"mime_type": "image/png", "data_base64": "AAAA"},
+        ),
+        (
+            "image",
+            {"type": "url", "url": "https://example.org/a"},
+            {"mime_type": "image/*", "url": "https://example.org/a"},
+        ),
+        (
+            "document",
+            {"type": "url", "url": "https://example.org/a"},
+            {"mime_type": "application/pdf", "url": "https://example.org/a"},
+        ),
+        ("document", {"type": "text", "media_type": "text/plain", "data": "x"}, None),
+        ("image", {"type": "file", "file_id": "f"}, None),
+    ],
+)
+def test_media(kind: str, source: dict[str, Any], expected: dict[str, Any] | None) -> None:
+    """What carries itself or is linked to is media; the rest is Anthropic's own, and comes back."""
+    block = {"type": kind, "source": source}
+    (found,) = loaded({"role": "user", "content": [block]})
+
+    assert expected is None or {"type": "media", **expected} == found["content"][0]
+    assert ("opaque" if expected is None else "media") == found["content"][0]["type"]
+    assert [block] == sent("anthropic", [found])[0]["messages"][0]["content"]
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (None, ""),
+        ([], ""),
+        ([text("x")], "x"),
+        ([text("x"), text("y")], [text("x"), text("y")]),
+    ],
+)
+def test_results(content: Any, expected: Any) -> None:
+    """A lone plain text is a string."""
+    (found,) = loaded({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": content}]})
+
+    assert expected == found["content"][0]["content"]
+
+
+def test_system_messages_and_empty_ones() -> None:
+    """A system message is a user's that says so; one without content has an empty text."""
+    found = loaded({"role": "system", "content": "x", "clear_at": "end"}, {"role": "assistant", "content": []})
+
+    assert [user("x", provider="anthropic", role="system", clear_at="end"), model("")] == found
+
+
+def test_a_prompt_of_blocks_comes_back() -> None:
+    """With its marks."""
+    blocks = [text("A", cache_control=MARK), text("B")]
+    found = loaded({"role": "user", "content": "Hi"}, system=blocks)
+
+    assert blocks == sent("anthropic", found)[0]["system"]
+    assert [{"text": "A\nB"}] == sent("gemini", found)[0]["systemInstruction"]["parts"]
+
+
+@pytest.mark.parametrize(
+    ("field", "body"),
+    [
+        ("messages", {}),
+        ("messages", {"messages": []}),
+        ("messages", {"messages": "Hi"}),
+        ("messages[0]", {"messages": ["Hi"]}),
+        ("messages[0].role", {"messages": [{"role": "tool", "content": "x"}]}),
+        ("messages[0].content", {"messages": [{"role": "user", "content": 1}]}),
+        ("messages[0].content[0]", {"messages": [{"role": "user", "content": [1]}]}),
+        ("messages[0].content[0].text", {"messages": [{"role": "user", "content": [{"type": "text"}]}]}),
+        ("system", {"messages": [{"role": "user", "content": "x"}], "system": [{"type": "image", "source": {}}]}),
+    ],
+)
+def test_what_is_none(field: str, body: dict[str, Any]) -> None:
+    """The error names the place."""
+    with pytest.raises(InvalidMessage) as refused:
+        load(body)
+
+    assert field == refused.value.data["field"]

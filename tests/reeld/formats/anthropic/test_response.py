@@ -1,0 +1,67 @@
+"""Answers of Anthropic, read."""
+
+from typing import Any
+
+import pytest
+
+from reel.errors import InvalidMessage
+from reeld.formats.anthropic.response import read
+from tests.reeld.formats.histories import call, text, thinking
+
+ANSWER = {
+    "id": "msg_1",
+    "type": "message",
+    "role": "assistant",
+    "model": "claude-opus-4-8",
+    "stop_reason": "tool_use",
+    "usage": {"input_tokens": 1},
+    "content": [
+        {"type": "thinking", "thinking": "hm", "signature": "c2ln"},
+        {"type": "text", "text": "Look"},
+        {"type": "tool_use", "id": "c1", "name": "look", "input": {}},
+        {"type": "tool_use", "id": "c2", "name": "look", "input": {}},
+    ],
+}
+
+
+def test_an_answer() -> None:
+    """One message: thinking with its signature, text, all calls; finish reason and usage beside it."""
+    found = read(ANSWER)
+
+    assert {
+        "role": "assistant",
+        "content": [thinking(model="claude-opus-4-8"), text("Look"), call("c1"), call("c2")],
+        "provider_metadata": {
+            "provider": "anthropic",
+            "model": "claude-opus-4-8",
+            "response_id": "msg_1",
+            "finish_reason": "tool_use",
+            "usage": {"input_tokens": 1},
+        },
+    } == found.message
+    assert {"input_tokens": 1} == found.usage
+
+
+def test_an_empty_answer() -> None:
+    """It has an empty text; who answered may be said by the caller."""
+    found = read({"content": []}, "claude-opus-4-8")
+
+    assert [text("")] == found.message["content"]
+    assert {"provider": "anthropic", "model": "claude-opus-4-8"} == found.message["provider_metadata"]
+    assert found.usage is None
+
+
+@pytest.mark.parametrize(
+    ("field", "body"),
+    [
+        ("error", {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}),
+        ("content", {}),
+        ("content[0]", {"content": [{"type": "tool_result", "tool_use_id": "c1"}]}),
+    ],
+)
+def test_what_is_none(field: str, body: dict[str, Any]) -> None:
+    """The error names the place."""
+    with pytest.raises(InvalidMessage) as refused:
+        read(body)
+
+    assert field == refused.value.data["field"]

@@ -1,0 +1,163 @@
+"""Conversations in the words of Gemini's generateContent."""
+
+from typing import Any
+
+import pytest
+
+from tests.formats.checker import check
+from tests.reeld.formats.histories import IMAGE, PDF, call, model, opaque, result, text, thinking, tool, user
+from tests.reeld.formats.sending import sent
+
+GEMINI_3, GEMINI_2 = "gemini-3-pro-preview", "gemini-2.5-flash"
+DUMMY = "skip_thought_signature_validator"
+
+
+def contents(*history: Any, named: str | None = GEMINI_3) -> list[dict[str, Any]]:
+    """Render a history, see that the API takes it, and give its contents."""
+    body, _ = sent("gemini", history, named)
+
+    assert [] == check("gemini", body, named)
+    assert "model" not in body
+    found: list[dict[str, Any]] = body["contents"]
+    return found
+
+
+def first(*blocks: Any, named: str | None = GEMINI_3) -> list[dict[str, Any]]:
+    """Give what becomes of the assistant's blocks."""
+    parts: list[dict[str, Any]] = contents("Hi", model(*blocks), "Bye", named=named)[1]["parts"]
+    return parts
+
+
+def signed(block: dict[str, Any], maker: str | None = GEMINI_3, provider: str = "gemini") -> dict[str, Any]:
+    return {**block, "provider_metadata": {"provider": provider, "model": maker, "signature": "c2ln"}}
+
+
+def test_a_tool_loop() -> None:
+    """Results have the names of their calls and a turn of their own; the model says a word before the user's."""
+    assert [
+        {"role": "user", "parts": [{"text": "Hi"}]},
+        {
+            "role": "model",
+            "parts": [{"text": "Look"}, {"functionCall": {"name": "look", "args": {"a": 1}, "id": "c1"}}],
+        },
+        {
+            "role": "user",
+            "parts": [{"functionResponse": {"name": "look", "response": {"error": "no"}, "id": "c1"}}],
+        },
+        {"role": "model", "parts": [{"text": "(noted)"}]},
+        {"role": "user", "parts": [{"text": "Well?"}]},
+    ] == contents(
+        "Hi",
+        model("Look", call(arguments='{"a": 1}')),
+        tool(result("c1", "no", is_error=True)),
+        "Well?",
+        named=GEMINI_2,
+    )
+
+
+def test_signatures_go_back_to_their_family() -> None:
+    """On calls, texts and thoughts; the first call of a step that has none gets the word that stands for none."""
+    assert ["c2ln", None] == [part.get("thoughtSignature") for part in first(signed(call("a")), call("b"))]
+    assert [DUMMY] == [part["thoughtSignature"] for part in first(signed(call("a"), "gemini-3-flash"))]
+    assert [DUMMY] == [part["thoughtSignature"] for part in first(signed(call("a"), provider="openai"))]
+    assert [DUMMY] == [
+        part["thoughtSignature"]
+        for part in first(signed(call("a")) | {"provider_metadata": {"provider": "gemini", "signature": 1}})
+    ]
+    assert [DUMMY] == [part["thoughtSignature"] for part in first(call("a"), named=None)]
+    assert [{"text": "OK", "thoughtSignature": "c2ln"}] == first(signed(text("OK")))
+    assert "thoughtSignature" not in first(call("a"), named=GEMINI_2)[0]
+    assert [{"text": "hm", "thought": True, "thoughtSignature": "c2ln"}, {"text": "OK"}] == first(
+        thinking(provider="gemini"), "OK"
+    )
+    assert [{"text": "hm", "thought": True}, {"text": "OK"}] == first(thinking(provider="gemini", signature=None), "OK")
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        thinking(),
+        thinking(provider=None),
+        thinking(" ", provider="gemini"),
+        thinking(provider="gemini", model=GEMINI_2),
+        {"type": "redacted_thinking", "data": "AAAA", "provider": "gemini"},
+        opaque("[]", "gemini"),
+        opaque("{}", "gemini"),
+        opaque('{"text":"x"}', "gemini"),
+        opaque('{"toolCall":1}', "gemini"),
+        opaque('{"toolCall":{},"fileData":{}}', "gemini"),
+    ],
+)
+def test_what_it_does_not_take(block: dict[str, Any]) -> None:
+    """Foreign thoughts, hidden and empty ones, parts that are none."""
+    assert [{"text": "OK"}] == first(block, "OK")
+
+
+def test_own_parts_come_back() -> None:
+    """Code and its result, a server's tools in pairs, a signature alone; the user has files only."""
+    run, signature = '{"executableCode":{"code":"1"}}', '{"thoughtSignature":"c2ln"}'
+    asked, served = '{"toolCall":{"toolType":"x","id":"t"}}', '{"toolResponse":{"toolType":"x","id":"t"}}'
+    file = '{"fileData":{"fileUri":"gs://x"}}'
+    blocks = [opaque(data, "gemini") for data in (run, signature, asked, served, file)]
+    found = contents(user("Hi", *blocks), model(*blocks), "Bye")
+
+    assert [["text"], ["fileData"]] == [list(part) for part in found[0]["parts"]]
+    assert 5 == len(found[1]["parts"])
+    assert 4 == len(first(*blocks[:3], blocks[4], "OK"))
+
+
+def test_media() -> None:
+    """In a part of its own; in a result from Gemini 3 on, where it carries itself."""
+    named = {**PDF, "name": "A"}
+    filmed = {**IMAGE, "provider_metadata": {"provider": "gemini", "videoMetadata": {"fps": 1}}}
+    stored = opaque('{"fileData":{"fileUri":"gs://x"}}', "gemini")
+    said = user(named, filmed)
+    looked = tool(result("c1", [IMAGE, PDF, text("x"), stored]))
+    inline = {"inlineData": {"data": "AAAA", "mimeType": "image/png"}}
+
+    assert [
+        {"fileData": {"fileUri": PDF["url"], "mimeType": "application/pdf", "displayName": "A"}},
+        {**inline, "videoMetadata": {"fps": 1}},
+    ] == contents(said)[0]["parts"]
+    response = contents("Hi", model(call()), looked)[2]["parts"][0]["functionResponse"]
+    assert [[inline, {"fileData": {"fileUri": "gs://x"}}], {"result": "x"}] == [response["parts"], response["response"]]
+    assert "parts" not in contents("Hi", model(call()), looked, named=GEMINI_2)[2]["parts"][0]["functionResponse"]
+
+
+def test_its_own_response_goes_back_verbatim() -> None:
+    """What Gemini was given as an object it gets again."""
+    own = {"provider": "gemini", "response_json": '{"a":{"b":1}}'}
+
+    assert {"a": {"b": 1}} == contents("Hi", model(call()), tool(result(provider_metadata=own)))[2]["parts"][0][
+        "functionResponse"
+    ]["response"]
+
+
+def test_the_system() -> None:
+    """The prompt is an instruction; later ones are the user's words, reported."""
+    body, report = sent("gemini", [{"role": "system", "content": "Be brief"}, "Hi", user("Be kind", role="system")])
+
+    assert {"parts": [{"text": "Be brief"}]} == body["systemInstruction"]
+    assert [{"text": "Hi"}, {"text": "Be kind"}] == body["contents"][0]["parts"]
+    assert ["merged", "downgraded"] == [change.action for change in report]
+
+
+@pytest.mark.parametrize(
+    ("extra", "expected"),
+    [
+        ({"model": GEMINI_3}, 0),
+        ({"tools": [{"functionDeclarations": [{"name": "a.b"}, 1]}, {"googleSearch": {}}, 1]}, 1),
+        ({"tools": [{"function_declarations": [{"name": "a.b"}]}]}, 1),
+        ({"tools": 1}, 0),
+        ({"toolConfig": {"functionCallingConfig": {"allowedFunctionNames": ["a.b", 1]}}}, 1),
+        ({"tool_config": {"function_calling_config": {"allowed_function_names": ["a.b"]}}}, 1),
+        ({"toolConfig": {"functionCallingConfig": {"mode": "ANY"}}}, 0),
+        ({"toolConfig": {"functionCallingConfig": 1}}, 0),
+    ],
+)
+def test_names_of_functions(extra: dict[str, Any], expected: int) -> None:
+    """They are renamed wherever they stand, in both spellings; the model is left out."""
+    body, _ = sent("gemini", ["Hi"], None, extra)
+
+    assert expected == str(body).count("a_b_")
+    assert "model" not in body

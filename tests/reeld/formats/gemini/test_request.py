@@ -1,0 +1,173 @@
+"""Requests to Gemini, read."""
+
+from typing import Any
+
+import pytest
+
+from reel.errors import InvalidMessage
+from reeld.formats.gemini.request import load
+from tests.reeld.formats.histories import call, model, opaque, result, text, thinking, tool, user
+from tests.reeld.formats.sending import sent
+
+GEMINI_3 = "gemini-3-pro-preview"
+
+
+def loaded(*contents: Any, **more: Any) -> list[dict[str, Any]]:
+    return load({"contents": list(contents), **more}, GEMINI_3).messages
+
+
+def said(*parts: Any, role: str = "model") -> dict[str, Any]:
+    return {"role": role, "parts": list(parts)}
+
+
+def test_a_conversation() -> None:
+    """Both spellings are read; responses become messages of the tool's."""
+    calling = {"function_call": {"name": "look", "args": {"a": [1]}, "id": "c1"}, "thought_signature": "c2ln"}
+    signed = {"provider": "gemini", "model": GEMINI_3, "signature": "c2ln"}
+    answered = {"functionResponse": {"name": "look", "id": "c1", "response": {"error": "no"}}}
+
+    assert [
+        {"role": "system", "content": "Be brief"},
+        user("Hi"),
+        model("Look", call(arguments='{"a":[1]}', provider_metadata=signed)),
+        tool(result("c1", "no", is_error=True)),
+        user("Well?"),
+    ] == loaded(
+        {"parts": {"text": "Hi"}},
+        said({"text": "Look"}, calling),
+        said(answered, {"text": "Well?"}, role="user"),
+        system_instruction={"parts": [{"text": "Be brief"}]},
+    )
+
+
+def test_what_is_left_to_extra() -> None:
+    """Everything but the history is named in the report."""
+    found = load({"contents": [{"parts": [{"text": "Hi"}]}], "generationConfig": {}, "model": GEMINI_3})
+
+    assert ["generationConfig"] == [change.why.split()[0] for change in found.report]
+
+
+def test_calls_without_ids_get_some() -> None:
+    """Their responses are told by name and order; the report says so."""
+    first, second = ({"functionCall": {"name": name}} for name in ("look", "find"))
+    answers = [{"functionResponse": {"name": name, "response": {"result": name}}} for name in ("find", "other", "look")]
+    found = load({"contents": [said(first, second), said(*answers, role="user")]})
+
+    assert ["call_0_0", "call_0_1"] == [block["id"] for block in found.messages[0]["content"]]
+    assert ["call_0_1", "call_0_0", "contents[1].parts[2]"] == [
+        block["tool_call_id"] for block in found.messages[1]["content"]
+    ]
+    assert ["synthesized", "synthesized"] == [change.action for change in found.report]
+
+
+def test_its_own_words_are_kept() -> None:
+    """Thoughts and signatures with their maker, parts without a neutral form whole."""
+    signed = {"provider": "gemini", "model": GEMINI_3, "signature": "c2ln"}
+    (found,) = loaded(
+        said(
+            {"text": "hm", "thought": True, "thoughtSignature": "c2ln"},
+            {"text": "x", "thought": True},
+            {"text": "OK", "thoughtSignature": "c2ln"},
+            {"text": "", "thoughtSignature": "c2ln"},
+            {"executable_code": {"code": "1"}, "mediaResolution": {}},
+        )
+    )
+
+    assert [
+        thinking(provider="gemini", model=GEMINI_3),
+        {"type": "thinking", "text": "x", "provider": "gemini", "model": GEMINI_3},
+        text("OK", provider_metadata=signed),
+        opaque('{"thoughtSignature":"c2ln"}', "gemini", model=GEMINI_3),
+        opaque('{"executableCode":{"code":"1"}}', "gemini", model=GEMINI_3),
+    ] == found["content"]
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"inlineData": {"data": "AAAA", "mimeType": "image/png", "displayName": "A"}, "videoMetadata": {"fps": 1}},
+        {"fileData": {"fileUri": "https://example.org/a", "mimeType": "video/mp4"}},
+        {"fileData": {"fileUri": "https://example.org/a"}},
+        {"fileData": {"fileUri": "gs://a/b", "mimeType": "video/mp4"}},
+    ],
+)
+def test_media_come_back(part: dict[str, Any]) -> None:
+    """Media where others can read it, else Google's own."""
+    found = loaded(said(part, role="user"))
+
+    assert [part] == sent("gemini", found)[0]["contents"][0]["parts"]
+
+
+@pytest.mark.parametrize(
+    ("response", "content"),
+    [
+        ({"result": "x"}, "x"),
+        ({"a": 1, "b": {}}, '{"a":1,"b":{}}'),
+        ({"result": {"a": 1}}, '{"result":{"a":1}}'),
+        ({}, "{}"),
+        (None, "{}"),
+    ],
+)
+def test_responses(response: Any, content: str) -> None:
+    """An object is kept for Gemini; everybody else reads its text."""
+    answer = {"functionResponse": {"name": "look", "id": "c1", "response": response}}
+    found = loaded(
+        said({"text": "Hi"}, role="user"),
+        said({"functionCall": {"name": "look", "id": "c1"}}),
+        said(answer, role="function"),
+    )
+    back = sent("gemini", found)[0]["contents"][2]["parts"][0]["functionResponse"]["response"]
+
+    assert content == found[2]["content"][0]["content"]
+    assert (response or {}) == back
+
+
+def test_media_in_a_response() -> None:
+    """It stands after the text of the object."""
+    parts = [{"inlineData": {"data": "AAAA", "mimeType": "image/png"}}]
+    (found,) = loaded(
+        said({"functionResponse": {"name": "x", "id": "c1", "response": {"result": "x"}, "parts": parts}}, role="user")
+    )
+
+    assert ["text", "media"] == [block["type"] for block in found["content"][0]["content"]]
+
+
+@pytest.mark.parametrize("instruction", ["Be brief", {"parts": {"text": "Be brief"}}, {"parts": []}, None])
+def test_prompts(instruction: Any) -> None:
+    """A string is read too, and so is one part alone; none is none."""
+    found = loaded(said({"text": "Hi"}, role="user"), systemInstruction=instruction)
+
+    assert (instruction in ("Be brief", {"parts": {"text": "Be brief"}})) == (found[0]["role"] == "system")
+
+
+def test_a_prompt_of_parts_comes_back() -> None:
+    """Each part for itself."""
+    instruction = {"parts": [{"text": "A"}, {"text": "B"}]}
+    found = loaded(said({"text": "Hi"}, role="user"), systemInstruction=instruction)
+
+    assert instruction == sent("gemini", found)[0]["systemInstruction"]
+
+
+def test_a_content_without_parts() -> None:
+    """The model's has an empty text, the user's is nothing."""
+    assert [model("")] == loaded(said(), said(role="user"))
+
+
+@pytest.mark.parametrize(
+    ("field", "body"),
+    [
+        ("contents", {}),
+        ("contents", {"contents": []}),
+        ("contents[0]", {"contents": ["Hi"]}),
+        ("contents[0].role", {"contents": [{"role": "assistant"}]}),
+        ("contents[0].parts[0]", {"contents": [{"parts": ["Hi"]}]}),
+        ("contents[0].parts[0].text", {"contents": [{"parts": [{"text": 1}]}]}),
+        ("systemInstruction.parts[0].text", {"contents": [{"parts": []}], "systemInstruction": {"parts": [{}]}}),
+    ],
+)
+def test_what_is_none(field: str, body: dict[str, Any]) -> None:
+    """The error names the place."""
+    with pytest.raises(InvalidMessage) as refused:
+        load(body)
+
+    assert field == refused.value.data["field"]

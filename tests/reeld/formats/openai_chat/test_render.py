@@ -1,0 +1,293 @@
+"""Conversations in the words of Chat Completions."""
+
+from typing import Any
+
+import pytest
+
+from reel import text, tool_call, tool_result
+from reeld.formats.openai_chat.request import load
+from tests.formats.checker import check
+from tests.reeld.formats.sending import sent
+
+ASK = text("user", "hi")
+PNG = {"type": "media", "mime_type": "image/png", "data_base64": "QUJD"}
+CUSTOM = {"provider": "openai", "type": "custom_tool_call"}
+CHAT = {"provider": "openai", "format": "openai-chat"}
+
+
+def said(who: str, *blocks: dict[str, Any], **metadata: Any) -> dict[str, Any]:
+    """Give a message of some blocks."""
+    return {"role": who, "content": list(blocks), "provider_metadata": metadata}
+
+
+def words(value: str, **metadata: Any) -> dict[str, Any]:
+    """Give a text block."""
+    return {"type": "text", "text": value, "provider_metadata": metadata}
+
+
+def opaque(data: str, **keys: Any) -> dict[str, Any]:
+    """Give an opaque block of OpenAI's."""
+    return {"type": "opaque", "provider": "openai", "data_json": data, **keys}
+
+
+def messages(*history: Any, model: str | None = "gpt-5") -> list[dict[str, Any]]:
+    """Render a history, see that the API takes it, and give its messages."""
+    body, _ = sent("openai-chat", history, model)
+
+    assert [] == check("openai_chat", body)
+    found: list[dict[str, Any]] = body["messages"]
+    return found
+
+
+def why(*history: Any, model: str | None = "gpt-5") -> list[tuple[int | None, str, str]]:
+    """Render a history, and give what is reported: seq, action and reason."""
+    _, report = sent("openai-chat", history, model)
+    return [(change.seq, change.action, change.why) for change in report]
+
+
+def test_a_plain_conversation() -> None:
+    """Texts are strings; calls stand in one message, their results directly after it."""
+    history = messages(
+        text("system", "be brief"),
+        ASK,
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "text", "text": "look"},
+                {"type": "tool_call", "id": "a", "name": "ls", "arguments": "{}"},
+                {"type": "tool_call", "id": "b", "name": "ls", "arguments": '{"d": 1}'},
+            ],
+        },
+        tool_result("b", "2"),
+        tool_result("a", "1"),
+        text("assistant", "two"),
+    )
+
+    assert [
+        {"role": "system", "content": "be brief"},
+        {"role": "user", "content": "hi"},
+        {
+            "role": "assistant",
+            "content": "look",
+            "tool_calls": [
+                {"id": "a", "type": "function", "function": {"name": "ls", "arguments": "{}"}},
+                {"id": "b", "type": "function", "function": {"name": "ls", "arguments": '{"d": 1}'}},
+            ],
+        },
+        {"role": "tool", "tool_call_id": "a", "content": "1"},
+        {"role": "tool", "tool_call_id": "b", "content": "2"},
+        {"role": "assistant", "content": "two"},
+    ] == history
+
+
+def test_messages_stay_apart() -> None:
+    """Nobody needs to take turns here: neighbours of one role are messages of their own."""
+    assert ["user", "user", "assistant", "assistant"] == [
+        message["role"] for message in messages(ASK, ASK, text("assistant", "a"), text("assistant", "b"))
+    ]
+
+
+def test_calls_of_neighbours_stand_in_one_message() -> None:
+    """Results must follow the message that has the calls: those of a whole turn are in its last message."""
+    history = messages(
+        ASK, tool_call("a", "ls", "{}"), text("assistant", "and"), tool_call("b", "ls", ""), tool_result("a", "1")
+    )
+
+    assert [("assistant", "and", 0), ("assistant", None, 2)] == [
+        (message["role"], message["content"], len(message.get("tool_calls", []))) for message in history[1:3]
+    ]
+    assert ["a", "b"] == [message["tool_call_id"] for message in history[3:]]
+
+
+def test_a_custom_call() -> None:
+    """A custom tool gets its text back, whatever the arguments have become."""
+    call = {"type": "tool_call", "id": "a", "name": "sql", "provider_metadata": CUSTOM}
+    history = messages(
+        ASK,
+        said("assistant", {**call, "arguments": '{"input": "SELECT"}'}, {**call, "id": "b", "arguments": "DROP"}),
+    )
+
+    assert ["SELECT", "DROP"] == [call["custom"]["input"] for call in history[1]["tool_calls"]]
+
+
+def test_refusals_stand_beside_what_was_said() -> None:
+    """A refusal goes back as one: the API takes no parts of both kinds."""
+    refused = words("no", provider="openai", refusal=True)
+    history = messages(said("assistant", words("well"), refused), ASK, said("assistant", refused, refused))
+
+    assert [("well", "no"), (None, "no\nno")] == [(history[n]["content"], history[n]["refusal"]) for n in (0, 2)]
+
+
+@pytest.mark.parametrize(
+    ("block", "part"),
+    [
+        (PNG, {"type": "image_url", "image_url": {"url": "data:image/png;base64,QUJD"}}),
+        (
+            {"type": "media", "mime_type": "image/*", "url": "https://x/y"},
+            {"type": "image_url", "image_url": {"url": "https://x/y"}},
+        ),
+        (
+            {**PNG, "provider_metadata": {"provider": "openai", "detail": "low"}},
+            {"type": "image_url", "image_url": {"url": "data:image/png;base64,QUJD", "detail": "low"}},
+        ),
+        (
+            {**PNG, "provider_metadata": {"provider": "openai", "detail": "bad"}},
+            {"type": "image_url", "image_url": {"url": "data:image/png;base64,QUJD"}},
+        ),
+        (
+            {"type": "media", "mime_type": "application/pdf", "data_base64": "QUJD", "name": "a.pdf"},
+            {"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,QUJD"}},
+        ),
+        (
+            opaque('{"type":"file","file":{"file_id":"file-1"}}', provider_metadata=CHAT),
+            {"type": "file", "file": {"file_id": "file-1"}},
+        ),
+        (
+            words("x", provider="openai", prompt_cache_breakpoint={"mode": "explicit"}),
+            {"type": "text", "text": "x", "prompt_cache_breakpoint": {"mode": "explicit"}},
+        ),
+    ],
+)
+def test_what_a_user_shows(block: dict[str, Any], part: dict[str, Any]) -> None:
+    """Media and marks become parts."""
+    assert [{"role": "user", "content": [part]}] == messages(said("user", block))
+
+
+def test_sound_for_who_hears() -> None:
+    """Sound goes to audio models, and is left out for others."""
+    sound = {"type": "media", "mime_type": "audio/mpeg", "data_base64": "QUJD"}
+    part = {"type": "input_audio", "input_audio": {"data": "QUJD", "format": "mp3"}}
+
+    assert [part] == messages(said("user", sound), model="gpt-4o-audio-preview")[0]["content"]
+    assert [part] == messages(said("user", sound), model=None)[0]["content"]
+    assert (1, "dropped", "gpt-5 does not hear") in why(said("user", sound, words("x")))
+
+
+@pytest.mark.parametrize(
+    ("role", "block", "reason"),
+    [
+        ("user", {"type": "media", "mime_type": "audio/wav", "url": "x"}, "sound can only be sent, not linked to"),
+        (
+            "user",
+            {"type": "media", "mime_type": "application/pdf", "url": "x"},
+            "a file can only be sent, not linked to",
+        ),
+        ("user", {"type": "media", "mime_type": "image/tiff", "data_base64": "QUJD"}, "no place for image/tiff"),
+        ("user", opaque("{}"), "a block of openai that has no form here"),
+        ("user", opaque('{"type":"x"}', provider_metadata=CHAT), "Chat Completions does not take it back"),
+        (
+            "user",
+            {"type": "opaque", "provider": "gemini", "data_json": "{}"},
+            "a block of gemini that has no form here",
+        ),
+        ("assistant", opaque('{"audio":{}}', provider_metadata=CHAT), "Chat Completions does not take it back"),
+        ("assistant", PNG, "media come from the user only"),
+        ("assistant", {"type": "thinking", "text": "hm"}, "Chat Completions takes no reasoning back"),
+        ("assistant", {"type": "redacted_thinking", "data": "x"}, "Chat Completions takes no reasoning back"),
+    ],
+)
+def test_what_has_no_form_is_left_out(role: str, block: dict[str, Any], reason: str) -> None:
+    """It is reported, and the rest stands."""
+    assert [{"role": role, "content": "x"}] == messages(said(role, block, words("x")))
+    assert [(1, "dropped", reason)] == why(said(role, block, words("x")))
+
+
+def test_what_was_spoken_is_named_by_its_id() -> None:
+    """An answer in sound goes back as its id."""
+    sound = opaque('{"audio":{"id":"audio_1"}}', provider_metadata=CHAT)
+
+    assert [{"role": "assistant", "content": None, "audio": {"id": "audio_1"}}] == messages(said("assistant", sound))
+
+
+def test_media_of_results_are_shown_by_the_user() -> None:
+    """Only a user can show something: after all results of the turn."""
+    results = [{"type": "text", "text": "see"}, PNG]
+    history = messages(
+        said(
+            "assistant",
+            {"type": "tool_call", "id": "a", "name": "shot", "arguments": "{}"},
+            {"type": "tool_call", "id": "b", "name": "ls", "arguments": "{}"},
+        ),
+        tool_result("a", results),  # type: ignore[arg-type]
+        tool_result("b", [PNG]),  # type: ignore[list-item]
+        ASK,
+    )
+
+    assert [("tool", "see"), ("tool", "")] == [(message["role"], message["content"]) for message in history[1:3]]
+    assert ["Media of the result of shot (a):", None, "Media of the result of ls (b):", None] == [
+        part.get("text") for part in history[3]["content"]
+    ]
+    assert {"role": "user", "content": "hi"} == history[4]
+
+
+def test_names_and_roles_go_back() -> None:
+    """Who spoke, and from where, where it came from this provider."""
+    history = messages(
+        ASK,
+        said("user", words("now"), provider="openai", role="developer"),
+        said("user", words("x"), provider="openai", name="ada"),
+        said("assistant", words("y"), provider="openai", name="bob"),
+        said("user", words("z"), provider="openai", name="a b"),
+        said("user", words("z"), provider="openai", role="king"),
+    )
+
+    assert [
+        ("user", None),
+        ("developer", None),
+        ("user", "ada"),
+        ("assistant", "bob"),
+        ("user", None),
+        ("user", None),
+    ] == [(message["role"], message.get("name")) for message in history]
+
+
+def test_a_name_that_is_not_taken_everywhere() -> None:
+    """It is left out, and reported."""
+    assert [(1, "dropped", "'a b' is no name that is taken everywhere")] == why(
+        said("user", words("z"), provider="openai", name="a b")
+    )
+
+
+@pytest.mark.parametrize("model", ["o1-mini", "gpt-5"])
+def test_words_from_above_that_are_the_users(model: str) -> None:
+    """The first o1 models know no such role, and nobody shows pictures from above."""
+    above = said("user", words("now"), *([PNG] if model == "gpt-5" else []), provider="openai", role="system")
+
+    assert ["user", "user"] == [message["role"] for message in messages(ASK, above, model=model)]
+    assert [(2, "downgraded", "a system message is the user's here")] == why(ASK, above, model=model)
+
+
+def test_a_prompt_for_the_first_o1_models() -> None:
+    """They take it from the user."""
+    assert "user" == messages(text("system", "be brief"), ASK, model="o1-mini")[0]["role"]
+
+
+def test_a_prompt_of_several_messages() -> None:
+    """What the prompt was loaded from goes back as it was."""
+    given = [
+        {"role": "system", "content": "a", "name": "boss"},
+        {"role": "developer", "content": [{"type": "text", "text": "b"}, {"type": "text", "text": "c"}]},
+        {"role": "user", "content": "hi"},
+    ]
+
+    assert given == messages(*load({"messages": given}).messages)
+
+
+def test_tools_are_renamed_wherever_they_are_named() -> None:
+    """A tool that is called under another name is offered and chosen under it."""
+    tool = {"type": "function", "function": {"name": "my ls", "parameters": {}}}
+    chosen = {"type": "function", "function": {"name": "my ls"}}
+    extra = {
+        "tools": [tool, {"type": "custom", "custom": {"name": "my sql"}}, 5],
+        "tool_choice": {"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [chosen]}},
+        "functions": [{"name": "my ls"}],
+        "function_call": "auto",
+    }
+    body, _ = sent("openai-chat", [ASK, tool_call("a", "my ls", "{}")], "gpt-5", extra)
+    name = body["messages"][1]["tool_calls"][0]["function"]["name"]
+
+    assert name != "my ls"
+    assert name == body["tools"][0]["function"]["name"] == body["functions"][0]["name"]
+    assert name == body["tool_choice"]["allowed_tools"]["tools"][0]["function"]["name"]
+    assert "my sql" != body["tools"][1]["custom"]["name"]
+    assert (5, "auto") == (body["tools"][2], body["function_call"])

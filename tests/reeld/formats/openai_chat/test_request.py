@@ -1,0 +1,206 @@
+"""Whole requests of Chat Completions."""
+
+from typing import Any
+
+import pytest
+
+from reel.errors import InvalidMessage
+from reeld.core.intake import rows_from
+from reeld.formats.openai_chat.request import load
+
+SYSTEM = {"role": "system", "content": "be brief"}
+USER = {"role": "user", "content": "hi"}
+CALL = {"id": "call_1", "type": "function", "function": {"name": "ls", "arguments": "{}"}}
+
+
+def loaded(*messages: dict[str, Any], **rest: Any) -> list[dict[str, Any]]:
+    """Load messages, and see that they can be added."""
+    found = load({"model": "gpt-5", "messages": list(messages), **rest}).messages
+    rows_from(found)
+    return found
+
+
+def test_a_plain_conversation() -> None:
+    """What is plain has nothing beside its texts, calls and results."""
+    messages = loaded(
+        SYSTEM,
+        USER,
+        {"role": "assistant", "content": None, "tool_calls": [CALL]},
+        {"role": "tool", "tool_call_id": "call_1", "content": "a b"},
+        {"role": "assistant", "content": "two"},
+    )
+    call = {"type": "tool_call", "id": "call_1", "name": "ls", "arguments": "{}"}
+    result = {"type": "tool_result", "tool_call_id": "call_1", "content": "a b", "is_error": False}
+
+    assert [
+        {"role": "system", "content": "be brief"},
+        {"role": "user", "content": [{"type": "text", "text": "hi"}]},
+        {"role": "assistant", "content": [call]},
+        {"role": "tool", "content": [result]},
+        {"role": "assistant", "content": [{"type": "text", "text": "two"}]},
+    ] == messages
+
+
+def test_later_words_from_above_are_the_users() -> None:
+    """Only what leads is the prompt; later system and developer messages keep their role as metadata."""
+    messages = loaded(SYSTEM, USER, SYSTEM, {"role": "developer", "content": "now"})
+
+    assert ["system", "user", "user", "user"] == [message["role"] for message in messages]
+    assert [{"provider": "openai", "role": role} for role in ("system", "developer")] == [
+        message["provider_metadata"] for message in messages[2:]
+    ]
+
+
+def test_a_request_that_is_all_prompt() -> None:
+    """A history of system messages alone is a prompt and no message."""
+    assert [{"role": "system", "content": "be brief"}] == loaded(SYSTEM)
+
+
+@pytest.mark.parametrize(
+    ("part", "block"),
+    [
+        ("bare", {"type": "text", "text": "bare"}),
+        ({"type": "text", "text": "x"}, {"type": "text", "text": "x"}),
+        (
+            {"type": "text", "text": "x", "prompt_cache_breakpoint": {"mode": "explicit"}},
+            {
+                "type": "text",
+                "text": "x",
+                "provider_metadata": {"provider": "openai", "prompt_cache_breakpoint": {"mode": "explicit"}},
+            },
+        ),
+        (
+            {"type": "image_url", "image_url": {"url": "https://x/y.png", "detail": "low"}},
+            {
+                "type": "media",
+                "mime_type": "image/*",
+                "url": "https://x/y.png",
+                "provider_metadata": {"provider": "openai", "detail": "low"},
+            },
+        ),
+        (
+            {"type": "input_audio", "input_audio": {"data": "QUJD", "format": "mp3"}},
+            {
+                "type": "media",
+                "mime_type": "audio/mpeg",
+                "data_base64": "QUJD",
+                "provider_metadata": {"provider": "openai"},
+            },
+        ),
+        (
+            {"type": "file", "file": {"file_data": "data:application/pdf;base64,QUJD", "filename": "a.pdf"}},
+            {
+                "type": "media",
+                "mime_type": "application/pdf",
+                "data_base64": "QUJD",
+                "name": "a.pdf",
+                "provider_metadata": {"provider": "openai"},
+            },
+        ),
+        (
+            {"type": "file", "file": {"file_data": "data:application/pdf;base64,QUJD"}},
+            {
+                "type": "media",
+                "mime_type": "application/pdf",
+                "data_base64": "QUJD",
+                "provider_metadata": {"provider": "openai"},
+            },
+        ),
+        (
+            {"type": "file", "file": {"file_id": "file-1"}},
+            {
+                "type": "opaque",
+                "provider": "openai",
+                "data_json": '{"type":"file","file":{"file_id":"file-1"}}',
+                "provider_metadata": {"provider": "openai", "format": "openai-chat"},
+            },
+        ),
+    ],
+)
+def test_parts(part: Any, block: dict[str, Any]) -> None:
+    """Each part becomes its block; what has no neutral form is opaque."""
+    assert [block] == loaded({"role": "user", "content": [part]})[0]["content"]
+
+
+def test_names_are_kept() -> None:
+    """Who spoke is the message's metadata."""
+    messages = loaded({**USER, "name": "ada"}, {"role": "assistant", "content": "hi", "name": "bob"})
+
+    assert ["ada", "bob"] == [message["provider_metadata"]["name"] for message in messages]
+
+
+@pytest.mark.parametrize("content", [None, "", []])
+def test_words_that_are_none(content: Any) -> None:
+    """A message without content has an empty text, a result without content is empty."""
+    user, result = loaded(
+        {"role": "user", "content": content}, {"role": "tool", "tool_call_id": "a", "content": content}
+    )
+
+    assert [{"type": "text", "text": ""}] == user["content"]
+    assert "" == result["content"][0]["content"]
+
+
+def test_a_result_of_parts() -> None:
+    """A result of several parts, or of one with a mark, is a list of blocks."""
+    parts = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
+    (result,) = loaded({"role": "tool", "tool_call_id": "a", "name": "ls", "content": parts})
+
+    assert parts == result["content"][0]["content"]
+
+
+def test_the_old_function_form() -> None:
+    """A call that had no id gets one from its place, and its result the same; the report says so."""
+    called = {"role": "assistant", "content": None, "function_call": {"name": "ls", "arguments": "{}"}}
+    answered = {"role": "function", "name": "ls", "content": "a"}
+    found = load({"messages": [USER, called, answered]})
+    _, call, result = found.messages
+
+    assert ["function_1"] * 2 == [call["content"][0]["id"], result["content"][0]["tool_call_id"]]
+    assert [("renamed", "messages[1].function_call is now the call function_1")] == [
+        (change.action, change.why) for change in found.report
+    ]
+
+
+def test_a_function_message_without_its_call() -> None:
+    """An answer to nothing is kept as one."""
+    (result,) = loaded({"role": "function", "name": "ls", "content": "a"})
+
+    assert "messages[0]" == result["content"][0]["tool_call_id"]
+
+
+def test_what_is_no_history_is_named() -> None:
+    """Tools and switches are for ``extra``; the report lists them."""
+    report = load({"model": "gpt-5", "messages": [USER], "tools": [], "stream": True}).report
+
+    assert ["tools", "stream"] == [change.why.split()[0] for change in report]
+
+
+def test_the_model_is_the_maker() -> None:
+    """The body's own model counts, then the caller's."""
+    thought = {"role": "assistant", "content": "4", "reasoning_content": "2 + 2"}
+
+    assert "gpt-5" == load({"model": "gpt-5", "messages": [thought]}, "m").messages[0]["content"][0]["model"]
+    assert "m" == load({"messages": [thought]}, "m").messages[0]["content"][0]["model"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field"),
+    [
+        ({"input": "hi"}, "messages"),
+        ({"messages": []}, "messages"),
+        ({"messages": "hi"}, "messages"),
+        ({"messages": ["hi"]}, "messages[0]"),
+        ({"messages": [{"role": "model", "content": "hi"}]}, "messages[0].role"),
+        ({"messages": [{"role": "user", "content": {}}]}, "messages[0].content"),
+        ({"messages": [{"role": "user", "content": [5]}]}, "messages[0].content[0]"),
+        ({"messages": [{"role": "user", "content": [{"type": "text"}]}]}, "messages[0].content[0].text"),
+        ({"messages": [{"role": "tool", "content": "x"}]}, "messages[0].tool_call_id"),
+        ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "messages[0].content[0].image_url"),
+    ],
+)
+def test_what_is_no_request_is_refused(wrong: dict[str, Any], field: str) -> None:
+    """The place of what is wrong is named."""
+    with pytest.raises(InvalidMessage) as caught:
+        load(wrong)
+
+    assert field == caught.value.data["field"]

@@ -1,0 +1,163 @@
+"""Answers of Chat Completions."""
+
+import json
+from typing import Any
+
+import pytest
+
+from reel.errors import InvalidMessage
+from reel.records import message_from_record
+from reeld.core.intake import rows_from
+from reeld.formats.openai_chat.response import read
+
+USAGE = {"prompt_tokens": 3, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 1}}
+CALL = {"id": "call_1", "type": "function", "function": {"name": "ls", "arguments": '{"d": 1}'}}
+
+
+def body(message: dict[str, Any], **choice: Any) -> dict[str, Any]:
+    """Give a response that answers with one message."""
+    given = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", **message}, **choice}
+    return {"id": "chatcmpl-1", "object": "chat.completion", "model": "gpt-5", "choices": [given], "usage": USAGE}
+
+
+def blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
+    """Give the blocks of an answer, after they were stored and read."""
+    (row,), _ = rows_from([read(body(message)).message])
+    stored = message_from_record(row._asdict())
+    assert stored is not None
+    return [dict(block) for block in stored["content"]]
+
+
+def test_what_is_known_of_an_answer() -> None:
+    """Model, id, finish reason and usage are the message's metadata; the usage is given by itself as well."""
+    response = read(body({"content": "hi"}, finish_reason="length"), "other")
+    known = {"provider": "openai", "model": "gpt-5", "response_id": "chatcmpl-1", "finish_reason": "length"}
+
+    assert {"role": "assistant", "content": [{"type": "text", "text": "hi"}]} == {
+        key: response.message[key] for key in ("role", "content")
+    }
+    assert {**known, "usage": USAGE} == response.message["provider_metadata"]
+    assert USAGE == response.usage
+
+
+def test_a_server_that_says_nothing_of_itself() -> None:
+    """Where the body has no model the caller's counts, and what is missing is left out."""
+    response = read({"choices": [{"message": {"content": "hi"}}], "usage": 5}, "llama")
+
+    assert ({"provider": "openai", "model": "llama"}, None) == (response.message["provider_metadata"], response.usage)
+
+
+def test_text_and_all_calls_in_order() -> None:
+    """What was said comes first, then every call."""
+    second = {**CALL, "id": "call_2", "index": 1}
+    found = blocks({"content": "look", "refusal": None, "annotations": [], "tool_calls": [CALL, second]})
+
+    assert [
+        {"type": "text", "text": "look"},
+        {"type": "tool_call", "id": "call_1", "name": "ls", "arguments": '{"d": 1}'},
+        {"type": "tool_call", "id": "call_2", "name": "ls", "arguments": '{"d": 1}'},
+    ] == found
+
+
+@pytest.mark.parametrize("message", [{"content": None}, {"content": ""}, {}, {"content": []}])
+def test_an_answer_that_says_nothing(message: dict[str, Any]) -> None:
+    """A message needs a block: an empty text."""
+    assert [{"type": "text", "text": ""}] == blocks(message)
+
+
+def test_a_custom_call() -> None:
+    """The text for a custom tool is its argument ``input``, so that it is an object for everybody."""
+    call = {"id": "call_1", "type": "custom", "custom": {"name": "sql", "input": 'SELECT "ä"'}}
+    (found,) = blocks({"content": None, "tool_calls": [call]})
+
+    assert {"input": 'SELECT "ä"'} == json.loads(found["arguments"])
+    assert ("sql", {"provider": "openai", "type": "custom_tool_call"}) == (found["name"], found["provider_metadata"])
+
+
+@pytest.mark.parametrize("message", [{"refusal": "no"}, {"content": [{"type": "refusal", "refusal": "no"}]}])
+def test_a_refusal_is_a_text_that_says_so(message: dict[str, Any]) -> None:
+    """For everybody else a refusal is what was said."""
+    assert [{"type": "text", "text": "no", "provider_metadata": {"provider": "openai", "refusal": True}}] == blocks(
+        {"content": None, **message}
+    )
+
+
+def test_citations_belong_to_the_text() -> None:
+    """Annotations stay with the text that they are about."""
+    (found,) = blocks({"content": "as X says", "annotations": [{"type": "url_citation", "url_citation": {"url": "x"}}]})
+
+    assert [{"type": "url_citation", "url_citation": {"url": "x"}}] == json.loads(
+        found["provider_metadata"]["annotations_json"]
+    )
+
+
+def test_what_was_spoken_is_a_text() -> None:
+    """An answer in sound is kept whole, and read by everybody as its transcript."""
+    audio = {"id": "audio_1", "data": "QUJD", "expires_at": 5, "transcript": "hi"}
+    (found,) = blocks({"content": None, "audio": audio})
+
+    assert ("hi", audio) == (found["text"], found["provider_metadata"]["audio"])
+
+
+def test_what_was_spoken_without_a_word() -> None:
+    """A sound of which nothing is known but its id is opaque."""
+    (found,) = blocks({"content": None, "audio": {"id": "audio_1"}})
+
+    assert ("opaque", {"audio": {"id": "audio_1"}}) == (found["type"], json.loads(found["data_json"]))
+
+
+def test_reasoning_of_other_servers() -> None:
+    """Reasoning in the open comes before what it led to."""
+    thinking, said = blocks({"content": "4", "reasoning_content": "2 + 2"})
+
+    assert {"type": "thinking", "text": "2 + 2", "provider": "openai", "model": "gpt-5"} == thinking
+    assert {"type": "text", "text": "4"} == said
+
+
+def test_reasoning_of_an_unknown_model() -> None:
+    """A maker that nobody names is left out."""
+    message = read({"choices": [{"message": {"content": "4", "reasoning_content": "2 + 2"}}]}).message
+
+    assert {"type": "thinking", "text": "2 + 2", "provider": "openai"} == message["content"][0]
+
+
+def test_what_is_unknown_is_kept() -> None:
+    """A part without a neutral form is opaque, a key without one is metadata."""
+    message = read(body({"content": [{"type": "hologram", "z": 1, "a": 2}], "mood": {"x": {"y": 1}}})).message
+
+    assert {
+        "type": "opaque",
+        "provider": "openai",
+        "data_json": '{"type":"hologram","z":1,"a":2}',
+        "provider_metadata": {"provider": "openai", "format": "openai-chat"},
+    } == message["content"][0]
+    assert '{"x":{"y":1}}' == message["provider_metadata"]["mood_json"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field"),
+    [
+        ({"error": {"message": "no credit"}}, "error"),
+        ({"object": "list", "data": []}, "choices"),
+        ({"choices": []}, "choices"),
+        ({"choices": [{}, {}]}, "choices"),
+        ({"choices": {}}, "choices"),
+        ({"choices": [5]}, "choices[0]"),
+        ({"choices": [{"delta": {}}]}, "choices[0].message"),
+        (body({"content": 5}), "choices[0].message.content"),
+        (body({"refusal": 5}), "choices[0].message.refusal"),
+        (body({"audio": 5}), "choices[0].message.audio"),
+        (body({"reasoning_content": 5}), "choices[0].message.reasoning_content"),
+        (body({"tool_calls": {}}), "choices[0].message.tool_calls"),
+        (body({"tool_calls": [5]}), "choices[0].message.tool_calls[0]"),
+        (body({"tool_calls": [{"id": "x"}]}), "choices[0].message.tool_calls[0].function"),
+        (body({"tool_calls": [{**CALL, "id": None}]}), "choices[0].message.tool_calls[0].id"),
+        (body({"tool_calls": [{**CALL, "function": {"arguments": "{}"}}]}), "choices[0].message.tool_calls[0].name"),
+    ],
+)
+def test_what_is_no_answer_is_refused(wrong: dict[str, Any], field: str) -> None:
+    """The place of what is wrong is named."""
+    with pytest.raises(InvalidMessage) as caught:
+        read(wrong)
+
+    assert field == caught.value.data["field"]

@@ -1,0 +1,231 @@
+"""Whole requests of Responses."""
+
+import json
+from typing import Any
+
+import pytest
+
+from reel.errors import InvalidMessage
+from reeld.core.intake import rows_from
+from reeld.formats.openai_responses.request import load
+
+USER = {"role": "user", "content": "hi"}
+CALL = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "ls", "arguments": "{}"}
+OUTPUT = {"type": "function_call_output", "call_id": "call_1", "output": "a b"}
+PICTURE = {"type": "input_image", "image_url": "data:image/png;base64,QUJD", "detail": "low"}
+
+
+def loaded(*items: Any, **rest: Any) -> list[dict[str, Any]]:
+    """Load items, and see that they can be added."""
+    found = load({"model": "gpt-5", "input": list(items), **rest}).messages
+    rows_from(found)
+    return found
+
+
+def test_a_plain_conversation() -> None:
+    """What is plain has nothing beside its texts, calls and results."""
+    messages = loaded(USER, CALL, OUTPUT, {"role": "assistant", "content": "two"}, instructions="be brief")
+    call = {"type": "tool_call", "id": "call_1", "name": "ls", "arguments": "{}"}
+    result = {"type": "tool_result", "tool_call_id": "call_1", "content": "a b", "is_error": False}
+
+    assert [
+        {"role": "system", "content": "be brief"},
+        {"role": "user", "content": [{"type": "text", "text": "hi"}]},
+        {"role": "assistant", "content": [call]},
+        {"role": "tool", "content": [result]},
+        {"role": "assistant", "content": [{"type": "text", "text": "two"}]},
+    ] == messages
+
+
+def test_an_input_that_is_a_text() -> None:
+    """A string is the user's, also as an item."""
+    assert loaded(USER) == load({"input": "hi"}).messages
+    assert loaded(USER) == loaded("hi")
+
+
+def test_what_was_made_in_a_row_is_one_message() -> None:
+    """Reasoning, text and calls of one answer belong together; a text right after a text is another message."""
+    reasoning = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "x"}
+    spoken = {"role": "assistant", "content": "look"}
+    messages = loaded(USER, reasoning, spoken, CALL, OUTPUT, spoken, spoken)
+
+    assert [["text"], ["opaque", "text", "tool_call"], ["tool_result"], ["text"], ["text"]] == [
+        [block["type"] for block in message["content"]] for message in messages
+    ]
+
+
+def test_instructions_and_leading_words_are_the_prompt() -> None:
+    """What leads is the prompt, each with its role; later words of that kind are the user's."""
+    developer = {
+        "type": "message",
+        "role": "developer",
+        "content": [{"type": "input_text", "text": "b"}],
+        "id": "msg_1",
+    }
+    system, user, later = loaded(developer, USER, developer, instructions="a")
+    kept = json.loads(system["provider_metadata"]["messages_json"])
+
+    assert [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}] == system["content"]
+    assert ["system", "developer"] == [message["provider_metadata"]["role"] for message in kept]
+    assert "provider_metadata" not in user
+    assert {"provider": "openai", "role": "developer"} == later["provider_metadata"]
+
+
+@pytest.mark.parametrize(
+    ("part", "expected"),
+    [
+        ("bare", {"type": "text", "text": "bare"}),
+        (
+            PICTURE,
+            {
+                "type": "media",
+                "mime_type": "image/png",
+                "data_base64": "QUJD",
+                "provider_metadata": {"provider": "openai", "detail": "low"},
+            },
+        ),
+        (
+            {"type": "input_file", "filename": "a.pdf", "file_data": "data:application/pdf;base64,QUJD"},
+            {
+                "type": "media",
+                "mime_type": "application/pdf",
+                "data_base64": "QUJD",
+                "name": "a.pdf",
+                "provider_metadata": {"provider": "openai"},
+            },
+        ),
+        (
+            {"type": "input_file", "file_url": "https://x/a.pdf"},
+            {
+                "type": "media",
+                "mime_type": "application/octet-stream",
+                "url": "https://x/a.pdf",
+                "provider_metadata": {"provider": "openai"},
+            },
+        ),
+        (
+            {"type": "input_file", "file_id": "file-1"},
+            {"type": "opaque", "provider": "openai", "data_json": '{"type":"input_file","file_id":"file-1"}'},
+        ),
+        (
+            {"type": "input_image", "file_id": "file-1"},
+            {"type": "opaque", "provider": "openai", "data_json": '{"type":"input_image","file_id":"file-1"}'},
+        ),
+    ],
+)
+def test_parts(part: Any, expected: dict[str, Any]) -> None:
+    """Each part becomes its block, in a message and in an output; what has no neutral form is opaque."""
+    said, _, result = loaded({"role": "user", "content": [part]}, CALL, {**OUTPUT, "output": [part, "x"]})
+
+    assert [expected] == said["content"]
+    assert [expected, {"type": "text", "text": "x"}] == result["content"][0]["content"]
+
+
+@pytest.mark.parametrize("content", ["", [], None])
+def test_words_that_are_none(content: Any) -> None:
+    """A message without content has an empty text, an output without content is empty."""
+    said, _, result = loaded({"role": "user", "content": content}, CALL, {**OUTPUT, "output": content})
+
+    assert [{"type": "text", "text": ""}] == said["content"]
+    assert "" == result["content"][0]["content"]
+
+
+def test_keys_of_a_call() -> None:
+    """What a call has beside its name and arguments is kept with it."""
+    (message,) = loaded({**CALL, "namespace": "files", "status": "completed"})
+
+    assert {"provider": "openai", "namespace": "files"} == message["content"][0]["provider_metadata"]
+
+
+@pytest.mark.parametrize(
+    ("item", "content", "failed"),
+    [
+        (
+            {"type": "apply_patch_call_output", "call_id": "c", "status": "failed", "output": "no"},
+            ["text", "opaque"],
+            True,
+        ),
+        (
+            {"type": "computer_call_output", "call_id": "c", "output": {"type": "computer_screenshot"}},
+            ["opaque"],
+            False,
+        ),
+        ({"type": "tool_search_output", "call_id": "c", "execution": "client", "tools": []}, ["opaque"], False),
+        ({"type": "mcp_approval_response", "approval_request_id": "c", "approve": True}, ["opaque"], False),
+        ({"type": "local_shell_call_output", "id": "c", "output": "a"}, ["text", "opaque"], False),
+    ],
+)
+def test_outputs_of_their_own_kinds(item: dict[str, Any], content: list[str], failed: bool) -> None:
+    """What a client answered to another kind of call is a result that has it whole, and its text for everybody."""
+    (message,) = loaded(item)
+    (result,) = message["content"]
+
+    assert ("tool", "c", failed) == (message["role"], result["tool_call_id"], result["is_error"])
+    assert content == [block["type"] for block in result["content"]]
+    assert item == json.loads(result["content"][-1]["data_json"])
+
+
+def test_a_custom_output() -> None:
+    """What a custom tool gave is a plain result."""
+    (message,) = loaded({"type": "custom_tool_call_output", "call_id": "c", "output": "rows"})
+
+    assert "rows" == message["content"][0]["content"]
+
+
+@pytest.mark.parametrize(
+    ("item", "role"),
+    [
+        ({"type": "additional_tools", "role": "developer", "tools": []}, "user"),
+        ({"type": "compaction", "encrypted_content": "x"}, "assistant"),
+        ({"type": "item_reference", "id": "msg_1"}, "assistant"),
+    ],
+)
+def test_items_without_a_neutral_form(item: dict[str, Any], role: str) -> None:
+    """What only this provider reads is opaque, on the side of whoever made it."""
+    (message,) = loaded(item)
+
+    assert (role, "opaque", item) == (
+        message["role"],
+        message["content"][0]["type"],
+        json.loads(message["content"][0]["data_json"]),
+    )
+
+
+def test_a_reference_need_not_say_its_type() -> None:
+    """An item that is an id alone is a reference."""
+    assert loaded({"type": "item_reference", "id": "msg_1"}) == loaded({"id": "msg_1"})
+
+
+def test_what_is_no_history_is_named() -> None:
+    """Tools and switches are for ``extra``; the report lists them."""
+    report = load({"model": "gpt-5", "input": "hi", "instructions": "x", "tools": [], "store": False}).report
+
+    assert ["tools", "store"] == [change.why.split()[0] for change in report]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field"),
+    [
+        ({"messages": []}, "input"),
+        ({"input": []}, "input"),
+        ({"input": {}}, "input"),
+        ({"input": [5]}, "input[0]"),
+        ({"input": [{"role": "tool", "content": "x"}]}, "input[0].role"),
+        ({"input": "hi", "instructions": []}, "instructions"),
+        ({"input": "hi", "previous_response_id": "resp_1"}, "previous_response_id"),
+        ({"input": "hi", "conversation": "conv_1"}, "conversation"),
+        ({"prompt": {"id": "pmpt_1"}}, "prompt"),
+        ({"input": [{**OUTPUT, "output": {}}]}, "input[0].output"),
+    ],
+)
+def test_what_is_no_request_is_refused(wrong: dict[str, Any], field: str) -> None:
+    """The place of what is wrong is named, as is a history that begins outside the body."""
+    with pytest.raises(InvalidMessage) as caught:
+        load(wrong)
+
+    assert field == caught.value.data["field"]
+
+
+def test_nothing_outside_is_nothing() -> None:
+    """A null says nothing."""
+    assert loaded(USER) == loaded(USER, previous_response_id=None, instructions=None)

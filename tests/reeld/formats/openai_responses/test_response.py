@@ -1,0 +1,204 @@
+"""Answers of Responses."""
+
+import json
+from typing import Any
+
+import pytest
+
+from reel.errors import InvalidMessage
+from reel.records import message_from_record
+from reeld.core.intake import rows_from
+from reeld.formats.openai_responses.response import read
+
+REASONING: dict[str, Any] = {
+    "type": "reasoning",
+    "id": "rs_1",
+    "summary": [],
+    "encrypted_content": "gAAA",
+    "status": None,
+}
+CALL = {
+    "type": "function_call",
+    "id": "fc_1",
+    "call_id": "call_1",
+    "name": "ls",
+    "arguments": "{}",
+    "status": "completed",
+}
+SEARCH = {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search", "query": "x"}}
+
+
+def said(text: str, **keys: Any) -> dict[str, Any]:
+    """Give a message item as the API makes it."""
+    part = {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
+    return {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [part], **keys}
+
+
+def body(*output: Any, **keys: Any) -> dict[str, Any]:
+    """Give a response that holds some items."""
+    return {
+        "id": "resp_1",
+        "object": "response",
+        "model": "gpt-5",
+        "status": "completed",
+        "output": list(output),
+        **keys,
+    }
+
+
+def blocks(*output: Any) -> list[dict[str, Any]]:
+    """Give the blocks of an answer, after they were stored and read."""
+    (row,), _ = rows_from([read(body(*output)).message])
+    stored = message_from_record(row._asdict())
+    assert stored is not None
+    return [dict(block) for block in stored["content"]]
+
+
+def test_what_is_known_of_an_answer() -> None:
+    """Model, id, status and usage are the message's metadata; the usage is given by itself as well."""
+    response = read(body(said("hi"), usage={"input_tokens": 1}), "other")
+    known = {"provider": "openai", "model": "gpt-5", "response_id": "resp_1", "finish_reason": "completed"}
+
+    assert [{"type": "text", "text": "hi"}] == response.message["content"]
+    assert {**known, "usage": {"input_tokens": 1}} == response.message["provider_metadata"]
+    assert {"input_tokens": 1} == response.usage
+
+
+def test_why_an_answer_ended_early() -> None:
+    """The reason says more than the status."""
+    cut = body(said("h"), status="incomplete", incomplete_details={"reason": "max_output_tokens"}, usage=None)
+
+    assert "max_output_tokens" == read(cut).message["provider_metadata"]["finish_reason"]
+
+
+def test_everything_in_its_order() -> None:
+    """Reasoning stands verbatim and directly before what it led to; calls are in their order."""
+    found = blocks(REASONING, said("look"), {**REASONING, "id": "rs_2"}, CALL, {**CALL, "call_id": "call_2"}, SEARCH)
+
+    assert ["opaque", "text", "opaque", "tool_call", "tool_call", "opaque"] == [block["type"] for block in found]
+    assert {
+        "type": "opaque",
+        "provider": "openai",
+        "data_json": json.dumps(REASONING, separators=(",", ":")),
+        "model": "gpt-5",
+    } == found[0]
+    assert {"type": "tool_call", "id": "call_2", "name": "ls", "arguments": "{}"} == found[4]
+    assert {"type": "opaque", "provider": "openai", "data_json": json.dumps(SEARCH, separators=(",", ":"))} == found[5]
+
+
+def test_neighbouring_messages_are_one() -> None:
+    """An answer is one message, however many of its items speak; the phase of each is kept."""
+    found = blocks(said("a", phase="commentary"), said("b", phase="final_answer"))
+
+    assert [("a", "commentary"), ("b", "final_answer")] == [
+        (block["text"], block["provider_metadata"]["phase"]) for block in found
+    ]
+
+
+def test_a_refusal_is_a_text_that_says_so() -> None:
+    """For everybody else a refusal is what was said."""
+    (found,) = blocks(said("", content=[{"type": "refusal", "refusal": "no"}]))
+
+    assert {"type": "text", "text": "no", "provider_metadata": {"provider": "openai", "refusal": True}} == found
+
+
+def test_citations_and_phase() -> None:
+    """What a text has beside itself stays with it."""
+    part = {"type": "output_text", "text": "x", "annotations": [{"type": "url_citation", "url": "u"}]}
+    (found,) = blocks(said("", content=[part], phase="final_answer"))
+
+    assert {
+        "provider": "openai",
+        "annotations_json": '[{"type":"url_citation","url":"u"}]',
+        "phase": "final_answer",
+    } == found["provider_metadata"]
+
+
+def test_an_answer_that_says_nothing() -> None:
+    """A message needs a block: an empty text."""
+    assert [{"type": "text", "text": ""}] == blocks()
+
+
+def test_a_custom_call() -> None:
+    """The text for a custom tool is its argument ``input``, so that it is an object for everybody."""
+    (found,) = blocks(
+        {"type": "custom_tool_call", "id": "ctc_1", "call_id": "call_1", "name": "sql", "input": "SELECT"}
+    )
+
+    assert {
+        "type": "tool_call",
+        "id": "call_1",
+        "name": "sql",
+        "arguments": '{"input": "SELECT"}',
+        "provider_metadata": {"provider": "openai", "type": "custom_tool_call"},
+    } == found
+
+
+@pytest.mark.parametrize(
+    ("item", "name", "arguments"),
+    [
+        (
+            {"type": "computer_call", "id": "cu_1", "call_id": "c", "action": {"type": "click"}},
+            "computer",
+            '{"type":"click"}',
+        ),
+        ({"type": "shell_call", "call_id": "c", "action": {"commands": ["ls"]}}, "shell", '{"commands":["ls"]}'),
+        ({"type": "tool_search_call", "call_id": "c", "execution": "client", "arguments": {}}, "tool_search", "{}"),
+        ({"type": "mcp_approval_request", "id": "c", "name": "rm", "arguments": "{}", "server_label": "s"}, "rm", "{}"),
+    ],
+)
+def test_what_the_client_must_answer_is_a_call(item: dict[str, Any], name: str, arguments: str) -> None:
+    """Whatever kind the provider has it: its own form is kept whole, and so everybody can answer it."""
+    (found,) = blocks(item)
+
+    assert ("tool_call", "c", name, arguments) == (found["type"], found["id"], found["name"], found["arguments"])
+    assert item == json.loads(found["provider_metadata"]["item_json"])
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"type": "tool_search_call", "call_id": None, "execution": "server", "arguments": {}},
+        {"type": "tool_search_output", "call_id": "c", "execution": "server", "tools": []},
+        {"type": "hologram", "depth": {"z": 1}},
+    ],
+)
+def test_what_the_server_did_itself_is_opaque(item: dict[str, Any]) -> None:
+    """So is what nobody knows yet."""
+    (found,) = blocks(item)
+
+    assert ("opaque", item) == (found["type"], json.loads(found["data_json"]))
+
+
+def test_what_came_before_a_failure_is_kept() -> None:
+    """A response that failed on the way has what it had."""
+    failed = body(said("h"), status="failed", error={"message": "broken"})
+
+    assert ("h", "failed") == (
+        read(failed).message["content"][0]["text"],
+        read(failed).message["provider_metadata"]["finish_reason"],
+    )
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field"),
+    [
+        ({"error": {"message": "no credit"}}, "error"),
+        (body(status="failed", error={"message": "broken"}), "error"),
+        ({"choices": []}, "output"),
+        (body(status="queued"), "output"),
+        ({"output": "hi"}, "output"),
+        (body(5), "output[0]"),
+        (body(said("", content=[5])), "output[0].content[0]"),
+        (body(said("", content=5)), "output[0].content"),
+        (body(said("", role="tool")), "output[0].role"),
+        (body({**CALL, "arguments": {}}), "output[0].arguments"),
+        (body({"type": "custom_tool_call", "call_id": "c", "name": "x"}), "output[0].input"),
+    ],
+)
+def test_what_is_no_answer_is_refused(wrong: dict[str, Any], field: str) -> None:
+    """The place of what is wrong is named."""
+    with pytest.raises(InvalidMessage) as caught:
+        read(wrong)
+
+    assert field == caught.value.data["field"]

@@ -1,0 +1,20 @@
+"""Histories as the bodies that they are sent in."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from reeld.formats.assembly import Asked
+from reeld.formats.rendering import render
+from reeld.formats.report import Change
+from tests.reeld.formats.histories import Json, entries_of, prompt_in
+
+
+def sent(
+    name: str, messages: Sequence[Any], model: str | None = None, extra: Json | None = None
+) -> tuple[Json, list[Change]]:
+    """Give the body of a conversation in a format, and the report."""
+    entries = entries_of(messages)
+    rendered, _ = render(Asked(name, model, extra), entries, prompt_in(entries))
+    body: Json = json.loads(rendered.body)
+    return body, rendered.report

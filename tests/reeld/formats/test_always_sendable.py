@@ -1,0 +1,85 @@
+"""Whatever happened to a conversation, every prefix of it renders to what the provider accepts."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reel.errors import TooLarge
+from reeld.formats.assembly import Asked, Rendered
+from reeld.formats.kept import Kept
+from reeld.formats.rendering import FORMATS, render
+from tests.formats.checker import check
+from tests.reeld.formats.histories import HISTORIES, LEAK, entries_of, prompt_in
+
+MODELS = {
+    "anthropic": ["claude-opus-4-8", "claude-haiku-4-5", None],
+    "gemini": ["gemini-3-pro-preview", "gemini-2.5-flash", None],
+    "openai-chat": ["gpt-5", None],
+    "openai-responses": ["gpt-5", None],
+}
+CASES = [(name, model) for name in FORMATS for model in MODELS[name]]
+
+
+def rendered(name: str, model: str | None, messages: list[Any], kept: Kept | None = None) -> tuple[Rendered, Kept]:
+    entries = entries_of(messages) if messages else []
+    return render(Asked(name, model), entries, prompt_in(entries), kept)
+
+
+@pytest.mark.parametrize(("name", "model"), CASES)
+@settings(max_examples=100, deadline=None)
+@given(messages=HISTORIES)
+def test_every_prefix_is_accepted(name: str, model: str | None, messages: list[Any]) -> None:
+    """What is ready breaks no rule, not even a careless one; with a user message at the end everything is ready."""
+    for end in range(len(messages) + 1):
+        for history in (messages[:end], [*messages[:end], "Go on"]):
+            found, _ = rendered(name, model, history)
+            body = json.loads(found.body)
+
+            assert not found.ready or [] == check(name.replace("-", "_"), body, model)
+            assert LEAK not in found.body
+        assert found.ready
+
+
+@pytest.mark.parametrize(("name", "model"), CASES)
+@settings(max_examples=100, deadline=None)
+@given(messages=HISTORIES, cuts=st.lists(st.integers(0, 14)))
+def test_it_only_grows(name: str, model: str | None, messages: list[Any], cuts: list[int]) -> None:
+    """What is settled is a beginning of every later rendering, which is the same with and without what was kept."""
+    kept: Kept | None = None
+    before: tuple[Rendered, Any] | None = None
+    for end in sorted({min(cut, len(messages)) for cut in cuts} | {len(messages)}):
+        entries = entries_of(messages[:end]) if end else []
+        after = before[0].prefix if before else None
+        found, kept = render(Asked(name, model, after=after), entries, prompt_in(entries), kept)
+        fresh, _ = render(Asked(name, model, after=after), entries, prompt_in(entries))
+        history = json.loads(found.body)[FORMATS[name].history]
+        if before is not None and before[1] == prompt_in(entries):
+            settled = before[0].prefix.messages
+            earlier = json.loads(before[0].body)[FORMATS[name].history]
+
+            assert found.extends
+            assert earlier[:settled] == history[:settled]
+        assert fresh == found
+        before = (found, prompt_in(entries))
+
+
+@pytest.mark.parametrize(("name", "model"), CASES)
+@settings(max_examples=100, deadline=None)
+@given(messages=HISTORIES, budget=st.integers(30, 400), pin=st.integers(0, 8))
+def test_within_any_budget_it_is_accepted(
+    name: str, model: str | None, messages: list[Any], budget: int, pin: int
+) -> None:
+    """Wherever a history is cut, what is left breaks no rule, and is as small as was asked."""
+    entries = entries_of([*messages, "Go on"])
+    try:
+        found, _ = render(Asked(name, model, budget=budget, pin=pin), entries, prompt_in(entries))
+    except TooLarge:
+        return
+    body = json.loads(found.body)
+
+    assert [] == check(name.replace("-", "_"), body, model)
+    assert len(found.body.encode()) <= budget * 4
+    assert found.prefix.messages <= len(body[FORMATS[name].history])

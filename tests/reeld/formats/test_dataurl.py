@@ -1,0 +1,28 @@
+"""URLs that carry media."""
+
+import pytest
+
+from reeld.formats.dataurl import media_from, url_of
+
+
+@pytest.mark.parametrize(
+    ("url", "mime_type"),
+    [
+        ("data:image/png;base64,QUJD", "image/png"),
+        ("https://example.org/a.png", "image/*"),
+        ("data:text/plain,hello", "image/*"),
+    ],
+)
+def test_a_url_comes_back(url: str, mime_type: str) -> None:
+    """Whatever the URL is, the block gives it back."""
+    block = media_from(url, "image/*")
+
+    assert mime_type == block["mime_type"]
+    assert url == url_of(block)
+
+
+def test_bytes_stand_in_the_block() -> None:
+    """The bytes of a data URL are the block's; a type that it lacks is the one that was expected."""
+    assert {"type": "media", "mime_type": "image/*", "data_base64": "QUJD"} == media_from(
+        "data:;charset=x;base64,QUJD", "image/*"
+    )

@@ -1,0 +1,32 @@
+"""Which models share their signatures."""
+
+import pytest
+
+from reeld.formats.families import family, same_family
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        ("claude-sonnet-4-5-20250929", "claude-sonnet-4-5"),
+        ("us.anthropic.claude-3-7-sonnet-20250219-v1:0", "claude-3-7-sonnet"),
+        ("anthropic/claude-opus-4.8", "claude-opus-4-8"),
+        ("claude-3-5-sonnet@20240620", "claude-3-5-sonnet"),
+        ("claude-3-5-sonnet-latest", "claude-3-5-sonnet"),
+        ("models/gemini-2.5-pro-preview-05-06", "gemini-2-5-pro"),
+        ("gemini-2.0-flash-001", "gemini-2-0-flash"),
+        ("gemini-3-pro-preview", "gemini-3-pro"),
+        ("gpt-5-mini-2025-08-07", "gpt-5-mini"),
+        ("o3-mini", "o3-mini"),
+    ],
+)
+def test_family(model: str, expected: str) -> None:
+    """Routes, dates, revisions and channels do not make another family."""
+    assert expected == family(model)
+
+
+def test_what_is_unknown_stands_in_nobodys_way() -> None:
+    """A signature of an unknown model goes to every model."""
+    assert same_family(None, "gpt-5")
+    assert same_family("gpt-5", None)
+    assert not same_family("gpt-5", "gpt-4.1")

@@ -1,0 +1,54 @@
+"""What reading a body shares between the providers."""
+
+from typing import Any
+
+import pytest
+
+from reel.errors import InvalidMessage
+from reeld.formats.reading import about_answer, left_to_extra, list_at, map_at, refuse_error, text_at
+
+
+@pytest.mark.parametrize(
+    ("take", "value", "message"),
+    [
+        (text_at, 5, "a.b: expected a string, got an integer"),
+        (map_at, [], "a.b: expected an object, got a list"),
+        (list_at, None, "a.b: expected an array, got null"),
+    ],
+)
+def test_a_wrong_type_names_its_place(take: Any, value: Any, message: str) -> None:
+    """What is of the wrong type is refused with the path of it."""
+    with pytest.raises(InvalidMessage) as caught:
+        take(value, "a.b")
+
+    assert (message, "a.b") == (caught.value.message, caught.value.data["field"])
+
+
+def test_the_right_types_pass() -> None:
+    """What is of the right type is given as it is."""
+    assert ("x", {}, []) == (text_at("x", ""), map_at({}, ""), list_at([], ""))
+
+
+@pytest.mark.parametrize("error", [{"message": "Rate limit reached"}, "Rate limit reached"])
+def test_an_error_is_quoted(error: Any) -> None:
+    """A provider's error is no answer; what it said is in ours."""
+    with pytest.raises(InvalidMessage, match=r"error: the provider did not answer; it said: Rate limit reached"):
+        refuse_error({"error": error})
+
+
+def test_no_error() -> None:
+    """A null error is none."""
+    refuse_error({"error": None, "id": "x"})
+
+
+def test_what_is_left_to_extra_is_named() -> None:
+    """Every key of a request that is no history has a line of its own."""
+    report = left_to_extra({"messages": [], "tools": [], "n": 1}, ("messages",))
+
+    assert [(None, None, "dropped")] * 2 == [change[:3] for change in report]
+    assert ["tools", "n"] == [change.why.split()[0] for change in report]
+
+
+def test_what_an_answer_does_not_say() -> None:
+    """Nulls are no metadata."""
+    assert {"provider": "openai", "model": "m"} == about_answer("openai", model="m", usage=None)

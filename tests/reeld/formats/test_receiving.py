@@ -1,0 +1,176 @@
+"""An answer becomes a message, what it used, and that it broke off; whole, streamed, or cut anywhere."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reel.cli import table as cli
+from reel.errors import InvalidMessage
+from reel.streams.stream import ASSEMBLERS
+from reeld.core.intake import rows_from
+from reeld.formats.assembly import Asked
+from reeld.formats.receiving import load, receive
+from reeld.formats.rendering import FORMATS, LOADERS, READERS, render
+from tests.formats.checker import check
+from tests.reel.streams.samples import ANTHROPIC, CHAT, RESPONSES, SAMPLES, Sample, sse
+from tests.reeld.formats.histories import entries_of, user
+
+each_sample = pytest.mark.parametrize("sample", SAMPLES.values(), ids=SAMPLES)
+
+CHAT_BODY = {
+    "id": "c1",
+    "model": "gpt-5",
+    "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "Hi"}}],
+}
+
+
+def said(messages: list[Any]) -> list[tuple[str, str]]:
+    """The types of the blocks of an answer, and what each says."""
+    words = {"text": "text", "thinking": "text", "tool_call": "arguments", "opaque": "data_json"}
+    return [(block["type"], block.get(words.get(block["type"], ""), "")) for block in messages[0]["content"]]
+
+
+def test_every_format_has_all_that_it_needs() -> None:
+    """Each can be rendered, read, loaded and streamed, and the command knows it."""
+    tables: list[Any] = [FORMATS, READERS, LOADERS, ASSEMBLERS, dict.fromkeys(cli.FORMATS)]
+
+    assert all(list(ASSEMBLERS) == list(table) for table in tables)
+
+
+@each_sample
+def test_a_stream_is_the_answer_that_it_amounts_to(sample: Sample) -> None:
+    """The body of the response and its stream give the same."""
+    whole, streamed = receive(sample.format, json.dumps(sample.body)), receive(sample.format, sample.data.decode())
+
+    assert whole == streamed
+    assert ["assistant", "usage"] == [message.get("role") or message["kind"] for message in streamed]
+
+
+@given(st.sampled_from(list(SAMPLES.values())), st.data())
+def test_a_stream_that_breaks_off_anywhere(sample: Sample, data: Any) -> None:
+    """Whatever came can be added, the calls with their arguments as far as they came; or there is nothing to add."""
+    end = data.draw(st.integers(min_value=0, max_value=len(sample.data)))
+    whole = said(receive(sample.format, sample.data.decode()))
+    try:
+        messages = receive(sample.format, sample.data[:end].decode(errors="surrogateescape"))
+    except InvalidMessage as error:
+        assert error.message.startswith("body: ")  # noqa: PT017 - most cuts leave something, some nothing
+        return
+
+    rows, _ = rows_from(messages)
+    assert len(rows) == len(messages)
+    if messages[-1].get("kind") != "interrupted":
+        assert whole == said(messages)
+    texts = "".join(text for kind, text in said(messages) if kind == "text")
+    assert "".join(text for kind, text in whole if kind == "text").startswith(texts)
+
+
+@given(st.sampled_from(list(SAMPLES.values())), st.sampled_from(list(FORMATS)), st.data())
+def test_what_broke_off_can_be_sent_anywhere(sample: Sample, target: str, data: Any) -> None:
+    """Once the user has spoken again, every provider takes what came of a stream, wherever it broke off."""
+    end = data.draw(st.integers(min_value=0, max_value=len(sample.data)))
+    try:
+        messages = receive(sample.format, sample.data[:end].decode(errors="surrogateescape"))
+    except InvalidMessage:
+        messages = []
+    entries = entries_of([user("What?"), messages[0] if messages else user("Hm."), user("Go on.")])
+    made_for: dict[str, Any] = {"anthropic": {"max_tokens": 9, "model": "claude-opus-5"}, "gemini": {}}
+    asked = Asked(target, "gemini-3-pro" if target == "gemini" else None, made_for.get(target, {"model": "gpt-5.2"}))
+    rendered, _ = render(asked, entries)
+
+    assert [] == check(target.replace("-", "_"), json.loads(rendered.body), asked.model)
+    assert rendered.ready
+
+
+@pytest.mark.parametrize("sample", [CHAT, ANTHROPIC, RESPONSES], ids=lambda sample: sample.format)
+def test_arguments_that_broke_off(sample: Sample) -> None:
+    """They are the text that came."""
+    places = {"openai-chat": rb"{\"city\":", "anthropic": rb"{\"x\": ", "openai-responses": rb"{\"city\":"}
+    place = sample.data.index(places[sample.format])
+    messages = receive(sample.format, sample.data[: sample.data.index(b"\n\n", place) + 2].decode())
+    calls = [block["arguments"] for block in messages[0]["content"] if block["type"] == "tool_call"]
+
+    assert json.loads(f'"{places[sample.format].decode()}"') == calls[-1]
+
+
+def test_arguments_in_pieces_that_broke_off() -> None:
+    """Of Gemini's, too, a text is kept that nobody takes for complete."""
+    partial = {"name": "f", "partialArgs": [{"jsonPath": "$.a", "stringValue": "b"}], "willContinue": True}
+    events = [{"candidates": [{"content": {"parts": [{"functionCall": partial}]}}]}]
+    (message, _) = receive("gemini", sse(events).decode())
+
+    assert ['{"a": "b"'] == [block["arguments"] for block in message["content"]]
+
+
+@pytest.mark.parametrize(
+    ("format", "body", "expected"),
+    [
+        ("openai-chat", "{", "body: no JSON: "),
+        ("openai-chat", '{"a": ' + "[" * 100_000, "body: no JSON: "),
+        ("openai-chat", "", "body: nothing came of an answer: it is neither a JSON object nor an event stream"),
+        ("openai-chat", "<html>", "body: nothing came of an answer: it is neither a JSON object nor an event stream"),
+        ("openai-chat", "[1]", "body: nothing came of an answer: it is neither a JSON object nor an event stream"),
+        ("openai-chat", 'data: {"choices": []}\n\n', "body: nothing came of an answer: the answer broke off"),
+        ("openai-chat", 'data: {"error": {"message": "Boom"}}\n\n', "body: nothing came of an answer: Boom"),
+        (
+            "openai-chat",
+            'data: {"choices": [{"delta": {"role": "assistant"}}]}\n\ndata: {"error": {"message": "Boom"}}\n\n',
+            "body: nothing came of an answer: Boom",
+        ),
+        ("openai-chat", '{"error": {"message": "Boom"}}', "error: the provider did not answer; it said: Boom"),
+    ],
+)
+def test_no_answer(format: str, body: str, expected: str) -> None:  # noqa: A002 - the protocol's own word
+    """What is no answer is refused, in the provider's words where it has some."""
+    with pytest.raises(InvalidMessage) as caught:
+        receive(format, body)
+
+    assert caught.value.message.startswith(expected)
+
+
+def test_what_was_used() -> None:
+    """It stands in a record of its own, in the provider's words; without any there is none."""
+    body = {**CHAT_BODY, "usage": {"total_tokens": 3}}
+
+    assert [{"provider": "openai", "model": "gpt-5", "response_id": "c1", "usage": {"total_tokens": 3}}] == [
+        json.loads(message["data_json"]) for message in receive("openai-chat", json.dumps(body))[1:]
+    ]
+    assert [] == receive("openai-chat", json.dumps(CHAT_BODY))[1:]
+
+
+def test_an_answer_that_somebody_saw_break_off() -> None:
+    """It is marked; so is one whose stream says why."""
+    (_, mark) = receive("openai-chat", json.dumps(CHAT_BODY), interrupted=True)
+    events = [{"choices": [{"delta": {"content": "a"}}]}, {"error": {"message": "Overloaded"}}]
+    (_, told) = receive("openai-chat", sse(events).decode())
+
+    assert {"kind": "interrupted", "content": "the answer broke off"} == mark
+    assert {"kind": "interrupted", "content": "Overloaded"} == told
+
+
+def test_renamed_tools_get_their_names_back() -> None:
+    """Those that were sent under another name; the others keep theirs."""
+    (message, *_) = receive("openai-chat", CHAT.data.decode(), names={"weather": "weather report"})
+
+    assert ["weather report", "time"] == [b["name"] for b in message["content"] if b["type"] == "tool_call"]
+
+
+def test_the_model_may_be_told() -> None:
+    """Where the body does not say who answered, the caller may."""
+    body = {key: value for key, value in CHAT_BODY.items() if key != "model"}
+
+    assert "gpt-6" == receive("openai-chat", json.dumps(body), model="gpt-6")[0]["provider_metadata"]["model"]
+
+
+def test_a_request() -> None:
+    """A whole history is read, a byte order mark or not; what is none is refused."""
+    body = json.dumps({"model": "m", "messages": [{"role": "user", "content": "Hi"}], "tools": []})
+
+    assert [change.why for change in load("openai-chat", "\ufeff" + body).report]
+    with pytest.raises(InvalidMessage, match=r"^invalid_message: body: no JSON"):
+        load("openai-chat", "data: {}")
+    with pytest.raises(InvalidMessage, match=r"^invalid_message: body: expected an object, got a list"):
+        load("openai-chat", "[]")

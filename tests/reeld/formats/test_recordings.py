@@ -1,0 +1,62 @@
+"""Requests that real APIs accepted load, mean the same when they are rendered again, and are accepted elsewhere too."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reeld.formats.assembly import Asked
+from reeld.formats.reading import Loaded
+from reeld.formats.rendering import FORMATS, LOADERS, render
+from tests.formats.checker import check
+from tests.formats.test_corpus import RECORDINGS, read, recorded
+from tests.reeld.formats.histories import entries_of, prompt_in
+from tests.reeld.formats.meaning import MEANINGS, same
+
+NAMES = {name.replace("-", "_"): name for name in FORMATS}
+OUTSIDE = ("previous_response_id", "conversation", "prompt")
+
+
+def is_whole(path: Path) -> bool:
+    """Tell whether a recording has its whole history; one that begins elsewhere is not loaded."""
+    return all(read(path)["body"].get(key) is None for key in OUTSIDE)
+
+
+READ = [path for path in RECORDINGS if is_whole(path)]
+ACCEPTED = [path for path in READ if "-200-" in path.name and path.name.rsplit("-", 2)[0] in MEANINGS]
+MODELS = {"anthropic": "claude-opus-4-8", "gemini": "gemini-3-pro-preview"}
+
+
+def loaded(recording: dict[str, Any]) -> Loaded:
+    return LOADERS[NAMES[recording["provider"]]](recording["body"], recording["model"])
+
+
+def rendered(recording: dict[str, Any], name: str, model: str | None) -> tuple[Any, bool]:
+    """Load a request, render what becomes of it, and give the body, and whether a provider could answer it."""
+    entries = entries_of(loaded(recording).messages)
+    found, _ = render(Asked(name, model), entries, prompt_in(entries))
+    return json.loads(found.body), found.ready
+
+
+@recorded
+@pytest.mark.parametrize("path", ACCEPTED, ids=lambda path: path.stem)
+def test_it_means_the_same(path: Path) -> None:
+    """What was accepted comes back with its meaning, and breaks no rule."""
+    recording = read(path)
+    body, _ = rendered(recording, NAMES[recording["provider"]], recording["model"])
+    before, after = same(recording["provider"], recording["body"], body)
+
+    assert before == after
+    assert [] == check(recording["provider"], body, recording["model"])
+
+
+@recorded
+@pytest.mark.parametrize("path", READ, ids=lambda path: path.stem)
+@pytest.mark.parametrize("name", FORMATS)
+def test_everybody_takes_it(path: Path, name: str) -> None:
+    """Accepted or refused, it is rendered to what every provider accepts."""
+    recording = read(path)
+    body, ready = rendered(recording, name, MODELS.get(name))
+
+    assert not ready or [] == check(name.replace("-", "_"), body, MODELS.get(name))
