@@ -89,6 +89,60 @@ class Added(NamedTuple):
     repeated: bool = False
 
 
+class Change(NamedTuple):
+    """One thing that is not rendered, or not loaded, as it stood.
+
+    ``seq`` and ``block`` say where, null for what is about no message, or about all of one; ``action`` is what
+    was done: dropped, synthesized, merged, moved, renamed, downgraded or prefix_changed.
+    """
+
+    seq: int | None
+    block: int | None
+    action: str
+    why: str
+
+
+class Prefix(NamedTuple):
+    """The entries of a rendered history that stay as they are whatever is added: how many, and a hash of them."""
+
+    messages: int
+    hash: str
+
+
+class Rendered(NamedTuple):
+    """A history in a provider's words.
+
+    ``body`` is JSON text; ``ready`` tells whether it can be sent, else ``needs`` what is missing; ``names`` has
+    the tools that are sent under another name, as a map from that to their own; ``extends`` tells whether the
+    prefix of ``after`` still stands.
+    """
+
+    format: str
+    at: int
+    body: str
+    report: list[Change]
+    ready: bool
+    prefix: Prefix
+    needs: str | None = None
+    names: dict[str, str] | None = None
+    extends: bool | None = None
+
+
+class Loaded(NamedTuple):
+    """A history that was added; ``report`` says what of it was not, or not as it stood."""
+
+    agent: str
+    head: int
+    command: int
+    time: int
+    first: int
+    orphans: list[Orphan]
+    open_calls: list[OpenCall]
+    report: list[Change]
+    replaced: int = 0
+    repeated: bool = False
+
+
 class Moved(NamedTuple):
     """A clear or a restore; ``was`` is the head before, the seq to restore."""
 

@@ -24,6 +24,7 @@ from reeld.notify import Supervisor, find_supervisor, given_socket, path_of
 from reeld.serving.call import Desk
 from reeld.serving.drafts import Drafts
 from reeld.serving.listener import Server, open_listener, require_path, take_over
+from reeld.serving.shelf import Shelf
 from reeld.store.database import SQLITE
 from reeld.store.store import Store, open_store
 
@@ -104,7 +105,7 @@ async def serve(config: Config, supervisor: Supervisor, given: socket.socket | N
             return {"uptime": uptime, "sqlite": SQLITE, **where, **server.counters()}
 
         drafts = Drafts(registry.hub)
-        desk = Desk(registry, store, Founder(registry), drafts, stop.set, counters)
+        desk = Desk(registry, store, Founder(registry), drafts, stop.set, counters, Shelf())
         async with anyio.create_task_group() as tasks:
             await tasks.start(_obey_signals, stop)  # before anybody can know that there is somebody to stop
             async with open_listener(config.socket) if given is None else take_over(given) as listener:

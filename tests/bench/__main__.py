@@ -20,6 +20,7 @@ from reel.session import Answer, MessagePack
 from reeld.store.schema import prepare
 from tests.bench.daemon import Daemon, daemon
 from tests.bench.load import TEXT, adds_a_second
+from tests.bench.rendering import render_times
 
 _ROUNDS = 500
 
@@ -157,8 +158,17 @@ def commands(running: Daemon) -> None:
         _show(f"reel {' '.join(words)}, as a process, p50", f"{_median(run, 30) * 1e3:.0f} ms")
 
 
+def rendering() -> None:
+    """10,000 messages rendered, and once more after one was added."""
+    for name, times in render_times():
+        _show(f"render 10,000 messages, {name}", f"{times.cold * 1e3:.0f} ms", f"a body of {times.size / 1e6:.1f} MB")
+        note = f"encoding that body {times.encoding * 1e3:.1f} ms"
+        _show("the same after one more", f"{times.again * 1e3:.1f} ms", note)
+
+
 def main() -> None:
     """Measure everything."""
+    rendering()
     where = sys.argv[1] if len(sys.argv) > 1 else None
     with tempfile.TemporaryDirectory(prefix="reel-bench-", dir=where) as name:
         directory = Path(name)

@@ -1,6 +1,7 @@
 """Both clients are one: the same requests, replies and errors, on every loop."""
 
 import inspect
+import json
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, TypeAlias
 
@@ -114,6 +115,34 @@ def test_a_conversation(run: Run) -> None:
     ] == run(scenario)
 
 
+def test_a_provider(run: Run) -> None:
+    """The words of providers go in and out: a history, a request, its answer, another provider's request."""
+    request = {"messages": [{"role": "user", "content": "What?"}], "temperature": 0}
+    answer = {"content": [{"type": "text", "text": "That."}], "stop_reason": "end_turn", "usage": {"output_tokens": 2}}
+
+    async def scenario(client: Any) -> list[Any]:
+        name = (await client.create()).name
+        loaded = await client.load(name, "openai-chat", json.dumps(request))
+        first = await client.render(name, "anthropic", extra={"model": "claude-opus-5", "max_tokens": 9})
+        added = await client.ingest(name, "anthropic", json.dumps(answer), if_seq=loaded.head)
+        await client.add(name, "Why?")
+        second = await client.render(name, "anthropic", extra='{"max_tokens": 9}', after=first.prefix)
+        third = await client.render(name, "gemini")
+        return [
+            (loaded.first, [change.action for change in loaded.report], added.first, added.head),
+            (first.ready, [message["role"] for message in json.loads(first.body)["messages"]]),
+            (second.extends, [message["role"] for message in json.loads(second.body)["messages"]]),
+            [content["role"] for content in json.loads(third.body)["contents"]],
+        ]
+
+    assert [
+        (2, ["dropped"], 3, 4),
+        (True, ["user"]),
+        (True, ["user", "assistant", "user"]),
+        ["user", "model", "user"],
+    ] == run(scenario)
+
+
 @pytest.mark.parametrize(
     ("call", "error"),
     [
@@ -125,6 +154,9 @@ def test_a_conversation(run: Run) -> None:
         (lambda client: client.add("taken", "hi", if_seq=99), reel.Conflict),
         (lambda client: client.messages("taken", since=1 << 80), reel.InvalidParams),
         (lambda client: client.undo("taken"), reel.NothingToUndo),
+        (lambda client: client.render("taken", "cohere"), reel.InvalidParams),
+        (lambda client: client.ingest("taken", "gemini", "x"), reel.InvalidMessage),
+        (lambda client: client.load("taken", "gemini", "{}"), reel.InvalidMessage),
     ],
 )
 def test_errors(run: Run, daemon: Daemon, call: Any, error: type[reel.ReelError]) -> None:

@@ -66,6 +66,9 @@ SIGNATURES = {
     "conversation": "agent since? limit? last? at? max_bytes?",
     "history": "agent since? limit? kinds? inherited? max_bytes?",
     "replay": "agent at? view? strict? since? limit? max_bytes?",
+    "render": "agent format at? model? extra? budget? open? pin? after?",
+    "ingest": "agent format body model? create? names? interrupted? *",
+    "load": "agent format body model? create? *",
     "stats": "",
     "shutdown": "",
 }
@@ -99,6 +102,15 @@ VALUES: dict[str, Any] = {
     "protocol": {},
     "notify": [],
     "errors": "text",
+    "format": "anthropic",
+    "model": "m",
+    "extra": {},
+    "budget": 0,
+    "open": "close",
+    "pin": "x",
+    "body": "{}",
+    "names": {},
+    "interrupted": False,
 }
 # What is the same for one method under another name.
 FIXED = {"conversation": {"view": "conversation"}}
@@ -177,12 +189,34 @@ def test_messages_to_add(messages: Any, expected: Any) -> None:
     assert expected == requests.add("demo", messages).params["messages"]
 
 
+def test_extra_may_be_text() -> None:
+    """What goes to the top of a body is a map, or JSON text where that is deep."""
+    assert '{"a": 1}' == requests.render("demo", "gemini", extra='{"a": 1}').params["extra"]
+
+
+def test_a_prefix_goes_as_it_came() -> None:
+    """What an earlier rendering gave can be handed to the next."""
+    assert {"messages": 2, "hash": "ab"} == requests.render("demo", "gemini", after=PREFIX_READ).params["after"]
+
+
 def test_kinds_go_as_a_list() -> None:
     """Kinds may be given as any sequence."""
     assert requests.history("demo", kinds=("user", "note")).params["kinds"] == ["user", "note"]
 
 
 MOVED = {**WRITTEN, "was": 3}
+CHANGE = {"seq": 3, "block": None, "action": "dropped", "why": "a blank text"}
+CHANGE_READ = replies.Change(3, None, "dropped", "a blank text")
+PREFIX_READ = replies.Prefix(2, "ab")
+ADDED_READ = replies.Added("a1", 9, 8, 7, 8, [], [])
+RENDERED = {
+    "format": "gemini",
+    "at": 9,
+    "body": "{}",
+    "report": [CHANGE],
+    "ready": False,
+    "prefix": {"messages": 2, "hash": "ab"},
+}
 REPLIES: list[tuple[Call[Any], dict[str, Any], Any]] = [
     (requests.ping(), {"pong": True}, True),
     (
@@ -215,6 +249,22 @@ REPLIES: list[tuple[Call[Any], dict[str, Any], Any]] = [
         {**WRITTEN, "first": 8, "orphans": [], "open_calls": [], "replaced": 2, "repeated": True},
         replies.Added("a1", 9, 8, 7, 8, [], [], 2, True),
     ),
+    (
+        requests.render("demo", "gemini"),
+        {**RENDERED, "needs": "user", "names": {"a": "b c"}, "extends": True},
+        replies.Rendered("gemini", 9, "{}", [CHANGE_READ], False, PREFIX_READ, "user", {"a": "b c"}, True),
+    ),
+    (
+        requests.render("demo", "gemini"),
+        RENDERED,
+        replies.Rendered("gemini", 9, "{}", [CHANGE_READ], False, PREFIX_READ),
+    ),
+    (
+        requests.load("demo", "gemini", "{}"),
+        {**WRITTEN, "first": 8, "orphans": [], "open_calls": [], "report": [CHANGE]},
+        replies.Loaded("a1", 9, 8, 7, 8, [], [], [CHANGE_READ]),
+    ),
+    (requests.ingest("demo", "gemini", "{}"), {**WRITTEN, "first": 8, "orphans": [], "open_calls": []}, ADDED_READ),
     (requests.clear("demo"), MOVED, replies.Moved("a1", 9, 8, 7, 3)),
     (requests.restore("demo", 2), {**MOVED, "repeated": True}, replies.Moved("a1", 9, 8, 7, 3, True)),
     (requests.mark("demo"), {**WRITTEN, "seq": 9, "label": None}, replies.Marked("a1", 9, 8, 7, 9, None)),

@@ -36,6 +36,8 @@ def _remedy(error: ReelError, agent: str, command: str) -> str:
         return ""
     if error.name == "not_found":
         return _who_else(agent, command)
+    if "open_calls" in error.data:
+        return f"see them with: reel info {agent}"
     remedy = _REMEDIES.get(error.name, "")
     return "" if "{agent}" in remedy and not agent else remedy.format(agent=agent)
 

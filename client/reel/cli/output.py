@@ -95,6 +95,14 @@ class Output:
         for value in values:
             self.document(value)
 
+    def json_text(self, text: str) -> None:
+        """Print a JSON text as it is, on a line of its own."""
+        self._print(escaped(text, ascii_only=not self._utf8))
+
+    def piece(self, text: str) -> None:
+        """Print a piece of a text: its line ends are line ends."""
+        self._stream.write("\n".join(map(safe, text.replace("\r\n", "\n").split("\n"))))
+
     def passing(self, text: str) -> None:
         """Show a line on a terminal until the next one comes; an empty one goes at once."""
         if self.width is not None and (text or self._passing):
@@ -149,10 +157,16 @@ def to_json(value: Any, *, ascii_only: bool = False) -> str:
     """Encode a reply, or a part of one, in the protocol's words, without a raw control character."""
     import json  # noqa: PLC0415 - most commands do without it
 
-    text = json.dumps(plain(value), ensure_ascii=ascii_only, separators=(",", ":"))
-    if text.isprintable():
+    return escaped(json.dumps(plain(value), ensure_ascii=ascii_only, separators=(",", ":")), ascii_only=False)
+
+
+def escaped(text: str, *, ascii_only: bool) -> str:
+    """Write the characters of a JSON text that a terminal might obey, or could not show, as their escapes."""
+    if text.isprintable() and (text.isascii() or not ascii_only):
         return text
-    return "".join(char if char.isprintable() else _escaped(char) for char in text)
+    return "".join(
+        char if char.isprintable() and (char.isascii() or not ascii_only) else _escaped(char) for char in text
+    )
 
 
 def _escaped(char: str) -> str:

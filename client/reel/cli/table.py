@@ -64,6 +64,9 @@ def _at(summary: str) -> Option:
 
 
 _ROLE = option("--role", choices=("user", "assistant", "system"), help="who says it; system sets the prompt")
+FORMATS = ("openai-chat", "openai-responses", "anthropic", "gemini")
+_FORMAT = option("--format", choices=FORMATS, metavar="FORMAT", help=f"whose words: {', '.join(FORMATS)}")
+_CREATE = option("--create", action="store_true", help="make the agent where there is none")
 _NO_PAGER = option("--no-pager", action="store_true", help="print it all, though it is longer than the screen")
 _TAG = option("--tag", metavar="K=V", action="append", type=text, help="a tag; may be repeated")
 
@@ -127,7 +130,7 @@ COMMANDS = (
             ),
             option("--error", action="store_true", help="with --tool-result: the call failed"),
             option("--file", metavar="FILE", help="one message, record or JSON string a line; - is stdin"),
-            option("--create", action="store_true", help="make the agent where there is none"),
+            _CREATE,
         ),
         instead=("tool_call", "tool_result", "file"),
         writes=True,
@@ -273,6 +276,59 @@ COMMANDS = (
             option("--strict", action="store_true", help="fail where an event cannot be read"),
         ),
         notes="Exit status 1 where the running state differed from the log; it is mended.",
+    ),
+    Command(
+        "render",
+        "[AGENT]",
+        "print it as the body of a provider's request",
+        "rendering.render",
+        "reel render demo --format anthropic --set max_tokens=1024 > body.json",
+        (
+            _FORMAT,
+            option("--set", metavar="K=V", action="append", type=text, help="a key of the body; V is JSON, else text"),
+            option("--tools", metavar="FILE", help="the body's tools, as JSON"),
+            option("--model", metavar="NAME", type=text, help="whose rules count, where the body has no model"),
+            _at("as it was at this seq"),
+            option("--budget", metavar="N", type=number, help="leave out the oldest turns above so many tokens"),
+            option("--pin", metavar="LABEL", type=text, help="with --budget: all up to this mark stays"),
+            option("--open", choices=("close", "refuse"), help="calls without a result: make one up, or refuse"),
+            option("--after", metavar="FILE", help="an earlier --report: say whether this goes on from it"),
+            option("--report", metavar="FILE", help="write what was changed, and all but the body, as JSON"),
+        ),
+        notes="Only the body goes to stdout; what could not stay as it is goes to stderr.",
+    ),
+    Command(
+        "ingest",
+        "[AGENT] [FILE]",
+        "add what a provider answered, and what it used",
+        "ingesting.ingest",
+        "reel ingest demo --format anthropic response.json\n"
+        "  curl -sN ... | reel ingest demo --format openai-chat --stream",
+        (
+            _FORMAT,
+            option("--stream", action="store_true", help="show the text of an event stream as it comes"),
+            option("--model", metavar="NAME", type=text, help="who answered, where the body does not say"),
+            option("--names", metavar="FILE", help="the --report of the render, where it renamed tools"),
+            option("--interrupted", action="store_true", help="the answer broke off; a stream shows that itself"),
+            _CREATE,
+        ),
+        writes=True,
+        notes="FILE is stdin where it is - or left out. What came of a stream that breaks off\n"
+        "is kept and marked; the exit status is 1.",
+    ),
+    Command(
+        "load",
+        "[AGENT] [FILE]",
+        "add the history of a whole request",
+        "ingesting.load",
+        "reel load demo --create --format openai-chat request.json",
+        (
+            _FORMAT,
+            option("--model", metavar="NAME", type=text, help="who made it, where the body does not say"),
+            _CREATE,
+        ),
+        writes=True,
+        notes="FILE is stdin where it is - or left out.",
     ),
     Command(
         "kill",

@@ -42,7 +42,7 @@ def hello(_desk: Desk, call: Call, client: Any, protocol: Any, notify: list[str]
         "protocol": PROTOCOL,
         "framing": call.peer.framing.name,
         "connection": call.peer.number,
-        "features": ["subscriptions", "drafts"],
+        "features": ["subscriptions", "drafts", "formats"],
         "limits": {
             "message": MAX_MESSAGE,
             "elements": MAX_ELEMENTS,
@@ -132,23 +132,23 @@ def messages(
         return Look(look, call.answer)
 
     async def later() -> Result:
-        profile = await _profile(desk, agent)
+        profile = await profile_of(desk, agent)
         if at == profile.head:
             page: Result = await desk.registry.ask(agent, lambda answer: Look(look, answer))
             return page
-        position, past = await _past(desk, agent, profile, at)
+        position, past = await past_at(desk, agent, profile, at)
         return state_page(profile, Conversation(past.nodes), position.at, window, _pack)
 
     return later
 
 
-async def _profile(desk: Desk, agent: Agent) -> Profile:
+async def profile_of(desk: Desk, agent: Agent) -> Profile:
     """Look at an agent's profile after everything that was asked of it before."""
     profile: Profile = await desk.registry.ask(agent, lambda answer: Look(lambda state: state.profile, answer))
     return profile
 
 
-async def _past(desk: Desk, agent: Agent, profile: Profile, at: int) -> tuple[Position, Past]:
+async def past_at(desk: Desk, agent: Agent, profile: Profile, at: int) -> tuple[Position, Past]:
     """Read the state at an earlier seq; the log only grows, so nobody has to hold still."""
     require_position(at, profile.head, profile.name)
     position = await desk.store.position(agent.row, at)
@@ -168,7 +168,7 @@ def history(
     """Read the log as it stands."""
 
     async def later() -> Result:
-        profile = await _profile(desk, agent)
+        profile = await profile_of(desk, agent)
         page = await desk.store.history(
             agent.row,
             since=since or 0,
@@ -200,8 +200,8 @@ def replay(
     async def later() -> Result:
         if at is None and since is None:
             return await _replay_living(desk, agent, window, strict=bool(strict))
-        profile = await _profile(desk, agent)
-        position, past = await _past(desk, agent, profile, profile.head if at is None else at)
+        profile = await profile_of(desk, agent)
+        position, past = await past_at(desk, agent, profile, profile.head if at is None else at)
         past.skipped.extend(await desk.store.unknown_kinds(agent.row, position.at))
         if strict:
             turns.require_sound(past.skipped)

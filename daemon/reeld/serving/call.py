@@ -10,6 +10,7 @@ from reeld.agents.registry import Registry
 from reeld.agents.together import Founder
 from reeld.serving.drafts import Drafts
 from reeld.serving.greeting import Greeting
+from reeld.serving.shelf import Shelf
 from reeld.serving.subscriptions import Subscription
 from reeld.store.store import Store
 
@@ -98,7 +99,7 @@ class Call:
 class Desk(NamedTuple):
     """What handlers work with.
 
-    ``stop`` ends the daemon, ``counters`` gives what the listener counts.
+    ``stop`` ends the daemon, ``counters`` gives what the listener counts, ``shelf`` keeps what was rendered.
     """
 
     registry: Registry
@@ -107,3 +108,4 @@ class Desk(NamedTuple):
     drafts: Drafts
     stop: Callable[[], None]
     counters: Callable[[], dict[str, Any]]
+    shelf: Shelf

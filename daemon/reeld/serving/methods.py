@@ -3,7 +3,8 @@
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
-from reeld.serving import asking, commanding, following, later, params
+from reel.streams.stream import ASSEMBLERS
+from reeld.serving import asking, commanding, following, later, params, receiving, rendering
 from reeld.serving.call import Call, Desk, Result, Work
 from reeld.serving.params import Param, Signature
 
@@ -39,6 +40,10 @@ _KINDS = Param("kinds", params.kinds)
 _LABEL = Param("label", params.label)
 _TITLE = Param("title", params.title)
 _TAGS = Param("tags", params.tags)
+_FORMAT = _needs("format", params.one_of(*ASSEMBLERS))
+_BODY = _needs("body", params.body)
+_MODEL = Param("model", params.label)
+_CREATE = Param("create", params.boolean)
 
 
 def _plain(handler: Callable[..., Work], summary: str, *own: Param) -> Method:
@@ -91,7 +96,7 @@ _ALL = (
         commanding.add,
         "Add messages, all or none",
         _needs("messages", params.anything),
-        Param("create", params.boolean),
+        _CREATE,
         missing=commanding.add_to_nobody,
     ),
     _command(commanding.clear, "Empty the conversation but for its prompt"),
@@ -147,6 +152,38 @@ _ALL = (
         _SINCE,
         _LIMIT,
         _MAX_BYTES,
+    ),
+    _read(
+        rendering.render,
+        "Give the conversation as the body of a provider's request",
+        _FORMAT,
+        _AT,
+        _MODEL,
+        Param("extra", params.extra),
+        Param("budget", params.integer(1)),
+        Param("open", params.one_of("close", "refuse")),
+        Param("pin", params.label),
+        Param("after", params.prefix),
+    ),
+    _command(
+        receiving.ingest,
+        "Add what a provider answered, and what it used",
+        _FORMAT,
+        _BODY,
+        _MODEL,
+        _CREATE,
+        Param("names", params.tool_names),
+        Param("interrupted", params.boolean),
+        missing=receiving.ingest_to_nobody,
+    ),
+    _command(
+        receiving.load,
+        "Add the history of a whole request",
+        _FORMAT,
+        _BODY,
+        _MODEL,
+        _CREATE,
+        missing=receiving.load_to_nobody,
     ),
     _read(
         following.wait,

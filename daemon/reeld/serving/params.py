@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
-from reel.blocks import kind_of
+from reel.blocks import check_name, kind_of
 from reel.characters import clean, is_clean
 from reel.errors import InvalidParams
 from reel.ids import is_id
@@ -171,6 +171,35 @@ def kinds(value: Any) -> list[str]:
     for kind in given:
         if kind not in KNOWN:
             raise _fail(f"{kind!r} is no kind of event; there are {', '.join(sorted(KNOWN))}")
+    return given
+
+
+def body(value: Any) -> str:
+    """Take a text that a provider wrote; what cannot stand in it is replaced where it is read."""
+    if type(value) is not str:
+        raise _fail(f"expected the body as text, got {kind_of(value)}")
+    return value
+
+
+def extra(value: Any) -> dict[str, Any] | str:
+    """Take what goes to the top of a body: a map, or JSON text where it is deep."""
+    return string(value) if type(value) is str else any_map(value)
+
+
+def tool_names(value: Any) -> dict[str, str]:
+    """Take the names of tools, by the names that they were sent under."""
+    given = any_map(value)
+    for sent, own in given.items():
+        if (problem := check_name(own)) is not None:
+            raise _fail(f"{sent}: {problem}")
+    return given
+
+
+def prefix(value: Any) -> dict[str, Any]:
+    """Take the prefix of an earlier rendering, as that gave it."""
+    given = any_map(value)
+    if given.keys() != {"messages", "hash"} or type(given["messages"]) is not int or type(given["hash"]) is not str:
+        raise _fail("expected the prefix that render gave: {messages, hash}")
     return given
 
 

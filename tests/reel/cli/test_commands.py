@@ -412,6 +412,12 @@ _CHANGES: dict[str, tuple[str, ...]] = {
     "rename": ("{}-new",),
     "title": ("Of tapes",),
     "tag": ("a=b",),
+    "ingest": ("--format", "openai-chat"),
+    "load": ("--format", "openai-chat"),
+}
+_BODIES = {
+    "ingest": b'{"choices": [{"message": {"role": "assistant", "content": "Hi"}}]}',
+    "load": b'{"messages": [{"role": "user", "content": "Hi"}]}',
 }
 
 
@@ -431,7 +437,7 @@ def test_changes_answer_in_the_words_of_the_protocol(
     if command == "rewind":
         reel("redo", talk)
 
-    ran = reel(command, talk, *(word.format(talk) for word in _CHANGES[command]), "--json")
+    ran = reel(command, talk, *(word.format(talk) for word in _CHANGES[command]), "--json", stdin=_BODIES.get(command))
 
     assert (ran.status, ran.err) == (0, "")
     assert {"command", "head", "time"} <= ran.documents[0].keys()

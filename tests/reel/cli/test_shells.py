@@ -47,7 +47,7 @@ def in_fish(reel: Reel, line: str) -> list[str]:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["re"], ["rewind", "restore", "redo", "replay", "revive", "rename"]),
+        (["re"], ["rewind", "restore", "redo", "replay", "render", "revive", "rename"]),
         (["--socket", "x", "rep"], ["replay"]),
         (["--v"], ["--version"]),
         (["log", "--in"], ["--inherited"]),

@@ -20,6 +20,7 @@ from reeld.serving.connection import Connection, Load
 from reeld.serving.drafts import Drafts
 from reeld.serving.methods import METHODS, Method
 from reeld.serving.params import Signature
+from reeld.serving.shelf import Shelf
 from reeld.store.store import open_store
 
 Outcome: TypeAlias = dict[str, Any] | ReelError
@@ -112,7 +113,7 @@ async def desk(tmp_path: Path, stopped: list[str]) -> AsyncIterator[Desk]:
         registry = Registry(store, tasks)
         drafts = Drafts(registry.hub)
         tasks.start_soon(drafts.run)
-        yield Desk(registry, store, Founder(registry), drafts, lambda: stopped.append("stop"), dict)
+        yield Desk(registry, store, Founder(registry), drafts, lambda: stopped.append("stop"), dict, Shelf())
         tasks.cancel_scope.cancel()
 
 

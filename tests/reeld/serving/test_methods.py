@@ -31,6 +31,9 @@ PROTOCOL = {
     "messages": "agent since? limit? last? at? view? max_bytes?",
     "history": "agent since? limit? kinds? inherited? max_bytes?",
     "replay": "agent at? view? strict? since? limit? max_bytes?",
+    "render": "agent format at? model? extra? budget? open? pin? after?",
+    "ingest": "agent format body model? create? names? interrupted? *",
+    "load": "agent format body model? create? *",
     "call_async": "token method params?",
     "wait": "agent since kinds? timeout?",
     "subscribe": "agent? since? view? kinds?",
@@ -78,7 +81,15 @@ def test_the_client_sends_what_the_table_has() -> None:
 @pytest.mark.parametrize("name", sorted(set(METHODS) - UNSENT))
 def test_requests_are_bound(name: str) -> None:
     """What a request with its required parameters sends is what the daemon takes."""
-    values = {"agent": "demo", "messages": "hi", "at": 1, "since": 3, "text": "so far"}
+    values = {
+        "agent": "demo",
+        "messages": "hi",
+        "at": 1,
+        "since": 3,
+        "text": "so far",
+        "format": "gemini",
+        "body": "{}",
+    }
     required = [param.name for param in METHODS[name].signature.params if not param.optional]
     call: Call[object] = getattr(requests, name)(*(values[name] for name in required))
 

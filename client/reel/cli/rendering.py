@@ -1,0 +1,113 @@
+"""The command ``render``: the conversation as a provider wants it."""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from reel.cli.files import read_json
+from reel.cli.invocation import Invocation
+from reel.cli.output import plain, to_json
+from reel.cli.table import FORMATS
+from reel.cli.words import UsageError
+from reel.jsontext import parse
+from reel.replies import Change
+
+# More than this nobody reads in passing.
+_SHOWN = 12
+
+
+def render(run: Invocation) -> None:
+    """Print the body of a request, and aside what was done to the history."""
+    args = run.args
+    reply = run.client.render(
+        run.agent,
+        format_of(run),
+        at=args.at,
+        model=args.model,
+        extra=extra(args.set or (), args.tools),
+        budget=args.budget,
+        open=args.open,
+        pin=args.pin,
+        after=from_report(args.after, "prefix"),
+    )
+    if args.report:
+        _write_report(args.report, reply)
+    elif not run.out.as_json:
+        show_changes(run, reply.report)
+    if run.out.as_json:
+        run.out.document(reply)
+    else:
+        run.out.json_text(reply.body)
+    if not reply.ready:
+        run.out.warn(f"note: not ready to be sent: it needs a message of the {reply.needs or 'user'} at its end")
+    if reply.extends is False:
+        run.out.warn("note: this does not go on from the earlier rendering; what the provider has cached is lost")
+
+
+def format_of(run: Invocation) -> str:
+    """Give the format that was named.
+
+    Raises:
+        UsageError: none was: which API it is cannot be guessed.
+    """
+    if run.args.format is None:
+        raise UsageError(f"--format is missing; one of {', '.join(FORMATS)}")
+    return str(run.args.format)
+
+
+def extra(settings: Iterable[str], tools: str | None) -> str | None:
+    """Give what goes to the top of the body, as JSON text: it may be deeper than a message.
+
+    Args:
+        settings: ``KEY=VALUE``, the value JSON or else a text.
+        tools: the file that the tools are in.
+
+    Raises:
+        UsageError: one of them is none.
+    """
+    found: dict[str, Any] = {}
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        if not key or not equals:
+            raise UsageError(f"--set {setting!r} is no K=V")
+        found[key] = _value(value)
+    if tools is not None:
+        found["tools"] = read_json(tools)
+    return json.dumps(found, ensure_ascii=False) if found else None
+
+
+def _value(text: str) -> Any:
+    try:
+        return parse(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def from_report(path: str | None, field: str) -> Any:
+    """Read a field of what ``render --report`` wrote; ``None`` where no file is named, or it has no such field.
+
+    Raises:
+        UsageError: it is no such file.
+    """
+    if path is None:
+        return None
+    found = read_json(path)
+    if not isinstance(found, dict) or "prefix" not in found:
+        raise UsageError(f"{path} was not written by reel render --report")
+    return found.get(field)
+
+
+def show_changes(run: Invocation, report: list[Change]) -> None:
+    """Say aside what could not stay as it was."""
+    for change in report[:_SHOWN]:
+        where = "" if change.seq is None else f"{change.seq}{'' if change.block is None else f'[{change.block}]'} "
+        run.out.warn(f"note: {where}{change.action}: {change.why}")
+    if len(report) > _SHOWN:
+        run.out.warn(f"note: and {len(report) - _SHOWN} more; --json has them all")
+
+
+def _write_report(path: str, reply: Any) -> None:
+    found = plain(reply)
+    del found["body"]
+    with open(path, "w", encoding="utf-8") as file:  # noqa: PTH123 - pathlib costs 4 ms
+        file.write(to_json(found) + "\n")

@@ -1,0 +1,72 @@
+"""``reel ingest`` and ``reel load``: what was answered, and what was asked."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.reel.streams.samples import CHAT
+
+from .conftest import Reel
+
+BODY = json.dumps(CHAT.body).encode()
+REQUEST = b'{"messages": [{"role": "system", "content": "S"}, {"role": "user", "content": "Hi"}], "tools": []}'
+
+
+def test_a_response(reel: Reel, name: str, tmp_path: Path) -> None:
+    """It comes from a file or from stdin, and is added with what it used."""
+    path = tmp_path / "response.json"
+    path.write_bytes(BODY)
+    reel("new", name)
+
+    assert (0, f"{name}: added 2-3\n", "") == reel("ingest", name, "--format", "openai-chat", str(path))
+    assert (0, f"{name}: added 4-5\n", "") == reel("ingest", name, "--format", "openai-chat", stdin=BODY)
+    assert (0, f"{name}: added 6-7\n", "") == reel("ingest", name, "-", "--format", "openai-chat", stdin=CHAT.data)
+
+
+def test_names_of_tools(reel: Reel, name: str, tmp_path: Path) -> None:
+    """What a rendering renamed gets its own name back."""
+    report = tmp_path / "report.json"
+    report.write_text('{"prefix": {}, "names": {"time": "the time"}}')
+    argv = ("ingest", name, "--create", "--format", "openai-chat", "--names", str(report))
+    added = reel(*argv, "--json", stdin=BODY).documents[0]
+
+    assert ["weather", "the time"] == [call["name"] for call in added["open_calls"]]
+
+
+def test_a_request(reel: Reel, name: str) -> None:
+    """Its history is added; what is no part of that is said aside."""
+    ran = reel("load", name, "--create", "--format", "openai-chat", stdin=REQUEST)
+
+    assert (0, f"{name}: added 2-3\n") == ran[:2]
+    assert "reel: note: dropped: tools is no part of the history" in ran.err
+    assert "S" == reel("info", name, "--json").documents[0]["system"]
+
+
+@pytest.mark.parametrize(
+    ("command", "stdin", "status", "expected"),
+    [
+        ("ingest", b"", 2, "there is nothing in stdin"),
+        ("ingest", b"<html>", 1, "invalid_message: body: nothing came of an answer"),
+        ("ingest", b'{"error": {"message": "No key"}}', 1, "the provider did not answer; it said: No key"),
+        ("load", b"{}", 1, "invalid_message: messages: is missing"),
+    ],
+)
+def test_what_is_refused(reel: Reel, name: str, command: str, stdin: bytes, status: int, expected: str) -> None:
+    """One line says why, and nothing is added."""
+    reel("new", name)
+    ran = reel(command, name, "--format", "openai-chat", stdin=stdin)
+
+    assert (status, "") == ran[:2]
+    assert expected in ran.err
+    assert 1 == reel("info", name, "--json").documents[0]["head"]
+
+
+def test_what_cannot_stand_in_a_text(reel: Reel, name: str) -> None:
+    """It is replaced, and said."""
+    body = BODY.replace(b"Let me", rb"Let \u0000 me")
+
+    assert (
+        "reel: note: characters that no text can have were replaced: 1\n"
+        == reel("ingest", name, "--create", "--format", "openai-chat", stdin=body).err
+    )

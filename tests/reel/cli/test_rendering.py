@@ -1,0 +1,144 @@
+"""``reel render``: the body alone on stdout, everything about it aside."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from reel.cli.rendering import extra
+from reel.cli.words import UsageError
+from tests.formats.checker import check
+
+from .conftest import Reel
+
+
+@pytest.fixture
+def talk(reel: Reel, name: str) -> str:
+    """An agent with a prompt, a question and a call: seqs 1 to 4."""
+    reel("new", name, "--system", "Be brief.")
+    reel("add", name, "What is a tape deck?")
+    reel("add", name, "--tool-call", "c1", "look up", '{"word": "deck"}')
+    return name
+
+
+def test_the_body(reel: Reel, talk: str) -> None:
+    """It can be piped into a request; what was done to the history is said aside."""
+    ran = reel(
+        *("render", talk, "--format", "anthropic", "--set", "model=claude-opus-4", "--set", "max_tokens=9"),
+        *("--set", 'metadata={"user_id": "u"}'),
+    )
+    body = json.loads(ran.out)
+
+    assert 0 == ran.status
+    assert [] == check("anthropic", body)
+    assert ("claude-opus-4", 9, {"user_id": "u"}) == (body["model"], body["max_tokens"], body["metadata"])
+    assert "reel: note: 4 synthesized: the call c1 has no result\n" in ran.err
+
+
+def test_tools_and_the_names_that_they_got(reel: Reel, talk: str, tmp_path: Path) -> None:
+    """Tools come from a file; the report knows which were renamed, and can be asked for whole."""
+    tools, report = tmp_path / "tools.json", tmp_path / "report.json"
+    tools.write_text('[{"name": "look up", "input_schema": {"type": "object"}}]')
+    ran = reel("render", talk, "--format", "anthropic", "--tools", str(tools), "--report", str(report))
+    (sent,) = json.loads(ran.out)["tools"]
+    found = json.loads(report.read_text())
+
+    assert "" == ran.err
+    assert {sent["name"]: "look up"} == found["names"]
+    assert ["renamed", "synthesized"] == sorted({change["action"] for change in found["report"]})
+    assert "body" not in found
+
+
+def test_what_goes_on_from_an_earlier_one(reel: Reel, talk: str, tmp_path: Path) -> None:
+    """``--after`` tells when what a provider has cached is lost."""
+    report = str(tmp_path / "report.json")
+    argv = ("render", talk, "--format", "gemini", "--report", report)
+    reel("add", talk, "And?")
+    reel("add", talk, "--role", "assistant", "So.")
+    reel("add", talk, "Go on.")
+    reel(*argv)
+    reel("add", talk, "Please.")
+    same = reel(*argv, "--after", report)
+    reel("restore", talk, "3")
+    other = reel(*argv, "--after", report)
+
+    assert "" == same.err
+    assert "reel: note: this does not go on from the earlier rendering" in other.err
+
+
+def test_json_is_the_whole_reply(reel: Reel, talk: str) -> None:
+    """Programs get body and report in one document."""
+    (reply,) = reel("render", talk, "--format", "gemini", "--json", "--at", "3").documents
+
+    assert ("gemini", 3, []) == (reply["format"], reply["at"], reply["report"])
+    assert "systemInstruction" in json.loads(reply["body"])
+
+
+def test_what_is_not_ready(reel: Reel, talk: str) -> None:
+    """It is printed, and what it needs is said."""
+    reel("add", talk, "--tool-result", "c1", "a machine")
+    reel("add", talk, "--role", "assistant", "A machine.")
+    ran = reel("render", talk, "--format", "gemini", "--set", "model=x")
+
+    assert "reel: note: not ready to be sent: it needs a message of the user at its end\n" in ran.err
+
+
+def test_a_long_report_is_cut(reel: Reel, name: str) -> None:
+    """Nobody reads a hundred notes in passing."""
+    reel("new", name)
+    for _ in range(14):
+        reel("add", name, " ")
+    err = reel("render", name, "--format", "gemini").err
+
+    assert "more; --json has them all\n" in err
+    assert 13 <= len(err.splitlines()) <= 14
+
+
+@pytest.mark.parametrize(
+    ("argv", "status", "expected"),
+    [
+        ([], 2, "--format is missing; one of openai-chat, openai-responses, anthropic, gemini"),
+        (["--format", "anthropic", "--set", "x"], 2, "--set 'x' is no K=V"),
+        (["--format", "anthropic", "--set", "messages=[]"], 1, "extra.messages: that is for the conversation to say"),
+        (["--format", "anthropic", "--open", "refuse"], 5, "1 calls have no result; see them with: reel info "),
+        (["--format", "anthropic", "--after", "/dev/null"], 2, "there is nothing in /dev/null"),
+    ],
+)
+def test_what_is_refused(reel: Reel, talk: str, argv: list[str], status: int, expected: str) -> None:
+    """One line says what to do instead."""
+    ran = reel("render", talk, *argv)
+
+    assert (status, "") == (ran.status, ran.out)
+    assert expected in ran.err
+
+
+def test_a_file_that_no_render_wrote(reel: Reel, talk: str, tmp_path: Path) -> None:
+    """It is told from a report."""
+    path = tmp_path / "x.json"
+    path.write_text("[]")
+
+    assert (
+        "was not written by reel render --report"
+        in reel("render", talk, "--format", "gemini", "--after", str(path)).err
+    )
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ([], None),
+        (["a=1", "b=x", 'c="1"', "d=", "e=x=y", "f={"], {"a": 1, "b": "x", "c": "1", "d": "", "e": "x=y", "f": "{"}),
+    ],
+)
+def test_settings(settings: list[str], expected: object) -> None:
+    """A value is JSON where it is some, else a text."""
+    found = extra(settings, None)
+
+    assert expected == (found and json.loads(found))
+
+
+@pytest.mark.parametrize("setting", ["a", "=1"])
+def test_settings_have_a_key(setting: str) -> None:
+    """What has none is a mistake."""
+    with pytest.raises(UsageError):
+        extra([setting], None)

@@ -1,0 +1,216 @@
+"""``reel ingest --stream``: shown while it comes, kept however it ends."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from reel.blocking import Client
+from reel.pushes import EventPush
+from tests.reel.streams.samples import CHAT, chunk, sse
+
+from .conftest import Reel
+
+ARGV = ("--format", "openai-chat", "--stream")
+# The first three events: the text is there, the calls are not.
+HALF = b"\n\n".join(CHAT.data.split(b"\n\n")[:3]) + b"\n\n"
+REST = CHAT.data[len(HALF) :]
+
+
+def kinds(reel: Reel, agent: str) -> list[str]:
+    """The events after the first."""
+    return [event["kind"] for event in reel("log", agent, "--json").documents[1:]]
+
+
+def test_the_text_is_all_there_is_on_stdout(reel: Reel, name: str) -> None:
+    """A script gets what was said; the answer is added."""
+    reel("new", name)
+
+    assert (0, f"{CHAT.text}\n", "") == reel("ingest", name, *ARGV, stdin=CHAT.data)
+    assert ["assistant", "usage"] == kinds(reel, name)
+
+
+def test_json_is_the_reply(reel: Reel, name: str) -> None:
+    """Who wants JSON gets no text; a broken answer has a reply, too."""
+    whole = reel("ingest", name, "--create", *ARGV, "--json", stdin=CHAT.data)
+    broken = reel("ingest", name, *ARGV, "--json", stdin=HALF)
+
+    assert (0, 1) == (whole.status, broken.status)
+    assert [2, 4] == [ran.documents[0]["first"] for ran in (whole, broken)]
+
+
+@pytest.mark.parametrize(
+    ("tail", "why"), [(b"", ""), (b'data: {"error": {"message": "Overloaded"}}\n\n', ": Overloaded")]
+)
+def test_a_stream_that_breaks_off(reel: Reel, name: str, tail: bytes, why: str) -> None:
+    """What came is kept and marked, and the status says that it is not all."""
+    reel("new", name)
+    ran = reel("ingest", name, *ARGV, stdin=HALF + tail)
+    expected = f"reel: the answer broke off{why}; what came of it is kept as 2, marked as interrupted\n"
+
+    assert (1, f"{CHAT.text}\n", expected) == ran
+    assert ["assistant", "interrupted"] == kinds(reel, name)
+
+
+def test_a_provider_that_does_not_stream(reel: Reel, name: str) -> None:
+    """A whole response is added all the same; an error is told, and nothing is kept of it."""
+    reel("new", name)
+    whole = reel("ingest", name, *ARGV, stdin=json.dumps(CHAT.body).encode())
+    error = reel("ingest", name, *ARGV, stdin=b' {"error": {"message": "No key"}}')
+
+    assert (0, f"{name}: added 2-3\n", "") == whole
+    assert (1, "") == error[:2]
+    assert "reel: invalid_message: error: the provider did not answer; it said: No key\n" == error.err
+
+
+@pytest.mark.parametrize(
+    ("stdin", "status", "expected"),
+    [
+        (b"", 2, "there is nothing in stdin"),
+        (b"<html>", 1, "nothing came of an answer: stdin is no event stream of openai-chat"),
+        (b'data: {"choices": []}\n\n', 1, "nothing came of an answer: the stream broke off"),
+        (b'data: {"error": {"message": "No key"}}\n\n', 1, "nothing came of an answer: No key"),
+    ],
+)
+def test_nothing_came(reel: Reel, name: str, stdin: bytes, status: int, expected: str) -> None:
+    """Nothing is added, and one line says why."""
+    reel("new", name)
+    ran = reel("ingest", name, *ARGV, stdin=stdin)
+
+    assert (status, "") == ran[:2]
+    assert expected in ran.err
+    assert [] == kinds(reel, name)
+
+
+def test_an_agent_that_is_not_there(reel: Reel, name: str) -> None:
+    """Nobody's answer is read to be thrown away."""
+    ran = reel("ingest", name, *ARGV, stdin=CHAT.data)
+
+    assert (4, "") == ran[:2]
+
+
+def test_an_answer_that_cannot_be_added(reel: Reel, name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """It is kept in a file, with the command that adds it."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    reel("new", name)
+    ran = reel("ingest", name, *ARGV, "--if-seq", "9", stdin=HALF)
+    found = re.search(r"^reel: the answer is kept; add it with: reel (.*)$", ran.err, re.MULTILINE)
+
+    assert 5 == ran.status
+    assert found is not None
+    assert (0, f"{name}: added 2-3\n") == reel(*found[1].split())[:2]
+    assert ["assistant", "interrupted"] == kinds(reel, name)
+
+
+def test_control_characters_are_shown(reel: Reel, name: str) -> None:
+    """An answer cannot drive the terminal; its lines are lines."""
+    stdin = sse([chunk({"content": "a\x1b[2J\n"}), chunk({"content": "b\r\nc"}, "stop")], done=True)
+
+    assert "a\\x1b[2J\nb\nc\n" == reel("ingest", name, "--create", *ARGV, stdin=stdin).out
+
+
+def test_an_interrupt_before_anything_came(reel: Reel, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is nothing to keep."""
+    pieces = iter([b": hello\n\n"])
+
+    def read(_size: int) -> bytes:
+        for piece in pieces:
+            return piece
+        raise KeyboardInterrupt
+
+    reel("new", name)
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(isatty=bool, buffer=SimpleNamespace(read1=read)))
+
+    assert (130, "", "") == reel("ingest", name, *ARGV)
+    assert [] == kinds(reel, name)
+
+
+class Piped:
+    """The command as a process, fed by the test.
+
+    Args:
+        socket: where the daemon listens.
+        agent: who gets the answer.
+    """
+
+    def __init__(self, socket: str, agent: str) -> None:
+        code = "import sys; from reel.cli import main; sys.exit(main())"
+        command = [sys.executable, "-c", code, "--socket", socket, "ingest", agent, *ARGV, "--create"]
+        environment = {name: value for name, value in os.environ.items() if name != "REEL_AGENT"}
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, bufsize=0
+        )
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.stdin, self.stdout = self.process.stdin, self.process.stdout
+        self.stdin.write(HALF)
+
+    def read(self, text: str) -> str:
+        """Read as much as this from stdout, which comes before the stream goes on."""
+        wanted, data = len(text.encode()), b""
+        while len(data) < wanted and (piece := self.stdout.read(wanted - len(data))):
+            data += piece
+        return data.decode()
+
+    def end(self) -> int:
+        """Wait for its end."""
+        with self.process:
+            self.stdin.close()
+            return self.process.wait(20)
+
+
+def test_text_is_shown_as_it_comes(reel: Reel, name: str, daemon: str) -> None:
+    """What has come is on the screen before the rest is there."""
+    piped = Piped(daemon, name)
+
+    assert CHAT.text == piped.read(CHAT.text)
+    piped.stdin.write(REST)
+    assert 0 == piped.end()
+    assert ["assistant", "usage"] == kinds(reel, name)
+
+
+def test_others_see_it_coming(name: str, daemon: str) -> None:
+    """What has come is a draft, until the answer is added."""
+    with Client(daemon) as client:
+        client.create(name)
+        with client.subscribe(name) as pushes:
+            piped = Piped(daemon, name)
+            drafts = [next(pushes)]
+            piped.stdin.write(REST)
+            assert 0 == piped.end()
+            while not isinstance(drafts[-1], EventPush):
+                drafts.append(next(pushes))
+
+    *texts, message = drafts
+    assert "Let me look \U0001f50e.".startswith(texts[0].text)  # type: ignore[union-attr]
+    assert "" == texts[-1].text  # type: ignore[union-attr]
+    assert "assistant" == message.kind  # type: ignore[union-attr]
+
+
+def test_an_interrupt(reel: Reel, name: str, daemon: str) -> None:
+    """Ctrl-C ends the reading; what came is kept."""
+    piped = Piped(daemon, name)
+    piped.read(CHAT.text)
+    piped.process.send_signal(signal.SIGINT)
+
+    assert 130 == piped.process.wait(20)
+    piped.end()
+    assert ["assistant", "interrupted"] == kinds(reel, name)
+
+
+def test_nobody_reads_on(reel: Reel, name: str, daemon: str) -> None:
+    """Where stdout was closed, the answer is still read to its end and added."""
+    piped = Piped(daemon, name)
+    piped.read(CHAT.text)
+    piped.stdout.close()
+    piped.stdin.write(sse([chunk({"content": "More."})]))
+    piped.stdin.write(REST)
+
+    assert 141 == piped.end()
+    assert ["assistant", "usage"] == kinds(reel, name)

@@ -1,0 +1,155 @@
+"""``ingest`` and ``load``: one command each, all of it or none."""
+
+import json
+from typing import Any
+
+import pytest
+
+from reel.errors import Conflict, InvalidMessage, InvalidParams, Killed, NotFound, ReelError
+from tests.reel.streams.samples import CHAT
+
+from .conftest import Dial, Peer
+
+BODY = json.dumps(CHAT.body)
+REQUEST = json.dumps(
+    {
+        "model": "gpt-5",
+        "tools": [],
+        "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "What?"}],
+    }
+)
+
+
+async def kinds(peer: Peer, agent: str = "demo") -> list[tuple[int, int, str]]:
+    """The events of an agent: seq, command, kind."""
+    return [(event["seq"], event["command"], event["kind"]) for event in (await events(peer, agent))]
+
+
+async def events(peer: Peer, agent: str = "demo") -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = (await peer.call("history", agent))["events"]
+    return found
+
+
+@pytest.mark.parametrize("body", [BODY, CHAT.data.decode()], ids=["whole", "streamed"])
+async def test_an_answer(dial: Dial, body: str) -> None:
+    """It is one message, then what it used; the calls in it are open, and the command is undone as one."""
+    peer = dial()
+    await peer.call("add", "demo", "What?", {"create": True})
+    added = await peer.call("ingest", "demo", "openai-chat", body)
+
+    assert [(2, 1, "user"), (3, 3, "assistant"), (4, 3, "usage")] == (await kinds(peer))[1:]
+    assert (3, 4, 3) == (added["first"], added["head"], added["command"])
+    assert ["call_1", "call_2"] == [call["id"] for call in added["open_calls"]]
+    assert 3 == (await peer.call("undo", "demo"))["undone"]
+    assert 1 == (await peer.call("agent", "demo"))["messages"]
+
+
+async def test_an_answer_that_broke_off(dial: Dial) -> None:
+    """What came of it is kept, and marked in the same command."""
+    peer = dial()
+    await peer.call("create", "demo")
+    await peer.call("ingest", "demo", "openai-chat", CHAT.data.decode()[:900])
+    await peer.call("ingest", "demo", "openai-chat", BODY, {"interrupted": True})
+
+    assert [(2, "assistant"), (2, "interrupted"), (4, "assistant"), (4, "usage"), (4, "interrupted")] == [
+        (command, kind) for _, command, kind in (await kinds(peer))[1:]
+    ]
+
+
+async def test_names_and_model(dial: Dial) -> None:
+    """Tools get their own names back, and who answered can be told."""
+    peer = dial()
+    await peer.call("create", "demo")
+    body = json.dumps({key: value for key, value in CHAT.body.items() if key != "model"})
+    await peer.call("ingest", "demo", "openai-chat", body, "gpt-7", {"names": {"time": "the time"}})
+    (message,) = (await peer.call("messages", "demo"))["messages"]
+
+    assert ["weather", "the time"] == [block["name"] for block in message["content"] if "name" in block]
+    assert "gpt-7" == message["provider_metadata"]["model"]
+
+
+async def test_a_history(dial: Dial) -> None:
+    """The prompt and the messages are added in one command; what was left out is reported."""
+    peer = dial()
+    await peer.call("create", "demo")
+    loaded = await peer.call("load", "demo", "openai-chat", REQUEST)
+
+    assert [(2, 2, "system"), (3, 2, "user")] == (await kinds(peer))[1:]
+    assert (2, 3) == (loaded["first"], loaded["head"])
+    assert ["dropped"] == [change["action"] for change in loaded["report"]]
+    assert "Be brief." == (await peer.call("agent", "demo"))["system"]
+
+
+@pytest.mark.parametrize(("method", "body"), [("ingest", BODY), ("load", REQUEST)])
+async def test_an_agent_that_is_not_there(dial: Dial, method: str, body: str) -> None:
+    """It is made in the same command, where that is wanted."""
+    peer = dial()
+    with pytest.raises(NotFound):
+        await peer.call(method, "demo", "openai-chat", body)
+    made = await peer.call(method, "demo", "openai-chat", body, {"create": True, "key": "k"})
+    again = await peer.call(method, "demo", "openai-chat", body, {"create": True, "key": "k"})
+
+    assert [1, 1, 1] == [command for _, command, _ in await kinds(peer)]
+    assert 2 == made["first"]
+    assert {**made, "repeated": True} == again
+
+
+@pytest.mark.parametrize(("method", "body"), [("ingest", BODY), ("load", REQUEST)])
+async def test_terms(dial: Dial, method: str, body: str) -> None:
+    """``if_seq`` and ``key`` hold as for any command; nothing is added to the dead."""
+    peer = dial()
+    await peer.call("create", "demo")
+    with pytest.raises(Conflict):
+        await peer.call(method, "demo", "openai-chat", body, {"if_seq": 9})
+    first = await peer.call(method, "demo", "openai-chat", body, {"key": "k"})
+    again = await peer.call(method, "demo", "openai-chat", body, {"key": "k"})
+    with pytest.raises(Conflict):
+        await peer.call(method, "demo", "openai-chat", body.replace("gpt", "gtp"), {"key": "k"})
+    await peer.call("kill", "demo")
+    with pytest.raises(Killed):
+        await peer.call(method, "demo", "openai-chat", body)
+
+    assert {**first, "repeated": True} == again
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "error", "about"),
+    [
+        ("ingest", ["openai-chat", "data: x"], InvalidMessage, "body: nothing came of an answer"),
+        ("ingest", ["openai-chat", {}], InvalidParams, "body is missing"),
+        ("ingest", ["openai-chat", 7], InvalidParams, "body: expected the body as text, got an integer"),
+        ("ingest", ["openai-chat", "{}", {"names": {"a": 7}}], InvalidParams, "names: a: expected a string"),
+        ("ingest", ["cohere", "{}"], InvalidParams, "format: expected"),
+        ("load", ["openai-chat", "x"], InvalidMessage, "body: no JSON"),
+        ("load", ["openai-chat", '{"messages": [{"role": "x"}]}'], InvalidMessage, "messages[0].role"),
+    ],
+)
+async def test_what_is_refused(dial: Dial, method: str, params: list[Any], error: type[ReelError], about: str) -> None:
+    """Nothing is added, and the error says where to look."""
+    peer = dial()
+    await peer.call("create", "demo")
+    with pytest.raises(error) as caught:
+        await peer.call(method, "demo", *params)
+
+    assert caught.value.message.startswith(about)
+    assert 1 == (await peer.call("agent", "demo"))["head"]
+
+
+async def test_what_cannot_stand_in_a_text(dial: Dial) -> None:
+    """It is replaced, and counted."""
+    peer = dial()
+    await peer.call("create", "demo")
+    body = BODY.replace("Let me", r"\ud83d Let \u0000 me", 1)
+
+    assert 2 == (await peer.call("ingest", "demo", "openai-chat", body))["replaced"]
+
+
+async def test_an_order_is_kept(dial: Dial) -> None:
+    """What one connection sends takes effect in its order, though a body is read aside."""
+    peer = dial()
+    await peer.call("create", "demo")
+    await peer.ask(
+        ("ingest", "demo", "openai-chat", BODY), ("add", "demo", "And?"), ("load", "demo", "openai-chat", REQUEST)
+    )
+
+    assert ["assistant", "usage", "user", "system", "user"] == [kind for _, _, kind in (await kinds(peer))[1:]]

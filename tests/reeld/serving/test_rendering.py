@@ -1,0 +1,200 @@
+"""``render``: the living conversation or an earlier one, while everybody else goes on."""
+
+import json
+import random
+import threading
+from typing import Any
+
+import anyio
+import pytest
+
+from reel.errors import Conflict, InvalidParams, NoSuchMark, ReelError, TooLarge
+from reeld.formats.rendering import FORMATS, render
+from reeld.serving import rendering
+from reeld.serving.call import Desk
+from tests.formats.checker import check
+
+from .conftest import Dial, Peer
+
+CALL = {"role": "assistant", "content": [{"type": "tool_call", "id": "c1", "name": "look", "arguments": "{}"}]}
+
+
+async def talk(peer: Peer) -> None:
+    """Make an agent: seq 1 made, 2 the prompt, 3 a question, 4 its answer, 5 a mark, 6 another question."""
+    await peer.call("create", "demo", "Be brief.")
+    await peer.call("add", "demo", ["What?", {"role": "assistant", "content": "That."}])
+    await peer.call("mark", "demo", "here")
+    await peer.call("add", "demo", "Why?")
+
+
+async def body(peer: Peer, agent: str = "demo", **more: Any) -> Any:
+    """Render for Anthropic."""
+    return json.loads((await peer.call("render", agent, "anthropic", more))["body"])
+
+
+@pytest.mark.parametrize("name", FORMATS)
+async def test_a_conversation(dial: Dial, name: str) -> None:
+    """The body is one that the provider takes; the reply says where it was taken, and what came of it."""
+    peer = dial()
+    await talk(peer)
+    extras: dict[str, Any] = {"anthropic": {"model": "claude-opus-4", "max_tokens": 9}, "gemini": {}}
+    extra = extras.get(name, {"model": "gpt-5"})
+    found = await peer.call("render", "demo", name, {"extra": extra})
+
+    assert [] == check(name.replace("-", "_"), json.loads(found["body"]))
+    assert {"format": name, "at": 6, "ready": True, "report": []} == {
+        key: found[key] for key in ("format", "at", "ready", "report")
+    }
+    # In Chat Completions the prompt is an entry like the others.
+    assert 2 + (name == "openai-chat") == found["prefix"]["messages"]
+    assert {"body", "prefix"} == set(found) - {"format", "at", "ready", "report"}
+
+
+async def test_an_earlier_one(dial: Dial) -> None:
+    """``at`` is a state of the past, a rewound one too; the head is the living one."""
+    peer = dial()
+    await talk(peer)
+    now = await body(peer)
+    await peer.call("rewind", "demo", "here")
+
+    assert [["What?", "That."], ["What?", "That."], ["What?", "That.", "Why?"]] == [
+        [message["content"][0]["text"] for message in (await body(peer, at=at))["messages"]] for at in (4, 5, 6)
+    ]
+    assert now == await body(peer, at=6)
+    assert await body(peer) == await body(peer, at=7)
+    with pytest.raises(InvalidParams, match=r"positions 0 to 7, not 8"):
+        await body(peer, at=8)
+
+
+async def test_it_goes_on_from_the_one_before(dial: Dial, desk: Desk) -> None:
+    """What is added leaves the prefix as it was; what is cut does not, and both are said."""
+    peer = dial()
+    await talk(peer)
+    first = await peer.call("render", "demo", "anthropic")
+    kept = desk.shelf.size
+    await peer.call("add", "demo", [{"role": "assistant", "content": "Because."}, "And?"])
+    second = await peer.call("render", "demo", "anthropic", {"after": first["prefix"]})
+    grown = desk.shelf.size
+    await peer.call("restore", "demo", 3)
+    third = await peer.call("render", "demo", "anthropic", {"after": second["prefix"]})
+
+    assert (True, False) == (second["extends"], third["extends"])
+    assert ["prefix_changed"] == [change["action"] for change in third["report"]]
+    assert 0 < kept < grown
+
+
+async def test_another_history_of_the_same_length(dial: Dial) -> None:
+    """What is kept of one history is not taken for another that is as long."""
+    peer = dial()
+    await peer.call("create", "demo")
+    told = []
+    for word in ("one", "two"):
+        await peer.call("add", "demo", [word, {"role": "assistant", "content": word}, word])
+        told.append([message["content"][0]["text"] for message in (await body(peer))["messages"]])
+        await peer.call("clear", "demo")
+
+    assert [["one"] * 3, ["two"] * 3] == told
+
+
+async def test_what_is_kept_is_never_stale(dial: Dial, desk: Desk) -> None:
+    """After whatever was done, a rendering is the one that would be made of the log alone."""
+    peer, chance = dial(), random.Random(7)  # a fixed row of commands
+    await talk(peer)
+    commands: list[tuple[Any, ...]] = [
+        *(("add", "demo", text) for text in ("one", "two")),
+        ("add", "demo", [{"role": "assistant", "content": "Well."}]),
+        ("add", "demo", [CALL]),
+        ("add", "demo", [{"role": "tool", "content": [{"type": "tool_result", "tool_call_id": "c1", "content": "x"}]}]),
+        *(("rewind", "demo"), ("mark", "demo"), ("undo", "demo"), ("redo", "demo"), ("clear", "demo")),
+        ("add", "demo", [{"role": "system", "content": "Be long."}]),
+    ]
+    for command in chance.choices(commands, k=60):
+        await peer.ask(command)
+        for name in FORMATS:
+            living, head = await peer.call("render", "demo", name), (await peer.call("agent", "demo"))["head"]
+            desk.shelf.take((1, name) if chance.random() < 0.1 else (0, name))
+            walked = await peer.call("clone", "demo", {"at": head})
+            assert living["body"] == (await peer.call("render", walked["id"], name))["body"]
+
+
+@pytest.mark.parametrize(
+    ("more", "error", "about"),
+    [
+        ({"pin": "nowhere"}, NoSuchMark, "here"),
+        ({"open": "refuse"}, Conflict, "c1"),
+        ({"extra": {"messages": []}}, InvalidParams, "extra.messages"),
+        ({"extra": "{"}, InvalidParams, "extra"),
+        ({"extra": 7}, InvalidParams, "extra"),
+        ({"budget": 1}, TooLarge, "budget"),
+        ({"budget": 0}, InvalidParams, "budget"),
+        ({"after": {"hash": "x"}}, InvalidParams, "after"),
+        ({"after": {"messages": "1", "hash": "x"}}, InvalidParams, "after"),
+        ({"open": "guess"}, InvalidParams, "open"),
+    ],
+)
+async def test_what_is_refused(dial: Dial, more: dict[str, Any], error: type[ReelError], about: str) -> None:
+    """Each with what it is about."""
+    peer = dial()
+    await peer.call("hello", {"errors": "map"})
+    await talk(peer)
+    await peer.call("add", "demo", [CALL])
+    with pytest.raises(error) as caught:
+        await body(peer, **more)
+
+    assert about in f"{caught.value.message} {caught.value.data}"
+
+
+async def test_an_unknown_format(dial: Dial) -> None:
+    """The error says which there are."""
+    peer = dial()
+    await talk(peer)
+    with pytest.raises(InvalidParams, match=r"openai-chat or openai-responses or anthropic or gemini"):
+        await peer.call("render", "demo", "cohere")
+
+
+async def test_a_budget_leaves_what_is_pinned(dial: Dial) -> None:
+    """The oldest turns go first, but not those before the mark."""
+    peer = dial()
+    await talk(peer)
+    for number in range(8):
+        await peer.call("add", "demo", [{"role": "assistant", "content": "x" * 400}, f"{number} {'y' * 400}"])
+    plain, pinned = [await body(peer, budget=500, **more) for more in ({}, {"pin": "here"})]
+
+    assert "What?" not in json.dumps(plain)
+    assert "What?" in json.dumps(pinned)
+    assert all("7 yyy" in json.dumps(found) for found in (plain, pinned))
+
+
+async def test_a_body_that_no_provider_takes(dial: Dial, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is refused, with what helps."""
+    monkeypatch.setattr(rendering, "MAX_BODY", 50)
+    peer = dial()
+    await talk(peer)
+    with pytest.raises(TooLarge, match=r"give a budget"):
+        await body(peer)
+
+
+async def test_nobody_waits_for_a_rendering(dial: Dial, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While one takes its time, its agent goes on, and so does everybody else."""
+    begun, over = threading.Event(), threading.Event()
+
+    def slowly(*args: Any) -> Any:
+        begun.set()
+        assert over.wait(20)
+        return render(*args)
+
+    monkeypatch.setattr("reeld.serving.rendering.rendered", slowly)
+    slow, other = dial(), dial()
+    await talk(slow)
+    try:
+        await slow.send(slow.encoded(("render", "demo", "anthropic")))
+        await anyio.to_thread.run_sync(begun.wait, 20)
+        added = await other.call("add", "demo", "Meanwhile.")
+        assert {"pong": True} == await other.call("ping")
+    finally:
+        over.set()
+    found = await slow.answer(slow._sent)
+
+    assert isinstance(found, dict)
+    assert (7, 6) == (added["first"], found["at"])
+    assert "Meanwhile" not in found["body"]
