@@ -1,0 +1,199 @@
+"""What is told about providers' formats is true of the code."""
+
+import json
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from reeld.formats.assembly import Asked
+from reeld.formats.rendering import FORMATS, render
+from reeld.formats.report import Action
+from tests.daemon import Daemon, short_directory
+from tests.formats.checker import check
+from tests.reel.streams.samples import ANTHROPIC, CHAT
+from tests.reeld.formats.histories import (
+    Json,
+    call,
+    entries_of,
+    model,
+    opaque,
+    prompt_in,
+    result,
+    text,
+    thinking,
+    tool,
+    user,
+)
+
+_ROOT = Path(__file__).parent.parent
+_DOCUMENT = (_ROOT / "docs" / "formats.md").read_text()
+_MODELS = {
+    "openai-chat": "gpt-5.2",
+    "openai-responses": "gpt-5.2",
+    "anthropic": "claude-opus-5",
+    "gemini": "gemini-3-pro",
+}
+# It stands in what a row is about, as it is and in base64.
+_MARK, _MARK_BASE64 = "MARK", "TUFSS"
+
+
+def media(mime_type: str) -> Json:
+    return {"type": "media", "mime_type": mime_type, "data_base64": _MARK_BASE64 + "w=="}
+
+
+def item(provider: str, by: str, value: Json) -> Json:
+    return opaque(json.dumps(value), provider, model=by)
+
+
+_SEARCH: list[Json] = [
+    item("anthropic", "claude-opus-5", value)
+    for value in (
+        {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"query": _MARK}},
+        {"type": "web_search_tool_result", "tool_use_id": "s1", "content": []},
+    )
+]
+_REASONING = item("openai", "gpt-5.2", {"type": "reasoning", "summary": [], "encrypted_content": _MARK})
+_CODE = item("gemini", "gemini-3-pro", {"executableCode": {"language": "PYTHON", "code": _MARK}})
+_SIGNED: Json = {"provider": "gemini", "model": "gemini-3-pro", "signature": _MARK_BASE64 + "w=="}
+_LOST: dict[str, list[Any]] = {
+    "texts, calls, results": [user("x"), model(call()), tool(result(content=_MARK))],
+    "arguments that broke off": [user("x"), model(call(arguments='{"a": "MARK'))],
+    "pictures and PDFs of the user": [user(media("image/png")), user(media("application/pdf"))],
+    "sound": [user(media("audio/wav"))],
+    "pictures of the assistant": [user("x"), model(media("image/png"), "y")],
+    "pictures in results": [user("x"), model(call()), tool(result(content=[text("y"), media("image/png")]))],
+    "thinking of Anthropic's": [user("x"), model(thinking(_MARK, model="claude-opus-5"), "y")],
+    "thinking of another model family of Anthropic's": [
+        user("x"),
+        model(thinking(_MARK, model="claude-haiku-4-5"), "y"),
+    ],
+    "thinking of Gemini's": [user("x"), model(thinking(_MARK, None, "gemini", model="gemini-3-pro"), "y")],
+    "signatures of Gemini's": [user("x"), model(text("y", provider_metadata=_SIGNED))],
+    "reasoning items of OpenAI's": [user("x"), model(_REASONING, "y")],
+    "server tools of Anthropic's": [user("x"), model(*_SEARCH, "y")],
+    "cache marks of Anthropic's": [
+        user(text("x", provider_metadata={"provider": "anthropic", "cache_control": {"type": _MARK}}))
+    ],
+}
+# For the words that a provider has for a thing: a conversation, and what makes the thing the provider's own.
+_SAID: dict[str, list[Any]] = {
+    "prompt": [{"role": "system", "content": "Be brief."}, user("x")],
+    "who speaks": [user("x"), model("y")],
+    "`tool_call`": [user("x"), model(call())],
+    "its `arguments`": [user("x"), model(call())],
+    "`tool_result`": [user("x"), model(call()), tool(result())],
+    "`media`, a picture": [user(media("image/png"))],
+    "`media`, a PDF": [user(media("application/pdf"))],
+    "`thinking`": [
+        user("x"),
+        model(thinking(model="claude-opus-5"), thinking("hm", None, "gemini", model="gemini-3-pro"), "y"),
+    ],
+    "`redacted_thinking`": [
+        user("x"),
+        model({"type": "redacted_thinking", "data": "x", "provider": "anthropic", "model": "claude-opus-5"}, "y"),
+    ],
+    "`opaque` of its own": [user("x"), model(*_SEARCH, _REASONING, _CODE, "y")],
+}
+
+
+def rendered(messages: list[Any], name: str) -> str:
+    """The body, once the user has spoken again."""
+    entries = entries_of([*messages, user("Go on.")])
+    return render(Asked(name, model=_MODELS[name]), entries, prompt_in(entries))[0].body
+
+
+def goes_over(messages: list[Any], name: str) -> str:
+    """Whether what is marked is sent."""
+    body = rendered(messages, name)
+    return "yes" if _MARK in body or _MARK_BASE64 in body else "no"
+
+
+def table(heading: str) -> dict[str, list[str]]:
+    """The first table under a heading: the cells of each row by its first one."""
+    section = _DOCUMENT.split(f"## {heading}\n", 1)[1].split("\n## ", 1)[0]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if line[:1] == "|"]
+    return {row[0]: row[1:] for row in rows if not row[0].startswith("---")}
+
+
+def test_the_table_of_what_is_lost() -> None:
+    """What is said to go over does, and nothing else."""
+    told = table("What is lost from one to another")
+    formats = [cell.strip("`") for cell in told.pop("")]
+
+    assert list(FORMATS) == formats
+    assert told == {
+        row: [
+            ("no", "yes")[any(mark in rendered(messages, name) for mark in (_MARK, _MARK_BASE64))] for name in formats
+        ]
+        for row, messages in _LOST.items()
+    }
+
+
+def test_the_table_of_words() -> None:
+    """Each provider's word for a thing stands in what it is sent."""
+    told = table("What maps to what")
+    formats = [cell.strip("`") for cell in told.pop("")]
+
+    assert list(_SAID) == list(told)
+    missing = [
+        (row, name, word)
+        for row, cells in told.items()
+        for name, cell in zip(formats, cells, strict=True)
+        for word in re.findall(r"`(\w+)`", cell)
+        if f'"{word}"' not in rendered(_SAID[row], name)
+    ]
+    assert [] == missing
+
+
+def test_the_table_of_actions() -> None:
+    """Every word that a report may have is explained."""
+    assert list(get_args(Action)) == [word.strip("`") for word in list(table("The report"))[1:]]
+
+
+@pytest.fixture
+def daemon() -> Iterator[Daemon]:
+    """A daemon that runs."""
+    with short_directory() as directory:
+        daemon = Daemon(directory).start()
+        yield daemon
+        daemon.close()
+
+
+_CURL = """#!/bin/sh
+case "$*" in
+*anthropic*) cat > "$HERE/anthropic.sent"; cat "$HERE/anthropic.answer" ;;
+*) cat > "$HERE/openai.sent"; cat "$HERE/openai.answer" ;;
+esac
+"""
+
+
+def test_the_loop_of_the_readme(daemon: Daemon, tmp_path: Path) -> None:
+    """The lines work as they stand: one provider answers, then another, and each gets what it takes."""
+    readme = (_ROOT / "README.md").read_text()
+    (script,) = re.findall(r"^```bash\n(.*?)^```", readme, re.DOTALL | re.MULTILINE)
+    (tmp_path / "curl").write_text(_CURL)
+    (tmp_path / "curl").chmod(0o755)
+    (tmp_path / "anthropic.answer").write_bytes(ANTHROPIC.data)
+    (tmp_path / "openai.answer").write_text(json.dumps(CHAT.body))
+    environment = {**os.environ, "REEL_SOCKET": daemon.socket, "HERE": str(tmp_path)}
+    environment |= {"ANTHROPIC_API_KEY": "", "OPENAI_API_KEY": "", "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    with daemon.client() as client:
+        client.create("demo")
+        command = ["bash", "-euo", "pipefail", "-c", script.replace("$PWD/.venv/bin:$PATH", "$PATH:$PWD/.venv/bin")]
+        ran = subprocess.run(
+            command, env=environment, cwd=_ROOT, text=True, capture_output=True, timeout=60, check=False
+        )
+        roles = [message["role"] for message in client.messages("demo").messages]
+
+    assert 0 == ran.returncode, ran.stderr
+    assert ANTHROPIC.text in ran.stdout
+    assert ["user", "assistant", "user", "assistant"] == roles
+    assert [] == check("anthropic", json.loads((tmp_path / "anthropic.sent").read_text()))
+    sent = json.loads((tmp_path / "openai.sent").read_text())
+    assert [] == check("openai_chat", sent)
+    assert ANTHROPIC.text in json.dumps(sent)
