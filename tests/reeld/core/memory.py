@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from reel.kinds import CONVERSATION
 from reel.wire import packer
 from reeld.core.commands import Stage
-from reeld.core.conversation import Conversation, label_of
+from reeld.core.conversation import Conversation, Extent, label_of
 from reeld.core.events import Draft, Mark, Node, entry, read
 from reeld.core.state import Profile, Source, State
 from reeld.core.timeline import Step
@@ -29,8 +29,11 @@ class MemoryLog:
 
     rows: list[Row] = field(default_factory=list)
 
-    def commit(self, state: State, stage: Stage, past: list[Node] | None = None) -> None:
-        """Write what a stage holds, and fold it into the running state."""
+    def commit(self, state: State, stage: Stage, past: list[Node] | None = None) -> list[tuple[Extent, Extent]]:
+        """Write what a stage holds, and fold it into the running state.
+
+        Give for each event how much of the conversation it kept, and how long that was then.
+        """
         first = len(self.rows) + 1
         for draft in stage.drafts:
             parent = draft.parent
@@ -38,8 +41,11 @@ class MemoryLog:
                 parent = first + ~parent
             self.rows.append(Row(len(self.rows) + 1, state.profile.row, draft._replace(parent=parent)))
         state.profile = stage.profile
+        extents = []
         for event_id, draft in enumerate(stage.drafts, first):
-            state.conversation.apply(event_id, draft, past)
+            kept = state.conversation.apply(event_id, draft, past)
+            extents.append((kept, state.conversation.extent))
+        return extents
 
     def of(self, agent: int) -> list[Row]:
         """The events of one agent."""
@@ -74,8 +80,13 @@ class MemoryLog:
 
     def living(self, agent: int) -> Conversation:
         """The state of an agent, walked."""
-        own = self.of(agent)
-        return Conversation(self.walk(self._tip_after(own[-1])) if own else [])
+        return Conversation(self.states(agent)[-1])
+
+    def states(self, agent: int, newest: int = 1) -> list[list[Node]]:
+        """The states after the newest events of an agent, walked, and the one before them."""
+        own = self.of(agent)[-newest - 1 :]
+        walked = [self.walk(self._tip_after(row)) for row in own]
+        return walked if len(own) > newest else [[], *walked]
 
     def newest(self, agent: int, at: int) -> Step | None:
         """The newest command that counts at or before a seq."""

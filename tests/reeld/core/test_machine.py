@@ -1,5 +1,6 @@
 """The running state, the state read by walking parents, and a naive model of snapshots are always equal."""
 
+from itertools import pairwise, takewhile
 from typing import Any
 
 from hypothesis import settings
@@ -11,7 +12,7 @@ from reel.errors import NothingToUndo
 from reel.records import message_from_record
 from reeld.core import commands
 from reeld.core.commands import Stage
-from reeld.core.conversation import Conversation
+from reeld.core.conversation import Conversation, Extent
 from reeld.core.events import Entry, Node
 from reeld.core.intake import rows_from
 from reeld.core.state import Profile, Source, State
@@ -73,7 +74,14 @@ class Conversations(RuleBasedStateMachine):
 
         assert refused == refusal(lambda: past.append(real(stage)))
         if refused is None:
-            self.log.commit(self.states[agent], stage, past[0] if isinstance(past[0], list) else None)
+            self.commit(agent, stage, past[0] if isinstance(past[0], list) else None)
+
+    def commit(self, agent: int, stage: Stage, past: list[Node] | None = None) -> None:
+        """Commit a stage; of each event it is told how much of the conversation is as it was before."""
+        extents = self.log.commit(self.states[agent], stage, past)
+        states = self.log.states(agent, len(extents))
+
+        assert [(_common(before, now), _extent(now)) for before, now in pairwise(states)] == extents
 
     @rule(target=agents, system=st.sampled_from([None, "be brief"]))
     def create(self, system: str | None) -> int:
@@ -82,7 +90,7 @@ class Conversations(RuleBasedStateMachine):
         self.models[row] = ModelAgent()
         stage = self.stage(row)
         commands.create(stage, system)
-        self.log.commit(self.states[row], stage)
+        self.commit(row, stage)
         self.models[row].create(system)
         return row
 
@@ -145,7 +153,7 @@ class Conversations(RuleBasedStateMachine):
         self.states[row] = State(profile(row, Source(source, origin.uid, at)), Conversation())
         stage = self.stage(row)
         commands.clone_from(stage, origin.uid, at, tip)
-        self.log.commit(self.states[row], stage, self.log.walk(tip))
+        self.commit(row, stage, self.log.walk(tip))
         self.models[row] = self.models[source].clone(round(self.models[source].head * fraction))
         return row
 
@@ -171,7 +179,7 @@ class Conversations(RuleBasedStateMachine):
             commands.kill(stage, None, None, cascade=False)
         else:
             commands.revive(stage)
-        self.log.commit(self.states[agent], stage)
+        self.commit(agent, stage)
         model.alive = not model.alive
         model.inert()
 
@@ -205,6 +213,27 @@ class Conversations(RuleBasedStateMachine):
 
             assert [message for message in read if message] == messages
             assert len(messages) == state.conversation.message_count
+
+
+def _common(before: list[Node], now: list[Node]) -> Extent:
+    """Count the records and messages with which two states begin alike."""
+    return Extent(_alike(_records(before), _records(now)), _alike(_messages(before), _messages(now)))
+
+
+def _alike(before: list[int], now: list[int]) -> int:
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, now, strict=False)))
+
+
+def _extent(state: list[Node]) -> Extent:
+    return Extent(len(_records(state)), len(_messages(state)))
+
+
+def _records(state: list[Node]) -> list[int]:
+    return [node.id for node in state if isinstance(node, Entry)]
+
+
+def _messages(state: list[Node]) -> list[int]:
+    return [node.id for node in state if isinstance(node, Entry) and node.message is not None]
 
 
 def _record(entry: Entry) -> dict[str, Any]:
