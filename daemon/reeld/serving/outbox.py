@@ -44,8 +44,8 @@ class Outbox:
 
     @property
     def empty(self) -> bool:
-        """Whether everything has been sent."""
-        return not self._answers and not self._pushes
+        """Whether everything has been sent, or nothing will be any more."""
+        return self._closed or not (self._answers or self._pushes)
 
     @property
     def answered(self) -> bool:
@@ -57,7 +57,6 @@ class Outbox:
         self._closed = True
         self._queue.clear()
         self._latest.clear()
-        self._answers = self._pushes = 0
         self._room.set()
 
     def post(self, data: bytes) -> None:
@@ -83,7 +82,8 @@ class Outbox:
 
     def push_soon(self, key: object, data: bytes) -> None:
         """Queue a push as soon as there is room; of those with one key, the newest."""
-        if key in self._latest or not self.push(data):
+        self._latest.pop(key, None)
+        if not self.push(data):
             self._latest[key] = data
 
     async def room(self) -> None:
@@ -110,7 +110,7 @@ class Outbox:
                 self._answers -= answers
                 self._pushes -= pushes
                 self._make_room()
-            self._sent()
+                self._sent()
 
     def _make_room(self) -> None:
         self._room.set()

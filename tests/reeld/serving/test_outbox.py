@@ -1,0 +1,242 @@
+"""What waits to be sent, without a connection: streams in memory, and a clock that jumps."""
+
+# ruff: noqa: ARG001 - pytest-trio takes a clock from a test's own parameters
+
+import math
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import TypeAlias
+
+import anyio
+import pytest
+import trio.testing
+from anyio.abc import ByteStream
+from anyio.streams.stapled import StapledObjectStream
+from trio.testing import wait_all_tasks_blocked
+
+from reeld.serving.call import Limits
+from reeld.serving.outbox import Outbox
+
+
+class Kept:
+    """An outbox, and what became of it.
+
+    Args:
+        limits: the outbox's.
+        room: how many pieces can be sent that nobody has read.
+    """
+
+    def __init__(self, limits: Limits, room: float = 0) -> None:
+        self.given_up = 0
+        self.times_sent = 0
+        self.box = Outbox(1, limits, self._give_up, self._sent)
+        to_peer, self.peer = anyio.create_memory_object_stream[bytes](room)
+        to_daemon, nowhere = anyio.create_memory_object_stream[bytes](1)
+        self._ends = (to_peer, self.peer, to_daemon, nowhere)
+        self.stream: ByteStream = StapledObjectStream(to_peer, nowhere)  # type: ignore[assignment]
+
+    def _give_up(self) -> None:
+        self.given_up += 1
+
+    def _sent(self) -> None:
+        self.times_sent += 1
+
+    def close(self) -> None:
+        """Close every end."""
+        for end in self._ends:
+            end.close()
+
+
+Keep: TypeAlias = Callable[..., Awaitable[Kept]]
+
+
+@pytest.fixture
+async def keep(nursery: trio.Nursery) -> AsyncIterator[Keep]:
+    """Makes an outbox that is being sent, to a peer that reads what the test reads."""
+    made: list[Kept] = []
+
+    async def make(limits: Limits, room: float = 0) -> Kept:
+        made.append(Kept(limits, room))
+        nursery.start_soon(made[-1].box.send, made[-1].stream)
+        await wait_all_tasks_blocked()
+        return made[-1]
+
+    yield make
+    nursery.cancel_scope.cancel()
+    for each in made:
+        each.close()
+
+
+SMALL = Limits(unread=10, pushes=10)
+
+
+async def test_everything_in_one_piece(keep: Keep) -> None:
+    """What is queued before the sender wakes up is sent at once, answers and pushes in their order."""
+    it = await keep(SMALL, math.inf)
+    it.box.post(b"a1")
+    assert it.box.push(b"p1")
+    it.box.post(b"a2")
+    await wait_all_tasks_blocked()
+
+    assert (b"a1p1a2", True, 1) == (it.peer.receive_nowait(), it.box.empty, it.times_sent)
+
+
+async def test_room_for_pushes(keep: Keep) -> None:
+    """Pushes find room up to their limit, what is being sent included; answers are no matter."""
+    it = await keep(SMALL)
+    it.box.post(b"x" * 1000)
+    first = [it.box.push(b"12345") for _ in range(3)]
+    await wait_all_tasks_blocked()
+    await it.peer.receive()
+    await wait_all_tasks_blocked()
+
+    assert [True, True, False] == first
+    assert [True, True, False] == [it.box.push(b"12345") for _ in range(3)]
+
+
+async def test_one_of_any_size(keep: Keep) -> None:
+    """A push or an answer longer than its limit is taken where no other of its sort waits."""
+    it = await keep(SMALL)
+
+    assert [True, False] == [it.box.push(b"x" * 100), it.box.push(b"x")]
+    it.box.post(b"x" * 100)
+    assert 0 == it.given_up
+    it.box.post(b"x")
+    assert 1 == it.given_up
+
+
+async def test_the_newest_of_a_key(keep: Keep) -> None:
+    """Of what may come late only the newest of each key comes, as soon as there is room."""
+    it = await keep(SMALL)
+    it.box.push(b"x" * 10)
+    for key, text in (("a", b"a1"), ("b", b"b1"), ("a", b"a2")):
+        it.box.push_soon(key, text)
+    await wait_all_tasks_blocked()
+    came = await it.peer.receive() + await it.peer.receive()
+
+    assert [b"a2", b"b1"] == sorted([came[10:12], came[12:]])
+    await wait_all_tasks_blocked()
+    assert it.box.empty
+
+
+async def test_the_newest_goes_ahead_of_what_it_replaces(keep: Keep) -> None:
+    """A short text that takes the place of one that found no room goes out before what is pushed after it."""
+    it = await keep(SMALL)
+    it.box.push(b"12345")
+    it.box.push_soon("draft", b"x" * 9)
+    it.box.push_soon("draft", b"end")
+    assert it.box.push(b"ev")
+    await wait_all_tasks_blocked()
+    came = [await it.peer.receive(), b""]
+    await wait_all_tasks_blocked()
+
+    assert b"12345endev" == came[0]
+    assert it.box.empty
+
+
+async def test_no_room_for_all_that_is_late(keep: Keep) -> None:
+    """What is late waits for as much room as it needs."""
+    it = await keep(SMALL)
+    it.box.push(b"x" * 10)
+    for key in range(4):
+        it.box.push_soon(key, b"12345")
+    sizes = []
+    while not it.box.empty:
+        await wait_all_tasks_blocked()
+        sizes.append(len(await it.peer.receive()))
+        await wait_all_tasks_blocked()
+
+    assert [10, 10, 10] == sizes
+
+
+async def test_waiting_for_room(keep: Keep, nursery: trio.Nursery) -> None:
+    """Whoever waits for room goes on when something was sent, or when nothing will be."""
+    it = await keep(SMALL)
+    rooms = []
+
+    async def wait() -> None:
+        await it.box.room()
+        rooms.append(it.box.push(b"x" * 10))
+
+    it.box.push(b"x" * 10)
+    nursery.start_soon(wait)
+    await wait_all_tasks_blocked()
+    assert rooms == []
+    await it.peer.receive()
+    await wait_all_tasks_blocked()
+    assert rooms == [True]
+    nursery.start_soon(wait)
+    await wait_all_tasks_blocked()
+    it.box.close()
+    await wait_all_tasks_blocked()
+
+    assert rooms == [True, True]
+
+
+async def test_sent_is_said_after_each_piece(keep: Keep) -> None:
+    """What has room again is told so, though more has been queued in the meantime."""
+    it = await keep(SMALL)
+    for times in range(1, 4):
+        it.box.push(b"1")
+        await wait_all_tasks_blocked()
+        it.box.push(b"2")
+        await it.peer.receive()
+        await wait_all_tasks_blocked()
+        assert times == it.times_sent
+
+
+async def test_closing(keep: Keep) -> None:
+    """A closed outbox takes everything, keeps nothing and is empty."""
+    it = await keep(SMALL)
+    it.box.push(b"12345")
+    it.box.push_soon("key", b"x" * 10)
+    it.box.close()
+    it.box.post(b"x" * 100)
+    it.box.push_soon("key", b"x")
+
+    assert [True] * 3 == [it.box.push(b"x" * 100) for _ in range(3)]
+    assert (True, 0) == (it.box.empty, it.given_up)
+
+
+async def test_closing_while_the_last_piece_goes_out(keep: Keep) -> None:
+    """An outbox that is closed when a send has just come through is empty, then as well."""
+    it = await keep(SMALL)
+    it.box.post(b"12345")
+    it.box.push(b"12345")
+    await wait_all_tasks_blocked()
+    it.peer.receive_nowait()
+    it.box.close()
+    await wait_all_tasks_blocked()
+
+    assert it.box.empty
+
+
+@pytest.mark.parametrize("reads", [True, False])
+async def test_a_peer_that_stalls(keep: Keep, autojump_clock: trio.testing.MockClock, reads: bool) -> None:
+    """Who takes nothing of what is being sent for so many seconds is given up; who takes some of it is not."""
+    it = await keep(Limits(stall=60))
+    it.box.post(b"x" * (1 << 20))
+    with trio.move_on_after(1000) as waited:
+        async with trio.open_nursery() as both:
+
+            async def read() -> None:
+                while reads:
+                    await trio.sleep(50)
+                    await it.peer.receive()
+
+            async def watch() -> None:
+                await it.box.watch()
+                both.cancel_scope.cancel()
+
+            both.start_soon(read)
+            both.start_soon(watch)
+
+    assert reads == waited.cancelled_caught
+
+
+async def test_nothing_to_send_is_no_stall(keep: Keep, autojump_clock: trio.testing.MockClock) -> None:
+    """A peer that is told nothing can be silent for ever."""
+    it = await keep(Limits(stall=60))
+    with trio.move_on_after(10_000) as waited:
+        await it.box.watch()
+
+    assert waited.cancelled_caught
