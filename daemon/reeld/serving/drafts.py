@@ -26,12 +26,13 @@ class _Key(NamedTuple):
 
 
 class _Draft:
-    """A draft, and when it was pushed last."""
+    """A draft, which text of it was pushed last, and when; one with an empty text is over."""
 
-    def __init__(self, profile: Profile, text: str, pushed: float) -> None:
+    def __init__(self, profile: Profile) -> None:
         self.profile = profile
-        self.text = text
-        self.pushed = pushed
+        self.text = ""
+        self.shown = ""
+        self.pushed = -math.inf
 
 
 class Drafts:
@@ -44,19 +45,22 @@ class Drafts:
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
         self._drafts: dict[_Key, _Draft] = {}
-        # What has changed since it was pushed, in the order in which it is due.
+        # What was written, or ended, less than a gap after it was pushed, in the order in which it is due.
         self._due: dict[_Key, None] = {}
         self._wake = anyio.Event()
 
     async def run(self) -> None:
-        """Push the last text of each burst when it is due."""
+        """Push the last text of each burst when it is due, and forget drafts that are over."""
         while True:
             await self._wake.wait()
             self._wake = anyio.Event()
             while self._due:
                 key = next(iter(self._due))
-                await anyio.sleep_until(self._drafts[key].pushed + _GAP)
-                if key in self._due:
+                due = self._drafts[key].pushed + _GAP
+                if anyio.current_time() < due:
+                    await anyio.sleep_until(due)
+                else:
+                    del self._due[key]
                     self._push(key)
 
     def write(self, connection: int, profile: Profile, text: str) -> None:
@@ -71,27 +75,31 @@ class Drafts:
                 f"text: a draft may have {MAX_DRAFT} characters; show its end", field="text", limit=MAX_DRAFT
             )
         key = _Key(connection, profile.row)
-        if not text:
-            self.end(*key)
-            return
         draft = self._drafts.get(key)
+        if text and (draft is None or not draft.text):
+            self._require_room(connection)
         if draft is None:
-            if sum(known.connection == connection for known in self._drafts) >= MAX_DRAFTS:
-                raise Busy(f"a connection may have drafts of {MAX_DRAFTS} agents; end some with an empty text")
-            draft = self._drafts[key] = _Draft(profile, text, pushed=-math.inf)
+            draft = self._drafts[key] = _Draft(profile)
         draft.profile, draft.text = profile, text
-        if anyio.current_time() >= draft.pushed + _GAP:
+        if key not in self._due and anyio.current_time() >= draft.pushed + _GAP:
             self._push(key)
         else:
-            self._due[key] = None
-            self._wake.set()
+            self._look_later(key)
+
+    def _require_room(self, connection: int) -> None:
+        if sum(key.connection == connection and draft.text != "" for key, draft in self._drafts.items()) >= MAX_DRAFTS:
+            raise Busy(f"a connection may have drafts of {MAX_DRAFTS} agents; end some with an empty text")
+
+    def _look_later(self, key: _Key) -> None:
+        self._due[key] = None
+        self._wake.set()
 
     def end(self, connection: int, row: int) -> None:
-        """End the draft that a connection has of an agent, if there is one."""
-        draft = self._drafts.pop(_Key(connection, row), None)
-        if draft is not None:
-            self._due.pop(_Key(connection, row), None)
-            self._show(connection, draft.profile, "")
+        """End the draft that a connection has of an agent, if there is one, before anything else is pushed."""
+        key = _Key(connection, row)
+        if key in self._drafts:
+            self._drafts[key].text = ""
+            self._push(key)
 
     def end_all(self, connection: int) -> None:
         """End every draft of a connection."""
@@ -101,14 +109,19 @@ class Drafts:
     def show_to(self, follower: Follower, row: int | None) -> None:
         """Show somebody who has just come what is being written."""
         for key, draft in self._drafts.items():
-            if row in (None, key.row) and key.connection != follower.connection:
+            if draft.text and row in (None, key.row) and key.connection != follower.connection:
                 follower.glimpse(draft.profile, key.connection, draft.text)
 
     def _push(self, key: _Key) -> None:
-        self._due.pop(key, None)
+        """Show a draft as it is now, where it is not; one that is over stays a while, to keep its pace."""
         draft = self._drafts[key]
-        draft.pushed = anyio.current_time()
-        self._show(key.connection, draft.profile, draft.text)
+        if draft.text != draft.shown:
+            draft.shown, draft.pushed = draft.text, anyio.current_time()
+            self._show(key.connection, draft.profile, draft.text)
+            if not draft.text:
+                self._look_later(key)
+        elif not draft.text and key not in self._due:
+            del self._drafts[key]
 
     def _show(self, writer: int, profile: Profile, text: str) -> None:
         """Show a draft to every other connection that follows, once."""

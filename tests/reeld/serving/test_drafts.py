@@ -1,0 +1,200 @@
+"""Drafts without a connection: who is shown what, and how often. The clock jumps."""
+
+# ruff: noqa: ARG001 - pytest-trio takes a clock from a test's own parameters
+
+from itertools import pairwise
+from typing import Any
+
+import anyio
+import pytest
+import trio
+import trio.testing
+
+from reeld.agents.hub import Hub, News
+from reeld.core.state import Profile
+from reeld.serving.drafts import Drafts
+from tests.reeld.core.memory import profile
+
+ONE, TWO = profile(1), profile(2)
+
+
+class Watcher:
+    """A follower that notes what it sees, and when."""
+
+    def __init__(self, connection: int | None = 9) -> None:
+        self.connection = connection
+        self.seen: list[tuple[float, int, int, str]] = []
+
+    @property
+    def texts(self) -> list[str]:
+        """What it saw."""
+        return [text for *_, text in self.seen]
+
+    def hear(self, _: News) -> None: ...
+
+    def forget(self, _: Profile) -> None: ...
+
+    def glimpse(self, profile: Profile, writer: int, text: str) -> None:
+        self.seen.append((trio.current_time(), profile.row, writer, text))
+
+
+@pytest.fixture
+def hub() -> Hub:
+    """A hub."""
+    return Hub(0)
+
+
+@pytest.fixture
+async def drafts(hub: Hub, nursery: trio.Nursery) -> Drafts:
+    """Drafts that are seen to."""
+    drafts = Drafts(hub)
+    nursery.start_soon(drafts.run)
+    return drafts
+
+
+@pytest.fixture
+def watcher(hub: Hub) -> Watcher:
+    """Somebody who follows the first agent."""
+    watcher = Watcher()
+    hub.join(watcher, 1)
+    return watcher
+
+
+async def test_a_burst_is_thinned_out(drafts: Drafts, watcher: Watcher, autojump_clock: trio.testing.MockClock) -> None:
+    """However fast somebody writes, thirty texts a second come, the first at once and the last always."""
+    for number in range(1001):
+        drafts.write(1, ONE, str(number))
+        await anyio.sleep(0.001)
+    await anyio.sleep(1)
+    times = [time for time, *_ in watcher.seen]
+
+    assert ("0", "1000") == (watcher.texts[0], watcher.texts[-1])
+    assert 30 <= len(times) <= 32
+    assert min(later - earlier for earlier, later in pairwise(times)) >= 1 / 30 - 1e-9
+
+
+async def test_writing_and_wiping_is_thinned_out_as_well(
+    drafts: Drafts, watcher: Watcher, autojump_clock: trio.testing.MockClock
+) -> None:
+    """An empty text is a text: a draft that comes and goes is shown no more often than one that grows."""
+    for _ in range(500):
+        for text in ("x", ""):
+            drafts.write(1, ONE, text)
+            await anyio.sleep(0.001)
+    await anyio.sleep(1)
+    times = [time for time, *_ in watcher.seen]
+
+    assert len(times) <= 32
+    assert "" == watcher.texts[-1]
+    assert all(earlier != later for earlier, later in pairwise(watcher.texts))
+
+
+async def test_each_draft_has_its_own_pace(
+    drafts: Drafts, watcher: Watcher, hub: Hub, autojump_clock: trio.testing.MockClock
+) -> None:
+    """Two who write at once do not slow each other down; nor does one that writes to two agents."""
+    hub.join(watcher, 2)
+    for number in range(100):
+        for connection, agent in ((1, ONE), (2, ONE), (1, TWO)):
+            drafts.write(connection, agent, str(number))
+        await anyio.sleep(0.001)
+    await anyio.sleep(1)
+    seen = {key: [text for _, *at, text in watcher.seen if at == [*key]] for key in ((1, 1), (1, 2), (2, 1))}
+
+    assert [("0", "99")] * 3 == [(texts[0], texts[-1]) for texts in seen.values()]
+    assert {4} == set(map(len, seen.values()))
+
+
+async def test_the_end_comes_at_once(drafts: Drafts, watcher: Watcher, autojump_clock: trio.testing.MockClock) -> None:
+    """The end does not wait for its turn, and what has not been shown by then never is."""
+    drafts.write(1, ONE, "a")
+    drafts.write(1, ONE, "b")
+    drafts.end(1, 1)
+    assert ["a", ""] == watcher.texts
+    await anyio.sleep(1)
+
+    assert ["a", ""] == watcher.texts
+
+
+async def test_what_nobody_saw_does_not_end(
+    drafts: Drafts, watcher: Watcher, autojump_clock: trio.testing.MockClock
+) -> None:
+    """Adding without a draft, or after one that is over, shows nothing."""
+    drafts.end(1, 1)
+    drafts.write(1, ONE, "")
+    drafts.write(1, ONE, "a")
+    drafts.end(1, 1)
+    drafts.end(1, 1)
+    drafts.end_all(1)
+    await anyio.sleep(1)
+
+    assert ["a", ""] == watcher.texts
+
+
+async def test_a_draft_after_the_end(drafts: Drafts, watcher: Watcher, autojump_clock: trio.testing.MockClock) -> None:
+    """Who goes on writing after an add is shown again."""
+    drafts.write(1, ONE, "a")
+    drafts.end(1, 1)
+    drafts.write(1, ONE, "b")
+    await anyio.sleep(1)
+    drafts.write(1, ONE, "c")
+
+    assert ["a", "", "b", "c"] == watcher.texts
+
+
+async def test_the_end_of_a_connection(
+    drafts: Drafts, watcher: Watcher, hub: Hub, autojump_clock: trio.testing.MockClock
+) -> None:
+    """All that a connection was writing ends with it, and nothing else."""
+    hub.join(watcher, 2)
+    for connection, agent in ((1, ONE), (1, TWO), (2, ONE)):
+        drafts.write(connection, agent, "x")
+    drafts.end_all(1)
+    await anyio.sleep(1)
+    late = Watcher(8)
+    drafts.show_to(late, None)
+
+    assert [(1, 1, ""), (2, 1, "")] == [tuple(seen) for _, *seen in watcher.seen[3:]]
+    assert [(1, 2, "x")] == [tuple(seen) for _, *seen in late.seen]
+
+
+async def test_who_is_shown_a_draft(drafts: Drafts, hub: Hub, autojump_clock: trio.testing.MockClock) -> None:
+    """Every other connection that follows, once; not its writer, nor who has no connection."""
+    one, again, every, own, nobody, other = (Watcher(each) for each in (9, 9, 8, 1, None, 7))
+    for follower, row in ((one, 1), (again, None), (every, None), (own, 1), (nobody, 1), (other, 2)):
+        hub.join(follower, row)
+    drafts.write(1, ONE, "x")
+
+    assert [["x"], [], ["x"], [], [], []] == [each.texts for each in (one, again, every, own, nobody, other)]
+
+
+@pytest.mark.parametrize(("connection", "row", "texts"), [(9, 1, ["x"]), (9, None, ["x"]), (1, 1, []), (9, 2, [])])
+async def test_who_comes_later(drafts: Drafts, connection: int, row: int | None, texts: list[str]) -> None:
+    """A newcomer is shown what is being written where it looks, unless it is the writer."""
+    drafts.write(1, ONE, "x")
+    late: Any = Watcher(connection)
+    drafts.show_to(late, row)
+
+    assert texts == late.texts
+
+
+async def test_ended_drafts_are_not_shown_to_newcomers(drafts: Drafts) -> None:
+    """What has ended is nothing, however short a while ago."""
+    drafts.write(1, ONE, "x")
+    drafts.end(1, 1)
+    late = Watcher()
+    drafts.show_to(late, 1)
+
+    assert [] == late.texts
+
+
+async def test_nothing_is_kept(drafts: Drafts, autojump_clock: trio.testing.MockClock) -> None:
+    """Drafts that are over leave nothing behind, however they ended."""
+    for row in range(1, 100):
+        drafts.write(1, profile(row), "x")
+        drafts.end(1, row) if row % 2 else drafts.write(1, profile(row), "")
+        await anyio.sleep(0.1)
+    await anyio.sleep(1)
+
+    assert not drafts._drafts
+    assert not drafts._due
