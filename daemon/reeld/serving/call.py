@@ -8,6 +8,7 @@ from reel.session import Framing, Id
 from reeld.agents.mail import Mail
 from reeld.agents.registry import Registry
 from reeld.agents.together import Founder
+from reeld.core.state import Profile
 from reeld.serving.drafts import Drafts
 from reeld.serving.greeting import Greeting
 from reeld.serving.shelf import Shelf
@@ -69,6 +70,9 @@ class Peer(Protocol):
 
     def unsubscribe(self, number: int) -> None:
         """End a subscription."""
+
+    def draft(self, profile: Profile, text: str) -> None:
+        """Show the others what the peer is writing."""
 
 
 class Call:

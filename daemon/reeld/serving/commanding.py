@@ -77,7 +77,8 @@ async def _clone(desk: Desk, terms: Terms, name: str | None, at: int | None, sou
 async def _clone_into(desk: Desk, terms: Terms, source: Agent, into: str, at: int | None) -> Result:
     try:
         target = await desk.registry.find(into)
-        return await together.clone_into(desk.registry, terms, source, target, at)
+        reply = await together.clone_into(desk.registry, terms, source, target, at)
+        return {**reply, "attached": desk.registry.hub.attached(target.row)}
     except ReelError as error:
         return await repeated(desk.store, terms.keyed, error)
 

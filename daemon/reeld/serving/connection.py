@@ -24,6 +24,7 @@ from reel.session import Answer, Broken, Frame, Framing, Notification, Request, 
 from reeld.agents.agent import Agent
 from reeld.agents.keys import digest, repeated
 from reeld.agents.mail import Keyed, Look, Terms, Turn, Write
+from reeld.core.state import Profile
 from reeld.serving.answers import Answers
 from reeld.serving.call import Aside, Call, Desk, Limits, Result, Work
 from reeld.serving.greeting import Greeting
@@ -113,11 +114,14 @@ class Connection:
                 tasks.start_soon(self._outbox.send, self._stream)
                 tasks.start_soon(self._watch)
                 await self._receive()
+                await self.finish()
+                self._end_subscriptions()  # or there might always be more to send
                 await self.drain()
                 tasks.cancel_scope.cancel()
         except* (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
             log.debug("connection=%d was lost", self.number)
-        self._hang_up()
+        finally:
+            self._hang_up()
 
     def _hang_up(self) -> None:
         self._gone = True
@@ -129,6 +133,11 @@ class Connection:
         self._settled.set()
         self._scope.cancel()
 
+    def _end_subscriptions(self) -> None:
+        for subscription in self._subscriptions.values():
+            subscription.end()
+        self._subscriptions.clear()
+
     def _leave(self) -> None:
         """Give back what the calls that nobody waits for any more have reserved."""
         self.closing = True
@@ -139,10 +148,22 @@ class Connection:
 
     async def drain(self) -> None:
         """Wait until every call is answered and every answer sent."""
-        while self._requests or self._asides or self._answers.held or not self._outbox.empty:
-            if self._settled.is_set():
-                self._settled = anyio.Event()  # not sooner: somebody else may wait for it, too
-            await self._settled.wait()
+        while self._busy or self._answers.held or not self._outbox.empty:
+            await self._next_settled()
+
+    async def finish(self) -> None:
+        """Wait until every call is answered, whether the peer reads that or not."""
+        while self._busy:
+            await self._next_settled()
+
+    @property
+    def _busy(self) -> bool:
+        return bool(self._requests or self._asides)
+
+    async def _next_settled(self) -> None:
+        if self._settled.is_set():
+            self._settled = anyio.Event()  # not sooner: somebody else may wait for it, too
+        await self._settled.wait()
 
     def refuse_more(self) -> None:
         """Answer what comes from now on with ``shutting_down``, and what has stepped aside as well."""
@@ -150,11 +171,10 @@ class Connection:
         for scope in self._asides:
             scope.cancel()
 
-    async def say_bye(self, reason: str) -> None:
-        """Tell a subscriber that nothing will come any more, and wait until it has read all."""
+    def say_bye(self, reason: str) -> None:
+        """Tell a subscriber that nothing will come any more."""
         if self._subscriptions:
             self._outbox.push_soon("bye", self.framing.notify("bye", {"reason": reason}))
-        await self.drain()
 
     # --- the reader
 
@@ -317,22 +337,28 @@ class Connection:
 
     def _step_aside(self, call: Call, aside: Aside) -> None:
         """Let a request wait without holding up anything."""
+        if self.closing:
+            raise ShuttingDown(_STOPPING)
         if len(self._asides) >= self.limits.asides:
             raise Busy("too many requests of this connection wait for something to happen; let some of them end")
-        if self._tasks is not None:
-            self._release(call)
-            call.aside = True
-            scope = anyio.CancelScope()
-            self._asides.add(scope)
-            self._tasks.start_soon(self._wait_aside, call, aside, scope)
+        self._release(call)
+        call.aside = True
+        if self._tasks is None:
+            self._settled.set()  # nobody is there who would wait
+            return
+        scope = anyio.CancelScope()
+        self._asides.add(scope)
+        self._tasks.start_soon(self._wait_aside, call, aside, scope)
 
     async def _wait_aside(self, call: Call, aside: Aside, scope: anyio.CancelScope) -> None:
-        with scope:
-            await self._finish(call, aside.run)
-        self._asides.discard(scope)
-        if scope.cancelled_caught:
-            call.answer(ShuttingDown(_STOPPING))
-        self._settled.set()
+        try:
+            with scope:
+                await self._finish(call, aside.run)
+            if scope.cancelled_caught:
+                call.answer(ShuttingDown(_STOPPING))
+        finally:
+            self._asides.discard(scope)
+            self._settled.set()
 
     def subscription(self, row: int | None, view: str, kinds: frozenset[str] | None) -> Subscription:
         """Make a subscription, which has not begun.
@@ -373,10 +399,10 @@ class Connection:
             raise NotFound(f"sub: this connection has no subscription {number}", field="sub")
         subscription.end()
 
-    def _end_subscriptions(self) -> None:
-        for subscription in self._subscriptions.values():
-            subscription.end()
-        self._subscriptions.clear()
+    def draft(self, profile: Profile, text: str) -> None:
+        """Show the others what the peer is writing, while it is there."""
+        if not self._gone:
+            self._desk.drafts.write(self.number, profile, text)
 
     def push(self, data: bytes) -> bool:
         """Queue a push; tell whether there was room for it."""

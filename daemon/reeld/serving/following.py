@@ -54,11 +54,11 @@ def unsubscribe(_desk: Desk, call: Call, sub: int) -> Result:
     return {}
 
 
-def draft(desk: Desk, call: Call, _agent: Agent, text: str) -> Mail:
+def draft(_desk: Desk, call: Call, _agent: Agent, text: str) -> Mail:
     """Show the others what is being written."""
 
     def look(state: State) -> Result:
-        desk.drafts.write(call.peer.number, state.profile, text)
+        call.peer.draft(state.profile, text)
         return {}
 
     return Look(look, call.answer)

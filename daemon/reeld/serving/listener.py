@@ -135,9 +135,11 @@ class Server:
                 connection.refuse_more()
             with anyio.move_on_after(_GRACE):
                 for connection in list(self._connections):
+                    await connection.finish()
+                for connection in self._connections:
+                    connection.say_bye("the daemon stops")
+                for connection in list(self._connections):  # one that does not read holds up nobody else
                     await connection.drain()
-                for connection in list(self._connections):
-                    await connection.say_bye("the daemon stops")
             tasks.cancel_scope.cancel()
         self._closed.set()
 

@@ -15,7 +15,7 @@ from trio.testing import wait_all_tasks_blocked
 from reel import peer
 from reel.address import MAX_PATH
 from reel.errors import from_wire
-from reel.session import Answer, MessagePack
+from reel.session import Answer, MessagePack, Notification
 from reeld.errors import Refused
 from reeld.serving import listener
 from reeld.serving.call import Desk
@@ -194,6 +194,29 @@ async def test_closing_answers_what_is_in_flight(path: str, opened: SocketListen
                 assert str(from_wire((await ping(stream)).error)).startswith("shutting_down: ")
                 gate.opened.set()
                 assert [Answer(2, None, {})] == list(framing.feed(await stream.receive()))
+
+
+async def test_bye_beside_one_that_does_not_read(
+    path: str, opened: SocketListener, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Subscribers are told that the daemon stops, whoever else does not read what it was answered."""
+    monkeypatch.setattr(listener, "_GRACE", 0.5)
+    server, framing = Server(), MessagePack()
+    with anyio.fail_after(LIMIT):
+        async with anyio.create_task_group() as tasks:
+            await tasks.start(server.run, opened, desk)
+            async with await anyio.connect_unix(path) as deaf, await anyio.connect_unix(path) as well:
+                await deaf.send(framing.request(1, "add", ["demo", "x" * 4_000_000, True]))
+                await deaf.receive()
+                for stream in (deaf, well):
+                    await stream.send(framing.request(2, "subscribe", []))
+                    await stream.receive()
+                await deaf.send(framing.request(3, "messages", ["demo"]) * 2)
+                await wait_all_tasks_blocked()
+                tasks.start_soon(server.close)
+                (said,) = framing.feed(await well.receive())
+
+    assert Notification("bye", [{"reason": "the daemon stops"}], said.size) == said  # type: ignore[union-attr]
 
 
 async def test_connection_that_fails(

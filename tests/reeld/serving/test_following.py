@@ -1,0 +1,279 @@
+"""Waiting for something to happen, and showing what is being written, over a connection."""
+
+from typing import Any
+
+import anyio
+import pytest
+from trio.testing import wait_all_tasks_blocked
+
+from reel.errors import Busy, InvalidParams, NotFound, ReelError, ShuttingDown, TooLarge
+from reeld.serving.call import Desk, Limits
+from reeld.serving.drafts import MAX_DRAFT, MAX_DRAFTS
+from tests.reeld.serving.conftest import Dial, Gate, Outcome, Peer, Pushed
+
+LIMIT = 30
+
+
+@pytest.fixture
+async def demo(dial: Dial) -> Peer:
+    """A connection that has made the agent ``demo``, which is live, and said something."""
+    peer = dial()
+    await peer.ask(("add", "demo", "hi", True), ("agent", "demo"))
+    return peer
+
+
+def found(outcome: Outcome) -> tuple[int, list[str]]:
+    """What a wait found: the head, and the kinds of its events."""
+    assert isinstance(outcome, dict)
+    return outcome["head"], [event["kind"] for event in outcome["events"]]
+
+
+def drafts(pushes: list[Pushed]) -> list[str]:
+    """The texts of pushes, which are drafts all."""
+    assert all(name == "draft" for name, _ in pushes)
+    return [draft["text"] for _, draft in pushes]
+
+
+# --- wait
+
+
+async def test_wait_for_what_has_happened(demo: Peer) -> None:
+    """What is there already is given at once, as history has it."""
+    with anyio.fail_after(LIMIT):
+        outcome = await demo.call("wait", "demo", 1)
+
+        assert outcome["events"] == (await demo.call("history", "demo", 1))["events"]
+        assert (2, ["user"]) == found(outcome)
+
+
+async def test_wait_holds_up_nothing(demo: Peer) -> None:
+    """What comes after a wait on the same connection is done before it ends, were it what ends it."""
+    with anyio.fail_after(LIMIT):
+        await demo.send(demo.encoded(("wait", "demo", 2), ("ping",), ("add", "demo", "more")))
+        await demo.answer(4)
+        await demo.answer(5)
+
+        assert (3, ["user"]) == found(await demo.answer(3))
+
+
+async def test_wait_for_kinds(dial: Dial, demo: Peer) -> None:
+    """Only an event of the kinds that are wanted ends a wait, and only such are given."""
+    with anyio.fail_after(LIMIT):
+        peer = dial()
+        await peer.send(peer.encoded(("wait", "demo", 0, ["mark", "clear"])))
+        await demo.ask(("add", "demo", "no"), ("mark", "demo"))
+
+        assert (4, ["mark"]) == found(await peer.answer(1))
+
+
+async def test_wait_past_the_head(dial: Dial, demo: Peer) -> None:
+    """A wait for what is later than a seq that has not come yet passes over what comes before it."""
+    with anyio.fail_after(LIMIT):
+        peer = dial()
+        await peer.send(peer.encoded(("wait", "demo", 4)))
+        await wait_all_tasks_blocked()
+        for _ in range(3):
+            await demo.call("mark", "demo")
+
+        assert (5, ["mark"]) == found(await peer.answer(1))
+
+
+async def test_wait_for_the_next_of_many(dial: Dial, demo: Peer) -> None:
+    """Waits that follow each other see every event once, however fast it is written."""
+
+    async def write() -> None:
+        for _ in range(100):
+            await demo.call("mark", "demo")
+
+    with anyio.fail_after(LIMIT):
+        peer = dial()
+        seqs: list[int] = [2]
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(write)
+            while seqs[-1] < 102:
+                seqs += [event["seq"] for event in (await peer.call("wait", "demo", seqs[-1]))["events"]]
+
+    assert [*range(2, 103)] == seqs
+
+
+@pytest.mark.parametrize("patience", [0, 1])
+async def test_wait_in_vain(demo: Peer, patience: int) -> None:
+    """When the time is over the answer has no events, and it is no error."""
+    with anyio.fail_after(LIMIT):
+        assert {"head": 2, "events": []} == await demo.call("wait", "demo", 2, {"timeout": patience})
+
+
+async def test_waits_are_not_in_flight(dial: Dial, demo: Peer) -> None:
+    """Waits count towards a limit of their own, not among the requests in flight."""
+    with anyio.fail_after(LIMIT):
+        peer = dial(Limits(requests=2, asides=3))
+        for number in range(3):
+            await peer.send(peer.encoded(("wait", "demo", 2)))
+            await wait_all_tasks_blocked()
+            assert (0, 0) == (peer.load.requests, peer.load.bytes), number
+        (refused,) = await peer.ask(("wait", "demo", 2))
+        assert {"pong": True} == await peer.call("ping")
+        await demo.call("mark", "demo")
+
+        assert [(3, ["mark"])] * 3 == [found(await peer.answer(number)) for number in (1, 2, 3)]
+        assert isinstance(refused, Busy)
+        assert (3, ["mark"]) == found(await peer.call("wait", "demo", 2))
+
+
+async def test_wait_while_the_daemon_stops(demo: Peer, gate: Gate) -> None:
+    """Who waits is told that the daemon stops, also where the wait had not begun."""
+    with anyio.fail_after(LIMIT):
+        await demo.send(demo.encoded(("wait", "demo", 2), ("wait_for_it",), ("wait", "demo", 2)))
+        await gate.entered.wait()
+        await wait_all_tasks_blocked()
+        demo.connection.refuse_more()
+        gate.opened.set()
+        outcomes = [await demo.answer(number) for number in (3, 5)]
+        await demo.connection.drain()
+
+    assert [ShuttingDown, ShuttingDown] == [type(outcome) for outcome in outcomes]
+
+
+async def test_wait_of_who_says_no_more(dial: Dial, demo: Peer) -> None:
+    """A wait of a peer that has closed its half is answered all the same."""
+    with anyio.fail_after(LIMIT):
+        peer = dial()
+        await peer.send(peer.encoded(("wait", "demo", 2)))
+        await peer.stream.send_eof()
+        await wait_all_tasks_blocked()
+        await demo.call("mark", "demo")
+
+        assert (3, ["mark"]) == found(await peer.answer(1))
+        await peer.ended.wait()
+
+
+@pytest.mark.parametrize("begun", [True, False])
+async def test_wait_of_who_vanishes(dial: Dial, demo: Peer, gate: Gate, desk: Desk, begun: bool) -> None:
+    """A wait of a peer that is lost ends with its connection, whether it had begun or not."""
+    with anyio.fail_after(LIMIT):
+        peer = dial(room=0)
+        calls = [("wait", "demo", 2), ("wait_for_it",)]
+        await peer.send(peer.encoded(*(calls if begun else calls[::-1]), ("ping",), ("nonsense",)))
+        await gate.entered.wait()
+        await wait_all_tasks_blocked()
+        peer.connection._hang_up()  # what a send that fails does
+        gate.opened.set()
+        await peer.ended.wait()
+
+        assert (0, 0) == (demo.load.requests, demo.load.bytes)
+        assert not desk.registry.hub.followed(1)
+
+
+@pytest.mark.parametrize(
+    ("params", "error"),
+    [
+        (("nobody", 0), NotFound),
+        (("demo",), InvalidParams),
+        (("demo", -1), InvalidParams),
+        (("demo", 0, ["gossip"]), InvalidParams),
+        (("demo", 0, ["user"], -1), InvalidParams),
+        (("demo", 0, ["user"], 3_600_001), InvalidParams),
+    ],
+)
+async def test_waits_that_are_refused(demo: Peer, params: tuple[Any, ...], error: type[ReelError]) -> None:
+    """Bad parameters are refused at once."""
+    with anyio.fail_after(LIMIT):
+        (refused,) = await demo.ask(("wait", *params))
+
+    assert error is type(refused)
+
+
+# --- draft
+
+
+async def test_a_draft(dial: Dial, demo: Peer) -> None:
+    """The others see what is being written, each connection once; its end comes before the event, and is not stored."""
+    with anyio.fail_after(LIMIT):
+        other, twice = dial(), dial()
+        for peer, asked in ((demo, ["demo"]), (other, ["demo"]), (twice, ["demo"]), (twice, [])):
+            await peer.call("subscribe", *asked)
+        await demo.ask(("draft", "demo", "so far"), ("add", "demo", "all of it"))
+        heard = [await peer.pushed() for peer in (other, twice, demo)]
+        head = (await demo.call("agent", "demo"))["head"]
+        uid = (await demo.call("agent", "demo"))["id"]
+
+    told = [("draft", {"agent": uid, "connection": 1, "text": text}) for text in ("so far", "")]
+    assert [told, told, []] == [heard[0][:2], heard[1][:2], heard[2][:0]]
+    assert [["event"], ["event", "event"], ["event"]] == [
+        [name for name, _ in pushes] for pushes in (heard[0][2:], heard[1][2:], heard[2])
+    ]
+    assert 3 == head
+
+
+async def test_a_draft_of_who_stays(dial: Dial, demo: Peer) -> None:
+    """A draft that is followed by somebody else's add, or by an add that is refused, stays."""
+    with anyio.fail_after(LIMIT):
+        writer, other = dial(), dial()
+        await other.call("subscribe", "demo", {"kinds": ["mark"]})
+        await writer.call("draft", "demo", "so far")
+        await demo.call("add", "demo", "in between")
+        await writer.ask(("add", "demo", [7]), ("add", "demo", "x", {"if_seq": 99}), ("add", "nobody", "x"))
+
+        assert ["so far"] == drafts(await other.pushed())
+        await writer.call("add", "demo", "done")
+        assert [""] == drafts(await other.pushed())
+
+
+async def test_drafts_for_newcomers(dial: Dial, demo: Peer) -> None:
+    """Who comes later sees what others are writing: of its agent, or of all."""
+    with anyio.fail_after(LIMIT):
+        await demo.ask(("create", "other"), ("draft", "demo", "so far"), ("draft", "other", "as well"))
+        await demo.call("agent", "other")
+        one, every = dial(), dial()
+        await one.call("subscribe", "demo", 0)
+        await every.call("subscribe")
+        await demo.call("subscribe", "demo")
+        heard = [[push for push in await peer.pushed() if push[0] == "draft"] for peer in (one, every, demo)]
+
+    assert [["so far"], ["so far", "as well"], []] == list(map(drafts, heard))
+
+
+async def test_a_draft_ends_with_its_connection(dial: Dial, demo: Peer) -> None:
+    """Who vanishes is writing no more."""
+    with anyio.fail_after(LIMIT):
+        writer = dial()
+        await demo.call("subscribe", "demo")
+        await writer.call("draft", "demo", "so far")
+        await writer.stream.aclose()
+        await writer.ended.wait()
+
+        assert ["so far", ""] == drafts(await demo.pushed())
+
+
+async def test_no_ghost_of_who_has_gone(dial: Dial, demo: Peer, desk: Desk) -> None:
+    """A draft that gets its turn when its connection has been lost is shown to nobody."""
+    with anyio.fail_after(LIMIT):
+        writer = dial(room=0)
+        await demo.call("subscribe", "demo")
+        async with desk.registry.hold([await desk.registry.find("demo")]):
+            await writer.send(writer.encoded(("draft", "demo", "boo")))
+            await wait_all_tasks_blocked()
+            writer.connection._hang_up()
+            await wait_all_tasks_blocked()
+        await writer.ended.wait()
+
+        assert [] == await demo.pushed()
+        await demo.call("subscribe", "demo")
+        assert [] == await demo.pushed()
+
+
+async def test_drafts_that_are_refused(demo: Peer) -> None:
+    """A draft has a length, a connection a number of them, and an agent must be there."""
+    with anyio.fail_after(LIMIT):
+        names = [f"a{number}" for number in range(MAX_DRAFTS + 1)]
+        await demo.ask(*(("create", name) for name in names))
+        outcomes = await demo.ask(*(("draft", name, "x") for name in names))
+        await demo.call("draft", "a0", "")
+        (long, nobody, now) = await demo.ask(
+            ("draft", "a0", "x" * (MAX_DRAFT + 1)), ("draft", "nobody", "x"), ("draft", names[-1], "x")
+        )
+
+    busy = [outcome for outcome in outcomes if outcome != {}]
+    assert [Busy] == list(map(type, busy))
+    assert (TooLarge, NotFound) == (type(long), type(nobody))
+    assert {} == now

@@ -1,0 +1,650 @@
+"""Subscriptions over a connection: what comes, in which order, how much, and what becomes of who does not read.
+
+The store is real, the streams are in memory; a push that was queued before an answer comes before it.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+import pytest
+from msgpack import Unpacker
+from trio.testing import wait_all_tasks_blocked
+
+from reel.errors import Busy, InvalidParams, NotFound
+from reeld.agents.hub import News
+from reeld.serving.call import Desk, Limits
+from tests.reeld.serving.conftest import Dial, Peer
+
+LIMIT = 30
+# A push that fills a queue of the limits below, and two of which do not fit.
+LARGE = "x" * 1500
+NARROW = Limits(pushes=2000)
+
+STORY = (
+    ("create", "demo", "be brief"),  # 1, 2
+    ("add", "demo", ["one", "two"]),  # 3, 4
+    ("mark", "demo", "here"),  # 5
+    ("add", "demo", ["three", {"kind": "note", "content": "n"}]),  # 6, 7
+    ("rewind", "demo", "here"),  # 8
+    ("undo", "demo"),  # 9
+    ("clear", "demo"),  # 10, 11
+    ("undo", "demo"),  # 12
+    ("kill", "demo"),  # 13
+    ("revive", "demo"),  # 14
+)
+TOLD = [
+    # kind, records kept and there, messages kept and there
+    ("created", 0, 0, 0, 0),
+    ("system", 0, 1, 0, 0),
+    ("user", 1, 2, 0, 1),
+    ("user", 2, 3, 1, 2),
+    ("mark", 3, 3, 2, 2),
+    ("user", 3, 4, 2, 3),
+    ("note", 4, 4, 3, 3),
+    ("rewind", 3, 3, 2, 2),
+    ("restore", 3, 4, 2, 3),
+    ("clear", 0, 0, 0, 0),
+    ("system", 0, 1, 0, 0),
+    ("restore", 0, 4, 0, 3),
+    ("agent_killed", 4, 4, 3, 3),
+    ("revived", 4, 4, 3, 3),
+]
+
+
+@pytest.fixture
+async def demo(dial: Dial) -> Peer:
+    """A connection that has made the agent ``demo``, which is live."""
+    peer = dial()
+    await peer.ask(("create", "demo"), ("agent", "demo"))
+    return peer
+
+
+def shape(event: dict[str, Any]) -> tuple[Any, ...]:
+    """What an event says of a copy."""
+    return event["kind"], event["keep"], event["count"]
+
+
+def seqs(pushes: list[tuple[str, Any]]) -> list[int]:
+    """The seqs of pushes, which are events all."""
+    assert all(name == "event" for name, _ in pushes)
+    return [event["seq"] for _, event in pushes]
+
+
+async def stuck(dial: Dial, *subscribe: Any, limits: Limits = NARROW) -> Peer:
+    """A connection with a subscription, whose peer does not read: one piece is on its way."""
+    peer = dial(limits, room=0)
+    await peer.call("subscribe", *subscribe)
+    await wait_all_tasks_blocked()
+    return peer
+
+
+# --- what comes
+
+
+@pytest.mark.parametrize("past", [False, True])
+@pytest.mark.parametrize("agent", ["demo", None])
+async def test_three_views(dial: Dial, past: bool, agent: str | None) -> None:
+    """Live and from the log, of one agent and of all, each view has its own counts, and all the same events."""
+    with anyio.fail_after(LIMIT):
+        writer, peers = dial(), {view: dial() for view in ("conversation", "messages", "none")}
+        await writer.call("create", "other")
+        begun = STORY if past else STORY[:1]
+        await writer.ask(*begun)
+        since = {"since": (0 if agent else 1) if past else (2 if agent else 3)}
+        for view, peer in peers.items():
+            asked = {"view": view, **since, **({"agent": agent} if agent else {})}
+            await peer.call("subscribe", asked)
+        await writer.ask(*STORY[len(begun) :])
+        events = {view: await peer.events(14) for view, peer in peers.items()}
+
+    told = TOLD if past else TOLD[2:]
+    assert [(kind, keep, count) for kind, keep, count, _, _ in told] == list(map(shape, events["conversation"]))
+    assert [(kind, keep, count) for kind, _, _, keep, count in told] == list(map(shape, events["messages"]))
+    assert [kind for kind, *_ in told] == [event["kind"] for event in events["none"]]
+    assert {"sub", "agent", "name", "id", "seq", "command", "kind", "time"} == set(events["none"][-1])
+
+
+async def test_what_an_event_brings(dial: Dial, demo: Peer) -> None:
+    """A record or a message as it would be read, for conversation events alone; the system event is no message."""
+    with anyio.fail_after(LIMIT):
+        peers = {"conversation": dial(), "messages": dial(), "none": dial()}
+        for view, peer in peers.items():
+            await peer.call("subscribe", "demo", {"view": view})
+        await demo.ask(("add", "demo", ["hi", {"role": "system", "content": "be kind"}]), ("mark", "demo"))
+        events = {view: await peer.events(4) for view, peer in peers.items()}
+        records = (await demo.call("messages", "demo", {"view": "conversation"}))["conversation"]
+        messages = (await demo.call("messages", "demo"))["messages"]
+
+    assert [*records, None] == [event.get("record") for event in events["conversation"]]
+    assert [*messages, None, None] == [event.get("message") for event in events["messages"]]
+    assert not any("message" in event for event in events["conversation"])
+    assert not any("record" in event or "message" in event for event in events["none"])
+    first = events["messages"][0]
+    assert (1, "demo", 2, 2, 2) == tuple(first[field] for field in ("sub", "name", "id", "seq", "command"))
+
+
+async def test_kinds(dial: Dial, demo: Peer) -> None:
+    """Who wants certain kinds only keeps no copy, and is told no counts."""
+    with anyio.fail_after(LIMIT):
+        live, again = dial(), dial()
+        await live.call("subscribe", "demo", {"kinds": ["mark", "user"]})
+        await demo.ask(("add", "demo", ["one", {"kind": "note"}]), ("mark", "demo"), ("clear", "demo"))
+        await again.call("subscribe", "demo", {"since": 0, "kinds": ["mark", "user"]})
+        heard = [await peer.events(4) for peer in (live, again)]
+
+    assert [["user", "mark"]] * 2 == [[event["kind"] for event in events] for events in heard]
+    assert not any({"keep", "count"} & event.keys() for events in heard for event in events)
+    assert "message" in heard[0][0]
+
+
+async def test_the_reply_comes_first(demo: Peer) -> None:
+    """Whoever subscribes and adds in one piece, from the past on, is told of its subscription before all else."""
+    with anyio.fail_after(LIMIT):
+        await demo.send(demo.encoded(("subscribe", "demo", 0), ("add", "demo", "hi")))
+        unpacker = Unpacker()
+        came: list[Any] = []
+        while len(came) < 4:
+            unpacker.feed(await demo.stream.receive())
+            came += unpacker
+
+    assert [1, 3, {"sub": 1, "head": 1}] == [*came[0][:2], {key: came[0][3][key] for key in ("sub", "head")}]
+    assert [1, 2] == [message[2][0]["seq"] for message in came if message[0] == 2]
+
+
+async def test_all_agents(dial: Dial, demo: Peer) -> None:
+    """Events of all agents come in the order of their ids, those that make an agent too, and a clone's count."""
+    with anyio.fail_after(LIMIT):
+        peer = dial()
+        said = await peer.call("subscribe")
+        for call in (
+            ("add", "demo", ["one", "two"]),
+            ("clone", "demo", "copy"),
+            ("add", "copy", "three"),
+            ("add", "new", "four", True),
+            ("clone", "new", {"into": "copy"}),
+            ("clone", "demo", "early", 1),
+            ("kill", "demo", {"cascade": True}),
+        ):
+            await demo.ask(call)
+        pushes = await peer.pushed()
+        events = [event for _, event in pushes]
+
+    assert {"sub": 1, "head": 1} == said
+    assert [*range(2, 13)] == [event["id"] for event in events]
+    assert [
+        ("user", 0, 1),
+        ("user", 1, 2),
+        ("clone", 0, 2),
+        ("user", 2, 3),
+        ("created", 0, 0),
+        ("user", 0, 1),
+        ("clone", 0, 1),
+        ("clone", 0, 0),
+    ] == list(map(shape, events[:8]))
+    assert {"demo", "copy", "early"} == {event["name"] for event in events[8:]}
+
+
+async def test_names_as_they_are(dial: Dial, demo: Peer) -> None:
+    """An event names its agent as it is called after it."""
+    with anyio.fail_after(LIMIT):
+        peer = dial()
+        await peer.call("subscribe", "demo")
+        await demo.call("change", "demo", {"name": "new"})
+        await demo.call("add", "new", "hi")
+
+        assert ["new", "new"] == [event["name"] for event in await peer.events(3)]
+
+
+async def test_many_subscriptions_of_one_connection(demo: Peer) -> None:
+    """Each is told in its own name, and each can be ended alone."""
+    with anyio.fail_after(LIMIT):
+        for asked in (("demo",), ("demo", {"view": "none"}), ()):
+            await demo.call("subscribe", *asked)
+        await demo.call("add", "demo", "one")
+        one = await demo.pushed()
+        await demo.call("unsubscribe", 2)
+        await demo.call("add", "demo", "two")
+        two = await demo.pushed()
+        (refused,) = await demo.ask(("unsubscribe", 2))
+
+    assert [[1, 2, 3], [1, 3]] == [[event["sub"] for _, event in pushes] for pushes in (one, two)]
+    assert isinstance(refused, NotFound)
+    assert "not_found: sub: this connection has no subscription 2" == str(refused)
+
+
+async def test_attached(dial: Dial, demo: Peer) -> None:
+    """An agent's info counts the connections that follow it, wherever it is given; not those that follow all."""
+    with anyio.fail_after(LIMIT):
+        one, two = dial(), dial()
+        for peer, asked in ((one, ["demo"]), (one, ["demo"]), (two, ["demo"]), (two, [])):
+            await peer.call("subscribe", *asked)
+        await demo.call("create", "other")
+        infos = await demo.ask(
+            ("agent", "demo"),
+            ("change", "demo", {"title": "t"}),
+            ("clone", "other", {"into": "demo"}),
+            ("kill", "demo"),
+        )
+        infos[3:] = await demo.ask(("revive", "demo"), ("clone", "demo", "copy"))
+        await one.call("unsubscribe", 1)
+        still = await demo.call("agent", "demo")
+        await one.call("unsubscribe", 2)
+        less = await demo.call("agent", "demo")
+        await two.stream.aclose()
+        await two.ended.wait()
+        none = await demo.call("agent", "demo")
+
+    assert [2, 2, 2, 2, 0] == [info["attached"] for info in infos if isinstance(info, dict)]
+    assert [2, 1, 0] == [info["attached"] for info in (still, less, none)]
+
+
+async def test_dead_and_unknown_agents(dial: Dial, demo: Peer) -> None:
+    """The dead can be followed, and are heard when they come back; nobody cannot."""
+    with anyio.fail_after(LIMIT):
+        peer = dial()
+        await demo.call("kill", "demo")
+        said = await peer.call("subscribe", "demo")
+        (refused,) = await peer.ask(("subscribe", "nobody"))
+        await demo.ask(("revive", "demo"), ("add", "demo", "hi"))
+
+        assert ["revived", "user"] == [event["kind"] for event in await peer.events(4)]
+    assert (2, 32) == (said["head"], len(said["agent"]))
+    assert isinstance(refused, NotFound)
+
+
+async def test_an_agent_that_retires(dial: Dial, demo: Peer, desk: Desk) -> None:
+    """Who follows an agent hears of it, however often it was dropped and read again."""
+    with anyio.fail_after(LIMIT):
+        peer = dial()
+        await peer.call("subscribe", "demo")
+        for _ in range(3):
+            desk.registry.retire(keep=0)
+            await demo.call("add", "demo", "hi")
+
+        assert [(0, 1), (1, 2), (2, 3)] == [(event["keep"], event["count"]) for event in await peer.events(4)]
+
+
+async def test_a_state_that_was_mended(dial: Dial, demo: Peer, desk: Desk) -> None:
+    """Who follows an agent whose living state was wrong is told to read it again; others are not."""
+    with anyio.fail_after(LIMIT):
+        one, every, other = dial(), dial(), dial()
+        made = await demo.call("create", "other")
+        for peer, asked in ((one, ["demo"]), (every, []), (other, ["other"])):
+            await peer.call("subscribe", *asked)
+        await demo.call("add", "demo", "hi")
+        agent = await desk.registry.find("demo")
+        agent.living.conversation.cut(None)
+        await demo.call("replay", "demo")
+        heard = [(await peer.pushed())[1:] for peer in (one, every)]
+
+        assert [[("reset", {"agent": agent.living.profile.uid})]] * 2 == heard
+        assert [] == await other.pushed()
+    assert made["id"] != agent.living.profile.uid
+
+
+# --- from the log into live
+
+
+async def test_since(dial: Dial, demo: Peer) -> None:
+    """What is later than a seq comes from the log, then what happens; of a seq past the head, nothing up to it."""
+    with anyio.fail_after(LIMIT):
+        await demo.call("add", "demo", ["x"] * 600)
+        peers = {since: dial() for since in (0, 300, 601, 603)}
+        for since, peer in peers.items():
+            await peer.call("subscribe", "demo", since)
+        await demo.ask(*[("add", "demo", "y")] * 3)
+        heard = {since: [event["seq"] for event in await peer.events(604)] for since, peer in peers.items()}
+
+    assert {since: [*range(since + 1, 605)] for since in peers} == heard
+
+
+async def test_no_gap_and_no_double(dial: Dial, demo: Peer) -> None:
+    """Whoever subscribes while others write, again and again, is told of every event once."""
+    with anyio.fail_after(LIMIT):
+        await demo.call("create", "other")
+        peers: list[tuple[Peer, int, bool]] = []
+
+        async def write(agent: str) -> None:
+            peer = dial(Limits(requests=5000))
+            for _ in range(40):
+                await peer.ask(*[("add", agent, "x")] * 5)
+
+        async def subscribe() -> None:
+            for number in range(30):
+                peer = dial()
+                await peer.call("subscribe", {"since": number * 3, "view": "none"})
+                peers.append((peer, number * 3, False))
+                one = dial()
+                await one.call("subscribe", "demo", number)
+                peers.append((one, number, True))
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(write, "demo")
+            tasks.start_soon(write, "other")
+            tasks.start_soon(subscribe)
+        heard = []
+        for peer, since, one in peers:
+            last, field = (201, "seq") if one else (402, "id")
+            events: list[int] = []
+            while not events or events[-1] < last:
+                events.append((await peer.push())[1][field])
+            heard.append(events == [*range(since + 1, last + 1)])
+
+    assert all(heard)
+
+
+async def test_a_replay_waits_for_its_reader(dial: Dial, demo: Peer) -> None:
+    """However slowly the past is read, and whatever happens meanwhile, it comes whole; then the subscription lives."""
+    with anyio.fail_after(LIMIT):
+        await demo.call("add", "demo", [LARGE] * 20)
+        peer = await stuck(dial, "demo", 0)
+        await demo.ask(*[("add", "demo", LARGE)] * 20)
+        events = await peer.events(41)
+        await peer.call("ping")
+        await demo.call("mark", "demo")
+
+        assert [*range(1, 43)] == [event["seq"] for event in events] + seqs([await peer.push()])
+
+
+async def test_a_past_of_many_agents(dial: Dial) -> None:
+    """The log of more agents than are folded at a time has the counts that were pushed when it was written."""
+    with anyio.fail_after(LIMIT):
+        writer, live, again = dial(), dial(), dial()
+        await live.call("subscribe")
+        for number in range(60):
+            await writer.ask(("add", f"a{number % 20}", ["x", "y"], True), ("undo", f"a{number % 20}"))
+        pushes = await live.pushed()
+        await again.call("subscribe", {"since": 0})
+        replayed = [await again.push() for _ in pushes]
+
+    assert pushes == replayed
+    assert len(pushes) == 20 + 3 * 60
+
+
+async def test_unsubscribe_in_the_middle_of_the_past(dial: Dial, demo: Peer) -> None:
+    """A replay that nobody wants any more ends; what was queued still comes, and the connection goes on."""
+    with anyio.fail_after(LIMIT):
+        await demo.call("add", "demo", [LARGE] * 20)
+        peer = await stuck(dial, "demo", 0)
+        await peer.call("unsubscribe", 1)
+        came = seqs(await peer.pushed())
+        await demo.call("add", "demo", "hi")
+
+        assert [*range(1, len(came) + 1)] == came
+        assert len(came) < 21
+        assert [] == await peer.pushed()
+
+
+async def test_unsubscribe_before_the_past_begins(dial: Dial, demo: Peer) -> None:
+    """To end a subscription in one piece with its beginning brings nothing."""
+    with anyio.fail_after(LIMIT):
+        peer = dial()
+        await demo.call("add", "demo", "hi")
+        await peer.send(peer.encoded(("subscribe", 0), ("ping",)))
+        outcomes = await peer.ask(("subscribe", {"since": 0}), ("unsubscribe", 1))
+        await demo.call("add", "demo", "hi")
+
+    assert [{"sub": 1, "head": 2}, {}] == outcomes
+
+
+async def test_a_past_that_cannot_be_read(
+    dial: Dial, demo: Peer, desk: Desk, monkeypatch: pytest.MonkeyPatch, errors: Callable[[], list[str]]
+) -> None:
+    """A subscription that fails says from where on something is missing, and is over; the connection is not."""
+    with anyio.fail_after(LIMIT):
+        await demo.call("add", "demo", ["x"] * 300)
+        read = desk.store.after
+
+        async def after(row: int | None, place: int, *more: int) -> Any:
+            if place:
+                raise RuntimeError("no more")
+            return await read(row, place, *more)
+
+        monkeypatch.setattr(desk.store, "after", after)
+        peer = dial()
+        await peer.call("subscribe", "demo", 0)
+        events = await peer.events(256)
+        over = await peer.push()
+        await demo.call("add", "demo", "y")
+
+        assert [] == await peer.pushed()
+        assert isinstance((await peer.ask(("unsubscribe", 1)))[0], NotFound)
+    assert [*range(1, 257)] == [event["seq"] for event in events]
+    assert ("lagged", {"sub": 1, "from": 257, "to": 257}) == over
+    assert ["connection=2 subscription=1 cannot catch up"] == errors()
+
+
+# --- who does not read
+
+
+async def test_lagged(dial: Dial, demo: Peer) -> None:
+    """Events that find no room are dropped; from which to which is said once there is, and then it is over."""
+    with anyio.fail_after(LIMIT):
+        peer, well = await stuck(dial, "demo"), dial()
+        await well.call("subscribe", "demo")
+        await demo.ask(*[("add", "demo", LARGE)] * 8, ("mark", "demo"))
+        came = [await peer.push()]
+        while came[-1][0] == "event":
+            came.append(await peer.push())
+        first = came[-1][1]["from"]
+        await demo.call("add", "demo", "y")
+
+        assert [*range(2, first)] == seqs(came[:-1])
+        assert ("lagged", {"sub": 1, "from": first, "to": 10}) == came[-1]
+        assert first < 10
+        assert [] == await peer.pushed()
+        assert [*range(2, 12)] == seqs(await well.pushed())
+        assert 1 == (await demo.call("agent", "demo"))["attached"]
+        said = await peer.call("subscribe", "demo", first - 1)
+        assert 2 == said["sub"]
+        assert [*range(first, 12)] == [event["seq"] for event in await peer.events(11)]
+
+
+async def test_lagged_by_ids(dial: Dial, demo: Peer) -> None:
+    """Who follows all agents is told which ids it missed; only what it wanted counts."""
+    with anyio.fail_after(LIMIT):
+        peer = await stuck(dial, {"kinds": ["user"]})
+        await demo.ask(("create", "other"), ("agent", "other"))
+        await demo.ask(*[("add", agent, LARGE) for agent in ("demo", "other") * 3])
+        await demo.call("mark", "demo")
+        while (push := await peer.push())[0] == "event":
+            last = push[1]["id"]
+
+    assert ("lagged", {"sub": 1, "from": last + 1, "to": 8}) == push
+
+
+async def test_others_of_a_connection_that_lags(dial: Dial, demo: Peer) -> None:
+    """A subscription that missed nothing goes on beside one that did."""
+    with anyio.fail_after(LIMIT):
+        peer = dial(NARROW, room=0)
+        await demo.call("create", "other")
+        await peer.ask(("subscribe", "demo"), ("subscribe", "other"))
+        await demo.ask(*[("add", "demo", LARGE)] * 4)
+        while (await peer.push())[0] == "event":
+            pass
+        await demo.call("add", "other", "hi")
+
+        assert [("event", 2, 2)] == [(name, event["sub"], event["seq"]) for name, event in await peer.pushed()]
+
+
+async def test_lagged_is_told_of_while_other_pushes_come(dial: Dial, demo: Peer) -> None:
+    """A connection that always has something to read hears that it missed something all the same."""
+    with anyio.fail_after(LIMIT):
+        peer = dial(NARROW, room=0)
+        await demo.call("create", "other")
+        await peer.ask(("subscribe", "demo"), ("subscribe", "other"))
+        await demo.ask(*[("add", "demo", LARGE)] * 4)
+        names = []
+        for _ in range(20):  # the queue is never empty
+            await demo.call("add", "other", "hi")
+            names.append((await peer.push())[0])
+            if names[-1] == "lagged":
+                break
+
+    assert "lagged" == names[-1]
+
+
+async def test_a_push_of_any_size(dial: Dial, demo: Peer) -> None:
+    """An event is pushed whatever its size, if no other waits to be read."""
+    with anyio.fail_after(LIMIT):
+        peer = dial(NARROW)
+        await peer.call("subscribe", "demo")
+        await demo.call("add", "demo", "x" * (1 << 20))
+        (event,) = await peer.events(2)
+
+    assert (1 << 20) == len(event["message"]["content"][0]["text"])
+
+
+async def test_replies_past_their_limit(dial: Dial, demo: Peer, errors: Callable[[], list[str]]) -> None:
+    """A peer that asks and asks and does not read is left, whatever is pushed to it; nobody else notices."""
+    with anyio.fail_after(LIMIT):
+        peer, well = dial(Limits(unread=5000), room=0), dial()
+        for each in (peer, well):
+            await each.call("subscribe", "demo")
+        await demo.call("add", "demo", LARGE)
+        await peer.send(peer.encoded(*[("messages", "demo")] * 5))
+        await peer.ended.wait()
+        await demo.call("add", "demo", "hi")
+
+        assert [2, 3] == seqs(await well.pushed())
+        assert 1 == (await demo.call("agent", "demo"))["attached"]
+    assert ["connection=2 does not read"] == [line.partition(";")[0] for line in errors()]
+
+
+@pytest.mark.parametrize("since", [0, 21])
+async def test_a_peer_that_vanishes(dial: Dial, demo: Peer, desk: Desk, since: int) -> None:
+    """A connection that is lost in the middle of the past, or of a push, leaves nothing behind."""
+    with anyio.fail_after(LIMIT):
+        await demo.call("add", "demo", [LARGE] * 20)
+        peer = await stuck(dial, "demo", since)
+        await demo.call("add", "demo", LARGE)
+        await peer.stream.aclose()
+        await peer.ended.wait()
+        await demo.call("add", "demo", LARGE)
+
+        assert 0 == (await demo.call("agent", "demo"))["attached"]
+        assert not desk.registry.hub.followed(1)
+
+
+async def test_a_connection_that_fails(dial: Dial, demo: Peer, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bug in serving a connection ends its subscriptions with it."""
+    peer = dial()
+
+    def feed(_: bytes) -> list[Any]:
+        raise RuntimeError("a bug")
+
+    with anyio.fail_after(LIMIT):
+        await peer.call("subscribe", "demo")
+        peer.may_fail = True
+        monkeypatch.setattr(peer.connection.framing, "feed", feed)
+        await peer.send(b"\x93")
+        await peer.ended.wait()
+
+        assert not desk.registry.hub.followed(1)
+        assert 2 == (await demo.call("add", "demo", "hi"))["head"]
+
+
+async def test_half_close(dial: Dial, demo: Peer) -> None:
+    """Who says that nothing more comes is sent what is queued, and left: a subscription does not hold it."""
+    with anyio.fail_after(LIMIT):
+        peer = dial()
+        await peer.call("subscribe", "demo")
+        await demo.call("add", "demo", "hi")
+        await peer.stream.send_eof()
+        await peer.ended.wait()
+
+        assert 0 == (await demo.call("agent", "demo"))["attached"]
+        assert b"event" in await peer.rest()
+
+
+# --- limits
+
+
+async def test_too_many_subscriptions(dial: Dial, demo: Peer) -> None:
+    """A connection may have so many; who ends one may begin another."""
+    with anyio.fail_after(LIMIT):
+        peer = dial(Limits(subscriptions=2))
+        outcomes = await peer.ask(("subscribe", "demo"), ("subscribe",), ("subscribe", "demo"), ("subscribe",))
+        await peer.call("unsubscribe", 1)
+
+        assert [False, False, True, True] == [isinstance(outcome, Busy) for outcome in outcomes]
+        assert 3 == (await peer.call("subscribe", "demo"))["sub"]
+        assert 1 == (await demo.call("agent", "demo"))["attached"]
+
+
+@pytest.mark.parametrize(
+    ("params", "field"),
+    [
+        ({"since": -1}, "since"),
+        ({"since": 1.5}, "since"),
+        ({"view": "both"}, "view"),
+        ({"kinds": ["gossip"]}, "kinds"),
+        ({"agent": 7}, "agent"),
+    ],
+)
+async def test_what_cannot_be_subscribed_to(dial: Dial, params: dict[str, Any], field: str) -> None:
+    """A parameter that is wrong is named."""
+    with anyio.fail_after(LIMIT):
+        (refused,) = await dial().ask(("subscribe", params))
+
+    assert isinstance(refused, InvalidParams)
+    assert str(refused).startswith(f"invalid_params: {field}")
+
+
+async def test_features(dial: Dial) -> None:
+    """Hello says what there is."""
+    with anyio.fail_after(LIMIT):
+        assert ["subscriptions", "drafts"] == (await dial().call("hello"))["features"]
+
+
+# --- the end
+
+
+async def test_bye(dial: Dial, demo: Peer) -> None:
+    """Who has a subscription is told when the daemon stops; who has none is not."""
+    with anyio.fail_after(LIMIT):
+        peer = dial()
+        await peer.call("subscribe", "demo")
+        for each in (peer, demo):
+            each.connection.refuse_more()
+            each.connection.say_bye("the daemon stops")
+        said = await peer.push()
+        await demo.stream.send_eof()
+
+        assert ("bye", {"reason": "the daemon stops"}) == said
+        assert b"" == await demo.rest()
+
+
+async def test_a_follower_that_raises(dial: Dial, demo: Peer, desk: Desk, errors: Callable[[], list[str]]) -> None:
+    """Whoever cannot be told harms neither the writer nor other followers."""
+
+    class Bad:
+        connection: int | None = None
+
+        def hear(self, _: News) -> None:
+            raise RuntimeError("deaf")
+
+        def forget(self, _: Any) -> None: ...
+
+        def glimpse(self, *_: Any) -> None: ...
+
+    with anyio.fail_after(LIMIT):
+        peer = dial()
+        desk.registry.hub.join(Bad(), 1)
+        await peer.call("subscribe", "demo")
+        await demo.call("add", "demo", "hi")
+
+        assert [2] == seqs(await peer.pushed())
+    assert ["agent=demo event=2 could not be told"] == errors()
+
+
+async def test_asked_for_before_the_agent_is_free(demo: Peer) -> None:
+    """A subscription begins in its turn: what was asked for before it is no event of it."""
+    with anyio.fail_after(LIMIT):
+        outcomes = await demo.ask(
+            ("add", "demo", "one"), ("clear", "demo"), ("subscribe", "demo"), ("add", "demo", "x")
+        )
+
+        assert 3 == outcomes[2]["head"]  # type: ignore[index]
+        assert [4] == seqs(await demo.pushed())
