@@ -1,0 +1,212 @@
+"""A subscription without I/O: it goes on where it was, however often it is cut off."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import reel
+from reel import requests
+from reel.errors import NotFound, ParseError
+from reel.following import Following
+from reel.pushes import DraftPush, EventPush, Push, ResetPush
+from reel.session import MessagePack, Request
+
+wire = MessagePack()
+
+
+def opened(following: Following) -> dict[str, Any]:
+    """Begin on a new connection; give what it subscribes to."""
+    hello, subscribe = MessagePack().feed(following.open())
+    assert isinstance(hello, Request)
+    assert isinstance(subscribe, Request)
+    assert ("hello", "subscribe") == (hello.method, subscribe.method)
+    params: dict[str, Any] = subscribe.params[0]
+    return params
+
+
+def greeted(**reply: Any) -> bytes:
+    """What the daemon answers to hello and subscribe."""
+    return wire.answer(0, {"server": {}}) + wire.answer(1, {"sub": 1, **reply})
+
+
+def event(seq: int, event_id: int = 0) -> bytes:
+    """An event, on the wire."""
+    fields = {"agent": "a" * 32, "name": "demo", "seq": seq, "command": seq, "kind": "mark", "time": 0}
+    return wire.notify("event", {"sub": 1, **fields, "id": event_id or seq, "keep": 0, "count": 0})
+
+
+def draft(text: str, connection: int = 7) -> bytes:
+    """A draft, on the wire."""
+    return wire.notify("draft", {"agent": "a" * 32, "connection": connection, "text": text})
+
+
+def heard(following: Following, data: bytes) -> list[Any]:
+    """What bytes bring: seqs of events, texts of drafts."""
+    return [push.seq if isinstance(push, EventPush) else push[-1] for push in following.feed(data)]
+
+
+@pytest.fixture
+def demo() -> Following:
+    """One that has begun to follow an agent, at seq 3."""
+    following = Following(requests.subscribe("demo"), "test")
+    assert {"agent": "demo"} == opened(following)
+    assert [] == following.feed(greeted(agent="a" * 32, head=3))
+    return following
+
+
+def test_it_comes_back_for_what_came_after(demo: Following) -> None:
+    """It goes on after the last event that it gave, of the same agent, whatever that is called by then."""
+    assert 3 == demo.head
+    assert {"agent": "a" * 32, "since": 3} == opened(demo)
+    demo.feed(greeted(agent="a" * 32, head=9))
+    assert [4, 5] == heard(demo, event(4) + event(5))
+
+    assert {"agent": "a" * 32, "since": 5} == opened(demo)
+    assert 9 == demo.head
+
+
+def test_all_agents_go_on_by_id() -> None:
+    """Who follows all goes on after the last event's id."""
+    following = Following(requests.subscribe(view="none", kinds=["mark"]), "test")
+    opened(following)
+    following.feed(greeted(head=100) + event(4, 117))
+
+    assert {"view": "none", "kinds": ["mark"], "since": 117} == opened(following)
+
+
+def test_a_place_that_was_asked_for_stays() -> None:
+    """Until an event has come, it goes on from where it was told to begin."""
+    following = Following(requests.subscribe("demo", since=0), "test")
+    opened(following)
+    following.feed(greeted(agent="a" * 32, head=9))
+
+    assert 0 == opened(following)["since"]
+
+
+def test_lagged(demo: Following) -> None:
+    """After what was missed has been named, it is over, and begins again before it."""
+    data = event(4) + wire.notify("lagged", {"sub": 1, "from": 5, "to": 8}) + event(9)
+
+    assert [4] == heard(demo, data)
+    assert demo.over
+    assert 4 == opened(demo)["since"]
+    assert not demo.over
+
+
+def test_bye(demo: Following) -> None:
+    """After the daemon said that it stops, it is over."""
+    assert [4] == heard(demo, event(4) + wire.notify("bye", {"reason": "x"}) + event(5))
+    assert demo.over
+
+
+def test_drafts_end_with_the_connection(demo: Following) -> None:
+    """Drafts that were there when the connection was lost are over, unless they are shown again."""
+    assert ["a", "b", "c", ""] == heard(demo, draft("a") + draft("b", 8) + draft("c", 9) + draft("", 9))
+    opened(demo)
+    ends = demo.feed(greeted(agent="a" * 32, head=3) + draft("a"))
+    opened(demo)
+
+    assert [DraftPush("a" * 32, 7, ""), DraftPush("a" * 32, 8, ""), DraftPush("a" * 32, 7, "a")] == ends
+    assert [""] == heard(demo, greeted(agent="a" * 32, head=3))
+
+
+def test_what_is_refused(demo: Following) -> None:
+    """A refusal is the error that it names."""
+    opened(demo)
+    with pytest.raises(NotFound):
+        demo.feed(wire.answer(0, {}) + wire.refuse(1, NotFound("no agent demo")))
+
+
+@pytest.mark.parametrize("data", [b"\xc1", b"\x01", b"\x91\x01"])
+def test_what_is_none_of_the_daemons(demo: Following, data: bytes) -> None:
+    """Bytes that are no frame are said to be none."""
+    with pytest.raises(ParseError, match="what came is no reply"):
+        demo.feed(data)
+
+
+def test_what_is_newer_than_we_are(demo: Following) -> None:
+    """Pushes that we do not know, and fields of those that we do, are passed over."""
+    news = wire.notify("weather", {"sun": 1}) + wire.notify("reset", {"agent": "b", "why": "x"})
+
+    assert [ResetPush("b")] == demo.feed(news)
+
+
+def test_nothing_is_given_after_a_request_of_the_daemon(demo: Following) -> None:
+    """A call from the daemon, which it never makes, is passed over."""
+    assert [] == demo.feed(wire.request(1, "ping", []))
+
+
+_STREAM = st.lists(
+    st.one_of(
+        st.integers(1, 3).map(lambda step: ("event", step)),
+        st.sampled_from([("draft", "x"), ("draft", ""), ("cut", 0), ("lagged", 2), ("bye", 0), ("reset", 0)]),
+    ),
+    max_size=30,
+)
+
+
+@given(_STREAM, st.randoms(use_true_random=False))
+def test_each_event_once_and_in_order(stream: list[tuple[str, Any]], random: Any) -> None:
+    """However the bytes are cut, and whenever the connection is: the events of the log come once, in order."""
+    following = Following(requests.subscribe("demo"), "test")
+    log: list[int] = [1]
+    came: list[Push] = []
+    data = b""
+
+    def deliver() -> None:
+        nonlocal data
+        while data:
+            size = random.randint(1, len(data))
+            came.extend(following.feed(data[:size]))
+            data = data[size:]
+
+    def connect() -> None:
+        nonlocal data
+        since = opened(following).get("since", log[-1])
+        data = greeted(agent="a" * 32, head=log[-1]) + b"".join(event(seq) for seq in log if seq > since)
+
+    connect()
+    deliver()
+    for what, value in stream:
+        if what == "event":
+            log.append(log[-1] + value)
+            data += event(log[-1])
+        elif what == "draft":
+            data += draft(value)
+        elif what == "reset":
+            data += wire.notify("reset", {"agent": "a" * 32})
+        elif what == "cut":
+            data = data[: random.randint(0, len(data))]
+        else:
+            if what == "lagged":
+                log += [log[-1] + 1, log[-1] + 2]
+                data += wire.notify("lagged", {"sub": 1, "from": log[-2], "to": log[-1]})
+            else:
+                data += wire.notify("bye", {"reason": "x"})
+            deliver()
+            assert following.over
+        if following.over or what == "cut":
+            deliver()
+            connect()
+    deliver()
+
+    assert log[1:] == [push.seq for push in came if isinstance(push, EventPush)]
+
+
+@pytest.mark.parametrize(
+    ("fields", "read"),
+    [
+        ({"keep": 1, "count": 2, "message": {"role": "user"}}, (1, 2, {"role": "user"}, None)),
+        ({"keep": 1, "count": 2, "record": {"kind": "user"}}, (1, 2, None, {"kind": "user"})),
+        ({"new": 1}, (None, None, None, None)),
+    ],
+)
+def test_an_event_is_read(fields: dict[str, Any], read: tuple[Any, ...]) -> None:
+    """An event has the fields of its view; what it does not have is None, and what is new is passed over."""
+    base = {"sub": 1, "agent": "a", "name": "n", "id": 5, "seq": 4, "command": 3, "kind": "user", "time": 2}
+    push = reel.pushes.read_push("event", {**base, **fields})
+
+    assert isinstance(push, EventPush)
+    assert ("a", "n", 5, 4, 3, "user", 2, *read) == push
