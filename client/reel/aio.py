@@ -319,6 +319,7 @@ class Subscription(AsyncIterator[Push]):
         self._patience = patience
         self._ready: deque[Push] = deque()
         self._stream: SocketStream | None = None
+        self._closed = False
 
     @property
     def head(self) -> int:
@@ -330,6 +331,9 @@ class Subscription(AsyncIterator[Push]):
         try:
             while self._following.head is None:
                 await self._read()
+        except _LOST as error:
+            await self._hang_up()
+            raise NotRunning(f"the daemon hung up: {str(error) or 'connection closed'}") from error
         except BaseException:
             await self._hang_up()
             raise
@@ -338,6 +342,7 @@ class Subscription(AsyncIterator[Push]):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._closed = True
         self._ready.clear()
         await self._hang_up()
 
@@ -350,25 +355,45 @@ class Subscription(AsyncIterator[Push]):
         """
         until: float | None = None
         while not self._ready:
+            if self._closed:
+                raise StopAsyncIteration
             try:
                 await self._read()
                 until = None
             except (*_LOST, NotRunning, ShuttingDown) as error:
                 await self._hang_up()
                 until = anyio.current_time() + self._patience if until is None else until
-                if anyio.current_time() >= until:
-                    raise NotRunning(f"the daemon went away: {error or 'connection closed'}") from error
-                await anyio.sleep(_PAUSE)
+                if not self._closed:
+                    await self._pause(error, until)
+            except ReelError:
+                await self._hang_up()
+                raise
         return self._ready.popleft()
+
+    async def _pause(self, error: Exception, until: float) -> None:
+        """Wait before the next try, or give up."""
+        if anyio.current_time() >= until:
+            raise NotRunning(f"the daemon went away: {str(error) or 'connection closed'}") from error
+        await anyio.sleep(_PAUSE)
 
     async def _read(self) -> None:
         """Take in what has arrived, on a new connection where there is none."""
         if self._stream is None:
-            self._stream = await self._dial()
-            await self._stream.send(self._following.open())
+            await self._connect()
+        assert self._stream is not None  # noqa: S101 - it has just been seen to
         self._ready += self._following.feed(await self._stream.receive(_CHUNK))
         if self._following.over:
             await self._hang_up()
+
+    async def _connect(self) -> None:
+        """Begin on a new connection; one that is given up half way is no connection."""
+        stream = await self._dial()
+        try:
+            await stream.send(self._following.open())
+        except BaseException:
+            await anyio.aclose_forcefully(stream)
+            raise
+        self._stream = stream
 
     async def _hang_up(self) -> None:
         if self._stream is not None:

@@ -4,10 +4,11 @@ import socket
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
-from reel.errors import NotRunning, ShuttingDown
+from reel.errors import NotRunning, ReelError, ShuttingDown
 from reel.following import Following
 from reel.pushes import Push
 
@@ -37,6 +38,9 @@ class Subscription(Iterator[Push]):
         try:
             while following.head is None:
                 self._read()
+        except (OSError, EOFError) as error:
+            self.close()
+            raise NotRunning(f"the daemon hung up: {error}") from error
         except BaseException:
             self.close()
             raise
@@ -64,15 +68,26 @@ class Subscription(Iterator[Push]):
             except (OSError, EOFError, NotRunning, ShuttingDown) as error:
                 self._hang_up()
                 until = time.monotonic() + self._patience if until is None else until
-                if time.monotonic() >= until:
-                    raise NotRunning(f"the daemon went away: {error or 'connection closed'}") from error
-                time.sleep(_PAUSE)
+                if not self._closed:
+                    self._pause(error, until)
+            except ReelError:
+                self._hang_up()
+                raise
         return self._ready.popleft()
 
+    def _pause(self, error: Exception, until: float) -> None:
+        """Wait before the next try, or give up."""
+        if time.monotonic() >= until:
+            raise NotRunning(f"the daemon went away: {error}") from error
+        time.sleep(_PAUSE)
+
     def close(self) -> None:
-        """End it."""
+        """End it; another thread that waits for the next push is let go."""
         self._closed = True
         self._ready.clear()
+        if self._socket is not None:
+            with suppress(OSError):  # it was lost already
+                self._socket.shutdown(socket.SHUT_RDWR)
         self._hang_up()
 
     def __enter__(self) -> Self:
@@ -89,6 +104,8 @@ class Subscription(Iterator[Push]):
             self._socket = self._dial()
             self._socket.sendall(self._following.open())
         data = self._socket.recv(_CHUNK)
+        if self._closed:
+            return
         if not data:
             raise EOFError("connection closed")
         self._ready += self._following.feed(data)
@@ -96,6 +113,6 @@ class Subscription(Iterator[Push]):
             self._hang_up()
 
     def _hang_up(self) -> None:
-        if self._socket is not None:
-            self._socket.close()
-            self._socket = None
+        connection, self._socket = self._socket, None
+        if connection is not None:
+            connection.close()

@@ -1,0 +1,334 @@
+"""Both clients' subscriptions, against a real daemon: what they bring, and how they come back.
+
+One scenario runs over the blocking client and over the async one on each loop; waiting in a thread lets the
+daemon be ended and started meanwhile.
+"""
+
+import signal
+import socket
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any, Self, TypeAlias
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+import reel
+from reel.blocking import Client
+from reel.pushes import DraftPush, EventPush
+from tests.daemon import Daemon, short_directory
+
+Scenario: TypeAlias = Callable[[Any], Awaitable[Any]]
+Run: TypeAlias = Callable[..., Any]
+_LIMIT = 60
+
+
+class _Awaited:
+    """A blocking subscription in the async one's clothes."""
+
+    def __init__(self, subscribe: Callable[[], Any]) -> None:
+        self._subscribe = subscribe
+
+    async def __aenter__(self) -> Self:
+        self._subscription = await anyio.to_thread.run_sync(self._subscribe)
+        self.head = self._subscription.head
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._subscription.close()
+
+    async def __anext__(self) -> Any:
+        found = await anyio.to_thread.run_sync(next, self._subscription, None)
+        if found is None:
+            raise StopAsyncIteration
+        return found
+
+
+class _Blocking:
+    """The blocking client, of which a scenario wants subscriptions."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def subscribe(self, *args: Any, **kwargs: Any) -> _Awaited:
+        return _Awaited(lambda: self._client.subscribe(*args, **kwargs))
+
+
+@pytest.fixture
+def daemon() -> Iterator[Daemon]:
+    """A daemon that has an agent ``demo``."""
+    with short_directory() as directory:
+        daemon = Daemon(directory).start()
+        with daemon.client() as client:
+            client.create("demo")
+        yield daemon
+        daemon.close()
+
+
+@pytest.fixture(params=["blocking", "trio", "asyncio"])
+def run(request: pytest.FixtureRequest, daemon: Daemon) -> Run:
+    """Run a scenario with one of the clients."""
+
+    def run(scenario: Scenario, patience: float = 20.0, **more: Any) -> Any:
+        async def blocking() -> Any:
+            with anyio.fail_after(_LIMIT), Client(daemon.socket, patience=patience, **more) as client:
+                return await scenario(_Blocking(client))
+
+        async def concurrent() -> Any:
+            with anyio.fail_after(_LIMIT):
+                async with reel.aio.connect(daemon.socket, patience=patience, **more) as client:
+                    return await scenario(client)
+
+        kind = request.param
+        return anyio.run(blocking if kind == "blocking" else concurrent, backend="trio" if kind == "blocking" else kind)
+
+    return run
+
+
+async def seqs(subscription: Any, last: int) -> list[int]:
+    """The seqs of events up to one."""
+    found: list[int] = []
+    while not found or found[-1] < last:
+        push = await anext(subscription)
+        assert isinstance(push, EventPush)
+        found.append(push.seq)
+    return found
+
+
+def test_what_it_brings(run: Run, daemon: Daemon) -> None:
+    """Events with what they did to the view, from a place on or from now on."""
+
+    async def scenario(client: Any) -> list[Any]:
+        async with client.subscribe("demo", since=0) as past, client.subscribe("demo", view="conversation") as live:
+            with daemon.client() as other:
+                added = other.add("demo", "hi")
+            events = [await anext(past), await anext(past), await anext(live)]
+        return [past.head, *[(push.seq, push.kind, push.keep, push.count) for push in events], events, added]
+
+    head, *shapes, events, added = run(scenario)
+    assert (1, [(1, "created", 0, 0), (2, "user", 0, 1), (2, "user", 0, 1)]) == (head, shapes)
+    assert "hi" == events[1].message["content"][0]["text"]
+    assert {"seq": 2, "kind": "user", "content": "hi", "data_json": None, "time": added.time} == events[2].record
+    assert ("demo", 2, added.agent, None) == (events[2].name, events[2].command, events[2].agent, events[2].message)
+
+
+def test_all_agents(run: Run, daemon: Daemon) -> None:
+    """Without an agent every event of every agent comes, in the order of the ids."""
+
+    async def scenario(client: Any) -> list[Any]:
+        async with client.subscribe(kinds=["created", "user"]) as every:
+            with daemon.client() as other:
+                other.add("new", "hi", create=True)
+                other.mark("new")
+                other.add("demo", "ho")
+            return [await anext(every) for _ in range(3)]
+
+    assert [("new", 2), ("new", 3), ("demo", 5)] == [(push.name, push.id) for push in run(scenario)]
+
+
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM])
+def test_a_restart(run: Run, daemon: Daemon, end: signal.Signals) -> None:
+    """A daemon that ends and comes back is not noticed: each event once and in order, whatever the agent is called."""
+
+    async def scenario(client: Any) -> list[int]:
+        found: list[int] = []
+        async with client.subscribe("demo", since=0) as subscription:
+            for number in range(3):
+                with daemon.client() as other:
+                    other.add("demo" if number == 0 else f"name-{number}", ["x", "y"])
+                    other.change("demo" if number == 0 else f"name-{number}", name=f"name-{number + 1}")
+                found += await seqs(subscription, found[-1] + 2 if found else 2)
+                await anyio.to_thread.run_sync(daemon.end, end)
+                await anyio.to_thread.run_sync(daemon.start)
+            found += await seqs(subscription, 10)
+        return found
+
+    assert [*range(1, 11)] == run(scenario)
+
+
+def test_lagged(run: Run, daemon: Daemon) -> None:
+    """Who does not read for long misses nothing: it is read from the log when there is time."""
+
+    async def scenario(client: Any) -> tuple[list[int], int]:
+        async with client.subscribe("demo") as subscription:
+            with daemon.client() as other:
+                for _ in range(100):
+                    other.add("demo", "x" * 100_000)
+                found = await seqs(subscription, 101)
+                other.mark("demo")
+                return found + await seqs(subscription, 102), other.agent("demo").attached
+
+    assert ([*range(2, 103)], 1) == run(scenario)
+
+
+def test_drafts(run: Run, daemon: Daemon) -> None:
+    """What others write is seen, and is over when the daemon has gone and come back."""
+
+    async def scenario(client: Any) -> list[str]:
+        async with client.subscribe("demo") as subscription:
+            with daemon.client() as other:
+                other.draft("demo", "so far")
+                texts = [await anext(subscription)]
+                await anyio.to_thread.run_sync(daemon.kill)
+                await anyio.to_thread.run_sync(daemon.start)
+                texts.append(await anext(subscription))
+                other.draft("demo", "again")
+                texts.append(await anext(subscription))
+                other.add("demo", "done")
+                texts.append(await anext(subscription))
+        assert all(isinstance(push, DraftPush) for push in texts)
+        return [push.text for push in texts]
+
+    assert ["so far", "", "again", ""] == run(scenario)
+
+
+def test_patience_ends(run: Run, daemon: Daemon) -> None:
+    """A daemon that does not come back is told of; one that comes back later can still be gone on with."""
+
+    async def scenario(client: Any) -> list[int]:
+        async with client.subscribe("demo") as subscription:
+            await anyio.to_thread.run_sync(daemon.kill)
+            for _ in range(2):
+                with pytest.raises(reel.NotRunning, match="the daemon went away"):
+                    await anext(subscription)
+            await anyio.to_thread.run_sync(daemon.start)
+            with daemon.client() as other:
+                other.mark("demo")
+            return await seqs(subscription, 2)
+
+    assert [2] == run(scenario, patience=0.3)
+
+
+def test_refused_at_once(run: Run, daemon: Daemon) -> None:
+    """What cannot be followed is an error when it begins."""
+
+    async def scenario(client: Any) -> None:
+        with pytest.raises(reel.NotFound):
+            async with client.subscribe("nobody"):
+                pass
+        with pytest.raises(reel.InvalidParams):
+            async with client.subscribe("demo", since=-1):
+                pass
+        with daemon.client() as other:
+            assert 0 == other.agent("demo").attached
+
+    run(scenario)
+
+
+def test_a_daemon_that_is_not_there(run: Run, daemon: Daemon) -> None:
+    """Who begins to follow where nobody answers, or where the daemon hangs up, is told at once, and what helps."""
+
+    async def scenario(client: Any) -> None:
+        await anyio.to_thread.run_sync(daemon.kill)
+        with pytest.raises(reel.NotRunning, match="reel start"):
+            async with client.subscribe("demo"):
+                pass
+        await anyio.Path(daemon.socket).unlink()
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(daemon.socket)
+            listener.listen()
+            rude = threading.Thread(target=_hang_up_on_one, args=(listener,))
+            rude.start()
+            with pytest.raises(reel.NotRunning, match="hung up"):
+                async with client.subscribe("demo"):
+                    pass
+            await anyio.to_thread.run_sync(rude.join)
+
+    run(scenario)
+
+
+def _hang_up_on_one(listener: socket.socket) -> None:
+    listener.accept()[0].close()
+
+
+def test_after_the_end(run: Run, daemon: Daemon) -> None:
+    """A subscription that was ended brings nothing more, and does not come back."""
+
+    async def scenario(client: Any) -> None:
+        async with client.subscribe("demo", since=0) as subscription:
+            await anext(subscription)
+        with pytest.raises(StopAsyncIteration):
+            await anext(subscription)
+        with daemon.client() as other:
+            assert 0 == other.agent("demo").attached
+
+    run(scenario)
+
+
+def test_it_can_be_ended_while_it_waits(run: Run) -> None:
+    """Whoever waits for the next push is let go when the subscription is ended."""
+
+    async def scenario(client: Any) -> list[str]:
+        ended: list[str] = []
+
+        async def wait() -> None:
+            with pytest.raises(StopAsyncIteration):
+                await anext(subscription)
+            ended.append("ended")
+
+        async with anyio.create_task_group() as tasks, client.subscribe("demo") as subscription:
+            tasks.start_soon(wait)
+            await anyio.wait_all_tasks_blocked()
+        return ended
+
+    assert ["ended"] == run(scenario)
+
+
+def test_a_blocking_subscription_is_an_iterator(daemon: Daemon) -> None:
+    """It can be looped over, and closing it in the loop ends it."""
+    with daemon.client() as client, client.subscribe("demo", since=0) as subscription:
+        client.mark("demo")
+        found = []
+        for push in subscription:
+            assert isinstance(push, EventPush)
+            found.append(push.seq)
+            if push.seq == 2:
+                subscription.close()
+
+    assert [1, 2] == found
+
+
+async def test_a_cancelled_wait_loses_nothing(daemon: Daemon) -> None:
+    """Whoever gives up waiting, connected or not, can wait again, and misses nothing."""
+    with anyio.fail_after(_LIMIT):
+        async with reel.aio.connect(daemon.socket) as client, client.subscribe("demo") as subscription:
+            for number in range(50):
+                if number == 25:
+                    await anyio.to_thread.run_sync(daemon.kill)
+                    await anyio.to_thread.run_sync(daemon.start)
+                with anyio.CancelScope() as scope:
+                    scope.cancel()
+                    await anext(subscription)
+                assert scope.cancelled_caught
+                with anyio.move_on_after(0.001 * (number % 5)):
+                    await anext(subscription)
+            await client.add("demo", ["x"] * 5)
+
+            assert [2, 3, 4, 5, 6] == await seqs(subscription, 6)
+
+
+def test_autostart(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a daemon may be started, a subscription starts one to come back to."""
+    started: list[str] = []
+
+    def start(path: str) -> bool:
+        started.append(path)
+        daemon.start()
+        return True
+
+    monkeypatch.setattr("reel.starting.start", start)
+    with (
+        Client(daemon.socket, autostart=True) as client,
+        client.subscribe("demo") as subscription,
+        daemon.client() as other,
+    ):
+        daemon.kill()
+        push = threading.Thread(target=other.mark, args=("demo",))
+        push.start()
+        found = next(subscription)
+        push.join()
+
+    assert isinstance(found, EventPush)
+    assert 2 == found.seq
+    assert [daemon.socket] == started
