@@ -3,7 +3,7 @@
 import os
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from reel.errors import InvalidParams, ProtocolMismatch
 from reel.session import MAX_ELEMENTS, MAX_MESSAGE, Packed
@@ -131,11 +131,13 @@ def messages(
     if at is None:
         return Look(look, call.answer)
 
+    def look_at_once(state: State) -> tuple[Profile, Result | None]:
+        return state.profile, look(state) if at == state.profile.head else None
+
     async def later() -> Result:
-        profile = await profile_of(desk, agent)
-        if at == profile.head:
-            page: Result = await desk.registry.ask(agent, lambda answer: Look(look, answer))
-            return page
+        profile, page = await desk.registry.ask(agent, lambda answer: Look(look_at_once, answer))
+        if page is not None:
+            return cast("Result", page)
         position, past = await past_at(desk, agent, profile, at)
         return state_page(profile, Conversation(past.nodes), position.at, window, _pack)
 

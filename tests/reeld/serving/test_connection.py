@@ -251,6 +251,22 @@ async def test_answers_say_what_was_true_in_their_turn(dial: Dial) -> None:
     assert [3] == [message["seq"] for message in page["messages"]]
 
 
+async def test_a_position_that_is_no_longer_the_head(dial: Dial, desk: Desk) -> None:
+    """What is read at a seq is what was there then, though the head moves on in that very moment."""
+    with anyio.fail_after(LIMIT):
+        writer, reader = dial(), dial()
+        await writer.call("add", "demo", "x", True)
+        async with desk.registry.hold([await desk.registry.find("demo")]):
+            await reader.send(reader.encoded(("messages", "demo", {"at": 2})))
+            await wait_all_tasks_blocked()
+            await writer.send(writer.encoded(("add", "demo", "y")))
+            await wait_all_tasks_blocked()
+        page = await reader.answer(1)
+
+    assert isinstance(page, dict)
+    assert (2, [2]) == (page["at"], [message["seq"] for message in page["messages"]])
+
+
 async def test_one_waits_for_nobody_else(dial: Dial, gate: Gate) -> None:
     """A request that takes its time holds up its own connection only."""
     with anyio.fail_after(LIMIT):
