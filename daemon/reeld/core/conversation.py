@@ -200,8 +200,7 @@ class Conversation:
         elif kind == "clear":
             self.cut(None)
         elif kind == "rewind":
-            target = data_of(event.data_json)["target"]
-            self.cut(next(mark.id for mark in reversed(self.marks) if mark.seq == target))
+            self.cut(event.parent)
         elif kind in ("restore", "clone"):
             return self._become(event.parent, past)
         return min(before, self.extent)

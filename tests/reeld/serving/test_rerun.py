@@ -1,0 +1,81 @@
+"""What happened, told again: the same as was told when it happened."""
+
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import closing
+from pathlib import Path
+
+import anyio
+import pytest
+
+from reeld.agents.hub import News
+from reeld.core.conversation import Extent
+from reeld.serving.rerun import Rerun
+from reeld.store.schema import prepare
+from reeld.store.store import Store, open_store
+from tests.reeld.store.rows import Rows
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
+    """A log that was written by hand: a clone, a rewind and a restore whose data nobody can read, bad rows."""
+    path = str(tmp_path / "r.db")
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        prepare(connection, path)
+        rows = Rows(connection)
+        rows.agent(1)
+        rows.event(1, "system", "be brief")
+        first = rows.event(1)
+        mark = rows.event(1, "mark", None)
+        bad = rows.event(1, "user", None)
+        rows.event(1, "gossip", "x")
+        rows.event(1, "rewind", None, "no json", parent=mark)
+        rows.event(1, "restore", None, "no json", parent=bad)
+        rows.event(1, "clear", None, parent=None)
+        rows.event(1, "restore", None, None, parent=bad)
+        rows.agent(2, source=1, at=2)
+        rows.event(2, "clone", None, parent=first)
+        rows.event(2)
+    async with open_store(path) as opened:
+        yield opened
+
+
+TOLD = [(0, 1), (1, 2), (2, 2), (2, 3), (3, 3), (2, 2), (2, 3), (0, 0), (0, 3), (0, 2), (2, 3)]
+
+
+async def told(store: Store, since: int, *, counted: bool = True) -> list[News]:
+    """The news of all events after an id."""
+    rerun = Rerun(store, counted=counted)
+    return [await rerun.news(logged) for logged in await store.after(None, since, 99, 9999)]
+
+
+@pytest.mark.parametrize("since", range(len(TOLD)))
+async def test_from_anywhere_on(store: Store, since: int) -> None:
+    """Wherever it begins, each event is told with what it kept and how much there was then."""
+    with anyio.fail_after(30):
+        news = await told(store, since)
+
+    assert TOLD[since:] == [(each.kept.records, each.extent.records) for each in news]
+
+
+async def test_messages_are_counted_apart(store: Store) -> None:
+    """Rows that are no messages count among the records alone."""
+    with anyio.fail_after(30):
+        news = await told(store, 0)
+
+    assert [0, 1, 1, 1, 1, 1, 1, 0, 1, 1, 2] == [each.extent.messages for each in news]
+    assert [0, 0, 1, 1, 1, 1, 1, 0, 0, 0, 1] == [each.kept.messages for each in news]
+
+
+async def test_who_keeps_no_copy(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nobody wants counts, nothing is folded and no state is read."""
+
+    async def before(*_: int) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(store, "before", before)
+    with anyio.fail_after(30):
+        news = await told(store, 0, counted=False)
+
+    assert [*range(1, 12)] == [each.event_id for each in news]
+    assert {Extent(0, 0)} == {each.kept for each in news}
