@@ -19,6 +19,7 @@ from typing import Any
 from reel.session import Answer, MessagePack
 from reeld.store.schema import prepare
 from tests.bench.daemon import Daemon, daemon
+from tests.bench.following import followers, push_delays
 from tests.bench.load import TEXT, adds_a_second
 from tests.bench.rendering import render_times
 
@@ -94,6 +95,25 @@ def _plain_adds(running: Daemon) -> float:
                 pass
 
         return _median(add)
+
+
+def following(running: Daemon) -> None:
+    """What a push takes, and what followers cost."""
+    client = running.client()
+    client.create("followed")
+    pushed, answered = push_delays(running.socket, "followed", 1000, 5)
+    for what, delays in (("push", pushed), ("answer", answered)):
+        middle, late = statistics.median(delays), statistics.quantiles(delays, n=100)[98]
+        _show(f"{what} at 1,000 adds a second, p50 and p99", f"{middle * 1e3:.2f} {late * 1e3:.2f} ms", "since due")
+    prefix, path = "fed", running.socket
+    client.create(f"{prefix}-0")
+    for awake, asleep, agent in ((0, 0, "-"), (100, 0, "followed"), (100, 0, f"{prefix}-0"), (99, 1, f"{prefix}-0")):
+        with followers(path, agent if awake else "followed", awake, asleep):
+            rate = adds_a_second(path, 1, 1, 1500, prefix)
+        where = "" if not awake else " on that agent" if agent != "followed" else " on another agent"
+        _show(
+            f"adds, alone, {awake + asleep} followers{where}", f"{rate:,.0f} /s", f"{asleep} never read" * bool(asleep)
+        )
 
 
 def adding_many(running: Daemon, rows: float) -> None:
@@ -177,6 +197,7 @@ def main() -> None:
             _show("start, empty database", f"{running.ready * 1e3:.0f} ms")
             _show("memory at rest", f"{running.memory():.0f} MB")
             adding(running, bare)
+            following(running)
             adding_many(running, rows)
             cloning(running)
             commands(running)
