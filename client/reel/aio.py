@@ -173,6 +173,7 @@ class Client:
     wait = _method(requests.wait)
     draft = _method(requests.draft)
     subscribe = _subscription(requests.subscribe)
+    verify = _method(requests.verify)
     stats = _method(requests.stats)
     shutdown = _method(requests.shutdown)
 

@@ -258,6 +258,26 @@ class ReplayPage(NamedTuple):
     matched: bool | None = None
 
 
+class Problem(NamedTuple):
+    """Something that does not hold: a stable word for it, why, and the agent and the event that it is about."""
+
+    what: str
+    reason: str
+    agent: str | None = None
+    name: str | None = None
+    seq: int | None = None
+    id: int | None = None
+
+
+class Verified(NamedTuple):
+    """How many agents and events were checked, and what was found; ``omitted`` problems more than are listed."""
+
+    agents: int
+    events: int
+    problems: list[Problem]
+    omitted: int = 0
+
+
 class HistoryPage(NamedTuple):
     """A page of the log."""
 

@@ -64,6 +64,7 @@ _NESTED.update(
     methods=_reader(replies.MethodInfo),
     report=_reader(replies.Change),
     prefix=_reader(replies.Prefix),
+    problems=_reader(replies.Problem),
 )
 _INFO = _reader(replies.AgentInfo)
 _MOVED = _reader(replies.Moved)
@@ -623,6 +624,15 @@ def subscribe(
 def draft(agent: str, text: str) -> Call[None]:
     """Show the others what is being written; an empty text, the next ``add`` and the connection's end take it away."""
     return _call("draft", lambda _: None, agent=agent, text=text)
+
+
+def verify(agent: str | None = None) -> Call[replies.Verified]:
+    """Check the database, every log and every running state, or those of one agent; nothing is mended.
+
+    Args:
+        agent: a name or an id; left out, all agents, and the file as SQLite sees it.
+    """
+    return _call("verify", _reader(replies.Verified), agent=agent)
 
 
 def stats() -> Call[dict[str, Any]]:

@@ -37,9 +37,11 @@ class Conversations(RuleBasedStateMachine):
         self.touched: set[str] = set()
 
     def teardown(self) -> None:
+        checked = self.client.verify()
         self.client.close()
         self.daemon.close()
         self._directory.__exit__(None, None, None)
+        assert ([], len(self.models)) == (checked.problems, checked.agents)
 
     def both(self, agent: str, real: Any, model: Any) -> None:
         """Ask the daemon and the model for the same; they agree on whether it is possible."""

@@ -61,6 +61,11 @@ class Registry:
         agent = self._by_name.get(address) or self._by_uid.get(address)
         return None if agent is None or agent.failed else agent
 
+    def live(self, row: int | None = None) -> list[Agent]:
+        """List the live agents, or the one of a row where it is live."""
+        agents = self._live.values() if row is None else filter(None, [self._live.get(row)])
+        return [agent for agent in agents if not agent.failed]
+
     async def find(self, address: str) -> Agent:
         """Find an agent, and start it where it is not live.
 

@@ -228,7 +228,8 @@ async def _kill_held(
     if not parts:
         return await first_reply(registry.store, terms.keyed) or reply
     reply["command"], reply["time"] = parts[0][1].drafts[0].seq, parts[0][1].drafts[0].time
-    keys = [] if terms.keyed is None else [key_row(terms.keyed, root.row, reply)]
+    # A key belongs to the agent whose command its reply names: the root's, unless that was dead already.
+    keys = [] if terms.keyed is None else [key_row(terms.keyed, parts[0][0].row, reply)]
 
     def committed(firsts: list[int]) -> None:
         for (agent, part), first in zip(parts, firsts, strict=True):

@@ -98,6 +98,14 @@ class Conversation:
         for node in nodes:
             self.append(node)
 
+    def copy(self) -> "Conversation":
+        """Give a copy that stays as it is when this one goes on."""
+        twin = Conversation()
+        twin.entries, twin.marks, twin._prompts = self.entries[:], self.marks[:], self._prompts[:]
+        twin.message_count, twin._answered = self.message_count, dict(self._answered)
+        twin.open_calls = self.open_calls.copy()
+        return twin
+
     @property
     def tip(self) -> int | None:
         """The newest node's id; ``None`` where there is none."""

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
 from reel.streams.stream import ASSEMBLERS
-from reeld.serving import asking, commanding, following, later, params, receiving, rendering
+from reeld.serving import asking, commanding, following, later, params, receiving, rendering, verifying
 from reeld.serving.call import Call, Desk, Result, Work
 from reeld.serving.params import Param, Signature
 
@@ -203,6 +203,11 @@ _ALL = (
     _plain(following.unsubscribe, "End a subscription", _needs("sub", params.integer())),
     _read(following.draft, "Show the others what is being written", _needs("text", params.free_text)),
     Method("call_async", later.SIGNATURE, "Call without waiting; what comes of it is pushed", later.call_async),
+    _plain(
+        verifying.verify,
+        "Check the database, the logs and the living states",
+        Param("agent", params.string),
+    ),
     _plain(asking.stats, "Give counters, sizes and latencies"),
     _plain(asking.shutdown, "Finish what is in flight, commit and stop"),
 )

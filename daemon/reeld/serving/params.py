@@ -1,15 +1,14 @@
 """Parameters: one ordered list a method, given by position or by name, each checked by a converter."""
 
-import re
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
 from reel.blocks import check_name, kind_of
 from reel.characters import clean, is_clean
 from reel.errors import InvalidParams
-from reel.ids import is_id
 from reel.kinds import KNOWN
 from reel.plain import MAX_INTEGER, flaw
+from reeld.core.names import flaw_of_name
 
 # Lists and maps inside one another in a message, the params (or the result) being the first.
 MAX_DEPTH = 16
@@ -17,7 +16,6 @@ MAX_LABEL = 256
 MAX_TITLE = 1024
 MAX_TARGET = 4096
 MAX_ITEMS = 10_000
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/@-]{0,127}")
 
 # Takes what came over the wire and gives what the handler gets; what it raises says why not.
 Convert: TypeAlias = Callable[[Any], Any]
@@ -69,10 +67,8 @@ def title(value: Any) -> str | Free:
 def name(value: Any) -> str:
     """Take the name of an agent."""
     text = string(value)
-    if _NAME.fullmatch(text) is None:
-        raise _fail("a name is 1 to 128 letters, digits and . _ / @ -, and begins with a letter or digit")
-    if is_id(text):
-        raise _fail("32 hex digits are an id, and no name")
+    if (problem := flaw_of_name(text)) is not None:
+        raise _fail(problem)
     return text
 
 

@@ -25,12 +25,13 @@ _FIND = (
     f"{_AGENTS} WHERE a.uid = :address",
     f"{_AGENTS} WHERE a.name = :address ORDER BY a.killed DESC, a.id DESC LIMIT 1",
 )
+# A parent is older than its child; in a log where one is not, a walk must end as well.
 _WALK = """
     WITH RECURSIVE path (id, seq, kind, content, data_json, time, parent) AS (
         SELECT id, seq, kind, content, data_json, time, parent FROM events WHERE id = ?
         UNION ALL
         SELECT e.id, e.seq, e.kind, e.content, e.data_json, e.time, e.parent
-        FROM path JOIN events e ON e.id = path.parent
+        FROM path JOIN events e ON e.id = path.parent AND e.id < path.id
     )
     SELECT id, seq, kind, content, data_json, time FROM path
 """
@@ -155,7 +156,9 @@ def position(connection: sqlite3.Connection, row: int, at: int) -> Position:
         ).fetchone()
         if found is not None:
             return _end_of(connection, owner, found[0])
-        (owner,) = connection.execute("SELECT source FROM agents WHERE id = ?", (owner,)).fetchone()
+        # A source is older than its clone; where the list of agents is damaged, the search must end as well.
+        source = connection.execute("SELECT source FROM agents WHERE id = ? AND source < id", (owner,)).fetchone()
+        (owner,) = source or (None,)
     return Position(0, None)
 
 

@@ -2,8 +2,8 @@
 
 import logging
 import sqlite3
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -22,6 +22,7 @@ from reeld.store.following import Logged
 from reeld.store.reading import EventsPage, Past, Position, Skip, StoredKey
 from reeld.store.schema import opening, prepare, prepare_reader
 from reeld.store.units import Unit
+from reeld.store.verifying import Verifier, open_verifier
 from reeld.store.writer import Settle, Writer
 
 log = logging.getLogger(__name__)
@@ -34,13 +35,24 @@ class Store:
     """Everything that was ever said; see :func:`open_store`."""
 
     def __init__(
-        self, writer: Writer, database: Database, readers: list[Database], *, next_row: int, newest: int
+        self,
+        writer: Writer,
+        database: Database,
+        readers: list[Database],
+        reader: Callable[[], AbstractAsyncContextManager[Database]],
+        *,
+        path: str,
+        next_row: int,
+        newest: int,
     ) -> None:
         # The id of the newest event that was there when the store was opened.
         self.newest = newest
         self._database = database
         self._readers = readers
         self._rows = count(next_row)
+        self._reader = reader
+        self._path = path
+        self._verifying = anyio.Lock()
         self.writer = writer
 
     def new_row(self) -> int:
@@ -157,6 +169,12 @@ class Store:
         """Count what can be counted without reading it all."""
         return await self._read(reading.totals)
 
+    @asynccontextmanager
+    async def verifier(self) -> AsyncIterator[Verifier]:
+        """Make ready to check the database; one check waits for the other."""
+        async with self._verifying, open_verifier(self._reader, self._path) as verifier:
+            yield verifier
+
     async def tidy(self, now: int) -> None:
         """Forget old keys and copy the WAL into the file: for quiet moments."""
         try:
@@ -188,15 +206,13 @@ async def open_store(path: str) -> AsyncIterator[Store]:
             database = await stack.enter_async_context(open_database(door, path, setup, readonly=False))
             end = await database.run(writing.Log)
             next_row = await database.run(_next_row)
-            readers = [
-                await stack.enter_async_context(open_database(door, path, prepare_reader, readonly=True))
-                for _ in range(_READERS)
-            ]
+            reader = partial(open_database, door, path, prepare_reader, readonly=True)
+            readers = [await stack.enter_async_context(reader()) for _ in range(_READERS)]
         writer, newest = Writer(database, end), end.next_id - 1
         tasks = await stack.enter_async_context(anyio.create_task_group())
         await tasks.start(writer.run)
         try:
-            yield Store(writer, database, readers, next_row=next_row, newest=newest)
+            yield Store(writer, database, readers, reader, path=path, next_row=next_row, newest=newest)
         finally:
             await writer.close()
 

@@ -7,9 +7,11 @@ from reel.kinds import CONVERSATION
 from reel.wire import packer
 from reeld.core.commands import Stage
 from reeld.core.conversation import Conversation, Extent, label_of
-from reeld.core.events import Draft, Mark, Node, entry, read
+from reeld.core.events import Draft, Entry, Mark, Node, entry, read
 from reeld.core.state import Profile, Source, State
+from reeld.core.stored import AgentRow, EventRow, Problem, check_agent
 from reeld.core.timeline import Step
+from reeld.core.verifying import Fold, Prompt
 
 pack = packer()
 
@@ -104,6 +106,68 @@ class MemoryLog:
                 data = json.loads(event.data_json or "")
                 return Step(event.command, data.get("undoes"), data.get("redoes"))
         return None
+
+
+@dataclass
+class Past:
+    """What a check may ask of a log: answered by looking at everything."""
+
+    log: MemoryLog
+    profiles: dict[int, Profile]
+
+    def row_of(self, uid: str) -> int | None:
+        return next((row for row, profile in self.profiles.items() if profile.uid == uid), None)
+
+    def position(self, row: int, at: int) -> tuple[int, int | None]:
+        return self.log.position(self.profiles, row, at)
+
+    def begins(self, row: int, seq: int) -> bool:
+        return any(seq == own.event.seq == own.event.command for own in self.log.of(row))
+
+    def marks(self, tip: int | None, seq: int) -> list[Mark]:
+        return [node for node in reversed(self.log.walk(tip)) if isinstance(node, Mark) and node.seq >= seq]
+
+    def prompt(self, tip: int | None) -> Prompt | None:
+        systems = [node for node in self.log.walk(tip) if isinstance(node, Entry) and node.kind == "system"]
+        return Prompt(systems[-1].content, systems[-1].data_json) if systems else None
+
+    def problems(self, row: int) -> list[Problem]:
+        """Check an agent's log."""
+        agent, own = self.profiles[row], self.log.of(row)
+        at, uid = (agent.source.at, agent.source.uid) if agent.source else (None, None)
+        found = AgentRow(
+            row,
+            agent.uid,
+            agent.name,
+            agent.title,
+            json.dumps(agent.tags),
+            agent.source.row if agent.source else None,
+            at,
+            agent.killed,
+            agent.head,
+            uid,
+            self.profiles[agent.source.row].head if agent.source else None,
+            own[-1].event.seq,
+            1,
+        )
+        fold = Fold(found, self)
+        events = [problem for event in own for problem in fold.check(self._row(event))]
+        return [*check_agent(found), *events, *fold.end()]
+
+    def _row(self, row: Row) -> EventRow:
+        event = row.event
+        parent_kind = None if event.parent is None else self.log.rows[event.parent - 1].event.kind
+        return EventRow(
+            row.id,
+            event.seq,
+            event.command,
+            event.kind,
+            event.content,
+            event.data_json,
+            event.parent,
+            event.time,
+            parent_kind,
+        )
 
 
 def profile(row: int, source: Source | None = None) -> Profile:

@@ -18,7 +18,7 @@ from reeld.core.intake import rows_from
 from reeld.core.state import Profile, Source, State
 from reeld.core.timeline import redoable, undoable
 from tests.model import Marked, ModelAgent, Said, refusal
-from tests.reeld.core.memory import MemoryLog, pack, profile
+from tests.reeld.core.memory import MemoryLog, Past, pack, profile
 
 _IDS = st.sampled_from(["a", "b", "c"])
 _ELEMENTS = st.one_of(
@@ -167,7 +167,7 @@ class Conversations(RuleBasedStateMachine):
         def real(stage: Stage) -> list[Node]:
             stage.require_alive()
             stage.head = max(stage.head, at)
-            commands.clone_from(stage, "source", at, tip)
+            commands.clone_from(stage, self.states[source].profile.uid, at, tip)
             return self.log.walk(tip)
 
         self.both(into, real, lambda model: model.take_over(self.models[source], wanted))
@@ -190,6 +190,11 @@ class Conversations(RuleBasedStateMachine):
         if stage.base.alive:
             commands.add(stage, rows_from(elements)[0])
             commands.mark(stage, "lost")
+
+    def teardown(self) -> None:
+        """In a log that the commands have written there is nothing that verify would find."""
+        for row in self.states:
+            assert [] == Past(self.log, self.profiles).problems(row)
 
     @invariant()
     def all_agree(self) -> None:

@@ -39,6 +39,7 @@ PROTOCOL = {
     "subscribe": "agent? since? view? kinds?",
     "unsubscribe": "sub",
     "draft": "agent text",
+    "verify": "agent?",
     "stats": "",
     "shutdown": "",
 }

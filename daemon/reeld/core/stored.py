@@ -1,0 +1,140 @@
+"""Agents and events as they are stored, and what is wrong with one by itself."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from reel.blocks import InvalidRecord
+from reel.characters import is_clean
+from reel.ids import is_id
+from reel.kinds import CONVERSATION, KNOWN
+from reel.records import parse_data, read_row
+from reeld.core.names import flaw_of_name
+
+_NONE = type(None)
+# What the data of a state event must have, and what it may have, with the types of each.
+_MUST: dict[str, dict[str, tuple[type, ...]]] = {
+    "created": {"name": (str,)},
+    "mark": {"label": (str, _NONE)},
+    "rewind": {"target": (int,)},
+    "clone": {"from": (str,), "at": (int,)},
+    "restore": {"to": (int,)},
+}
+_MAY: dict[str, dict[str, tuple[type, ...]]] = {
+    "created": {"title": (str,), "tags": (dict,)},
+    "changed": {"name": (str,), "title": (str, _NONE), "tags": (dict,)},
+    "rewind": {"label": (str,)},
+    "restore": {"undoes": (int,), "redoes": (int,)},
+    "agent_killed": {"by": (str,), "reason": (str,), "cascade": (bool,)},
+}
+
+
+class Problem(NamedTuple):
+    """Something that does not hold: a stable word for it, why, and which event it is about, if it is one."""
+
+    what: str
+    reason: str
+    seq: int | None = None
+    event_id: int | None = None
+
+
+class AgentRow(NamedTuple):
+    """An agent's row in the list of agents, and what it must fit to."""
+
+    row: int
+    uid: str
+    name: str
+    title: str | None
+    tags: str
+    source: int | None
+    source_at: int | None
+    killed: int | None
+    head: int
+    # The source's id and head; ``None`` where there is no such agent.
+    source_uid: str | None
+    source_head: int | None
+    # The seq of the newest event; ``None`` where there is none.
+    newest: int | None
+    # How many living agents have its name.
+    namesakes: int
+
+
+class EventRow(NamedTuple):
+    """An event's row; ``parent_kind`` is ``None`` where there is no such parent."""
+
+    id: int
+    seq: int
+    command: int
+    kind: str
+    content: str | None
+    data_json: str | None
+    parent: int | None
+    time: int
+    parent_kind: str | None
+
+
+def check_agent(agent: AgentRow) -> Iterator[Problem]:
+    """Say what is wrong with an agent's row."""
+    if not is_id(agent.uid):
+        yield Problem("id", "an id has 32 hex digits")
+    if (flaw := flaw_of_name(agent.name)) is not None:
+        yield Problem("name", flaw)
+    if agent.killed is None and agent.namesakes > 1:
+        yield Problem("name", f"{agent.namesakes} living agents have it")
+    tags = tags_of(agent)
+    if tags is None or not all(type(value) is str for value in tags.values()):
+        yield Problem("tags", "they are no map of strings")
+    if agent.newest is None:
+        yield Problem("head", "there is no event, not even the one that made it")
+    elif agent.newest != agent.head:
+        yield Problem("head", f"the head is {agent.head}, the newest event {agent.newest}")
+    yield from _check_source(agent)
+
+
+def _check_source(agent: AgentRow) -> Iterator[Problem]:
+    source, at = agent.source, agent.source_at
+    if source is None or at is None:
+        if source != at:
+            yield Problem("source", "there is a source without a position, or a position without a source")
+    elif agent.source_head is None:
+        yield Problem("source", "there is no such agent as its source")
+    elif source >= agent.row:
+        yield Problem("source", "it is not younger than its source")
+    elif not 0 <= at <= agent.source_head:
+        yield Problem("source", f"it was cloned at {at}, but its source has positions 0 to {agent.source_head}")
+
+
+def tags_of(agent: AgentRow) -> dict[str, Any] | None:
+    """Read an agent's tags; ``None`` where they cannot be read."""
+    try:
+        return parse_data(agent.tags)
+    except InvalidRecord:
+        return None
+
+
+def read_event(event: EventRow) -> tuple[dict[str, Any], list[Problem]]:
+    """Read an event's data, and say what is wrong with the event by itself; of a bad one no data is given."""
+    if event.kind not in KNOWN:
+        return {}, [Problem("kind", f"the kind {event.kind!r} is unknown")]
+    try:
+        return _data_of(event), []
+    except InvalidRecord as error:
+        return {}, [Problem("record" if event.kind in CONVERSATION else "data", f"{error.field}: {error.reason}")]
+
+
+def _data_of(event: EventRow) -> dict[str, Any]:
+    for column in ("content", "data_json"):
+        text = getattr(event, column)
+        if text is not None and not is_clean(text):
+            raise InvalidRecord(column, "it has bytes that are no text")
+    read_row(event.kind, event.content, event.data_json)
+    if event.kind == "system" and event.content is None:
+        raise InvalidRecord("content", "expected a string, got null")
+    data = {} if event.data_json is None else parse_data(event.data_json)
+    must, may = _MUST.get(event.kind, {}), _MAY.get(event.kind, {})
+    for name in must:
+        if name not in data:
+            raise InvalidRecord(f"data_json.{name}", "is missing")
+    for name, types in {**must, **may}.items():
+        if name in data and type(data[name]) not in types:
+            raise InvalidRecord(f"data_json.{name}", f"a {type(data[name]).__name__} cannot stand here")
+    return data

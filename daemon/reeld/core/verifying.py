@@ -1,0 +1,239 @@
+"""What must hold of an agent's log, checked event by event: nothing is mended, only told.
+
+The fold that does it knows the event before, and the tip. What else it has to know of the log it asks for, so
+that it takes no more memory for a million events than for one. After a bad event the next ones are judged by
+what is there: one fault is not told a thousand times.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Protocol
+
+from reel.kinds import CONVERSATION, INERT, KNOWN
+from reeld.core.events import Mark
+from reeld.core.stored import AgentRow, EventRow, Problem, read_event, tags_of
+
+_NODES = CONVERSATION | {"mark"}
+# What a command of several events may begin with, and go on with; a clear has a rule of its own.
+_BEGINS = CONVERSATION | INERT | {"created"}
+_FOLLOWS = CONVERSATION | INERT
+# Events whose data tells which parent they have.
+_TOLD = frozenset({"rewind", "clone", "restore"})
+
+
+class Prompt(NamedTuple):
+    """A prompt as its event has it."""
+
+    content: str | None
+    data_json: str | None
+
+
+class Past(Protocol):
+    """What can be asked of the log."""
+
+    def row_of(self, uid: str) -> int | None:
+        """Find an agent by its id."""
+
+    def position(self, row: int, at: int) -> tuple[int, int | None]:
+        """Find the end of the command that a position is in, and the tip there."""
+
+    def begins(self, row: int, seq: int) -> bool:
+        """Tell whether a command of an agent begins at a seq."""
+
+    def marks(self, tip: int | None, seq: int) -> list[Mark]:
+        """List the marks of a state from its tip down to a seq, the newest first."""
+
+    def prompt(self, tip: int | None) -> Prompt | None:
+        """Find the newest system event of a state."""
+
+
+class _Untold(Exception):
+    """An event's data does not tell which parent it must have."""
+
+
+class Fold:
+    """Goes through an agent's log: it is given each event, in the order of their seqs, and then the end.
+
+    Args:
+        agent: whose log it is.
+        past: where more can be looked up.
+    """
+
+    def __init__(self, agent: AgentRow, past: Past) -> None:
+        self.agent = agent
+        self._past = past
+        self._before: EventRow | None = None
+        self._tip: int | None = None
+        # The kind that the command began with.
+        self._begun = ""
+        # When the agent died, while it is dead.
+        self._killed: int | None = None
+        # What the log says of the columns of the agent's row, as far as it says something.
+        self._columns: dict[str, Any] = {}
+        # After a clear: the prompt that comes next in its command, or that none does.
+        self._cleared: tuple[Prompt | None] | None = None
+
+    def check(self, event: EventRow) -> list[Problem]:
+        """Say what is wrong with the next event."""
+        data, problems = read_event(event)
+        if not problems or event.kind not in _TOLD:
+            problems += self._check_parent(event, data)
+        problems += self._check_place(event, data)
+        problems += self._check_command(event)
+        problems += self._check_life(event)
+        self._go_on(event, data)
+        return [problem._replace(seq=event.seq, event_id=event.id) for problem in problems]
+
+    def end(self) -> Iterator[Problem]:
+        """Say what is wrong with the log as a whole, and with what the agent's row says of it."""
+        last, agent = self._before, self.agent
+        if last is None:
+            return
+        if self._cleared is not None and self._cleared != (None,):
+            yield Problem("command", "the clear does not restate the prompt", last.seq, last.id)
+        if self._killed != agent.killed:
+            yield Problem("killed", f"its row says {_death(agent.killed)}, its log {_death(self._killed)}")
+        stored = {"name": agent.name, "title": agent.title, "tags": tags_of(agent)}
+        for name, logged in self._columns.items():
+            if stored[name] != logged:
+                yield Problem(name, f"its row says {stored[name]!r}, its log {logged!r}")
+
+    def _go_on(self, event: EventRow, data: dict[str, Any]) -> None:
+        if event.command == event.seq:
+            self._begun = event.kind
+        if event.kind == "agent_killed":
+            self._killed = event.time
+        elif event.kind == "revived":
+            self._killed = None
+        elif event.kind == "created" and data:
+            self._columns = {"title": None, "tags": {}, **_named(data)}
+        elif event.kind == "changed":
+            self._columns |= _named(data)
+        self._cleared = (self._prompt(),) if event.kind == "clear" else None
+        self._tip = event.id if event.kind in _NODES else event.parent
+        self._before = event
+
+    def _prompt(self) -> Prompt | None:
+        prompt = self._past.prompt(self._tip)
+        return prompt if prompt is not None and prompt.content else None
+
+    # --- where it stands in the log
+
+    def _check_place(self, event: EventRow, data: dict[str, Any]) -> Iterator[Problem]:
+        before, at = self._before, 0
+        if before is None:
+            at = self.agent.source_at or 0
+            yield from self._check_first(event, data, at)
+        elif event.kind == "clone":
+            at = data.get("at", 0)
+        if before is not None and event.id <= before.id:
+            yield Problem("order", f"its id is not larger than {before.id}, that of the event before")
+        expected = max(before.seq if before else 0, at) + 1
+        if event.seq != expected:
+            yield Problem("gap", f"its seq should be {expected}")
+
+    def _check_first(self, event: EventRow, data: dict[str, Any], at: int) -> Iterator[Problem]:
+        begins = "created" if self.agent.source is None else "clone"
+        if event.kind != begins:
+            yield Problem("first", f"the log of this agent should begin with {begins}, not with {event.kind}")
+        elif begins == "clone" and data and (data["from"], data["at"]) != (self.agent.source_uid, at):
+            yield Problem("first", f"it does not take over the state of the agent's source at {at}")
+
+    def _check_command(self, event: EventRow) -> Iterator[Problem]:
+        begins = event.command == event.seq
+        if self._cleared is not None:
+            said = None if begins else Prompt(event.content, event.data_json)
+            if self._cleared != (said,):
+                yield Problem("command", "the clear before it does not restate the prompt as it was")
+        if begins:
+            return
+        if self._before is None or event.command != self._before.command:
+            yield Problem("command", f"it belongs to command {event.command}, and the event before it does not")
+        elif event.kind in KNOWN and not self._may_follow(event):
+            yield Problem("command", f"{event.kind} cannot be part of a command that begins with {self._begun}")
+
+    def _may_follow(self, event: EventRow) -> bool:
+        if self._begun == "clear":
+            return event.kind == "system" and self._cleared is not None
+        return event.kind in _FOLLOWS and (self._begun in _BEGINS or self._begun not in KNOWN)
+
+    def _check_life(self, event: EventRow) -> Iterator[Problem]:
+        if self._killed is not None and event.kind != "revived":
+            yield Problem("dead", "it was written to an agent that was dead")
+        elif self._killed is None and event.kind == "revived":
+            yield Problem("dead", "it brings back an agent that was alive")
+
+    # --- where it stands in the tree
+
+    def _check_parent(self, event: EventRow, data: dict[str, Any]) -> Iterator[Problem]:
+        parent, kind = event.parent, event.parent_kind
+        if parent is not None and kind is None:
+            yield Problem("parent_missing", f"there is no event {parent}, its parent")
+        elif parent is not None and parent >= event.id:
+            yield Problem("parent_later", f"its parent {parent} is not older than it")
+        elif kind is not None and kind not in _NODES:
+            yield Problem("parent_no_node", f"its parent {parent} is of the kind {kind}")
+        elif event.kind in KNOWN:
+            try:
+                expected = self._expected(event, data)
+            except _Untold as error:
+                yield Problem("data", str(error))
+                return
+            if parent != expected:
+                yield Problem("parent", f"its parent is {parent or 'none'}, and should be {expected or 'none'}")
+
+    def _expected(self, event: EventRow, data: dict[str, Any]) -> int | None:
+        """Give the parent that an event must have.
+
+        Raises:
+            _Untold: its data does not tell.
+        """
+        if event.kind == "clear":
+            return None
+        if event.kind == "rewind":
+            return self._target(data["target"], data.get("label"))
+        if event.kind == "clone":
+            return self._source_tip(data["from"], data["at"])
+        if event.kind == "restore":
+            return self._restored(event, data)
+        return self._tip
+
+    def _target(self, target: int, label: str | None) -> int:
+        marks = self._past.marks(self._tip, target)
+        if not marks or marks[-1].seq != target:
+            raise _Untold(f"target: no mark {target} stands in the state before")
+        if label is not None and next((mark.seq for mark in marks if mark.label == label), None) != target:
+            raise _Untold(f"target: {target} is not the newest mark with the label {label}")
+        return marks[-1].id
+
+    def _source_tip(self, source: str, at: int) -> int | None:
+        row = self._past.row_of(source)
+        if row is None:
+            raise _Untold("from: there is no such agent")
+        end, tip = self._past.position(row, at)
+        if end != at:
+            raise _Untold(f"at: no command ends at {at} there")
+        return tip
+
+    def _restored(self, event: EventRow, data: dict[str, Any]) -> int | None:
+        to, row = data["to"], self.agent.row
+        if to >= event.seq:
+            raise _Untold(f"to: {to} is not before it")
+        for field in ("undoes", "redoes"):
+            if field in data and not self._past.begins(row, data[field]):
+                raise _Untold(f"{field}: no command begins at {data[field]}")
+        end, tip = self._past.position(row, to)
+        if "undoes" in data:
+            end = data["undoes"] - 1
+        elif "redoes" in data:
+            end, _ = self._past.position(row, data["redoes"])
+        if end != to:
+            raise _Untold(f"to: it is {to}, and should be {end}")
+        return tip
+
+
+def _named(data: dict[str, Any]) -> dict[str, Any]:
+    return {name: data[name] for name in ("name", "title", "tags") if name in data}
+
+
+def _death(time: int | None) -> str:
+    return "that it lives" if time is None else f"that it died at {time}"

@@ -1,0 +1,82 @@
+"""Whether the file is sound, as SQLite sees it.
+
+SQLite's own check cannot be cut into slices: it sees one state of the file, and while it runs the WAL grows by
+whatever is written. It is therefore broken off when that becomes too much.
+"""
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+from reeld.core.stored import Problem
+from reeld.store.findings import LISTED, Findings
+from reeld.store.schema import MIGRATIONS, migrate
+
+# What the WAL may grow by meanwhile, in bytes.
+GROWTH = 256 << 20
+# Steps of SQLite's between two looks at whether to go on.
+_STEPS = 20_000
+
+
+def check_file(connection: sqlite3.Connection, path: str, findings: Findings, cancelled: Callable[[], bool]) -> None:
+    """Let SQLite check the file, and look at whether it has the tables that it should have.
+
+    Args:
+        connection: where to.
+        path: the file.
+        findings: where problems go.
+        cancelled: asked again and again; true ends it.
+    """
+    limit = _wal(path) + GROWTH
+    connection.set_progress_handler(lambda: cancelled() or _wal(path) > limit, _STEPS)
+    try:
+        findings.note(_check_schema(connection))
+        findings.note(_check_pages(connection))
+        findings.note(_check_references(connection))
+    except sqlite3.DatabaseError as error:
+        if _wal(path) > limit:
+            reason = f"{GROWTH >> 20} MB were written during SQLite's own check, and it was broken off"
+            findings.note([Problem("unchecked", reason)])
+        else:
+            findings.note([Problem("sqlite", str(error))])
+    finally:
+        connection.set_progress_handler(None, 0)
+
+
+def _wal(path: str) -> int:
+    try:
+        return Path(f"{path}-wal").stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _check_schema(connection: sqlite3.Connection) -> Iterator[Problem]:
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as fresh:
+        migrate(fresh, MIGRATIONS)
+        expected = _schema(fresh)
+    found = _schema(connection)
+    for thing in sorted(expected.keys() | found.keys()):
+        if thing not in found:
+            yield Problem("schema", f"{thing} is missing")
+        elif thing not in expected:
+            yield Problem("schema", f"{thing} is not ours")
+        elif expected[thing] != found[thing]:
+            yield Problem("schema", f"{thing} is not as we made it")
+
+
+def _schema(connection: sqlite3.Connection) -> dict[str, str]:
+    rows = connection.execute("SELECT type || ' ' || name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%'")
+    return dict(rows.fetchall())
+
+
+def _check_pages(connection: sqlite3.Connection) -> Iterator[Problem]:
+    for (text,) in connection.execute(f"PRAGMA integrity_check({LISTED})"):
+        if text != "ok":
+            yield Problem("sqlite", text)
+
+
+def _check_references(connection: sqlite3.Connection) -> Iterator[Problem]:
+    for table, rowid, parent, _ in connection.execute("PRAGMA foreign_key_check"):
+        event = rowid if table == "events" else None
+        yield Problem("reference", f"a row of {table} refers to {parent}, where there is nothing", event_id=event)

@@ -1,0 +1,222 @@
+"""Going through agents, their logs and the keys, a slice at a time: jobs for a reading connection.
+
+No read transaction is longer than a slice, so that checkpoints are not kept from the WAL for long.
+"""
+
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+
+from msgpack import unpackb
+
+from reeld.core.conversation import Conversation, label_of
+from reeld.core.events import Mark, Pack
+from reeld.core.state import Profile
+from reeld.core.stored import AgentRow, EventRow, Problem, check_agent
+from reeld.core.verifying import Fold, Prompt
+from reeld.store import reading
+from reeld.store.findings import Findings
+
+# Seconds of a slice.
+SLICE = 0.01
+# What every seq is larger than, were it a bad one.
+_LOWEST = -(1 << 63)
+
+# The plus keeps the index of living names out of it, in which there cannot be two of one name.
+_AGENT = """
+    SELECT a.id, a.uid, a.name, a.title, a.tags, a.source, a.source_at, a.killed, a.head, s.uid, s.head,
+        (SELECT max(seq) FROM events WHERE agent = a.id),
+        (SELECT count(*) FROM agents n WHERE n.name = a.name AND +n.killed IS NULL)
+    FROM agents a LEFT JOIN agents s ON s.id = a.source
+    WHERE a.id > :row AND (:only IS NULL OR a.id = :only) ORDER BY a.id LIMIT 1
+"""
+_EVENTS = """
+    SELECT e.id, e.seq, e.command, e.kind, e.content, e.data_json, e.parent, e.time, p.kind
+    FROM events e LEFT JOIN events p ON p.id = e.parent
+    WHERE e.agent = ? AND e.seq > ? AND e.seq <= ? ORDER BY e.seq
+"""
+_MARKS = """
+    WITH RECURSIVE path (id, seq, kind, data_json, parent) AS (
+        SELECT id, seq, kind, data_json, parent FROM events WHERE id = :tip
+        UNION ALL
+        SELECT e.id, e.seq, e.kind, e.data_json, e.parent
+        FROM path JOIN events e ON e.id = path.parent AND e.id < path.id WHERE path.seq > :seq
+    )
+    SELECT id, seq, data_json FROM path WHERE kind = 'mark' AND seq >= :seq
+"""
+_PROMPT = """
+    WITH RECURSIVE path (id, kind, parent) AS (
+        SELECT id, kind, parent FROM events WHERE id = ?
+        UNION ALL
+        SELECT e.id, e.kind, e.parent
+        FROM path JOIN events e ON e.id = path.parent AND e.id < path.id WHERE path.kind <> 'system'
+    )
+    SELECT e.content, e.data_json FROM path JOIN events e ON e.id = path.id WHERE path.kind = 'system'
+"""
+# Compared as bytes: a key that is no text could not be given back as a parameter.
+_KEYS = """
+    SELECT k.key, CAST(k.key AS BLOB), k.agent, k.command, length(k.digest), k.reply, a.uid, a.name, e.command
+    FROM keys k LEFT JOIN agents a ON a.id = k.agent
+    LEFT JOIN events e ON e.agent = k.agent AND e.seq = k.command
+    WHERE k.key > CAST(? AS TEXT) ORDER BY k.key
+"""
+
+
+class _Past:
+    """What the fold may ask of the log."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def row_of(self, uid: str) -> int | None:
+        found = self._connection.execute("SELECT id FROM agents WHERE uid = ?", (uid,)).fetchone()
+        return None if found is None else int(found[0])
+
+    def position(self, row: int, at: int) -> tuple[int, int | None]:
+        return reading.position(self._connection, row, at)
+
+    def begins(self, row: int, seq: int) -> bool:
+        query = "SELECT 1 FROM events WHERE agent = ? AND seq = ? AND command = seq"
+        return self._connection.execute(query, (row, seq)).fetchone() is not None
+
+    def marks(self, tip: int | None, seq: int) -> list[Mark]:
+        rows = self._connection.execute(_MARKS, {"tip": tip, "seq": seq})
+        return [Mark(event_id, seq, label_of(data_json)) for event_id, seq, data_json in rows]
+
+    def prompt(self, tip: int | None) -> Prompt | None:
+        found = self._connection.execute(_PROMPT, (tip,)).fetchone()
+        return None if found is None else Prompt(*found)
+
+
+class Sweep:
+    """Goes through agents and their logs, and then through the keys.
+
+    Args:
+        findings: where problems go.
+        row: the only agent that is looked at; ``None``: all.
+    """
+
+    def __init__(self, findings: Findings, row: int | None = None) -> None:
+        self._findings = findings
+        self._only = row
+        # What has been done: agents up to this row, keys up to this one.
+        self._row = 0 if row is None else row - 1
+        self._key = b""
+        # The agent whose log is being read, and the seq up to which it has been.
+        self._fold: Fold | None = None
+        self._seq = _LOWEST
+        self._steps = [self._agents, self._keys]
+
+    def go_on(self, connection: sqlite3.Connection) -> bool:
+        """Work for the length of a slice; tell whether there is more to do."""
+        until = time.monotonic() + SLICE
+        try:
+            more = self._steps[0](connection, until)
+        except sqlite3.DatabaseError as error:
+            more = self._pass_over(error)
+        if not more:
+            del self._steps[0]
+        return bool(self._steps)
+
+    def _pass_over(self, error: sqlite3.DatabaseError) -> bool:
+        """Leave what cannot be read, and go on with the next agent, where there is one."""
+        agent = None if self._fold is None else self._fold.agent
+        self._note([Problem("unreadable", str(error))], agent)
+        self._fold = None
+        return agent is not None and self._only is None
+
+    def _note(self, problems: Iterable[Problem], agent: AgentRow | None) -> None:
+        if agent is None:
+            self._findings.note(problems)
+        else:
+            self._findings.note(problems, agent.uid, agent.name)
+
+    def _agents(self, connection: sqlite3.Connection, until: float) -> bool:
+        while time.monotonic() < until:
+            if self._fold is None:
+                self._fold = self._next(connection)
+            if self._fold is None:
+                return False
+            if self._follow(connection, self._fold, until):
+                self._note(self._fold.end(), self._fold.agent)
+                self._fold = None
+        return True
+
+    def _next(self, connection: sqlite3.Connection) -> Fold | None:
+        found = connection.execute(_AGENT, {"row": self._row, "only": self._only}).fetchone()
+        if found is None:
+            return None
+        agent = AgentRow(*found)
+        self._row = agent.row
+        self._seq = _LOWEST
+        self._findings.agents += 1
+        self._note(check_agent(agent), agent)
+        return Fold(agent, _Past(connection))
+
+    def _follow(self, connection: sqlite3.Connection, fold: Fold, until: float) -> bool:
+        """Check events until the slice is over; tell whether these were the last."""
+        # What is written from now on is not looked at: an agent that is never quiet would keep us for ever.
+        with closing(connection.execute(_EVENTS, (fold.agent.row, self._seq, fold.agent.newest or 0))) as rows:
+            for event in map(EventRow._make, rows):
+                self._note(fold.check(event), fold.agent)
+                self._seq = event.seq
+                self._findings.events += 1
+                if time.monotonic() >= until:
+                    return False
+        return True
+
+    def _keys(self, connection: sqlite3.Connection, until: float) -> bool:
+        with closing(connection.execute(_KEYS, (self._key,))) as rows:
+            for key, place, row, command, digest, reply, uid, name, begins in rows:
+                self._key = place
+                if self._only in (None, row):
+                    problems = _check_key(key, command, digest, reply, uid, begins)
+                    self._findings.note(problems, uid, name)
+                if time.monotonic() >= until:
+                    return True
+        return False
+
+
+def _check_key(
+    key: str, command: int, digest: int, reply: bytes, uid: str | None, begins: int | None
+) -> Iterator[Problem]:
+    if uid is None:
+        yield Problem("key", f"{key}: there is no such agent as it was given for")
+    elif begins != command:
+        yield Problem("key", f"{key}: no command begins at {command}")
+    if digest != 16:  # noqa: PLR2004 - as reeld.agents.keys makes them
+        yield Problem("key", f"{key}: its digest has {digest} bytes")
+    try:
+        first = unpackb(reply)
+    except Exception as error:  # msgpack has no base class for what may be wrong
+        yield Problem("key", f"{key}: its reply cannot be read: {error or type(error).__name__}")
+        return
+    if not isinstance(first, dict) or first.get("command") != command:
+        yield Problem("key", f"{key}: its reply is not that of the command {command}")
+
+
+def compare(connection: sqlite3.Connection, profile: Profile, living: Conversation, pack: Pack) -> list[Problem]:
+    """Compare a living state with what the log has at the same seq.
+
+    Args:
+        connection: where to.
+        profile: the agent as it was when its state was copied.
+        living: the copy.
+        pack: encodes a message for the wire.
+    """
+    last = connection.execute(
+        "SELECT id, kind, parent FROM events WHERE agent = ? AND seq = ?", (profile.row, profile.head)
+    ).fetchone()
+    if last is None:
+        return [Problem("living", f"the running agent is at {profile.head}, where its log has nothing")]
+    try:
+        walked = Conversation(reading.walk(connection, reading.tip_after(*last), pack).nodes)
+    except UnicodeError as error:
+        return [Problem("unreadable", str(error))]
+    if walked != living:
+        return [Problem("living", "the running state is not what its log says")]
+    stored = connection.execute("SELECT head, name, title, killed FROM agents WHERE id = ?", (profile.row,)).fetchone()
+    if stored[0] == profile.head and stored[1:] != (profile.name, profile.title, profile.killed):
+        return [Problem("living", "the running agent's name, title or death is not what its row says")]
+    return []

@@ -1,0 +1,322 @@
+"""A check of the database finds each kind of damage, names it, and finds nothing where there is none."""
+
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
+from typing import Any
+
+import anyio
+import pytest
+
+from reeld.core.conversation import Conversation
+from reeld.store import soundness
+from reeld.store.findings import LISTED, Findings
+from reeld.store.store import Store, open_store
+from reeld.store.verifying import Verifier
+from tests.reeld.store.damage import damage, lose_from_index
+from tests.reeld.store.making import spoil
+
+# A conversation with everything in it: the seqs of the agent alice are 1 to 18.
+_ALICE = (
+    # seq, command, kind, content, data_json, parent (as a seq of hers)
+    (1, 1, "created", None, '{"name":"alice","title":"A","tags":{"a":"b"}}', None),
+    (2, 1, "system", "be brief", None, None),
+    (3, 3, "user", "hi", None, 2),
+    (4, 3, "assistant", "hello", None, 3),
+    (5, 5, "mark", None, '{"label":"one"}', 4),
+    (6, 6, "tool_call", None, '{"tool_call_id":"c","name":"n","arguments":"{}"}', 5),
+    (7, 7, "tool_result", None, '{"tool_call_id":"c","output":"out","success":true}', 6),
+    (8, 8, "rewind", None, '{"label":"one","target":5}', 5),
+    (9, 9, "usage", None, '{"input":1}', 5),
+    (10, 10, "user", "again", None, 5),
+    (11, 11, "restore", None, '{"to":9,"undoes":10}', 5),
+    (12, 12, "restore", None, '{"to":10,"redoes":10}', 10),
+    (13, 13, "clear", None, None, None),
+    (14, 13, "system", "be brief", None, None),
+    (15, 15, "restore", None, '{"to":4}', 4),
+    (16, 16, "changed", None, '{"title":"B"}', 4),
+    (17, 17, "agent_killed", None, '{"reason":"done"}', 4),
+    (18, 18, "revived", None, None, 4),
+)
+_TWIN = (
+    (11, 11, "clone", None, '{"from":"%s","at":10}', 10),
+    (12, 12, "note", None, None, 10),
+)
+
+
+def fill(path: str) -> None:
+    """Write alice (1), her clone (2) and bob (3), who is dead."""
+    uids = {row: f"{row:032x}" for row in (1, 2, 3)}
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        agents = "INSERT INTO agents VALUES (?, ?, ?, ?, ?, ?, ?, 1, 1, ?, ?)"
+        connection.execute(agents, (1, uids[1], "alice", "B", '{"a":"b"}', None, None, None, 18))
+        connection.execute(agents, (2, uids[2], "twin", "A", '{"a":"b"}', 1, 10, None, 12))
+        connection.execute(agents, (3, uids[3], "bob", None, "{}", None, None, 22, 3))
+        ids: dict[int, int] = {}
+        for seq, command, kind, content, data, parent in _ALICE:
+            ids[seq] = len(ids) + 1
+            values = (ids[seq], 1, seq, command, kind, content, data, ids.get(parent or 0), seq)
+            connection.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL, ?)", values)
+        for event_id, (seq, command, kind, content, data, parent) in enumerate(_TWIN, 19):
+            text = data and data % uids[1]
+            values = (event_id, 2, seq, command, kind, content, text, ids[parent], seq)
+            connection.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL, ?)", values)
+        bob = ((21, 1, "created", '{"name":"bob"}'), (22, 2, "user", None), (23, 3, "agent_killed", None))
+        for event_id, seq, kind, data in bob:
+            parent = 22 if seq == 3 else None
+            content = "hi" if kind == "user" else None
+            values = (event_id, 3, seq, seq, kind, content, data, parent, 22)
+            connection.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL, ?)", values)
+        reply = b"\x81\xa7command\x03"
+        connection.execute("INSERT INTO keys VALUES ('k', 1, 3, zeroblob(16), ?, 1)", (reply,))
+
+
+@pytest.fixture
+async def filled(path: str) -> str:
+    """The file of a database with a few agents, which nobody has open."""
+    with anyio.fail_after(30):
+        async with open_store(path):
+            pass
+        fill(path)
+    return path
+
+
+@asynccontextmanager
+async def verifying(path: str) -> AsyncIterator[tuple[Store, Verifier]]:
+    """Open a database to check it; each time there are thirty seconds."""
+    with anyio.fail_after(30):
+        async with open_store(path) as store, store.verifier() as verifier:
+            yield store, verifier
+
+
+async def check(path: str, row: int | None = None) -> Findings:
+    """Check a file."""
+    async with verifying(path) as (_, verifier):
+        if row is None:
+            await verifier.check_file()
+        await verifier.sweep(row)
+        return verifier.findings
+
+
+def found(findings: Findings) -> list[tuple[Any, ...]]:
+    """What was found, and where."""
+    return [(found.problem.what, found.name, found.problem.seq) for found in findings.listed]
+
+
+def event(agent: int, seq: int, change: str) -> str:
+    """The statement that changes an event."""
+    return f"UPDATE events SET {change} WHERE agent = {agent} AND seq = {seq}"
+
+
+async def test_nothing_is_wrong(filled: str) -> None:
+    """In a healthy database nothing is found, and everything was looked at."""
+    findings = await check(filled)
+
+    assert ([], 0, 3, 23) == (findings.listed, findings.omitted, findings.agents, findings.events)
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        # the list of agents
+        ("UPDATE agents SET uid = 'x' WHERE id = 3", ("id", "bob", None)),
+        ("UPDATE agents SET name = '.bob' WHERE id = 3", ("name", ".bob", None)),
+        (f"UPDATE agents SET name = '{'a' * 32}' WHERE id = 3", ("name", "a" * 32, None)),
+        ("UPDATE agents SET name = 'rob' WHERE id = 3", ("name", "rob", None)),
+        ("UPDATE agents SET tags = '[]' WHERE id = 3", ("tags", "bob", None)),
+        ("UPDATE agents SET tags = '{\"a\":1}' WHERE id = 1", ("tags", "alice", None)),
+        ("UPDATE agents SET title = 'other' WHERE id = 1", ("title", "alice", None)),
+        ("UPDATE agents SET killed = 5 WHERE id = 1", ("killed", "alice", None)),
+        ("UPDATE agents SET killed = NULL WHERE id = 3", ("killed", "bob", None)),
+        ("UPDATE agents SET head = 17 WHERE id = 1", ("head", "alice", None)),
+        ("UPDATE agents SET head = 99 WHERE id = 1", ("head", "alice", None)),
+        ("DELETE FROM events WHERE agent = 3", ("head", "bob", None)),
+        ("UPDATE agents SET source_at = NULL WHERE id = 2", ("source", "twin", None)),
+        ("UPDATE agents SET source_at = 99 WHERE id = 2", ("source", "twin", None)),
+        ("UPDATE agents SET source = 2 WHERE id = 2", ("source", "twin", None)),
+        ("UPDATE agents SET source = 99 WHERE id = 2", ("source", "twin", None)),
+        ("UPDATE agents SET source = 3, source_at = 3 WHERE id = 2", ("first", "twin", 11)),
+        # order
+        (event(1, 3, "id = 99"), ("order", "alice", 4)),
+        ("DELETE FROM events WHERE agent = 1 AND seq = 9", ("gap", "alice", 10)),
+        ("DELETE FROM events WHERE agent = 1 AND seq = 1", ("first", "alice", 2)),
+        (event(3, 1, "seq = -1, command = -1"), ("gap", "bob", -1)),
+        (event(2, 11, "kind = 'created', data_json = '{\"name\":\"twin\"}'"), ("first", "twin", 11)),
+        # commands
+        (event(1, 4, "command = 2"), ("command", "alice", 4)),
+        (event(1, 10, "command = 9"), ("data", "alice", 11)),
+        (event(1, 6, "command = 5"), ("command", "alice", 6)),
+        (event(1, 5, "command = 3"), ("command", "alice", 5)),
+        (event(1, 14, "content = 'be long'"), ("command", "alice", 14)),
+        (event(1, 14, "command = 14"), ("command", "alice", 14)),
+        (event(1, 15, "command = 13, kind = 'system', content = 'x', data_json = NULL"), ("command", "alice", 15)),
+        # the tree
+        (event(1, 10, "parent = 12345"), ("parent_missing", "alice", 10)),
+        (event(1, 10, "parent = 15"), ("parent_later", "alice", 10)),
+        (event(1, 10, "parent = 10"), ("parent_later", "alice", 10)),
+        (event(1, 10, "parent = 8"), ("parent_no_node", "alice", 10)),
+        (event(1, 10, "parent = 4"), ("parent", "alice", 10)),
+        (event(1, 10, "parent = NULL"), ("parent", "alice", 10)),
+        (event(1, 9, "parent = 4"), ("parent", "alice", 9)),
+        (event(1, 8, "parent = 4"), ("parent", "alice", 8)),
+        (event(1, 13, "parent = 2"), ("parent", "alice", 13)),
+        (event(1, 12, "parent = 4"), ("parent", "alice", 12)),
+        (event(1, 16, "parent = 2"), ("parent", "alice", 16)),
+        (event(1, 17, "parent = 3"), ("parent", "alice", 17)),
+        (event(2, 11, "parent = 4"), ("parent", "twin", 11)),
+        # what events say
+        (event(1, 4, "content = NULL"), ("record", "alice", 4)),
+        (event(1, 4, "content = CAST(x'ff' AS TEXT)"), ("record", "alice", 4)),
+        (event(1, 4, "data_json = CAST(x'7b2261223a22ff227d' AS TEXT)"), ("record", "alice", 4)),
+        (event(1, 2, "content = NULL"), ("record", "alice", 2)),
+        (event(1, 7, "data_json = '{'"), ("record", "alice", 7)),
+        (event(1, 7, "data_json = '{}'"), ("record", "alice", 7)),
+        (event(1, 9, "data_json = '[]'"), ("data", "alice", 9)),
+        (event(1, 5, "data_json = NULL"), ("data", "alice", 5)),
+        (event(1, 1, "data_json = '{\"name\":7}'"), ("data", "alice", 1)),
+        (event(1, 8, "data_json = '{\"target\":4}'"), ("data", "alice", 8)),
+        (event(1, 8, 'data_json = \'{"target":5,"label":"two"}\''), ("data", "alice", 8)),
+        (event(1, 12, "data_json = '{\"to\":12}'"), ("data", "alice", 12)),
+        (event(1, 12, 'data_json = \'{"to":10,"redoes":14}\''), ("data", "alice", 12)),
+        (event(1, 11, 'data_json = \'{"to":9,"undoes":9}\''), ("data", "alice", 11)),
+        (event(1, 15, "data_json = '{\"to\":3}'"), ("data", "alice", 15)),
+        (event(2, 11, 'data_json = \'{"from":"nobody","at":10}\''), ("data", "twin", 11)),
+        (event(1, 9, "kind = 'whatever'"), ("kind", "alice", 9)),
+        (event(1, 9, "kind = CAST(x'ff' AS TEXT)"), ("kind", "alice", 9)),
+        # life and death
+        (event(1, 18, "kind = 'note'"), ("dead", "alice", 18)),
+        (event(1, 17, "kind = 'note', data_json = NULL"), ("dead", "alice", 18)),
+        # keys
+        ("UPDATE keys SET command = 4", ("key", "alice", None)),
+        ("UPDATE keys SET agent = 99", ("key", None, None)),
+        ("UPDATE keys SET digest = x'00'", ("key", "alice", None)),
+        ("UPDATE keys SET reply = x'c1'", ("key", "alice", None)),
+        ("UPDATE keys SET reply = x'8100'", ("key", "alice", None)),
+        ("UPDATE keys SET key = CAST(x'ff' AS TEXT), digest = x'00'", ("key", "alice", None)),
+        # the file
+        ("UPDATE events SET agent = 99 WHERE agent = 3 AND seq = 3", ("reference", None, None)),
+        ("DROP INDEX agents_by_name", ("schema", None, None)),
+        ("CREATE TABLE more (id INTEGER)", ("schema", None, None)),
+        ("DROP INDEX agents_by_name; CREATE INDEX agents_by_name ON agents (uid)", ("schema", None, None)),
+    ],
+)
+async def test_damage(filled: str, statement: str, expected: tuple[Any, ...]) -> None:
+    """Each kind of damage is found where it is, and has its word."""
+    damage(filled, *statement.split("; "))
+
+    assert expected in found(await check(filled))
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        (event(1, 10, "parent = 4"), [("parent", "alice", 10)]),
+        (event(1, 4, "content = NULL"), [("record", "alice", 4)]),
+        (event(1, 9, "kind = 'whatever'"), [("kind", "alice", 9)]),
+        (event(1, 8, "data_json = '{'"), [("data", "alice", 8)]),
+        ("UPDATE agents SET head = 17 WHERE id = 1", [("head", "alice", None)]),
+        ("DELETE FROM events WHERE agent = 1 AND seq = 9", [("gap", "alice", 10)]),
+    ],
+)
+async def test_damage_is_told_once(filled: str, statement: str, expected: list[Any]) -> None:
+    """One fault does not make a problem of everything that comes after it."""
+    damage(filled, statement)
+
+    assert expected == [each for each in found(await check(filled, 1)) if each[0] != "data" or each in expected]
+
+
+async def test_two_of_one_name(filled: str) -> None:
+    """Two living agents of one name are found, though the index that forbids it is there again."""
+    lose_from_index(filled, "agents_by_living_name", "UPDATE agents SET name = 'alice' WHERE id = 2")
+
+    problems = found(await check(filled))
+    assert {("name", "alice", None), ("sqlite", None, None)} <= set(problems)
+
+
+async def test_missing_trigger(filled: str) -> None:
+    """A log that is not append-only any more is said to be."""
+    with closing(sqlite3.connect(filled, isolation_level=None)) as connection:
+        connection.execute("DROP TRIGGER events_are_never_deleted")
+
+    (problem,) = (await check(filled)).listed
+    assert ("schema", "trigger events_are_never_deleted is missing") == problem.problem[:2]
+
+
+@pytest.mark.parametrize(
+    ("table", "expected", "events"), [("keys", [None], 23), ("events", ["alice", "twin", "bob", None], 0)]
+)
+async def test_page_that_is_rubbish(filled: str, table: str, expected: list[str | None], events: int) -> None:
+    """Where a page cannot be read, this is said, and what can be read is checked."""
+    with closing(sqlite3.connect(filled, isolation_level=None)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        (page,) = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = ?", (table,)).fetchone()
+    findings = Findings()
+    async with verifying(filled) as (_, verifier):
+        spoil(filled, page)
+        await verifier.check_file()
+        await verifier.sweep(None)
+        findings = verifier.findings
+
+    assert "sqlite" in {what for what, *_ in found(findings)}
+    assert expected == [name for what, name, _ in found(findings) if what == "unreadable"]
+    assert events == findings.events
+
+
+async def test_only_one_agent(filled: str) -> None:
+    """A check of one agent looks at its log and its keys, and at nothing else."""
+    damage(filled, event(3, 2, "content = NULL"), "UPDATE keys SET digest = x'00'", "DROP INDEX agents_by_name")
+
+    findings = await check(filled, 3)
+    assert ([("record", "bob", 2)], 1, 3) == (found(findings), findings.agents, findings.events)
+    assert [("key", "alice", None)] == found(await check(filled, 1))
+
+
+async def test_many_problems(filled: str) -> None:
+    """Of very many problems some are listed, and the others counted."""
+    more = [
+        f"INSERT INTO agents SELECT {row}, '{row}', 'x{row}', NULL, '{{}}', NULL, NULL, 1, 1, NULL, 0"
+        for row in range(10, 10 + LISTED)
+    ]
+    damage(filled, *more)
+
+    findings = await check(filled)
+    assert (LISTED, LISTED) == (len(findings.listed), findings.omitted)
+
+
+async def test_living_state(filled: str) -> None:
+    """A running state that is not what the log says is found, and stays as it is."""
+    async with verifying(filled) as (store, verifier):
+        state = await store.load(1)
+        await verifier.compare(state.profile, state.conversation.copy())
+        assert [] == verifier.findings.listed
+
+        spoilt = state.conversation.copy()
+        del spoilt.entries[0]
+        await verifier.compare(state.profile, spoilt)
+        await verifier.compare(state.profile, Conversation())
+        await verifier.compare(state.profile._replace(name="other"), state.conversation)
+        await verifier.compare(state.profile._replace(head=99), state.conversation)
+
+        assert [("living", "alice", None)] * 2 == found(verifier.findings)[:2]
+        assert ["other", "alice"] == [name for _, name, _ in found(verifier.findings)[2:]]
+        assert {"living"} == {what for what, *_ in found(verifier.findings)}
+
+
+async def test_much_is_written_meanwhile(filled: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite's own check, for which the WAL has to grow, is broken off when that becomes too much."""
+    monkeypatch.setattr(soundness, "GROWTH", -1)
+    monkeypatch.setattr(soundness, "_STEPS", 1)
+
+    findings = await check(filled)
+    assert [("unchecked", None, None)] == found(findings)
+    assert 23 == findings.events
+
+
+async def test_cancelled_check(filled: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who goes in the middle of SQLite's own check ends it."""
+    monkeypatch.setattr(soundness, "_STEPS", 1)
+    async with verifying(filled) as (_, verifier):
+        verifier.cancelled = True
+        await verifier.check_file()
+
+        assert [("sqlite", "interrupted")] == [found.problem[:2] for found in verifier.findings.listed]
