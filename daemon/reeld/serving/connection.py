@@ -28,6 +28,7 @@ from reeld.core.state import Profile
 from reeld.serving.answers import Answers
 from reeld.serving.call import Aside, Call, Desk, Limits, Result, Work
 from reeld.serving.greeting import Greeting
+from reeld.serving.hangup import until_closed
 from reeld.serving.later import call_of
 from reeld.serving.methods import METHODS, Method
 from reeld.serving.outbox import Outbox
@@ -114,6 +115,7 @@ class Connection:
                 tasks.start_soon(self._outbox.send, self._stream)
                 tasks.start_soon(self._watch)
                 await self._receive()
+                tasks.start_soon(self._notice_end)
                 await self.finish()
                 self._end_subscriptions()  # or there might always be more to send
                 await self.drain()
@@ -453,6 +455,11 @@ class Connection:
         self._bytes -= call.size
         self._load.requests -= 1
         self._load.bytes -= call.size
+
+    async def _notice_end(self) -> None:
+        """Drop a peer that will ask no more and is gone: nobody wants what is still waited for."""
+        await until_closed(self._stream)
+        self._scope.cancel()
 
     async def _watch(self) -> None:
         """Drop a peer that does not read."""

@@ -8,8 +8,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 
-from msgpack import unpackb
-
+from reel.wire import unpack
 from reeld.core.conversation import Conversation, label_of
 from reeld.core.events import Mark, Pack
 from reeld.core.state import Profile
@@ -188,7 +187,7 @@ def _check_key(
     if digest != 16:  # noqa: PLR2004 - as reeld.agents.keys makes them
         yield Problem("key", f"{key}: its digest has {digest} bytes")
     try:
-        first = unpackb(reply)
+        first = unpack(reply)
     except Exception as error:  # msgpack has no base class for what may be wrong
         yield Problem("key", f"{key}: its reply cannot be read: {error or type(error).__name__}")
         return

@@ -1,0 +1,89 @@
+"""A peer that has closed its end is noticed, and one that only will send no more is not taken for it."""
+
+import socket
+
+import anyio
+import pytest
+import trio
+from anyio.abc import SocketListener
+from trio.testing import wait_all_tasks_blocked
+
+from reel.session import Answer, MessagePack
+from reeld.serving import hangup
+from reeld.serving.call import Desk
+from reeld.serving.hangup import until_closed
+from reeld.serving.listener import Server, open_listener
+from tests.daemon import short_directory
+
+LIMIT = 30
+
+
+@pytest.fixture(autouse=True)
+def _often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Look often enough for a test."""
+    monkeypatch.setattr(hangup, "_PAUSE", 0.001)
+
+
+async def accepted(listener: SocketListener, client: socket.socket, path: str) -> anyio.abc.SocketStream:
+    """Connect a socket, and give the other end of it."""
+    client.connect(path)
+    return await listener.accept()
+
+
+async def test_closed() -> None:
+    """A socket that is closed ends the waiting; one direction is not enough."""
+    with anyio.fail_after(LIMIT), short_directory() as directory:
+        path = str(directory / "s")
+        async with open_listener(path) as listener:
+            with socket.socket(socket.AF_UNIX) as client:
+                async with await accepted(listener, client, path) as stream:
+                    client.shutdown(socket.SHUT_WR)
+                    with anyio.move_on_after(0.05) as waited:
+                        await until_closed(stream)
+                    assert waited.cancelled_caught
+
+                    client.close()
+                    await until_closed(stream)
+
+
+async def test_no_socket() -> None:
+    """Of a stream in memory nobody can tell, so it is never taken for closed."""
+    near, far = anyio.create_memory_object_stream[bytes](1)
+    await near.aclose()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(until_closed, far)  # type: ignore[arg-type]  # it has what is needed of one
+        await wait_all_tasks_blocked()
+        nursery.cancel_scope.cancel()
+    await far.aclose()
+
+
+async def serve(server: Server, desk: Desk, path: str, *, task_status: trio.TaskStatus[None]) -> None:
+    """Run a server."""
+    async with open_listener(path) as listener:
+        await server.run(listener, desk, task_status=task_status)
+
+
+async def test_nobody_waits_for_who_is_gone(desk: Desk) -> None:
+    """A request that waits ends when its peer closes, and so does the connection; others go on."""
+    with anyio.fail_after(LIMIT), short_directory() as directory:
+        path, server, framing = str(directory / "s"), Server(), MessagePack()
+        wait = framing.request(1, "wait", ["demo", 1, None, 3_600_000])
+        async with trio.open_nursery() as nursery:
+            await nursery.start(lambda task_status: serve(server, desk, path, task_status=task_status))
+            async with await anyio.connect_unix(path) as patient:
+                await patient.send(framing.request(0, "create", ["demo"]))
+                framing.feed(await patient.receive())
+                await patient.send(wait)
+                await patient.send_eof()
+                async with await anyio.connect_unix(path) as gone:
+                    await gone.send(wait)
+                while server.counters()["connections"] != 1:  # noqa: ASYNC110 - nobody else is told
+                    await anyio.sleep(0.001)  # between two looks
+
+                async with await anyio.connect_unix(path) as other:
+                    await other.send(framing.request(2, "add", ["demo", "hi"]))
+                    (answer,) = framing.feed(await patient.receive())
+                    assert isinstance(answer, Answer)
+                    assert answer.result["head"] == 2
+            await server.close()
+            nursery.cancel_scope.cancel()

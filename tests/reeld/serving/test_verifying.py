@@ -1,0 +1,125 @@
+"""The method verify: what it says, whom it asks, and that it changes nothing."""
+
+from contextlib import closing
+from sqlite3 import connect
+from typing import Any
+
+import pytest
+
+from reel.errors import NotFound
+from reeld.core.state import State
+from reeld.serving.call import Desk
+from tests.reeld.serving.conftest import Dial, Peer
+from tests.reeld.store.damage import damage
+
+
+async def filled(dial: Dial) -> Peer:
+    """A peer, and two agents."""
+    peer = dial()
+    for call in (("create", "one"), ("add", "one", "hi"), ("clone", "one", "two")):
+        await peer.call(*call)
+    return peer
+
+
+async def living(desk: Desk, name: str) -> State:
+    """The state of a running agent."""
+    return (await desk.registry.find(name)).living
+
+
+async def test_nothing(dial: Dial) -> None:
+    """In an empty database nothing is found."""
+    assert {"agents": 0, "events": 0, "problems": [], "omitted": 0} == await dial().call("verify")
+
+
+async def test_all_and_one(dial: Dial) -> None:
+    """Without an agent all are checked, with one it alone; whoever is not there cannot be."""
+    peer = await filled(dial)
+
+    everything, one = await peer.call("verify"), await peer.call("verify", "two")
+    assert {"agents": 2, "events": 3, "problems": [], "omitted": 0} == everything
+    assert {"agents": 1, "events": 1, "problems": [], "omitted": 0} == one
+    with pytest.raises(NotFound):
+        await peer.call("verify", "three")
+
+
+async def test_what_was_asked_for_before_is_checked(dial: Dial) -> None:
+    """A check of an agent comes after what the connection has asked of that agent before."""
+    peer = await filled(dial)
+    *_, checked = await peer.ask(*[("add", "one", "more")] * 20, ("verify", "one"))
+
+    assert isinstance(checked, dict)
+    assert 22 == checked["events"]
+
+
+async def test_living_state(dial: Dial, desk: Desk) -> None:
+    """A running state that differs from its log is told, and stays as it is: only replay mends it."""
+    peer = await filled(dial)
+    del (await living(desk, "one")).conversation.entries[0]
+
+    (problem,) = (await peer.call("verify"))["problems"]
+    assert ("living", "one") == (problem["what"], problem["name"])
+    assert [problem] == (await peer.call("verify", "one"))["problems"]
+    assert (await peer.call("verify", "two"))["problems"] == []
+    assert not (await peer.call("replay", "one"))["matched"]
+    assert (await peer.call("verify"))["problems"] == []
+
+
+async def test_agent_that_cannot_be_run(dial: Dial, desk: Desk) -> None:
+    """What keeps an agent from being looked at is told, and the others are checked."""
+    peer = await filled(dial)
+    agent = await desk.registry.find("one")
+    agent._mailbox.extend([None] * 8192)  # type: ignore[list-item]
+    checked = await peer.call("verify")
+    agent._mailbox.clear()
+
+    assert [("unchecked", 3)] == [(problem["what"], checked["events"]) for problem in checked["problems"]]
+
+
+async def test_retired_agent(dial: Dial, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An agent that retires meanwhile has no running state any more, and is not started for it."""
+    peer = await filled(dial)
+    live = desk.registry.live()
+    desk.registry.retire(keep=0)
+    monkeypatch.setattr(desk.registry, "live", lambda row=None: live if row is None else [])
+    checked = await peer.call("verify")
+
+    assert ([], 0) == (checked["problems"], len(desk.registry))
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("UPDATE events SET parent = 99 WHERE id = 2", {"what": "parent_missing", "name": "one", "seq": 2, "id": 2}),
+        ("DROP INDEX agents_by_name", {"what": "schema"}),
+    ],
+)
+async def test_problem(dial: Dial, desk: Desk, statement: str, expected: dict[str, Any]) -> None:
+    """A problem has its word, the reason, and where it is."""
+    peer = await filled(dial)
+    uid = (await living(desk, "one")).profile.uid
+    damage(desk.store._path, statement)
+
+    problem = (await peer.call("verify"))["problems"][-1]
+    assert problem.pop("reason")
+    assert expected == {field: value for field, value in problem.items() if field != "agent"}
+    assert problem.get("agent") == (uid if "seq" in expected else None)
+
+
+async def test_one_after_the_other(dial: Dial) -> None:
+    """Checks wait for one another, and nobody else does."""
+    peer = await filled(dial)
+    outcomes = await peer.ask(*[("verify",)] * 5, ("ping",), ("verify", "one"))
+
+    assert [3, 3, 3, 3, 3, None, 2] == [outcome.get("events") for outcome in outcomes if isinstance(outcome, dict)]
+
+
+async def test_unreadable_agent(dial: Dial, desk: Desk) -> None:
+    """An agent that cannot be loaded is checked all the same."""
+    peer = await filled(dial)
+    desk.registry.retire(keep=0)
+    damage(desk.store._path, "UPDATE events SET content = CAST(x'ff' AS TEXT) WHERE id = 2")
+
+    (problem,) = (await peer.call("verify", "one"))["problems"]
+    assert ("record", 2) == (problem["what"], problem["seq"])
+    with closing(connect(desk.store._path)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
