@@ -19,7 +19,7 @@ from reel.errors import Internal, ReelError
 from reeld.core.events import Draft
 from reeld.store.database import Database
 from reeld.store.units import Unit
-from reeld.store.writing import Log, Outcome, checkpoint
+from reeld.store.writing import Log, Outcome, checkpoint, restart_wal
 
 log = logging.getLogger(__name__)
 
@@ -30,6 +30,11 @@ _CHECKPOINT_EVERY = 4000
 # What a commit costs the WAL beside its rows: pages of the list of agents and of the indexes.
 _PAGES_OF_A_COMMIT = 4
 _PAGE = 4096
+# Readers that are never all at rest keep the WAL from being written over. At this size, in bytes, commits wait for
+# them, as many milliseconds.
+_LARGE = 64 << 20
+_PATIENCE = 250
+_MAX_PATIENCE = 5000
 
 
 class Writer:
@@ -43,6 +48,7 @@ class Writer:
         self._idle = anyio.Event()
         self._closing = False
         self._pages = 0
+        self._large = _LARGE
         self.commits = 0
         self.events = 0
         self.longest_commit = 0.0
@@ -116,12 +122,22 @@ class Writer:
             await self.checkpoint()
 
     async def checkpoint(self) -> None:
-        """Copy the WAL into the database file."""
+        """Copy the WAL into the database file; where readers let it grow, wait for them."""
         self._pages = 0
         try:
-            await self._database.run(checkpoint)
+            size = (await self._database.run(checkpoint)).frames * _PAGE
+            if size >= self._large:
+                await self._restart_wal(size)
         except Exception as error:
             log.warning("checkpoint failed, the WAL goes on growing: %s", error)
+
+    async def _restart_wal(self, size: int) -> None:
+        """Let the WAL begin anew; the larger it is, the longer commits may wait for that, and the rarer it is tried."""
+        patience = _PATIENCE * size // _LARGE
+        done = await self._database.run(lambda connection: restart_wal(connection, min(patience, _MAX_PATIENCE)))
+        self._large = _LARGE if done else 2 * size
+        if not done:
+            log.warning("somebody reads for long; the WAL has %d MB and grows", size >> 20)
 
 
 def _pages_of(draft: Draft) -> int:

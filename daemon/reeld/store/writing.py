@@ -4,7 +4,7 @@ import json
 import sqlite3
 from collections.abc import Sequence
 from itertools import chain
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from reel.errors import Exists, ReelError, Storage
 from reeld.core.state import Profile
@@ -176,13 +176,37 @@ def explain(error: Exception) -> ReelError:
     return Storage(f"nothing was written: {text}")
 
 
-def checkpoint(connection: sqlite3.Connection) -> int:
-    """Copy the WAL into the file as far as no reader is in the way; give the frames that are left.
+class Wal(NamedTuple):
+    """The frames in the WAL, and how many of them are not in the file yet."""
 
-    Passive and without truncation: a WAL that is written over commits faster than one that grows.
+    frames: int
+    left: int
+
+
+def checkpoint(connection: sqlite3.Connection) -> Wal:
+    """Copy the WAL into the file as far as no reader is in the way.
+
+    Passive and without truncation: a WAL that is written over commits faster than one that grows. It is written
+    over from its beginning if all of it has been copied and nobody reads in it when the next commit comes.
     """
     _busy, frames, done = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
-    return int(frames) - int(done)
+    return Wal(int(frames), int(frames) - int(done))
+
+
+def restart_wal(connection: sqlite3.Connection, patience: int) -> bool:
+    """Wait until nobody reads in the WAL any more, so that it is written over; tell whether that came about.
+
+    Args:
+        connection: where to.
+        patience: how long to wait for readers, in milliseconds; nothing is committed meanwhile.
+    """
+    (before,) = connection.execute("PRAGMA busy_timeout").fetchone()
+    connection.execute(f"PRAGMA busy_timeout = {patience}")
+    try:
+        busy, *_ = connection.execute("PRAGMA wal_checkpoint(RESTART)").fetchone()
+    finally:
+        connection.execute(f"PRAGMA busy_timeout = {before}")
+    return not busy
 
 
 def forget_keys(connection: sqlite3.Connection, before: int) -> int:

@@ -1,6 +1,9 @@
 """The persistence task: what is one transaction, who is told when, and how it ends."""
 
-from collections.abc import Awaitable, Callable
+import sqlite3
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 
 import anyio
@@ -136,6 +139,98 @@ async def test_the_wal_is_copied_after_so_many_rows(store: Store, path: str, mon
         await write(store, said(1, draft(seq, content="x" * 4000)))
 
     assert size(path + "-wal") < 40 * 4120 < size(path)
+
+
+@contextmanager
+def relay(path: str) -> Iterator[None]:
+    """Let two readers take turns so that there is no moment at which nobody reads."""
+    over = threading.Event()
+
+    def read() -> None:
+        with ExitStack() as stack:
+            one, other = (
+                stack.enter_context(closing(sqlite3.connect(path, isolation_level=None, timeout=30))) for _ in "ab"
+            )
+            while not over.wait(0.002):
+                other.execute("BEGIN")
+                other.execute("SELECT count(*) FROM agents").fetchall()
+                if one.in_transaction:
+                    one.execute("COMMIT")
+                one, other = other, one
+
+    thread = threading.Thread(target=read)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+async def test_the_wal_is_bounded_though_somebody_always_reads(
+    store: Store, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where readers are never all at rest, the writer waits for those there are, and the WAL is written over."""
+    monkeypatch.setattr(writer_module, "_CHECKPOINT_EVERY", 20)
+    monkeypatch.setattr(writer_module, "_LARGE", 1 << 20)
+    store.writer._large = 1 << 20
+    await write(store, made(1))
+    with relay(path):
+        largest = 0
+        for seq in range(2, 1500):
+            await write(store, said(1, draft(seq, content="x" * 4000)))
+            largest = max(largest, size(path + "-wal"))
+
+    assert largest < 3 << 20 < 5 << 20 < size(path)
+
+
+async def test_the_wal_is_bounded_while_it_is_all_verified(
+    store: Store, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Under constant load, with checks and long walks all the time, the WAL stays as small."""
+    monkeypatch.setattr(writer_module, "_CHECKPOINT_EVERY", 20)
+    monkeypatch.setattr(writer_module, "_LARGE", 1 << 20)
+    store.writer._large = 1 << 20
+    await write(store, made(1, *(draft(seq) for seq in range(2, 3000))))
+
+    async def verify() -> None:
+        while True:
+            async with store.verifier() as verifier:
+                await verifier.check_file()
+                await verifier.sweep(None)
+
+    async def walk() -> None:
+        while True:
+            await store.walk_living(1)
+
+    largest = 0
+    async with anyio.create_task_group() as tasks:
+        for task in (verify, walk, walk, walk):
+            tasks.start_soon(task)
+        await write(store, made(2))
+        for seq in range(2, 1000):
+            await write(store, said(2, draft(seq, content="x" * 4000)))
+            largest = max(largest, size(path + "-wal"))
+        tasks.cancel_scope.cancel()
+
+    assert largest < 3 << 20 < 4 << 20 < size(path)
+
+
+async def test_a_reader_that_stays(store: Store, path: str, caplog: pytest.LogCaptureFixture) -> None:
+    """Who reads for very long is not waited for again and again: the next try comes when the WAL is twice as large."""
+    await write(store, made(1))
+    store.writer._large = 1
+    with closing(sqlite3.connect(path, isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM agents").fetchall()
+        await write(store, said(1, draft(2)))
+        await store.writer.checkpoint()
+        await store.writer.checkpoint()
+
+        assert ["somebody reads for long; the WAL has 0 MB and grows"] == caplog.messages
+    store.writer._large = 1
+    await store.writer.checkpoint()
+    assert 1 << 20 < store.writer._large
 
 
 async def test_a_checkpoint_that_fails_is_no_failure(store: Store, caplog: pytest.LogCaptureFixture) -> None:

@@ -208,7 +208,22 @@ def test_a_checkpoint_says_what_is_left(path: str) -> None:
             blocked = writing.checkpoint(connection)
         free = writing.checkpoint(connection)
 
-    assert (True, 0) == (blocked > 0, free)
+    assert (True, 0) == (blocked.left > 0, free.left)
+    assert blocked.frames == free.frames > 0
+
+
+def test_a_wal_is_not_begun_anew_under_a_reader(path: str) -> None:
+    """Whoever reads in the WAL is waited for, for so long; then it is as it was, and so is the connection."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        prepare(connection, path)
+        connection.execute("PRAGMA user_version = 1")
+        with closing(sqlite3.connect(path, isolation_level=None)) as reader:
+            reader.execute("BEGIN")
+            reader.execute("SELECT * FROM agents").fetchall()
+            blocked = writing.restart_wal(connection, 1)
+        free = writing.restart_wal(connection, 1)
+
+        assert (False, True, (5000,)) == (blocked, free, connection.execute("PRAGMA busy_timeout").fetchone())
 
 
 def test_old_keys_are_forgotten(path: str) -> None:
