@@ -275,7 +275,7 @@ class Verified(NamedTuple):
     agents: int
     events: int
     problems: list[Problem]
-    omitted: int = 0
+    omitted: int
 
 
 class HistoryPage(NamedTuple):

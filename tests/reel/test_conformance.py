@@ -11,6 +11,7 @@ import pytest
 import reel
 from reel import aio, requests
 from reel.blocking import Client
+from reel.replies import Verified
 from tests.daemon import Daemon, short_directory
 
 Scenario: TypeAlias = Callable[[Any], Awaitable[Any]]
@@ -98,12 +99,14 @@ def test_a_conversation(run: Run) -> None:
         records, log = await client.conversation(name), await client.history(name)
         replayed, stats = await client.replay(name), await client.stats()
         listed = await client.agents(prefix=name)
+        checked = await client.verify(name)
         return [
             (made.head, made.system, added.head, added.open_calls[0].name, marked.label, rewound.dropped),
             (undone.undone, redone.redone, restored.was, twin.source.at, changed.title, revived.alive),
             (killed.killed == [twin.id], info.messages, len(page.messages), len(records.conversation)),
             (len(log.events), replayed.matched, stats["agents"] > 0, [row.id for row in listed.agents] == [made.id]),
             (await client.ping(), (await client.methods())[0].name),
+            (checked, (await client.verify()).problems),
         ]
 
     assert [
@@ -112,6 +115,7 @@ def test_a_conversation(run: Run) -> None:
         (True, 2, 2, 3),
         (13, True, True, True),
         (True, "hello"),
+        (Verified(1, 13, [], 0), []),
     ] == run(scenario)
 
 

@@ -331,6 +331,17 @@ COMMANDS = (
         notes="FILE is stdin where it is - or left out.",
     ),
     Command(
+        "verify",
+        "[AGENT]",
+        "check that everything that is stored is whole",
+        "verifying.verify",
+        "reel verify\n  reel verify demo",
+        (option("--all", action="store_true", help="all agents, though $REEL_AGENT is set"),),
+        anybody=True,
+        notes="Without an agent: all of them, and the database's file. Nothing is changed,\n"
+        "and nobody has to wait for it. Exit status 1 where something is wrong.",
+    ),
+    Command(
         "kill",
         "[AGENT]",
         "end an agent; it can be revived",

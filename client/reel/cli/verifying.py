@@ -1,0 +1,54 @@
+"""The command ``verify``: what does not hold in the database, and what to do about it."""
+
+from collections.abc import Iterator
+
+from reel.cli.exits import OK, REFUSED
+from reel.cli.invocation import Invocation
+from reel.cli.output import Line
+from reel.cli.words import UsageError
+from reel.replies import Problem, Verified
+
+# What is to be done, by the word for what was found; all else is damage.
+_REMEDIES = {
+    "living": "mend it from the log, and report it: reel replay {name}",
+    "record": "a record that cannot be read is kept and left out of messages; nothing has to be done",
+    "kind": "an event of an unknown kind is kept and passed over; a newer reeld may know it",
+    "unchecked": "check again when less is going on: reel verify",
+}
+_DAMAGE = "keep a copy of the database before all else, then put a backup in its place; see docs/operations.md"
+
+
+def verify(run: Invocation) -> int:
+    """Check the database, or one agent's log; say what was found."""
+    if run.args.all and run.args.agent:
+        raise UsageError("--all and -a do not go together")
+    with run.out.waiting("checking every event"):
+        found = run.client.verify(None if run.args.all else run.agent or None)
+    if run.out.as_json:
+        run.out.document(found)
+    else:
+        run.out.lines(told(found))
+    return REFUSED if found.problems else OK
+
+
+def told(found: Verified) -> Iterator[Line]:
+    """Put what was found into lines: the problems, how many there are, and a line for each thing to do."""
+    for problem in found.problems:
+        yield [f"{_where(problem)}: ", (problem.what, "bad"), f": {problem.reason}"]
+    if found.omitted:
+        yield [f"and {found.omitted:,} more"]
+    count = len(found.problems) + found.omitted
+    verdict = _count(count, "problem") if count else "nothing is wrong"
+    yield [f"{_count(found.agents, 'agent')}, {_count(found.events, 'event')}: {verdict}"]
+    remedies = [_REMEDIES.get(problem.what, _DAMAGE).format(name=problem.name) for problem in found.problems]
+    for remedy in dict.fromkeys(remedies):
+        yield [(remedy, "bold")]
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def _where(problem: Problem) -> str:
+    place = problem.name or "the database"
+    return f"{place} #{problem.seq}" if problem.seq is not None else place

@@ -1,0 +1,83 @@
+"""The command verify: what it says of a sound database and of a damaged one, and its exit status."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from reel.cli.verifying import told
+from reel.replies import Problem, Verified
+from tests.daemon import Daemon
+from tests.reeld.store.damage import damage
+
+from .conftest import Reel
+
+
+@pytest.fixture
+def own(directory: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Daemon]:
+    """A daemon of the test's own, which the command looks at; to be asked for after ``reel``."""
+    daemon = Daemon(directory).start()
+    monkeypatch.setenv("REEL_SOCKET", daemon.socket)
+    yield daemon
+    daemon.close()
+
+
+@pytest.mark.usefixtures("own")
+def test_nothing_is_wrong(reel: Reel, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All agents, or one: whoever is meant by the usual rule, unless it is all."""
+    reel("add", "one", "hi", "--create")
+    reel("add", "two", "hi", "--create")
+
+    assert (0, "2 agents, 4 events: nothing is wrong\n", "") == reel("verify")
+    assert (0, "1 agent, 2 events: nothing is wrong\n", "") == reel("verify", "one")
+    monkeypatch.setenv("REEL_AGENT", "two")
+    assert reel("verify").out.startswith("1 agent")
+    assert reel("verify", "--all").out.startswith("2 agents")
+    assert [{"agents": 2, "events": 4, "problems": []}] == reel("verify", "--all", "--json").documents
+    assert 4 == reel("verify", "zed").status
+    assert 2 == reel("verify", "--all", "-a", "two").status
+
+
+def test_damage(reel: Reel, own: Daemon) -> None:
+    """What is wrong is said with its place, and at the end what to do about it; the status is 1."""
+    reel("add", "one", "hi", "--create")
+    damage(own.database, "UPDATE events SET parent = 99 WHERE seq = 2")
+    ran = reel("verify", "one")
+
+    assert 1 == ran.status
+    assert [
+        "one #2: parent_missing: there is no event 99, its parent",
+        "1 agent, 2 events: 1 problem",
+        "keep a copy of the database before all else, then put a backup in its place; see docs/operations.md",
+    ] == ran.out.splitlines()[:2] + ran.out.splitlines()[-1:]
+    assert "parent_missing" == reel("verify", "one", "--json").documents[0]["problems"][0]["what"]
+
+
+def test_what_to_do() -> None:
+    """Each thing that can be done is told once, and what is harmless is said to be."""
+    problems = [
+        Problem("living", "it differs", "0" * 32, "one"),
+        Problem("record", "no JSON", "0" * 32, "one", 7, 8),
+        Problem("record", "no JSON", "0" * 32, "one", 9, 10),
+        Problem("kind", "unknown", "0" * 32, "one", 11, 12),
+        Problem("sqlite", "row 1 missing from index x"),
+        Problem("unchecked", "too much"),
+    ]
+    lines = ["".join(span if isinstance(span, str) else span[0] for span in line) for line in told(_of(problems))]
+
+    assert [
+        "one: living: it differs",
+        "one #7: record: no JSON",
+        "one #9: record: no JSON",
+        "one #11: kind: unknown",
+        "the database: sqlite: row 1 missing from index x",
+        "the database: unchecked: too much",
+        "and 1,000 more",
+        "1,000 agents, 2 events: 1,006 problems",
+        "mend it from the log, and report it: reel replay one",
+    ] == lines[:9]
+    assert 9 + 4 == len(lines)
+
+
+def _of(problems: list[Problem]) -> Verified:
+    return Verified(1000, 2, problems, 1000)
