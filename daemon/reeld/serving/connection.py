@@ -131,6 +131,7 @@ class Connection:
         self._answers.close()
         self._outbox.close()
         self._end_subscriptions()
+        self._asides.clear()  # their tasks end here, and some of them have not even begun
         self._desk.drafts.end_all(self.number)
         self._settled.set()
         self._scope.cancel()

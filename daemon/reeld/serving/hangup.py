@@ -17,8 +17,8 @@ async def until_closed(stream: ByteStream) -> None:
     raw = stream.extra(SocketAttribute.raw_socket, None)
     if raw is None:
         await anyio.sleep_forever()
-        return
-    poll = select.poll()
-    poll.register(raw, 0)  # an end that is closed is told unasked
-    while not poll.poll(0):  # noqa: ASYNC110 - who has closed for writing is readable for ever
-        await anyio.sleep(_PAUSE)
+    else:
+        poll = select.poll()
+        poll.register(raw, 0)  # an end that is closed is told unasked
+        while not poll.poll(0):  # noqa: ASYNC110 - who has closed for writing is readable for ever
+            await anyio.sleep(_PAUSE)

@@ -25,7 +25,7 @@ _FIND = (
     f"{_AGENTS} WHERE a.uid = :address",
     f"{_AGENTS} WHERE a.name = :address ORDER BY a.killed DESC, a.id DESC LIMIT 1",
 )
-# A parent is older than its child; in a log where one is not, a walk must end as well.
+# A parent is older than its child; in a damaged log, where one is not, a walk has to end as well.
 _WALK = """
     WITH RECURSIVE path (id, seq, kind, content, data_json, time, parent) AS (
         SELECT id, seq, kind, content, data_json, time, parent FROM events WHERE id = ?
@@ -156,7 +156,7 @@ def position(connection: sqlite3.Connection, row: int, at: int) -> Position:
         ).fetchone()
         if found is not None:
             return _end_of(connection, owner, found[0])
-        # A source is older than its clone; where the list of agents is damaged, the search must end as well.
+        # A source is older than its clone; where the list of agents is damaged, the search has to end as well.
         source = connection.execute("SELECT source FROM agents WHERE id = ? AND source < id", (owner,)).fetchone()
         (owner,) = source or (None,)
     return Position(0, None)
@@ -289,7 +289,7 @@ def _lineage(connection: sqlite3.Connection, row: int, head: int) -> list[tuple[
             "SELECT uid, source, source_at FROM agents WHERE id = ?", (owner,)
         ).fetchone()
         line.append((owner, uid, head))
-        owner, head = source, at
+        owner, head = source if source is not None and source < owner else None, at
     return line[::-1]
 
 

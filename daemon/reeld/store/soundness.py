@@ -45,10 +45,7 @@ def check_file(connection: sqlite3.Connection, path: str, findings: Findings, ca
 
 
 def _wal(path: str) -> int:
-    try:
-        return Path(f"{path}-wal").stat().st_size
-    except FileNotFoundError:
-        return 0
+    return Path(f"{path}-wal").stat().st_size
 
 
 def _check_schema(connection: sqlite3.Connection) -> Iterator[Problem]:

@@ -132,7 +132,7 @@ class Sweep:
             self._findings.note(problems, agent.uid, agent.name)
 
     def _agents(self, connection: sqlite3.Connection, until: float) -> bool:
-        while time.monotonic() < until:
+        while True:
             if self._fold is None:
                 self._fold = self._next(connection)
             if self._fold is None:
@@ -140,7 +140,8 @@ class Sweep:
             if self._follow(connection, self._fold, until):
                 self._note(self._fold.end(), self._fold.agent)
                 self._fold = None
-        return True
+            if time.monotonic() >= until:
+                return True
 
     def _next(self, connection: sqlite3.Connection) -> Fold | None:
         found = connection.execute(_AGENT, {"row": self._row, "only": self._only}).fetchone()
@@ -209,11 +210,7 @@ def compare(connection: sqlite3.Connection, profile: Profile, living: Conversati
     ).fetchone()
     if last is None:
         return [Problem("living", f"the running agent is at {profile.head}, where its log has nothing")]
-    try:
-        walked = Conversation(reading.walk(connection, reading.tip_after(*last), pack).nodes)
-    except UnicodeError as error:
-        return [Problem("unreadable", str(error))]
-    if walked != living:
+    if Conversation(reading.walk(connection, reading.tip_after(*last), pack).nodes) != living:
         return [Problem("living", "the running state is not what its log says")]
     stored = connection.execute("SELECT head, name, title, killed FROM agents WHERE id = ?", (profile.row,)).fetchone()
     if stored[0] == profile.head and stored[1:] != (profile.name, profile.title, profile.killed):

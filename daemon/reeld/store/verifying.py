@@ -55,7 +55,7 @@ class Verifier:
         def job(connection: sqlite3.Connection) -> list[Problem]:
             try:
                 return compare(connection, profile, living, packer())
-            except sqlite3.DatabaseError as error:
+            except (sqlite3.DatabaseError, UnicodeError) as error:
                 return [Problem("unreadable", str(error))]
 
         self.findings.note(await self._database.run(job), profile.uid, profile.name)

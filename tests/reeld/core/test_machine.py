@@ -142,7 +142,8 @@ class Conversations(RuleBasedStateMachine):
 
     def _go(self, stage: Stage, agent: int, to: int, **why: int) -> list[Node]:
         at, tip = self.log.position(self.profiles, agent, to)
-        commands.restore(stage, at, tip, **why)
+        # An undo names what is before its command, were it in a gap that a clone into has left.
+        commands.restore(stage, to if "undoes" in why else at, tip, **why)
         return self.log.walk(tip)
 
     @rule(target=agents, source=agents, fraction=_FRACTION)

@@ -105,6 +105,17 @@ async def test_problem(dial: Dial, desk: Desk, statement: str, expected: dict[st
     assert problem.get("agent") == (uid if "seq" in expected else None)
 
 
+async def test_key_of_a_dead_root(dial: Dial) -> None:
+    """A key that killed only the clones of a dead agent belongs to the command that it wrote."""
+    peer = await filled(dial)
+    await peer.call("kill", "one")
+    killed = await peer.call("kill", "one", {"cascade": True, "key": "k"})
+    repeated = await peer.call("kill", "one", {"cascade": True, "key": "k"})
+
+    assert ({**killed, "repeated": True}, 1) == (repeated, len(killed["killed"]))
+    assert (await peer.call("verify"))["problems"] == []
+
+
 async def test_one_after_the_other(dial: Dial) -> None:
     """Checks wait for one another, and nobody else does."""
     peer = await filled(dial)

@@ -178,6 +178,30 @@ def test_the_tip(rows: Rows, kind: str, expected: int) -> None:
 # --- walking
 
 
+@pytest.mark.parametrize("parent", [2, 3])
+def test_a_walk_ends_where_a_parent_is_not_older(rows: Rows, parent: int) -> None:
+    """In a damaged log there may be a circle; the walk ends there."""
+    rows.agent(1)
+    for text in ("one", "two", "three"):
+        rows.event(1, content=text)
+    rows.connection.execute("DROP TRIGGER events_are_never_changed")
+    rows.connection.execute("UPDATE events SET parent = ? WHERE id = 2", (parent,))
+
+    assert ["two", "three"] == contents(rows, 3)
+
+
+def test_a_search_ends_where_a_source_is_not_older(rows: Rows) -> None:
+    """In a damaged list of agents there may be a circle; a position before their logs is empty, as is their past."""
+    rows.agent(1)
+    rows.agent(2, source=1, at=5)
+    rows.event(1)
+    rows.event(2)
+    rows.connection.execute("UPDATE agents SET source = 2, source_at = 0 WHERE id = 1")
+
+    assert Position(0, None) == reading.position(rows.connection, 2, 0)
+    assert ([1, 6], False) == page(rows, 2, inherited=True)
+
+
 def test_a_walk_goes_by_parents_alone(rows: Rows) -> None:
     """What was rewound, cleared or said elsewhere is not met; marks are, with their labels."""
     rows.agent(1)

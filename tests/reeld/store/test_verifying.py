@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from reeld.core.conversation import Conversation
-from reeld.store import soundness
+from reeld.store import soundness, sweeping
 from reeld.store.findings import LISTED, Findings
 from reeld.store.store import Store, open_store
 from reeld.store.verifying import Verifier
@@ -181,6 +181,7 @@ async def test_nothing_is_wrong(filled: str) -> None:
         (event(1, 11, 'data_json = \'{"to":9,"undoes":9}\''), ("data", "alice", 11)),
         (event(1, 15, "data_json = '{\"to\":3}'"), ("data", "alice", 15)),
         (event(2, 11, 'data_json = \'{"from":"nobody","at":10}\''), ("data", "twin", 11)),
+        (event(2, 11, f'data_json = \'{{"from":"{1:032x}","at":1}}\''), ("data", "twin", 11)),
         (event(1, 9, "kind = 'whatever'"), ("kind", "alice", 9)),
         (event(1, 9, "kind = CAST(x'ff' AS TEXT)"), ("kind", "alice", 9)),
         # life and death
@@ -300,6 +301,26 @@ async def test_living_state(filled: str) -> None:
         assert [("living", "alice", None)] * 2 == found(verifier.findings)[:2]
         assert ["other", "alice"] == [name for _, name, _ in found(verifier.findings)[2:]]
         assert {"living"} == {what for what, *_ in found(verifier.findings)}
+
+
+async def test_living_state_that_cannot_be_compared(filled: str) -> None:
+    """Where the log cannot be read any more, this is said of the agent that runs."""
+    async with verifying(filled) as (store, verifier):
+        state = await store.load(1)
+        damage(filled, event(1, 4, "content = CAST(x'ff' AS TEXT)"))
+        await verifier.compare(state.profile, state.conversation)
+
+        assert [("unreadable", "alice", None)] == found(verifier.findings)
+
+
+async def test_the_shortest_slices(filled: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However short a slice is, it gets on, and all of them together find what there is."""
+    monkeypatch.setattr(sweeping, "SLICE", 0)
+    damage(filled, event(1, 4, "content = NULL"), "UPDATE agents SET head = 99 WHERE id = 3")
+    findings = await check(filled)
+
+    assert [("record", "alice", 4), ("head", "bob", None)] == found(findings)
+    assert (3, 23) == (findings.agents, findings.events)
 
 
 async def test_much_is_written_meanwhile(filled: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,79 @@
+"""The fold that checks a log; each kind of damage is planted in real files in tests/reeld/store/test_verifying.py."""
+
+from typing import Any
+
+import pytest
+
+from reeld.core import commands
+from reeld.core.commands import Stage
+from reeld.core.conversation import Conversation
+from reeld.core.intake import rows_from
+from reeld.core.state import State
+from tests.reeld.core.memory import MemoryLog, Past, pack, profile
+
+
+@pytest.fixture
+def log() -> MemoryLog:
+    """A log: created, a prompt, a text, a mark, a text, a rewind, a clear that restates the prompt."""
+    log, state = MemoryLog(), State(profile(1), Conversation())
+    _do(log, state, lambda stage: commands.create(stage, "be brief"))
+    _do(log, state, lambda stage: commands.add(stage, rows_from("hi")[0]))
+    _do(log, state, lambda stage: commands.mark(stage, "one"))
+    _do(log, state, lambda stage: commands.add(stage, rows_from("lost")[0]))
+    _do(log, state, lambda stage: commands.rewind(stage, state, "one"))
+    _do(log, state, lambda stage: commands.clear(stage, state))
+    return log
+
+
+def _do(log: MemoryLog, state: State, command: Any) -> None:
+    stage = Stage(state, 1000, pack)
+    command(stage)
+    log.commit(state, stage)
+
+
+def problems(log: MemoryLog, **row: Any) -> list[tuple[str, int | None]]:
+    """Check the log, with an agent's row that may be another than it should be."""
+    agent = profile(1)._replace(head=log.rows[-1].event.seq)
+    return [(found.what, found.seq) for found in Past(log, {1: agent._replace(**row)}).problems(1)]
+
+
+def change(log: MemoryLog, seq: int, **fields: Any) -> None:
+    """Change an event."""
+    log.rows[seq - 1].event = log.rows[seq - 1].event._replace(**fields)
+
+
+def test_nothing(log: MemoryLog) -> None:
+    """In a log that commands have written, there is nothing."""
+    assert [] == problems(log)
+
+
+def test_clear_at_the_end_that_lost_its_prompt(log: MemoryLog) -> None:
+    """A clear that is the last event has to be followed by the prompt."""
+    del log.rows[-1]
+
+    assert [("command", 7)] == problems(log)
+
+
+def test_clear_without_a_prompt(log: MemoryLog) -> None:
+    """Where there is no prompt, none is restated."""
+    change(log, 2, content="")
+
+    assert [("command", 8)] == problems(log)
+    del log.rows[-1]
+    assert [] == problems(log)
+
+
+@pytest.mark.parametrize("label", ["one", "two"])
+def test_the_newest_mark_of_a_label(log: MemoryLog, label: str) -> None:
+    """A rewind goes to the newest living mark that has the label, not to just any."""
+    change(log, 5, kind="mark", content=None, data_json=f'{{"label":"{label}"}}')
+
+    assert ([("data", 6)] if label == "one" else []) == problems(log)
+
+
+def test_names_that_the_log_does_not_have(log: MemoryLog) -> None:
+    """The agent's row says of it what its log says; an event that cannot be read says nothing."""
+    assert [("name", None)] == problems(log, name="other")
+    assert [("title", None)] == problems(log, title="other")
+    change(log, 1, data_json="{}")
+    assert [("data", 1)] == problems(log, name="other")
