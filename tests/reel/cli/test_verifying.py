@@ -33,7 +33,7 @@ def test_nothing_is_wrong(reel: Reel, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REEL_AGENT", "two")
     assert reel("verify").out.startswith("1 agent")
     assert reel("verify", "--all").out.startswith("2 agents")
-    assert [{"agents": 2, "events": 4, "problems": []}] == reel("verify", "--all", "--json").documents
+    assert [{"agents": 2, "events": 4, "problems": [], "omitted": 0}] == reel("verify", "--all", "--json").documents
     assert 4 == reel("verify", "zed").status
     assert 2 == reel("verify", "--all", "-a", "two").status
 
