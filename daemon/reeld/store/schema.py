@@ -121,10 +121,11 @@ def opening(path: str) -> Iterator[None]:
 
 
 def _require_ours(connection: sqlite3.Connection, path: str) -> None:
-    (pages,) = connection.execute("PRAGMA page_count").fetchone()
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if pages and application != APPLICATION_ID:
+    # A first start that was cut short leaves a file with nothing in it but its settings.
+    begun = not (application or version or connection.execute("SELECT 1 FROM sqlite_master").fetchone())
+    if application != APPLICATION_ID and not begun:
         raise Storage(f"{path} is another program's database; name a file of reel's own with --database")
     if version > VERSION:
         raise Storage(

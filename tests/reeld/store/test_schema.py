@@ -160,9 +160,21 @@ async def test_a_newer_file_is_refused(used: str) -> None:
     assert before == contents(used)
 
 
-async def test_a_foreign_file_is_refused(path: str) -> None:
+async def test_a_file_that_was_just_begun(path: str) -> None:
+    """A file whose first start was cut short before its first table is taken for a new one."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        for pragma_of_ours in schema._WRITER_PRAGMAS:
+            connection.execute(f"PRAGMA {pragma_of_ours}")
+    async with open_store(path) as store:
+        await write(store, made())
+
+        assert (2, VERSION) == (await pragma(store, "auto_vacuum"), await pragma(store, "user_version"))
+
+
+@pytest.mark.parametrize("sql", ["CREATE TABLE bookmarks (x)", "PRAGMA application_id = 7", "PRAGMA user_version = 1"])
+async def test_a_foreign_file_is_refused(path: str, sql: str) -> None:
     """Another program's database is not touched, not even its journal mode."""
-    query(path, "CREATE TABLE bookmarks (x)")
+    query(path, sql)
     before = contents(path)
 
     assert (f"{path} is another program's database; name a file of reel's own with --database") == await refusal(path)
