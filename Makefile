@@ -7,7 +7,7 @@ UNITS = $(or $(XDG_CONFIG_HOME),$(HOME)/.config)/systemd/user
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help run check lint format types test coverage bench docs man install-units clean
+.PHONY: help run check lint format types test coverage crash bench docs man install-units clean
 
 help:  ## say what there is
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -46,6 +46,9 @@ coverage: $(READY)  ## the tests, and which branches they reach
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --include='*/reeld/core/*,*/reel/streams/*' --fail-under=100
 	$(BIN)/coverage report --fail-under=90
+
+crash: $(READY)  ## kill it and take its disk away, hundreds of times; make check does so a few times
+	REEL_CRASH_LONG=1 $(BIN)/pytest tests/crash
 
 bench: $(READY)  ## how fast it is on this machine
 	$(BIN)/python -m tests.bench

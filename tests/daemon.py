@@ -6,9 +6,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Self
 
 from reel.blocking import Client
 from reel.errors import NotRunning
@@ -31,6 +32,8 @@ class Daemon:
         self.socket = str(directory / "s.sock")
         self.database = str(directory / "r.db")
         self.log = directory / "log"
+        # What it is started with in place of our own.
+        self.environment: Mapping[str, str] | None = None
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -43,10 +46,14 @@ class Daemon:
         """Give the command line."""
         return [sys.executable, "-m", "reeld", "--socket", self.socket, "--database", self.database]
 
-    def start(self) -> "Daemon":
-        """Start it, and wait until it has answered."""
+    def launch(self) -> None:
+        """Start it, and do not wait for it."""
         with self.log.open("ab") as log:
-            self._process = subprocess.Popen(self.command(), stdout=log, stderr=log)
+            self._process = subprocess.Popen(self.command(), stdout=log, stderr=log, env=self.environment)
+
+    def start(self) -> Self:
+        """Start it, and wait until it has answered."""
+        self.launch()
         deadline = time.monotonic() + PATIENCE
         while not self._answers():
             assert self.process.poll() is None, self.log.read_text()

@@ -1,0 +1,77 @@
+"""A daemon under siege: the clients that make it work, and everything that was ever asked of it."""
+
+import random
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from threading import Event, Thread
+
+from reel.blocking import Client
+from tests.crash import tally
+from tests.crash.checker import check
+from tests.crash.clients import Names, Worker
+from tests.crash.evidence import evidence
+from tests.daemon import PATIENCE, Daemon
+
+
+class Siege:
+    """A daemon under load that dies again and again.
+
+    Args:
+        daemon: whose start and death is the test's affair.
+        seed: decides what its clients do.
+        workers: how many they are.
+    """
+
+    def __init__(self, daemon: Daemon, seed: int, workers: int = 3) -> None:
+        self.daemon = daemon
+        self.random = random.Random(seed)
+        self._names = Names()
+        self._workers = [self._worker(number) for number in range(workers)]
+        self._counted = (0, 0)
+
+    def _worker(self, number: int) -> Worker:
+        return Worker(f"w{number}", self.daemon.socket, self._names, self.random.getrandbits(32))
+
+    @contextmanager
+    def load(self) -> Iterator[None]:
+        """Let all clients work until the block ends; those whom nobody answers end by themselves."""
+        stop = Event()
+        threads = [Thread(target=worker.run, args=(stop,)) for worker in self._workers]
+        for thread in threads:
+            thread.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join(PATIENCE)
+
+    def look(self) -> None:
+        """Look whether everything is as it was acknowledged.
+
+        Raises:
+            AssertionError: it is not.
+        """
+        calls = [call for worker in self._workers for call in worker.calls]
+        with Client(self.daemon.socket) as client:
+            events, living = evidence(client)
+            problems = check(calls, events, living)
+            different = [agent.name for agent in living if not client.replay(agent.agent).matched]
+        assert not problems, "\n".join(problems[:10])
+        assert not different, f"not what their logs say: {different}"
+        assert [("ok",)] == integrity(self.daemon.database), integrity(self.daemon.database)
+        tally.count("histories found right")
+        self._count(sum(call.reply is not None and "command" in call.reply for call in calls), len(events))
+
+    def _count(self, acknowledged: int, events: int) -> None:
+        """Count what was not there at the last look."""
+        tally.count("acknowledged commands checked", acknowledged - self._counted[0])
+        tally.count("events checked", events - self._counted[1])
+        self._counted = (acknowledged, events)
+
+
+def integrity(path: str) -> list[tuple[str, ...]]:
+    """Let SQLite check a database."""
+    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
+        return [*connection.execute("PRAGMA integrity_check"), *connection.execute("PRAGMA foreign_key_check")]
