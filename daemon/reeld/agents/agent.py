@@ -145,8 +145,8 @@ class Agent:
                 stage.require_head(terms.if_seq)
                 reply = write.stage(stage)
             except ReelError as error:
-                if terms.keyed is not None and run:
-                    break  # what it repeats may be in this very unit: look when that is committed
+                if run:
+                    break  # why it is refused, or what it repeats, may be in this very unit: see what becomes of it
                 self._mailbox.popleft()
                 self._refuse(write, error)
                 if self._occupied:

@@ -176,6 +176,18 @@ async def test_only_the_guilty_one_of_a_run_fails(deck: Deck, agent: Agent, guil
     assert (await deck.replay("a")).matched
 
 
+async def test_nothing_is_refused_for_what_was_not_written(deck: Deck, agent: Agent) -> None:
+    """A command that supposes the head before another one's goes through where that one could not be written."""
+    await deck.store._database.run(lambda connection: connection.execute("PRAGMA max_page_count = 200").fetchall())
+    answers = Answers(2)
+    deck.post(agent, "x" * 900_000, if_seq=1, answer=answers.take)
+    deck.post(agent, "two", if_seq=1, answer=answers.take)
+    deck.registry.advance()
+
+    assert [Storage, 2] == await answers.kinds()
+    assert ["two"] == await deck.texts("a")
+
+
 async def test_after_a_failure_runs_are_units_again(deck: Deck, agent: Agent) -> None:
     """Only those that failed together go one by one, whatever came of each."""
     await deck.store._database.run(lambda connection: connection.execute("PRAGMA max_page_count = 200").fetchall())
