@@ -21,7 +21,7 @@ def lock(path: str, what: str) -> Iterator[None]:
 
     Raises:
         AnotherRuns: another process holds it; the message has its pid.
-        Refused: the file cannot be made or opened.
+        Refused: the file cannot be made, opened or written.
     """
     name = f"{path}.lock"
     try:
@@ -35,8 +35,11 @@ def lock(path: str, what: str) -> Iterator[None]:
         except BlockingIOError:
             holder = os.read(descriptor, 32).decode(errors="replace").strip() or "unknown"
             raise AnotherRuns(f"another reeld runs (pid {holder}); it holds {what} {path}") from None
-        os.ftruncate(descriptor, 0)
-        os.write(descriptor, f"{os.getpid()}\n".encode())
+        try:
+            os.ftruncate(descriptor, 0)
+            os.write(descriptor, f"{os.getpid()}\n".encode())
+        except OSError as error:
+            raise Refused(f"cannot lock {what} {path}: {name}: {error.strerror}") from error
         yield
     finally:
         os.close(descriptor)

@@ -1,6 +1,7 @@
 """Locks: one holder, who is named to all others, and nobody is led astray by a link."""
 
 import os
+import resource
 import stat
 import subprocess
 import sys
@@ -46,6 +47,23 @@ def test_another_process_holds_it(tmp_path: Path) -> None:
 
     assert f"another reeld runs (pid {holder.pid}); it holds the socket {path}" == str(refused.value)
     assert refused.value.status == ANOTHER_RUNS
+
+
+def test_no_room_for_the_pid(tmp_path: Path) -> None:
+    """Where nothing can be written into the file, that is said; what is locked stays free."""
+    path = str(tmp_path / "s.sock")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
+    try:
+        with (
+            pytest.raises(Refused, match=r"^cannot lock the socket .*: File too large$"),
+            lock(path, "the socket"),
+        ):
+            pass
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    with lock(path, "the socket"):
+        pass
 
 
 def test_it_ends_with_the_block(tmp_path: Path) -> None:
