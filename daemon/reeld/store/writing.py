@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Any, NamedTuple, TypeAlias
 
-from reel.errors import Exists, ReelError, Storage
+from reel.errors import Exists, Internal, ReelError, Storage
 from reeld.core.state import Profile
 from reeld.store.units import Part, Unit
 
@@ -57,6 +57,10 @@ class KeyTakenError(ReelError):
     """A command with this key has been carried out; never sent: its first reply is looked up instead."""
 
 
+class InDoubtError(sqlite3.OperationalError):
+    """A commit was written, but neither synced nor written over: a crash may bring it back."""
+
+
 class Log:
     """The end of the log; only jobs of the writing connection touch it."""
 
@@ -72,8 +76,8 @@ class Log:
         try:
             return list(self._transaction(connection, units))
         except _FAULTS as error:
-            if len(units) == 1:
-                return [explain(error)]
+            if len(units) == 1 or _is_nobodys_fault(error):
+                return [explain(error) for _ in units]
         return [self._alone(connection, unit) for unit in units]
 
     def _alone(self, connection: sqlite3.Connection, unit: Unit) -> Outcome:
@@ -99,12 +103,37 @@ class Log:
             _EVENTS.write(cursor, events)
             _KEYS.write(cursor, [key for unit in units for key in unit.keys])
             cursor.execute("COMMIT")
-        except BaseException:
+        except BaseException as error:
             if connection.in_transaction:
                 cursor.execute("ROLLBACK")
+            if _code(error) == sqlite3.SQLITE_IOERR_FSYNC and not _write_over(connection):
+                raise InDoubtError(str(error)) from error
             raise
         self.next_id = next_id
         return firsts
+
+
+def _code(error: BaseException) -> int:
+    return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK)
+
+
+def _is_nobodys_fault(error: Exception) -> bool:
+    """Whether no unit would fare better alone."""
+    return isinstance(error, InDoubtError) or _code(error) & 0xFF == sqlite3.SQLITE_BUSY
+
+
+def _write_over(connection: sqlite3.Connection) -> bool:
+    """Commit a change of nothing in the place of a commit that was not synced; tell whether that one is gone.
+
+    SQLite has rolled it back and forgotten where it ended, but all of it stands in the WAL: whoever opened the file
+    after a crash would take it for good.
+    """
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    try:
+        connection.execute(f"PRAGMA user_version = {version}")
+    except sqlite3.Error:
+        return False
+    return True
 
 
 def _lay_out(part: Part, first: int, events: list[tuple[Any, ...]]) -> None:
@@ -168,6 +197,10 @@ def _changed_row(profile: Profile) -> tuple[Any, ...]:
 def explain(error: Exception) -> ReelError:
     """Say what a failed commit means to who asked for it."""
     text = str(error)
+    if isinstance(error, InDoubtError):
+        return Internal(
+            f"nobody knows whether this is written: {text}; look when the disk works, or repeat it by its key"
+        )
     if isinstance(error, sqlite3.IntegrityError):
         if "keys.key" in text:
             return KeyTakenError(text)

@@ -196,6 +196,21 @@ async def test_a_file_that_became_read_only(store: Store) -> None:
     assert [[2]] == await write(store, said(1, draft(2)))
 
 
+async def test_a_locked_file(store: Store, path: str) -> None:
+    """Where another program holds the lock, all units wait for it together, and fail together."""
+    await write(store, made(1), made(2))
+    await pragma(store, "busy_timeout = 10")
+    begun: list[str] = []
+    await store._database.run(lambda connection: connection.set_trace_callback(begun.append))
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        outcomes = await write(store, said(1, draft(2)), said(2, draft(2)))
+
+    assert ["nothing was written: database is locked"] * 2 == [failed(outcome).message for outcome in outcomes]
+    assert 1 == begun.count("BEGIN IMMEDIATE")
+    assert [[3], [4]] == await write(store, said(1, draft(2)), said(2, draft(2)))
+
+
 def test_a_checkpoint_says_what_is_left(path: str) -> None:
     """Everything is copied where no reader is in the way; where one is, the rest is counted."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
