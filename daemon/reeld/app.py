@@ -92,7 +92,7 @@ async def serve(config: Config, supervisor: Supervisor, given: socket.socket | N
     stop = anyio.Event()
     async with AsyncExitStack() as stack:
         try:
-            store = await stack.enter_async_context(open_store(config.database))
+            store = await stack.enter_async_context(open_store(config.database, config.durability))
         except Storage as error:
             raise Refused(error.message) from error
         agents = await stack.enter_async_context(anyio.create_task_group())

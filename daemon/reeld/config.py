@@ -18,6 +18,7 @@ from reeld.errors import USAGE
 from reeld.serving.call import Limits
 from reeld.settings import Setting
 from reeld.store.database import SQLITE
+from reeld.store.schema import DURABILITIES, FULL
 
 _HELP = {
     "connection.requests": "requests of one connection in flight",
@@ -44,6 +45,7 @@ class Config(NamedTuple):
     socket: str
     database: str
     log_level: str = "info"
+    durability: str = FULL
     connection: Limits = Limits()
     agents: Agents = Agents()
 
@@ -59,6 +61,7 @@ class InForce(NamedTuple):
 SETTINGS = [
     Setting("socket", str, "where to listen"),
     Setting("database", str, "the file that keeps what is said"),
+    Setting("durability", str, "what a power cut may take: nothing, or the last moments", choices=DURABILITIES),
     Setting("log_level", str, "what goes to stderr", choices=("debug", "info", "warning", "error")),
     *(
         Setting(f"connection.{name}", type(value), _HELP.get(f"connection.{name}", ""))

@@ -3,14 +3,13 @@
 import os
 import signal
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.crash import tally
 from tests.crash.doomed import CALLS, MIGRATIONS, STATEMENTS
-from tests.crash.nursery import Doomed, Nursery
+from tests.crash.nursery import Doomed
 from tests.crash.siege import Siege
 from tests.daemon import Daemon
 
@@ -19,19 +18,6 @@ _OPENING = [point for point in STATEMENTS if point.startswith("opening")]
 _STOPPING = [point for point in CALLS if point.startswith("stopping")]
 _WORKING = [point for point in (*STATEMENTS, *CALLS) if point not in {*_OPENING, *_STOPPING}]
 _FIRST, _LATER = list(MIGRATIONS)[:2], list(MIGRATIONS)[2:]
-
-
-@pytest.fixture(scope="module")
-def nursery() -> Iterator[Nursery]:
-    with Nursery() as nursery:
-        yield nursery
-
-
-@pytest.fixture
-def doomed(directory: Path, nursery: Nursery) -> Iterator[Doomed]:
-    daemon = Doomed(directory, nursery)
-    yield daemon
-    daemon.close()
 
 
 def kill_under_load(siege: Siege) -> None:

@@ -37,6 +37,7 @@ def ended(arguments: list[str]) -> int:
         ([], Config("/e/s.sock", "/e/r.db", "info")),
         (["--socket", "/f/s.sock"], Config("/f/s.sock", "/e/r.db", "info")),
         (["--database=/f/r.db", "--log-level", "debug"], Config("/e/s.sock", "/f/r.db", "debug")),
+        (["--durability", "normal"], Config("/e/s.sock", "/e/r.db", durability="normal")),
         (["--agents-idle=2.5"], Config("/e/s.sock", "/e/r.db", agents=Agents(idle=2.5))),
         (["--connection-all-bytes", "9"], Config("/e/s.sock", "/e/r.db", connection=Limits(all_bytes=9))),
     ],
@@ -52,7 +53,7 @@ def test_environment_before_file(file: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("REEL_LOG_LEVEL", "")
     monkeypatch.setenv("REEL_CONNECTION_REQUESTS", "8")
 
-    assert Config("/e/s.sock", "/e/r.db", "error", Limits(requests=8, stall=3.0)) == parse([])
+    assert Config("/e/s.sock", "/e/r.db", "error", connection=Limits(requests=8, stall=3.0)) == parse([])
 
 
 def test_home_in_the_file(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

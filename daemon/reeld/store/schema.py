@@ -68,10 +68,12 @@ MIGRATIONS: tuple[str, ...] = (_FIRST,)
 VERSION = len(MIGRATIONS)
 
 
+# What a power cut may take: nothing that was acknowledged, or what was committed since the last checkpoint.
+FULL, NORMAL = DURABILITIES = ("full", "normal")
+
 _WRITER_PRAGMAS = (
     "auto_vacuum = INCREMENTAL",  # before all else: in a file that is WAL already it has no effect
     "journal_mode = WAL",
-    "synchronous = FULL",
     "foreign_keys = ON",
     "recursive_triggers = ON",  # else REPLACE would delete rows without asking the trigger
     f"journal_size_limit = {64 << 20}",  # what a huge batch leaves of the WAL, once it has been copied
@@ -89,8 +91,13 @@ def prepare_reader(connection: sqlite3.Connection) -> None:
         connection.execute(f"PRAGMA {pragma}")
 
 
-def prepare(connection: sqlite3.Connection, path: str) -> None:
+def prepare(connection: sqlite3.Connection, path: str, durability: str = FULL) -> None:
     """Make a new file ours, or bring an older one up to date.
+
+    Args:
+        connection: to the file.
+        path: where it is.
+        durability: one of ``DURABILITIES``.
 
     Raises:
         Storage: the file is another program's, or from a newer version; it says what to do.
@@ -98,6 +105,7 @@ def prepare(connection: sqlite3.Connection, path: str) -> None:
     _require_ours(connection, path)
     for pragma in _WRITER_PRAGMAS:
         connection.execute(f"PRAGMA {pragma}")
+    connection.execute(f"PRAGMA synchronous = {durability}")
     migrate(connection, MIGRATIONS)
 
 
@@ -113,7 +121,8 @@ def opening(path: str) -> Iterator[None]:
     except OSError as error:
         raise Storage(f"cannot open {path}: {error.strerror}") from error
     except sqlite3.OperationalError as error:
-        raise Storage(f"cannot use {path}: {error}") from error
+        failed = getattr(error, "sqlite_errorcode", 0) & 0xFF in {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR}
+        raise Storage(f"cannot use {path}: {error}{'; is there room on its disk?' if failed else ''}") from error
     except sqlite3.DatabaseError as error:
         raise Storage(
             f"{path} is damaged or no SQLite database ({error}); move it away, or put a backup in its place"

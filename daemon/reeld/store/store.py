@@ -20,7 +20,7 @@ from reeld.store.database import Database, Job, T, open_database
 from reeld.store.door import open_door
 from reeld.store.following import Logged
 from reeld.store.reading import EventsPage, Past, Position, Skip, StoredKey
-from reeld.store.schema import opening, prepare, prepare_reader
+from reeld.store.schema import FULL, opening, prepare, prepare_reader
 from reeld.store.units import Unit
 from reeld.store.verifying import Verifier, open_verifier
 from reeld.store.writer import Settle, Writer
@@ -189,10 +189,14 @@ KEYS_KEPT = 30 * 24 * 3600 * 1000
 
 
 @asynccontextmanager
-async def open_store(path: str) -> AsyncIterator[Store]:
+async def open_store(path: str, durability: str = FULL) -> AsyncIterator[Store]:
     """Open the database for as long as the block lasts; leaving it writes what was submitted.
 
     The caller holds the lock on the database.
+
+    Args:
+        path: the file.
+        durability: whether each commit waits for the disk (``full``) or each checkpoint (``normal``).
 
     Raises:
         Storage: the file is another program's, damaged, from a newer version, or cannot be opened; it says what to do.
@@ -202,7 +206,7 @@ async def open_store(path: str) -> AsyncIterator[Store]:
     async with AsyncExitStack() as stack:
         door = await stack.enter_async_context(open_door())
         with opening(path):
-            setup = partial(prepare, path=path)
+            setup = partial(prepare, path=path, durability=durability)
             database = await stack.enter_async_context(open_database(door, path, setup, readonly=False))
             end = await database.run(writing.Log)
             next_row = await database.run(_next_row)

@@ -160,6 +160,14 @@ async def test_a_newer_file_is_refused(used: str) -> None:
     assert before == contents(used)
 
 
+@pytest.mark.parametrize(("durability", "expected"), [("full", 2), ("normal", 1)])
+async def test_durability(path: str, durability: str, expected: int) -> None:
+    """With ``full`` each commit is synced, with ``normal`` each checkpoint."""
+    with anyio.fail_after(30):
+        async with open_store(path, durability) as store:
+            assert expected == await pragma(store, "synchronous")
+
+
 async def test_a_file_that_was_just_begun(path: str) -> None:
     """A file whose first start was cut short before its first table is taken for a new one."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:

@@ -1,0 +1,100 @@
+"""A disk that is full, or may only be read: what is refused, what is said, and that nothing is lost."""
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import reel
+from reel.blocking import Client
+from reeld.errors import REFUSED
+from tests.daemon import Daemon
+
+_UNSHARE = ["unshare", "--user", "--mount", "--map-root-user"]
+# Runs what follows the directory with a small file system of its own there, or with one that is not to be written.
+_SMALL = 'mount -t tmpfs -o size=2m tmpfs "$0" && exec "$@"'
+_NARROW = 'mount -t tmpfs -o size=64k tmpfs "$0" && exec "$@"'
+_FULL = 'mount -t tmpfs -o size=64k tmpfs "$0" && : >"$0/r.db.lock" && ! cat /dev/zero 2>&- >"$0/all" && exec "$@"'
+_READ_ONLY = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"'
+
+
+def _may_mount() -> bool:
+    if shutil.which("unshare") is None:
+        return False
+    tried = subprocess.run([*_UNSHARE, "mount", "-t", "tmpfs", "tmpfs", "/tmp"], capture_output=True, check=False)
+    return tried.returncode == 0
+
+
+pytestmark = pytest.mark.skipif(not _may_mount(), reason="nobody may mount here")
+
+
+class Mounted(Daemon):
+    """A daemon whose database is on a file system of its own."""
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory)
+        self.disk = directory / "disk"
+        self.disk.mkdir()
+        self.database = str(self.disk / "r.db")
+        self.mount = _SMALL
+
+    def command(self) -> list[str]:
+        return [*_UNSHARE, "sh", "-c", self.mount, str(self.disk), *super().command()]
+
+    @property
+    def seen_from_outside(self) -> Path:
+        """Where the file system is for us."""
+        return Path(f"/proc/{self.process.pid}/root{self.disk}")
+
+
+@pytest.fixture
+def mounted(directory: Path) -> Iterator[Mounted]:
+    daemon = Mounted(directory)
+    yield daemon
+    daemon.close()
+
+
+def fill(client: Client) -> int:
+    """Add until there is no more room; give how often that went."""
+    for said in range(1000):
+        try:
+            client.add("demo", "x" * 20_000)
+        except reel.Storage:
+            return said
+    raise AssertionError("there was room for all")
+
+
+def test_a_full_disk(mounted: Mounted) -> None:
+    """What does not fit is refused and changes nothing; reads go on, and adds as soon as there is room."""
+    mounted.start()
+    filler = mounted.seen_from_outside / "filler"
+    filler.write_bytes(bytes(1 << 20))
+    with mounted.client() as client:
+        client.create("demo")
+        said = fill(client)
+        assert said == client.agent("demo").messages
+        assert client.replay("demo").matched
+        filler.unlink()
+        client.add("demo", "x" * 20_000)
+
+        assert said + 1 == client.agent("demo").messages > 10
+        assert client.replay("demo").matched
+    assert 0 == mounted.end()
+
+
+@pytest.mark.parametrize(
+    ("mount", "says"),
+    [
+        pytest.param(_FULL, "cannot lock the database {}: {}.lock: No space left on device", id="full"),
+        pytest.param(_NARROW, "cannot use {}: database or disk is full; is there room on its disk?", id="narrow"),
+        pytest.param(_READ_ONLY, "cannot lock the database {}: {}.lock: Read-only file system", id="read-only"),
+    ],
+)
+def test_a_disk_on_which_nothing_can_begin(mounted: Mounted, mount: str, says: str) -> None:
+    """It says what is in the way, and ends with the status of one that cannot start as told."""
+    mounted.mount = mount
+    ended = mounted.refused()
+
+    assert (REFUSED, f"reeld: {says.format(*[mounted.database] * 2)}\n") == (ended.returncode, ended.stderr)
