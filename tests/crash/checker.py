@@ -81,21 +81,22 @@ def _redone(world: World, claims: Claims, command: Command) -> Iterator[str]:
     if expected["head"] != command.head:
         yield f"{command} ends at {command.head}, in the model at {expected['head']}"
     for call in attempts:
-        if call.reply is not None and expected != {name: call.reply.get(name) for name in expected}:
-            yield f"{call} was answered {dict(call.reply)}, expected {expected}"
+        reply = call.reply or {}
+        if call.acknowledged and expected != {name: reply.get(name) for name in expected}:
+            yield f"{call} was answered {dict(reply)}, expected {expected}"
 
 
 def _span(command: Command, claims: Claims) -> Span:
     """Give the time from a command's first attempt to its first answer."""
     attempts = claims.attempts.get((command.agent, command.seq), [])
     sent = min((call.sent for call in attempts), default=-math.inf)
-    answered = min((call.answered for call in attempts if call.reply is not None), default=math.inf)
+    answered = min((call.answered for call in attempts if call.acknowledged), default=math.inf)
     return Span(command.head, False, sent, answered)
 
 
 def _refused(world: World, spans: Sequence[Span], call: Call, agent: str) -> Iterator[str]:
     """Look for a position in which there was a reason to refuse, or nothing to do."""
-    nothing_to_do = call.method in {"kill", "revive"} and call.reply is not None and "command" not in call.reply
+    nothing_to_do = call.method in {"kill", "revive"} and call.reply is not None and not call.acknowledged
     if call.unknown or not (call.error or nothing_to_do):
         return
     writes = [span for span in spans if not span.reads]

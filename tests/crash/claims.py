@@ -45,7 +45,6 @@ def claim(calls: Sequence[Call], log: Sequence[Command], names: Mapping[str, str
     for attempts in groups:
         _claim_acknowledged(claims, attempts, there)
     _claim_unknown(claims, groups, there, names)
-    _require_order(claims, log)
     return claims
 
 
@@ -58,8 +57,8 @@ def _groups(calls: Sequence[Call]) -> list[list[Call]]:
 
 
 def _claim_acknowledged(claims: Claims, attempts: list[Call], there: Mapping[Place, Command]) -> None:
-    replies = [call.reply for call in attempts if call.reply is not None]
-    places = {(reply.get("id") or reply["agent"], reply["command"]) for reply in replies if "command" in reply}
+    replies = [call.reply for call in attempts if call.acknowledged and call.reply is not None]
+    places = {(reply.get("id") or reply["agent"], reply["command"]) for reply in replies}
     if len(places) > 1:
         claims.problems.append(f"done more than once: {attempts[0]}, at {sorted(places)}")
     for place in places:
@@ -77,22 +76,32 @@ def _claim_acknowledged(claims: Claims, attempts: list[Call], there: Mapping[Pla
 def _claim_unknown(
     claims: Claims, groups: Sequence[list[Call]], there: Mapping[Place, Command], names: Mapping[str, str]
 ) -> None:
-    """Give each command that is left to the first call of its session that may have written it."""
+    """Give each command that is left to the first call of its session that may have written it.
+
+    What one connection asks of one agent takes effect in the order in which it was sent.
+    """
     claimed = {id(attempts[0]) for attempts in claims.attempts.values()}
-    left: dict[str | None, list[list[Call]]] = defaultdict(list)
+    left: dict[str | None, list[tuple[Call, list[Call]]]] = defaultdict(list)
     for attempts in groups:
-        for session in {call.session for call in attempts if call.unknown}:
-            left[session].append(attempts)
+        for call in attempts:
+            if call.unknown:
+                left[call.session].append((call, attempts))
+    last: dict[tuple[str | None, str], int] = defaultdict(lambda: -1)
     for place, command in there.items():
-        if place in claims.attempts:
-            continue
-        for attempts in left[command.events[0].client]:
-            if id(attempts[0]) not in claimed and _fits(attempts[0], command, names):
-                claims.attempts[place] = attempts
-                claimed.add(id(attempts[0]))
-                break
-        else:
-            claims.problems.append(f"nobody asked for it, or it was refused: {command}")
+        session = command.events[0].client, command.agent
+        if place not in claims.attempts:
+            for call, attempts in left[session[0]]:
+                if id(attempts[0]) not in claimed and call.number > last[session] and _fits(call, command, names):
+                    claims.attempts[place] = attempts
+                    claimed.add(id(attempts[0]))
+                    break
+            else:
+                claims.problems.append(f"nobody asked for it, or it was refused: {command}")
+                continue
+        call = next(call for call in claims.attempts[place] if call.session == session[0])
+        if call.number < last[session]:
+            claims.problems.append(f"out of order on its connection: {command} is {call}")
+        last[session] = call.number
 
 
 def _fits(call: Call, command: Command, names: Mapping[str, str]) -> bool:
@@ -104,19 +113,9 @@ def _fits(call: Call, command: Command, names: Mapping[str, str]) -> bool:
         return [event.content for event in command.events] == list(params["messages"])
     if call.method in {"mark", "rewind"}:
         return bool(data.get("label") == params.get("label"))
+    if call.method == "clone":
+        return bool(data["from"] == names.get(call.agent))
     if command.kind == "restore":
         wanted = {"undo": {"undoes"}, "redo": {"redoes"}}.get(call.method, set())
         return {"undoes", "redoes"}.intersection(data) == wanted
     return True
-
-
-def _require_order(claims: Claims, log: Sequence[Command]) -> None:
-    """What one connection asks of one agent takes effect in the order in which it was sent."""
-    last: dict[tuple[str | None, str], int] = {}
-    for command in log:
-        session = command.events[0].client
-        for call in claims.attempts.get((command.agent, command.seq), []):
-            if call.session == session:
-                if call.number < last.get((session, command.agent), -1):
-                    claims.problems.append(f"out of order on its connection: {command} is {call}")
-                last[session, command.agent] = call.number

@@ -5,7 +5,7 @@ import socket
 import time
 from collections.abc import Iterable
 from threading import Event
-from typing import Any
+from typing import Any, TypeAlias
 
 from reel.errors import from_wire
 from reel.session import Answer, MessagePack
@@ -30,6 +30,9 @@ _WEIGHTS = {
 _LABELS = (None, "one", "two")
 # Agents that are worked on at a time.
 _AGENTS = 6
+
+# A method, the name of an agent, and what else it is given.
+Asked: TypeAlias = tuple[str, str, dict[str, Any]]
 
 
 class Names:
@@ -68,7 +71,7 @@ class Worker:
         self._sessions = 0
         self._texts = 0
         # What is to be tried again, because nobody knows what became of it.
-        self._again: list[tuple[str, str, dict[str, Any]]] = []
+        self._again: list[Asked] = []
 
     def run(self, stop: Event) -> None:
         """Go on until told to stop, or until nobody answers."""
@@ -90,7 +93,7 @@ class Worker:
         while asked and not stop.is_set():
             cut = self._random.random() < self._cuts
             sent = time.monotonic()
-            calls = [Call(session, number + place, *each, sent) for place, each in enumerate(asked)]
+            calls = [Call(session, number + place, *each, sent) for place, each in enumerate(_one_restore(asked))]
             number += len(calls)
             answers = self._exchange(connection, framing, calls, self._random.randrange(len(calls)) if cut else None)
             self._note(calls, answers)
@@ -98,7 +101,7 @@ class Worker:
                 return
             asked = [self._any() for _ in range(self._random.choice((1, 1, 8, 32)))]
 
-    def _take_again(self) -> list[tuple[str, str, dict[str, Any]]]:
+    def _take_again(self) -> list[Asked]:
         again, self._again = self._again, []
         return again
 
@@ -134,7 +137,7 @@ class Worker:
             if call.method != "hello":
                 self.calls.append(noted)
 
-    def _any(self) -> tuple[str, str, dict[str, Any]]:
+    def _any(self) -> Asked:
         """Choose something to ask."""
         pick = self._random.choice
         (method,) = self._random.choices(list(_WEIGHTS), list(_WEIGHTS.values()))
@@ -172,6 +175,12 @@ class Worker:
         """Make a text that nobody else says; one in twenty is long."""
         self._texts += 1
         return f"{self._name}:{self._texts}".ljust(self._random.choice([0] * 19 + [20_000]))
+
+
+def _one_restore(asked: list[Asked]) -> list[Asked]:
+    """Leave out all restores but one: of two that nobody heard of, the log does not say which it has."""
+    restores = [each for each in asked if each[0] == "restore"]
+    return [each for each in asked if each not in restores[1:]]
 
 
 def _wire(call: Call) -> list[Any]:

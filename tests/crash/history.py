@@ -35,6 +35,11 @@ class Call(NamedTuple):
         return self.params.get("key")
 
     @property
+    def acknowledged(self) -> bool:
+        """Whether something was written for it, then or at an earlier attempt."""
+        return self.reply is not None and "command" in self.reply
+
+    @property
     def target(self) -> str:
         """The name of the agent whose log it writes to."""
         return self.params.get("name") or self.params.get("into") or self.agent

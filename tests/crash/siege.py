@@ -2,6 +2,7 @@
 
 import random
 import sqlite3
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from threading import Event, Thread
@@ -28,7 +29,7 @@ class Siege:
         self.random = random.Random(seed)
         self._names = Names()
         self._workers = [self._worker(number) for number in range(workers)]
-        self._counted = (0, 0)
+        self._counted = defaultdict[str, int](int)
 
     def _worker(self, number: int) -> Worker:
         return Worker(f"w{number}", self.daemon.socket, self._names, self.random.getrandbits(32))
@@ -62,13 +63,21 @@ class Siege:
         assert not different, f"not what their logs say: {different}"
         assert [("ok",)] == integrity(self.daemon.database), integrity(self.daemon.database)
         tally.count("histories found right")
-        self._count(sum(call.reply is not None and "command" in call.reply for call in calls), len(events))
+        self._count(
+            {
+                "acknowledged commands checked": sum(call.acknowledged for call in calls),
+                "of them repeated under their keys": sum(bool((call.reply or {}).get("repeated")) for call in calls),
+                "refusals checked": sum(call.error is not None for call in calls),
+                "reads checked": sum(call.method == "messages" and call.reply is not None for call in calls),
+                "events checked": len(events),
+            }
+        )
 
-    def _count(self, acknowledged: int, events: int) -> None:
+    def _count(self, counts: dict[str, int]) -> None:
         """Count what was not there at the last look."""
-        tally.count("acknowledged commands checked", acknowledged - self._counted[0])
-        tally.count("events checked", events - self._counted[1])
-        self._counted = (acknowledged, events)
+        for what, times in counts.items():
+            tally.count(what, times - self._counted[what])
+        self._counted.update(counts)
 
 
 def integrity(path: str) -> list[tuple[str, ...]]:

@@ -81,6 +81,27 @@ RIGHT: dict[str, tuple[Sequence[Call], Sequence[Event], Living]] = {
         LOG,
         END,
     ),
+    "of two that were not heard of, the later was done": (
+        [
+            CREATE,
+            unheard(Call("s", 1, "mark", "demo", {}, 3)),
+            HI._replace(number=2),
+            unheard(Call("s", 3, "mark", "demo", {}, 5)),
+        ],
+        [CREATED, SAID_HI, event(3, "mark", {"label": None})],
+        END._replace(head=3, records=END.records[:1], marks=(Marked(3, None),)),
+    ),
+    "nothing to do at the second try, and done by the first": (
+        [
+            CREATE,
+            HI,
+            Call("s", 2, "kill", "demo", {}, 5, 6, {"agent": A, "head": 3, "command": 3, "killed": [A]}),
+            unheard(Call("s", 3, "revive", "demo", {"key": "k"}, 4)),
+            Call("u", 1, "revive", "demo", {"key": "k"}, 4.5, 4.9, {"id": A, "head": 2}),
+        ],
+        [CREATED, SAID_HI, event(3, "agent_killed", {}), event(4, "revived", {})],
+        END._replace(head=4, records=END.records[:1]),
+    ),
     "at once, in either order": (
         [CREATE, HI._replace(sent=3, answered=9), HO._replace(sent=3, answered=9)],
         LOG,
@@ -192,6 +213,12 @@ WRONG: dict[str, tuple[Sequence[Call], Sequence[Event], Living, str]] = {
         [*LOG, event(4, "restore", {"to": 1, "undoes": 2})],
         END._replace(head=4, records=()),
         "was answered",
+    ),
+    "done, though the head was another": (
+        [CREATE, HI, HO._replace(params={"messages": ["ho"], "if_seq": 1})],
+        LOG,
+        END,
+        "not possible (Refused('conflict'))",
     ),
     "a rewind without a mark": (
         [CREATE, HI, HO, unheard(Call("s", 2, "rewind", "demo", {"label": "m"}, 7))],

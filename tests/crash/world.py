@@ -31,6 +31,7 @@ class World:
             Refused: it was not possible.
         """
         uid = command.agent
+        self._require_head(call, command)
         if uid not in self.agents:
             self.agents[uid] = self._new(command)
             expected: dict[str, Any] = {}
@@ -38,6 +39,13 @@ class World:
             expected = self._change(self.agents[uid], call, command)
         self.positions.setdefault(uid, []).append(_position(self.agents[uid]))
         return {**expected, "head": self.agents[uid].head}
+
+    def _require_head(self, call: Call, command: Command) -> None:
+        """Refuse what supposes another head; where a clone makes an agent, its source's."""
+        wanted, new = call.params.get("if_seq"), command.agent not in self.agents
+        judge = self._source(command) if new and command.kind == "clone" else self.agents.get(command.agent)
+        if wanted is not None and judge is not None and judge.head != wanted:
+            raise Refused("conflict")
 
     def _new(self, command: Command) -> ModelAgent:
         first = command.events[0]
