@@ -118,7 +118,7 @@ class Worker:
                     break
                 now = time.monotonic()
                 for frame in framing.feed(data):
-                    if isinstance(frame, Answer) and frame.id is not None:
+                    if isinstance(frame, Answer) and isinstance(frame.id, int):
                         answers[frame.id] = (now, frame)
         except ConnectionError:
             pass  # it has died

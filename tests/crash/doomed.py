@@ -20,7 +20,7 @@ from typing import Any
 
 from reeld import app, config
 from reeld.agents.agent import Agent
-from reeld.serving.outbox import Outbox
+from reeld.serving import outbox
 from reeld.store import database, schema, writer, writing
 
 # Pages between two checkpoints: few, so that there are many.
@@ -48,7 +48,7 @@ CALLS = {
     "after COMMIT": (writing.Log, "commit", "after"),
     "committed, before it is applied": (Agent, "apply", "before"),
     "applied, before the answer": (Agent, "apply", "after"),
-    "before the answer leaves": (Outbox, "_send_all", "before"),
+    "before the answer leaves": (outbox, "pieces", "before"),
     "after a checkpoint": (writer, "checkpoint", "after"),
     "stopping, before the writer ends": (writer.Writer, "close", "before"),
 }

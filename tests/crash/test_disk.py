@@ -102,7 +102,7 @@ def test_faults_under_load(frail: Doomed, shim: Shim, op: Op, files: File) -> No
     """Under load the disk fails now and then, and then the daemon dies."""
     siege = Siege(frail, seed=302)
     frail.start()
-    for skip in range(3):
+    for skip in range(2):
         with siege.load():
             for _ in range(6):
                 shim.order(Action.FAIL, op, files, skip=skip, count=1 + skip, value=errno.EIO)
