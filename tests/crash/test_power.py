@@ -22,7 +22,7 @@ from tests.crash.shim import COMPILER, SUFFIXES, Action, Done, File, Op, Shim
 from tests.crash.siege import Siege, integrity
 
 LONG = bool(os.environ.get("REEL_CRASH_LONG"))
-CUTS = 1500 if LONG else 60
+CUTS = 300 if LONG else 60
 
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="there is no compiler")
 
@@ -32,7 +32,7 @@ def worked(frail: Doomed, shim: Shim, *, faults: bool = False) -> tuple[list[Don
     since, siege = shim.mark(), Siege(frail, seed=200)
     frail.start()
     with siege.load():
-        for turn in range(20 if LONG else 6):
+        for turn in range(10 if LONG else 6):
             if faults:
                 shim.order(Action.FAIL, Op.SYNC, File.WAL | File.DATABASE, skip=turn, count=1 + turn % 2, value=EIO)
             time.sleep(0.05)  # some load, not a wait for something
