@@ -47,7 +47,7 @@ def test_deaths_at_random(doomed: Doomed, seed: int) -> None:
     """After kill -9 at any moment, every history is one that a daemon could have without it."""
     siege = Siege(doomed, seed)
     doomed.start()
-    for _ in range(25 if LONG else 6):
+    for _ in range(12 if LONG else 6):
         kill_under_load(siege)
         doomed.start()
         siege.look()
