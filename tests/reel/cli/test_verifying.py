@@ -14,8 +14,8 @@ from .conftest import Reel
 
 
 @pytest.fixture
-def own(directory: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Daemon]:
-    """A daemon of the test's own, which the command looks at; to be asked for after ``reel``."""
+def own(reel: Reel, directory: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Daemon]:  # noqa: ARG001 - after it
+    """A daemon of the test's own, which the command looks at in place of the one that ``reel`` set."""
     daemon = Daemon(directory).start()
     monkeypatch.setenv("REEL_SOCKET", daemon.socket)
     yield daemon
