@@ -6,24 +6,22 @@ writes what waits, so that a caller that is cancelled never leaves half a frame 
 answers; one that is cancelled leaves its place, and an answer that comes for it goes nowhere.
 """
 
-from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial, update_wrapper
-from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 import anyio
 from anyio.abc import SocketAttribute, SocketStream, TaskStatus
 
 from reel import replies, requests
 from reel.address import default_socket
+from reel.aio_subscription import LOST, Subscription
 from reel.blocking import PATIENCE, nobody_answers
 from reel.errors import InvalidParams, NotRunning, ParseError, ReelError, ShuttingDown, from_wire
 from reel.following import Following
 from reel.messages import Event, Message, Record
 from reel.peer import require_own
-from reel.pushes import Push
 from reel.requests import Call, following, greeting, keyed
 from reel.session import MAX_REPLY, Answer, Broken, Id, MessagePack
 
@@ -32,7 +30,6 @@ P = ParamSpec("P")
 
 _PAUSE = 0.1
 _CHUNK = 1 << 18
-_LOST = (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream, OSError)
 
 
 class _Waiting:
@@ -220,7 +217,7 @@ class Client:
             await self._greet(stream)
         except BaseException as error:
             await anyio.aclose_forcefully(stream)
-            if isinstance(error, _LOST):
+            if isinstance(error, LOST):
                 raise NotRunning(f"the daemon on {self.path} hung up") from error
             raise
         return stream
@@ -265,7 +262,7 @@ class Client:
                 tasks.start_soon(self._send, stream)
                 await self._hand_out(stream)
                 tasks.cancel_scope.cancel()
-        except* (*_LOST, ParseError):
+        except* (*LOST, ParseError):
             pass  # what was not answered is sent again
         finally:
             self._connected = False
@@ -300,106 +297,6 @@ class Client:
             if isinstance(frame, Broken):
                 raise ParseError(f"what came from {self.path} is no reply: {frame.error.message}")
         return [frame for frame in frames if isinstance(frame, Answer)]
-
-
-class Subscription(AsyncIterator[Push]):
-    """An iterator over what is pushed, which comes back by itself after the daemon was restarted.
-
-    It begins with ``async with`` and ends with it. It reads as fast as it is asked for more; the daemon waits for
-    nobody, but what was missed is read from the log, so that every event comes once and in order.
-
-    Args:
-        following: what is subscribed to.
-        dial: opens a connection.
-        patience: how long a lost connection is tried again, in seconds.
-    """
-
-    def __init__(self, following: Following, dial: Callable[[], Awaitable[SocketStream]], patience: float) -> None:
-        self._following = following
-        self._dial = dial
-        self._patience = patience
-        self._ready: deque[Push] = deque()
-        self._stream: SocketStream | None = None
-        self._closed = False
-
-    @property
-    def head(self) -> int:
-        """The newest seq when it began; the newest event's id where all agents are followed."""
-        assert self._following.head is not None  # noqa: S101 - it has begun
-        return self._following.head
-
-    async def __aenter__(self) -> Self:
-        try:
-            while self._following.head is None:
-                await self._read()
-        except _LOST as error:
-            await self._hang_up()
-            raise NotRunning(f"the daemon hung up: {str(error) or 'connection closed'}") from error
-        except BaseException:
-            await self._hang_up()
-            raise
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._closed = True
-        self._ready.clear()
-        await self._hang_up()
-
-    async def __anext__(self) -> Push:
-        """Wait for the next push.
-
-        Raises:
-            NotRunning: the daemon went away, and did not come back in time.
-            ReelError: it refuses to go on.
-        """
-        until: float | None = None
-        while not self._ready:
-            if self._closed:
-                raise StopAsyncIteration
-            try:
-                await self._read()
-                until = None
-            except (*_LOST, NotRunning, ShuttingDown) as error:
-                await self._hang_up()
-                until = anyio.current_time() + self._patience if until is None else until
-                if not self._closed:
-                    await self._pause(error, until)
-            except ReelError:
-                await self._hang_up()
-                raise
-        return self._ready.popleft()
-
-    async def _pause(self, error: Exception, until: float) -> None:
-        """Wait before the next try, or give up."""
-        if anyio.current_time() >= until:
-            raise NotRunning(f"the daemon went away: {str(error) or 'connection closed'}") from error
-        await anyio.sleep(_PAUSE)
-
-    async def _read(self) -> None:
-        """Take in what has arrived, on a new connection where there is none."""
-        if self._stream is None:
-            await self._connect()
-        assert self._stream is not None  # noqa: S101 - it has just been seen to
-        self._ready += self._following.feed(await self._stream.receive(_CHUNK))
-        if self._following.over:
-            await self._hang_up()
-
-    async def _connect(self) -> None:
-        """Begin on a new connection; one that is given up half way is no connection."""
-        stream = await self._dial()
-        try:
-            await stream.send(self._following.open())
-        except BaseException:
-            await anyio.aclose_forcefully(stream)
-            raise
-        self._stream = stream
-
-    async def _hang_up(self) -> None:
-        if self._stream is not None:
-            stream, self._stream = self._stream, None
-            await anyio.aclose_forcefully(stream)
 
 
 @asynccontextmanager

@@ -1,0 +1,118 @@
+"""What happens, as it happens: the async client's subscription."""
+
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable
+from types import TracebackType
+from typing import Self
+
+import anyio
+from anyio.abc import SocketStream
+
+from reel.errors import NotRunning, ReelError, ShuttingDown
+from reel.following import Following
+from reel.pushes import Push
+
+# How anyio says that a connection is no more.
+LOST = (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream, OSError)
+_PAUSE = 0.25
+_CHUNK = 1 << 18
+
+
+class Subscription(AsyncIterator[Push]):
+    """An iterator over what is pushed, which comes back by itself after the daemon was restarted.
+
+    It begins with ``async with`` and ends with it. It reads as fast as it is asked for more; the daemon waits for
+    nobody, but what was missed is read from the log, so that every event comes once and in order.
+
+    Args:
+        following: what is subscribed to.
+        dial: opens a connection.
+        patience: how long a lost connection is tried again, in seconds.
+    """
+
+    def __init__(self, following: Following, dial: Callable[[], Awaitable[SocketStream]], patience: float) -> None:
+        self._following = following
+        self._dial = dial
+        self._patience = patience
+        self._ready: deque[Push] = deque()
+        self._stream: SocketStream | None = None
+        self._closed = False
+
+    @property
+    def head(self) -> int:
+        """The newest seq when it began; the newest event's id where all agents are followed."""
+        assert self._following.head is not None  # noqa: S101 - it has begun
+        return self._following.head
+
+    async def __aenter__(self) -> Self:
+        try:
+            while self._following.head is None:
+                await self._read()
+        except LOST as error:
+            await self._hang_up()
+            raise NotRunning(f"the daemon hung up: {str(error) or 'connection closed'}") from error
+        except BaseException:
+            await self._hang_up()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._closed = True
+        self._ready.clear()
+        await self._hang_up()
+
+    async def __anext__(self) -> Push:
+        """Wait for the next push.
+
+        Raises:
+            NotRunning: the daemon went away, and did not come back in time.
+            ReelError: it refuses to go on.
+        """
+        until: float | None = None
+        while not self._ready:
+            if self._closed:
+                raise StopAsyncIteration
+            try:
+                await self._read()
+                until = None
+            except (*LOST, NotRunning, ShuttingDown) as error:
+                await self._hang_up()
+                until = anyio.current_time() + self._patience if until is None else until
+                if not self._closed:
+                    await self._pause(error, until)
+            except ReelError:
+                await self._hang_up()
+                raise
+        return self._ready.popleft()
+
+    async def _pause(self, error: Exception, until: float) -> None:
+        """Wait before the next try, or give up."""
+        if anyio.current_time() >= until:
+            raise NotRunning(f"the daemon went away: {str(error) or 'connection closed'}") from error
+        await anyio.sleep(_PAUSE)
+
+    async def _read(self) -> None:
+        """Take in what has arrived, on a new connection where there is none."""
+        if self._stream is None:
+            await self._connect()
+        assert self._stream is not None  # noqa: S101 - it has just been seen to
+        self._ready += self._following.feed(await self._stream.receive(_CHUNK))
+        if self._following.over:
+            await self._hang_up()
+
+    async def _connect(self) -> None:
+        """Begin on a new connection; one that is given up half way is no connection."""
+        stream = await self._dial()
+        try:
+            await stream.send(self._following.open())
+        except BaseException:
+            await anyio.aclose_forcefully(stream)
+            raise
+        self._stream = stream
+
+    async def _hang_up(self) -> None:
+        if self._stream is not None:
+            stream, self._stream = self._stream, None
+            await anyio.aclose_forcefully(stream)
