@@ -1,0 +1,51 @@
+--- Where the daemon's socket is, and whether it is the user's own.
+
+local config = require 'reel.config'
+
+local M = {}
+
+local GROUP_AND_OTHERS = 63 -- 0077
+local MODES = 512 -- 01000
+
+local function fallback_directory()
+  return ('/tmp/reel-%d'):format(vim.loop.getuid())
+end
+
+--- Give the path: setup's, else $REEL_SOCKET, else one in the runtime directory, else one in /tmp.
+function M.socket()
+  if config.socket then
+    return config.socket
+  end
+  local given, runtime = vim.env.REEL_SOCKET, vim.env.XDG_RUNTIME_DIR
+  if given and given ~= '' then
+    return given
+  end
+  if runtime and runtime ~= '' then
+    return runtime .. '/reel/reel.sock'
+  end
+  return fallback_directory() .. '/reel.sock'
+end
+
+--- Say what is wrong with a path; nil: nothing, or nothing is there yet.
+--- Anybody can make a directory in /tmp: the one of the fallback must be ours, no link, and closed to others.
+function M.problem(path)
+  local fallback = fallback_directory()
+  if path == fallback .. '/reel.sock' then
+    local directory = vim.loop.fs_lstat(fallback)
+    if directory and directory.type ~= 'directory' then
+      return fallback .. ' is no directory; remove it'
+    end
+    if directory and (directory.uid ~= vim.loop.getuid() or directory.mode % MODES % (GROUP_AND_OTHERS + 1) ~= 0) then
+      return fallback .. ' is open to others; remove it, or set REEL_SOCKET'
+    end
+  end
+  local socket = vim.loop.fs_stat(path)
+  if socket and socket.type ~= 'socket' then
+    return path .. ' is no socket'
+  end
+  if socket and socket.uid ~= vim.loop.getuid() then
+    return ('%s belongs to another user (uid %d)'):format(path, socket.uid)
+  end
+end
+
+return M

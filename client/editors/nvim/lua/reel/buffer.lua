@@ -1,0 +1,91 @@
+--- The buffer that shows a conversation: lines, virtual text, folds.
+
+local M = {}
+
+local SPACE = vim.api.nvim_create_namespace 'reel'
+local levels = {}
+
+--- Make a buffer one of ours.
+function M.prepare(buffer)
+  levels[buffer] = {}
+  for name, value in pairs {
+    buftype = 'nofile',
+    bufhidden = 'hide',
+    swapfile = false,
+    undolevels = -1,
+    modifiable = false,
+    filetype = 'markdown',
+  } do
+    vim.bo[buffer][name] = value
+  end
+end
+
+--- Set what belongs to the windows that show a buffer. Lua's own way to set an option would set it for other buffers too.
+function M.dress(buffer)
+  for _, window in ipairs(vim.fn.win_findbuf(buffer)) do
+    vim.api.nvim_win_call(window, function()
+      vim.cmd [[setlocal foldmethod=expr foldexpr=v:lua.require'reel.buffer'.level() foldlevel=0 foldenable linebreak]]
+    end)
+  end
+end
+
+--- The fold level of v:lnum.
+function M.level()
+  local known = levels[vim.api.nvim_get_current_buf()]
+  return known and known[vim.v.lnum] or '0'
+end
+
+function M.forget(buffer)
+  levels[buffer] = nil
+end
+
+local function windows_at_the_end(buffer)
+  local last = vim.api.nvim_buf_line_count(buffer)
+  return vim.tbl_filter(function(window)
+    return vim.api.nvim_win_get_cursor(window)[1] == last
+  end, vim.fn.win_findbuf(buffer))
+end
+
+local function set_lines(buffer, row, lines)
+  vim.bo[buffer].modifiable = true
+  vim.api.nvim_buf_set_lines(buffer, row, -1, false, lines)
+  vim.bo[buffer].modifiable = false
+  vim.bo[buffer].modified = false
+end
+
+local function annotate(buffer, row, marks)
+  for _, mark in ipairs(marks) do
+    vim.api.nvim_buf_set_extmark(buffer, SPACE, row + mark.row, 0, {
+      virt_text = { { mark.text, 'ReelNote' } },
+      end_row = row + mark.row + 1,
+      hl_group = mark.colour,
+    })
+  end
+end
+
+--- Put sections from a row (from 0) on in the place of all that was there; a cursor on the last line stays on it.
+--- @return table the row at which each section begins, and the first row after the last one
+function M.paint(buffer, row, sections)
+  local known, lines, rows = levels[buffer], {}, {}
+  for index = #known, row + 1, -1 do
+    known[index] = nil
+  end
+  for index, section in ipairs(sections) do
+    rows[index] = row + #lines
+    vim.list_extend(lines, section.lines)
+    vim.list_extend(known, section.levels)
+  end
+  rows[#sections + 1] = row + #lines
+  local following = windows_at_the_end(buffer)
+  vim.api.nvim_buf_clear_namespace(buffer, SPACE, row, -1)
+  set_lines(buffer, row, lines)
+  for index, section in ipairs(sections) do
+    annotate(buffer, rows[index], section.marks)
+  end
+  for _, window in ipairs(following) do
+    vim.api.nvim_win_set_cursor(window, { vim.api.nvim_buf_line_count(buffer), 0 })
+  end
+  return rows
+end
+
+return M

@@ -1,0 +1,54 @@
+--- What :Reel completes: its commands, agents after open, marks after rewind.
+
+local calls = require 'reel.calls'
+local commands = require 'reel.commands'
+local conversation = require 'reel.conversation'
+
+local M = {}
+
+local PATIENCE_MS = 1000
+
+--- Give what begins with a prefix, each once.
+local function beginning(prefix, words)
+  local found, seen = {}, {}
+  for _, word in ipairs(words) do
+    if vim.startswith(word, prefix) and not seen[word] then
+      seen[word] = true
+      table.insert(found, word)
+    end
+  end
+  return found
+end
+
+local function agents(prefix)
+  local page = calls.wait('agents', { prefix = prefix, alive = true }, PATIENCE_MS)
+  return vim.tbl_map(function(agent)
+    return agent.name
+  end, page.agents)
+end
+
+local function marks()
+  local agent = calls.wait('agent', { conversation.current().agent }, PATIENCE_MS)
+  local labels = {}
+  for _, mark in ipairs(agent.marks) do
+    table.insert(labels, mark.label) -- one without a label adds nothing
+  end
+  return labels
+end
+
+local ARGUMENTS = { open = agents, mark = marks, rewind = marks }
+
+--- Complete the last word of a command line; where nothing can be asked, with nothing.
+function M.complete(prefix, line)
+  local name, rest = line:match '^.-Reel!?%s+(%S+)%s+(.*)$'
+  if not name then
+    return beginning(prefix, commands.names())
+  end
+  if not ARGUMENTS[name] or rest:find '%s' then
+    return {}
+  end
+  local ok, words = pcall(ARGUMENTS[name], prefix)
+  return ok and beginning(prefix, words) or {}
+end
+
+return M

@@ -1,0 +1,174 @@
+--- Conversations that are open: each has a buffer, a copy of the messages, and a subscription that keeps it.
+
+local buffer = require 'reel.buffer'
+local calls = require 'reel.calls'
+local copies = require 'reel.copy'
+local errors = require 'reel.errors'
+local following = require 'reel.following'
+local view = require 'reel.view'
+
+local M = {}
+
+local open, newest = {}, nil
+
+local NOTHING = { lines = {}, levels = {}, marks = {} }
+
+--- The system prompt is section 1 (empty where there is none), message n is section n + 1; then drafts, then what is
+--- wrong.
+local function sections(conversation, stand)
+  local copy, made = conversation.copy, {}
+  if stand < 0 then
+    table.insert(made, copy.system and view.system(copy.system) or NOTHING)
+  end
+  for index = math.max(stand, 0) + 1, #copy.messages do
+    table.insert(made, view.message(copy.messages[index], view.clock))
+  end
+  local writers = vim.tbl_keys(conversation.drafts)
+  table.sort(writers)
+  for _, connection in ipairs(writers) do
+    table.insert(made, view.draft(connection, conversation.drafts[connection]))
+  end
+  if conversation.away then
+    table.insert(made, view.notice(conversation.away))
+  end
+  return made
+end
+
+local function paint(conversation)
+  local stand = conversation.stand
+  conversation.stand = nil
+  if not (stand and open[conversation.buffer]) then
+    return
+  end
+  local rows = conversation.rows
+  local first = stand + 2 -- the section to begin with
+  local painted = buffer.paint(conversation.buffer, rows[first] or 0, sections(conversation, stand))
+  for index, row in ipairs(painted) do
+    rows[first + index - 1] = row
+  end
+end
+
+--- Have everything after the first `stand` messages painted anew, once for all that comes in one go; -1: the prompt too.
+local function changed(conversation, stand)
+  if not conversation.stand then
+    vim.schedule(function()
+      paint(conversation)
+    end)
+  end
+  conversation.stand = math.min(conversation.stand or math.huge, stand)
+end
+
+--- Have only what stands after the messages painted anew.
+local function changed_at_the_end(conversation)
+  changed(conversation, #conversation.copy.messages)
+end
+
+local function read(conversation)
+  local copy = conversation.copy
+  calls.send('messages', copies.request(copy, conversation.agent), function(problem, page)
+    conversation.stuck = problem ~= nil -- what comes next reads on
+    if problem then
+      conversation.away = problem.message
+      return changed_at_the_end(conversation)
+    end
+    local prompt = copy.system
+    local stand = copies.page(copy, page)
+    changed(conversation, copy.system == prompt and stand or -1)
+    if copy.reading then
+      read(conversation)
+    end
+  end)
+end
+
+local hear = {}
+
+function hear.begin(conversation, reply)
+  conversation.drafts, conversation.away = {}, nil
+  if not conversation.begun then
+    conversation.begun = true
+    conversation.agent, conversation.copy = reply.agent, copies.new(reply.head)
+    read(conversation)
+  elseif conversation.stuck then
+    read(conversation)
+  end
+  changed_at_the_end(conversation)
+end
+
+function hear.event(conversation, push)
+  conversation.name = push.name
+  local stand, begin = copies.event(conversation.copy, push)
+  changed(conversation, stand)
+  if begin or conversation.stuck then
+    conversation.away = nil
+    read(conversation)
+  end
+end
+
+function hear.draft(conversation, push)
+  conversation.drafts[push.connection] = push.text ~= '' and push.text or nil
+  changed_at_the_end(conversation)
+end
+
+function hear.reset(conversation)
+  changed(conversation, -1)
+  if copies.reset(conversation.copy) then
+    read(conversation)
+  end
+end
+
+function hear.lost(conversation, problem)
+  conversation.drafts, conversation.away = {}, problem.message
+  changed_at_the_end(conversation)
+end
+
+hear.error = hear.lost
+
+local function close(conversation)
+  conversation.stop()
+  open[conversation.buffer] = nil
+  buffer.forget(conversation.buffer)
+  if newest == conversation then
+    newest = nil
+  end
+end
+
+--- Show a conversation in a buffer, and keep it.
+function M.attach(number, name)
+  if open[number] then
+    close(open[number])
+  end
+  local conversation = { buffer = number, name = name, agent = name, copy = copies.new(0), drafts = {}, rows = {} }
+  open[number], newest = conversation, conversation
+  buffer.prepare(number)
+  vim.api.nvim_create_autocmd('BufUnload', {
+    buffer = number,
+    once = true,
+    callback = function()
+      if open[number] then
+        close(open[number])
+      end
+    end,
+  })
+  conversation.stop = following.open({ agent = name }, function(what, push)
+    hear[what](conversation, push)
+  end)
+end
+
+--- The conversation to act on: the one of the current buffer, else the one last opened; raises where there is none.
+function M.current()
+  local found = open[vim.api.nvim_get_current_buf()] or newest
+  if not found then
+    error(errors.text('not_found', 'no conversation is open; open one with :Reel open NAME'), 0)
+  end
+  return found
+end
+
+--- Show a conversation in the current window.
+function M.show(name)
+  local ok, problem = pcall(vim.cmd, 'edit ' .. vim.fn.fnameescape('reel://' .. name))
+  if not ok then
+    errors.show(problem)
+  end
+end
+
+return M

@@ -1,0 +1,109 @@
+--- Subscriptions that outlive the connection: each goes on after the last event that it gave.
+
+local calls = require 'reel.calls'
+local errors = require 'reel.errors'
+local link = require 'reel.link'
+
+local M = {}
+
+local followings = {}
+
+local function tell(following, name, push)
+  local ok, problem = pcall(following.handler, name, push)
+  if not ok then
+    errors.show(problem)
+  end
+end
+
+local function begun(following, reply)
+  if not followings[following] then -- it was ended meanwhile
+    return calls.send('unsubscribe', { reply.sub }, function() end)
+  end
+  following.sub = reply.sub
+  following.params.agent = reply.agent -- whoever has its name when we come back
+  following.params.since = following.params.since or reply.head
+  tell(following, 'begin', reply)
+end
+
+local function begin(following)
+  following.sub = nil
+  calls.send('subscribe', following.params, function(problem, reply)
+    if reply then
+      begun(following, reply)
+    elseif link.is_up() then -- refused; what a lost connection did not answer is asked again
+      followings[following] = nil
+      tell(following, 'error', problem)
+    end
+  end)
+end
+
+link.listen {
+  up = function()
+    for following in pairs(followings) do
+      begin(following)
+    end
+  end,
+  down = function(problem)
+    for following in pairs(followings) do
+      following.sub = nil
+      tell(following, 'lost', problem)
+    end
+  end,
+  needed = function()
+    return next(followings) ~= nil
+  end,
+}
+
+local function hear(following, name, push)
+  if name == 'event' then
+    following.params.since = following.params.agent and push.seq or push.id
+    tell(following, name, push)
+  elseif name == 'lagged' then
+    following.params.since = push.from - 1
+    begin(following)
+  elseif name == 'draft' or name == 'reset' then
+    tell(following, name, push)
+  end
+end
+
+local function concerns(following, push)
+  if push.sub then
+    return following.sub == push.sub
+  end
+  return following.sub and (not following.params.agent or following.params.agent == push.agent)
+end
+
+--- Hand a push to those whom it concerns.
+local function route(name, push)
+  for following in pairs(followings) do
+    if concerns(following, push) then
+      hear(following, name, push)
+    end
+  end
+end
+
+calls.on_push = route
+
+--- Follow one agent or all of them; see reel.subscribe.
+function M.open(options, handler)
+  local params = { agent = options.agent, since = options.since, view = options.view, kinds = options.kinds }
+  local following = { params = params, handler = handler, sub = nil }
+  followings[following] = true
+  if link.is_up() then
+    begin(following)
+  else -- to be up begins it
+    link.connect(function(problem)
+      if problem then
+        tell(following, 'lost', problem)
+      end
+    end)
+  end
+  return function()
+    followings[following] = nil
+    if following.sub and link.is_up() then
+      calls.send('unsubscribe', { following.sub }, function() end)
+    end
+  end
+end
+
+return M
