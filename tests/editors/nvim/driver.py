@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import msgpack
 
-PLUGIN = Path(__file__).parents[2] / "client" / "editors" / "nvim"
+PLUGIN = Path(__file__).parents[3] / "client" / "editors" / "nvim"
 # Generous: what takes longer has hung. In milliseconds, as Neovim counts.
 PATIENCE = 20_000
 

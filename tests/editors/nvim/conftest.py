@@ -1,0 +1,31 @@
+"""Neovims: Debian's, which is old, and the newest."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from reel.blocking import Client
+from tests.editors.conftest import Require
+from tests.editors.nvim.driver import Nvim, newest
+
+Launch = Callable[..., Nvim]
+
+
+@pytest.fixture(scope="session", params=["installed", "newest"])
+def program(request: pytest.FixtureRequest, require: Require) -> str:
+    """The path of a Neovim."""
+    return require("nvim" if request.param == "installed" else newest() or "newest nvim (pip install .[editors])")
+
+
+@pytest.fixture
+def launch(program: str, environment: dict[str, str]) -> Iterator[Launch]:
+    """Start a Neovim that ends with the test."""
+    with ExitStack() as running:
+        yield lambda **kwargs: running.enter_context(Nvim(program, environment | kwargs.pop("more", {}), **kwargs))
+
+
+@pytest.fixture
+def nvim(launch: Launch, client: Client) -> Nvim:  # noqa: ARG001 - for the daemon to be there first
+    """A Neovim with the plug-in, and a daemon."""
+    return launch()

@@ -1,0 +1,168 @@
+"""The copy that is kept by keep and count, and how messages look: Lua, with values in and values out."""
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.editors.nvim.driver import Nvim
+
+PAGE = 2
+
+
+@pytest.fixture(scope="module")
+def lua(program: str) -> Iterator[Nvim]:
+    """A Neovim without a daemon."""
+    with Nvim(program, {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "TZ": "UTC", "LANG": "C.UTF-8"}) as nvim:
+        nvim.lua("copy, view = require('reel.copy'), require('reel.view')")
+        yield nvim
+
+
+class Log:
+    """A naive daemon: it keeps each state whole, as the seqs of its messages, and says what a push would."""
+
+    def __init__(self) -> None:
+        self.states: list[list[int]] = [[]]
+
+    def go_to(self, state: list[int], kind: str) -> dict[str, Any]:
+        """Move to a state; give the push."""
+        before, seq = self.states[-1], len(self.states)
+        keep = next((i for i, (a, b) in enumerate(zip(before, state, strict=False)) if a != b), None)
+        if keep is None:
+            keep = min(len(before), len(state))
+        self.states.append(state)
+        push: dict[str, Any] = {"kind": kind, "seq": seq, "keep": keep, "count": len(state)}
+        if kind == "user":
+            push["message"] = {"seq": seq}
+        return push
+
+    def page(self, request: dict[str, int]) -> dict[str, Any]:
+        """Answer a request."""
+        later = [seq for seq in self.states[request["at"]] if seq > request["since"]]
+        messages = [{"seq": seq} for seq in later[:PAGE]]
+        return {"messages": messages, "more": len(later) > PAGE, "system": f"prompt at {request['at']}"}
+
+
+# What happens next: an add, a way back to the state at a fraction of the log, or an answer that arrives.
+STEPS = st.lists(st.one_of(st.just("add"), st.floats(0, 1), st.just("answer"), st.just("reset")), max_size=40)
+
+
+@given(steps=STEPS)
+def test_the_copy_ends_as_the_log(lua: Nvim, steps: list[str | float]) -> None:
+    """Whatever is pushed while whatever is being read, the copy is in the end what the log is, prompt included."""
+    log, asked = Log(), None
+    lua.lua("it = copy.new(0)")
+
+    def ask() -> dict[str, int]:
+        found: dict[str, int] = lua.lua("return copy.request(it, 'demo')")
+        return found
+
+    def answer(request: dict[str, int]) -> dict[str, int] | None:
+        lua.lua("copy.page(it, ...)", log.page(request))
+        return ask() if lua.lua("return it.reading") else None
+
+    asked = ask()
+    for step in steps:
+        if step == "answer":
+            asked = answer(asked) if asked else None
+        elif step == "reset":
+            asked = ask() if lua.lua("return copy.reset(it)") else asked
+        else:
+            add = step == "add"
+            state = [*log.states[-1], len(log.states)] if add else log.states[int(float(step) * (len(log.states) - 1))]
+            push = log.go_to(state, "user" if add else "restore")
+            begin = lua.lua("return select(2, copy.event(it, ...))", push)
+            assert not (begin and asked)
+            asked = ask() if begin else asked
+    while asked:
+        asked = answer(asked)
+
+    assert log.states[-1] == [message["seq"] for message in lua.lua("return it.messages")]
+    moved = [at for at in range(1, len(log.states)) if log.states[at][-1:] != [at]]
+    prompt = int(lua.lua("return it.system").removeprefix("prompt at "))
+    assert prompt >= max(moved, default=0)
+
+
+def test_only_what_changed_is_told(lua: Nvim) -> None:
+    """An event and a page say how many leading messages stand as they did."""
+    lua.lua("it = copy.new(3)")
+    page = {"messages": [{"seq": 1}, {"seq": 2}, {"seq": 3}], "more": False}
+
+    assert 0 == lua.lua("return copy.page(it, ...)", page)
+    grown = {"kind": "user", "seq": 4, "keep": 3, "count": 4, "message": {"seq": 4}}
+    assert [3, False] == lua.lua("return {copy.event(it, ...)}", grown)
+    assert [1, True] == lua.lua("return {copy.event(it, ...)}", {"kind": "restore", "seq": 5, "keep": 1, "count": 2})
+
+
+def text(message: dict[str, Any], lua: Nvim) -> tuple[list[str], list[str]]:
+    """Give a message's lines and their levels, without its heading."""
+    whole = {"role": "user", "seq": 1, "time": 0, **message}
+    section = lua.lua("return view.message(..., view.clock)", whole)
+    return section["lines"][2:], section["levels"][2:]
+
+
+@pytest.mark.parametrize(
+    ("block", "lines", "levels"),
+    [
+        ({"type": "text", "text": ""}, [""], "0"),
+        ({"type": "text", "text": "a\n\n b\r\n"}, ["a", "", " b\r", ""], "0000"),
+        ({"type": "thinking", "text": "hm"}, ["**thinking**", "hm"], "11"),
+        (
+            {"type": "tool_call", "id": "i", "name": "n", "arguments": '{"a": "```"}'},
+            ["**tool_call** n `i`", "````json", '{"a": "```"}', "````"],
+            "1111",
+        ),
+        (
+            {"type": "tool_result", "tool_call_id": "i", "content": "no", "is_error": True},
+            ["**tool_result** `i` failed", "```", "no", "```"],
+            "1111",
+        ),
+        (
+            {
+                "type": "tool_result",
+                "tool_call_id": "i",
+                "is_error": False,
+                "content": [
+                    {"type": "text", "text": "a\nb"},
+                    {"type": "media", "mime_type": "image/png", "data_base64": "AAAA"},
+                    {"type": "opaque", "provider": "openai", "data_json": "{}"},
+                ],
+            },
+            ["**tool_result** `i`", "```", "a", "b", "![media]() image/png, 3 bytes", "*opaque of openai*", "```"],
+            "1111111",
+        ),
+        (
+            {"type": "media", "mime_type": "image/png", "data_base64": "AAA=", "name": "cat"},
+            ["![cat]() image/png, 2 bytes"],
+            "0",
+        ),
+        (
+            {"type": "media", "mime_type": "image/png", "url": "http://x/y"},
+            ["![media](http://x/y) image/png"],
+            "0",
+        ),
+        ({"type": "redacted_thinking", "data": "x"}, ["*redacted_thinking*"], "0"),
+        ({"type": "opaque", "provider": "gemini", "data_json": "{}"}, ["*opaque of gemini*"], "0"),
+        ({"type": "hologram"}, ["*hologram*"], "0"),
+    ],
+)
+def test_blocks(lua: Nvim, block: dict[str, Any], lines: list[str], levels: str) -> None:
+    """Each kind of block has its lines, and is folded or not; one from the future is named."""
+    shown, depths = text({"content": [block]}, lua)
+
+    assert [*lines, ""] == shown
+    assert levels + "0" == "".join(depth[-1] for depth in depths)
+    assert [row for row, depth in enumerate(depths) if depth == ">1"] == ([0] if "1" in levels else [])
+
+
+def test_heading(lua: Nvim) -> None:
+    """A heading has role and seq; its time has a date, unless it is today."""
+    message = {"role": "assistant", "seq": 7, "time": 1_700_000_000_500, "content": []}
+    section = lua.lua("return view.message(..., view.clock)", message)
+    assert ["## assistant 7", ""] == section["lines"]
+    assert [{"row": 0, "text": "2023-11-14 22:13:20", "colour": "ReelAssistant"}] == section["marks"]
+
+    assert 8 == len(lua.lua("return view.clock(os.time() * 1000)"))
