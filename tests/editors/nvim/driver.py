@@ -52,6 +52,11 @@ class Nvim:
         self._process.stdout.close()
         self._process.wait(PATIENCE / 1000)
 
+    @property
+    def pid(self) -> int:
+        """Its process."""
+        return self._process.pid
+
     def call(self, method: str, *params: Any) -> Any:
         """Call a function of Neovim's own interface."""
         self._number += 1

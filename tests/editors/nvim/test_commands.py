@@ -2,6 +2,7 @@
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,7 +10,7 @@ from reel.blocking import Client
 from tests.daemon import Daemon
 from tests.editors.nvim.driver import PLUGIN, Nvim
 
-ANSWER = {
+ANSWER: Any = {
     "role": "assistant",
     "content": [
         {"type": "thinking", "text": "I must\nlook."},
@@ -17,7 +18,7 @@ ANSWER = {
         {"type": "tool_call", "id": "c1", "name": "weather", "arguments": '{"city": "Paris"}'},
     ],
 }
-RESULT = {"role": "tool", "content": [{"type": "tool_result", "tool_call_id": "c1", "content": "18 degrees"}]}
+RESULT: Any = {"role": "tool", "content": [{"type": "tool_result", "tool_call_id": "c1", "content": "18 degrees"}]}
 
 
 def heading(role: str, seq: int, text: str) -> list[str]:

@@ -1,0 +1,93 @@
+"""Neovim without the plug-in: its own RPC client, and what the documentation has for it."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from reel.blocking import Client
+from tests.daemon import Daemon
+from tests.editors.nvim.conftest import Launch
+from tests.editors.nvim.driver import Nvim
+
+EDITORS = Path(__file__).parents[3] / "docs" / "editors.md"
+
+CONNECT = """
+reel = vim.fn.sockconnect('pipe', vim.env.REEL_SOCKET, {rpc = true})
+local v = vim.version()
+vim.rpcrequest(reel, 'hello', {
+  client = {name = 'nvim', version = ('%d.%d.%d'):format(v.major, v.minor, v.patch)},
+  notify = {'nvim_exec_lua', 'pushed(...)'},
+})
+"""
+
+# Every push is answered by a call of its own, which is then inside of those that wait already.
+NESTED = """
+depth, deepest, heard = 0, 0, {}
+function pushed(name, push)
+  depth = depth + 1
+  deepest = math.max(deepest, depth)
+  if push.seq < 6 then
+    vim.rpcnotify(reel, 'add', 'demo', 'n')
+    local head = vim.rpcrequest(reel, 'wait', 'demo', push.seq).head
+    table.insert(heard, {push.seq, head > push.seq})
+  end
+  depth = depth - 1
+end
+"""
+
+
+@pytest.fixture
+def bare(launch: Launch, client: Client) -> Nvim:
+    """A Neovim that is connected, without the plug-in."""
+    client.create("demo")
+    nvim = launch(plugin=False)
+    nvim.lua(CONNECT)
+    return nvim
+
+
+def test_nested_calls(bare: Nvim) -> None:
+    """Calls inside of calls, all open at the same time, have their answers, and the channel lives."""
+    bare.lua(NESTED)
+    bare.lua("vim.rpcrequest(reel, 'subscribe', 'demo')")
+    head = bare.lua("vim.rpcnotify(reel, 'add', 'demo', 'n'); return vim.rpcrequest(reel, 'wait', 'demo', 1).head")
+    bare.until("#heard == 4")
+
+    assert head > 1
+    assert bare.lua("return deepest") > 1
+    assert {(seq, True) for seq in range(2, 6)} == {(seq, later) for seq, later in bare.lua("return heard")}
+    assert {"pong": True} == bare.lua("return vim.rpcrequest(reel, 'ping')")
+
+
+def test_errors(bare: Nvim) -> None:
+    """An error of the daemon is what Neovim shows."""
+    ok, text = bare.lua("return {pcall(vim.rpcrequest, reel, 'agent', 'zed')}")
+
+    assert not ok
+    assert "not_found: no agent zed" in text
+
+
+def test_a_push_during_a_call(bare: Nvim, client: Client) -> None:
+    """A push that comes while a call is open is handled before its answer."""
+    bare.lua("function pushed(name, push) heard = push.message.content[1].text end")
+    bare.lua("vim.rpcrequest(reel, 'subscribe', 'demo')")
+    heard = bare.lua("vim.rpcnotify(reel, 'add', 'demo', 'é'); vim.rpcrequest(reel, 'wait', 'demo', 1); return heard")
+
+    assert heard in ("é", None)  # Neovim decides
+    bare.until("heard == 'é'")
+    assert 1 == client.agent("demo").messages
+
+
+def test_the_lines_of_the_documentation(launch: Launch, daemon: Daemon) -> None:
+    """What docs/editors.md has for Lua works as it stands there, without the plug-in."""
+    section = re.split(r"^## ", EDITORS.read_text(), flags=re.MULTILINE)
+    (text,) = (part for part in section if part.startswith("Neovim\n"))
+    (code,) = re.findall(r"^```lua\n(.*?)^```", text, re.DOTALL | re.MULTILINE)[-1:]
+    nvim = launch(plugin=False)
+    nvim.lua("printed = {}; print = function(...) table.insert(printed, table.concat({...}, ' ')) end")
+    nvim.lua(code)
+    with daemon.client() as client:
+        client.add("demo", "And a Patricia tree?")
+    nvim.until("#printed == 2")
+
+    assert ["What is a Merkle tree?", "event And a Patricia tree?"] == nvim.lua("return printed")
