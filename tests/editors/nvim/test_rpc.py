@@ -1,6 +1,7 @@
 """Neovim without the plug-in: its own RPC client, and what the documentation has for it."""
 
 import re
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from reel.blocking import Client
 from tests.daemon import Daemon
 from tests.editors.nvim.conftest import Launch
-from tests.editors.nvim.driver import Nvim
+from tests.editors.nvim.driver import Nvim, Refused
 
 EDITORS = Path(__file__).parents[3] / "docs" / "editors.md"
 
@@ -21,19 +22,27 @@ vim.rpcrequest(reel, 'hello', {
 })
 """
 
-# Every push is answered by a call of its own, which is then inside of those that wait already.
+# A call that waits for the second add from now on. Each push of an add adds once more and waits for the one after that:
+# so each call is answered while those inside of it are still open.
 NESTED = """
-depth, deepest, heard = 0, 0, {}
+local first = vim.rpcrequest(reel, 'agent', 'demo').head
+local depth, deepest, heard = 0, 0, {}
 function pushed(name, push)
   depth = depth + 1
   deepest = math.max(deepest, depth)
-  if push.seq < 6 then
+  if push.seq <= first + 3 then
     vim.rpcnotify(reel, 'add', 'demo', 'n')
-    local head = vim.rpcrequest(reel, 'wait', 'demo', push.seq).head
-    table.insert(heard, {push.seq, head > push.seq})
+  end
+  if push.seq <= first + 2 then
+    table.insert(heard, vim.rpcrequest(reel, 'wait', 'demo', push.seq + 1).head - first)
   end
   depth = depth - 1
 end
+local sub = vim.rpcrequest(reel, 'subscribe', 'demo').sub
+vim.rpcnotify(reel, 'add', 'demo', 'n')
+table.insert(heard, vim.rpcrequest(reel, 'wait', 'demo', first + 1).head - first)
+vim.rpcrequest(reel, 'unsubscribe', sub)
+return {deepest, heard}
 """
 
 
@@ -47,15 +56,22 @@ def bare(launch: Launch, client: Client) -> Nvim:
 
 
 def test_nested_calls(bare: Nvim) -> None:
-    """Calls inside of calls, all open at the same time, have their answers, and the channel lives."""
-    bare.lua(NESTED)
-    bare.lua("vim.rpcrequest(reel, 'subscribe', 'demo')")
-    head = bare.lua("vim.rpcnotify(reel, 'add', 'demo', 'n'); return vim.rpcrequest(reel, 'wait', 'demo', 1).head")
-    bare.until("#heard == 4")
+    """Calls inside of calls, all open at the same time, have their answers, and the channel lives.
 
-    assert head > 1
-    assert bare.lua("return deepest") > 1
-    assert {(seq, True) for seq in range(2, 6)} == {(seq, later) for seq, later in bare.lua("return heard")}
+    An old Neovim that has not run for the 20 ms between two answers takes both at once, and closes the channel. On a
+    busy machine that happens whatever the daemon does; so there are three tries.
+    """
+    for _ in range(2):
+        with suppress(Refused):
+            deepest, heard = bare.lua(NESTED)
+            break
+        bare.lua(CONNECT)
+    else:
+        deepest, heard = bare.lua(NESTED)
+
+    assert deepest >= 3
+    assert 3 == len(heard)
+    assert all(2 <= head <= 4 for head in heard)
     assert {"pong": True} == bare.lua("return vim.rpcrequest(reel, 'ping')")
 
 
