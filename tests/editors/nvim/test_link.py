@@ -180,6 +180,24 @@ def test_a_command_on_its_way(nvim: Nvim, client: Client, daemon: Daemon) -> Non
     assert [] == nvim.notified()
 
 
+def test_a_command_whose_answer_is_lost(nvim: Nvim, client: Client, daemon: Daemon) -> None:
+    """What was done before the daemon was killed is not done again, although nobody heard of it."""
+    client.create("demo")
+    shows(opened(nvim), client)
+    nvim.lua("inbox = require('reel.inbox'); take = inbox.take; inbox.take = function() end")
+    nvim.command("Reel send important")
+    while not client.messages("demo").messages:
+        nvim.lua("vim.wait(10)")
+    daemon.kill()
+    nvim.lua("inbox.take = take")
+    daemon.start()
+    with daemon.client() as other:
+        nvim.until("vim.fn.search('^important$', 'nw') > 0")
+        nvim.lua("require('reel').call('ping')")  # whatever was repeated came before
+
+        assert 1 == other.agent("demo").messages
+
+
 def test_one_that_did_not_read(nvim: Nvim, client: Client) -> None:
     """An editor that was stopped for long has missed pushes, and ends with all messages all the same."""
     client.create("demo")
