@@ -72,6 +72,31 @@ def test_it_starts_the_daemon(launch: Launch, prepared: Daemon) -> None:
     assert [] == nvim.notified()
 
 
+def test_a_daemon_that_was_stopped(nvim: Nvim, client: Client, daemon: Daemon) -> None:
+    """An open buffer does not start the daemon again, the next command does."""
+    client.create("demo")
+    shows(opened(nvim), client)
+    daemon.end()
+    nvim.until("vim.fn.getline('$') == '*not_running: the daemon closed the connection*'")
+    nvim.lua("vim.wait(600)")  # it has looked again and again by then
+    assert not Path(daemon.socket).exists()
+    nvim.command("Reel send again")
+
+    nvim.shows("## user 2", "", "again", "")
+
+
+def test_a_done_that_fails(nvim: Nvim) -> None:
+    """Who waits for a connection and fails keeps nobody else from it."""
+    nvim.lua(
+        """local connect = require('reel').connect
+        connect(function() error('bad', 0) end)
+        connect(function() up = true end)"""
+    )
+    nvim.until("up")
+
+    assert ["bad"] == nvim.notified()
+
+
 def test_it_cannot_start_one(launch: Launch, prepared: Daemon) -> None:
     """Who is missing is said in one line."""
     nvim = launch()

@@ -5,7 +5,11 @@ local inbox = require 'reel.inbox'
 local link = require 'reel.link'
 local values = require 'reel.values'
 
-local M = { on_push = function() end }
+local M = {
+  -- Here, because it is this file that hears the daemon's answer.
+  connect = link.connect,
+  on_push = function() end,
+}
 
 local PATIENCE_MS = 30000
 local STEP_MS = 20

@@ -11,7 +11,7 @@ end
 --- Connect, and start the daemon where it does not run; returns at once.
 --- @param done function|nil called with an error or nil
 function M.connect(done)
-  require('reel.link').connect(done or require('reel.errors').show)
+  require('reel.calls').connect(done or require('reel.errors').show)
 end
 
 --- Call a method and wait for its result.

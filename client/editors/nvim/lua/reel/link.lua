@@ -30,7 +30,10 @@ local function settle(problem)
   local told = waiting
   waiting = {}
   for _, done in ipairs(told) do
-    done(problem)
+    local ok, failure = pcall(done, problem)
+    if not ok then
+      errors.show(failure)
+    end
   end
 end
 
@@ -90,7 +93,9 @@ local function greet(path)
   M.number = M.number + 1
   watch:start(LOOK_MS, LOOK_MS, vim.schedule_wrap(look))
   patience:start(GREETING_MS, 0, vim.schedule_wrap(function()
-    stop(errors.new('not_running', ('who listens on %s does not answer'):format(path)))
+    if state == 'opening' then
+      stop(errors.new('not_running', ('who listens on %s does not answer'):format(path)))
+    end
   end))
   -- Apart, so that the answer comes as we want it even where it is an error.
   M.notify('hello', { notify = inbox.notify(M.number) })
