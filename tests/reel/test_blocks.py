@@ -66,7 +66,9 @@ def accept(name: str, /, **fields: Any) -> None:
     check_blocks([{**MINIMAL[name], **fields}], HOLDER_OF.get(name, "assistant"), "blocks")
 
 
-@pytest.mark.parametrize(("holder", "name"), [(holder, name) for holder, names in HOLDERS.items() for name in names])
+@pytest.mark.parametrize(
+    ("holder", "name"), [(holder, name) for holder, names in HOLDERS.items() for name in sorted(names)]
+)
 def test_a_block_stands_where_it_may(holder: str, name: str) -> None:
     """Every holder takes the blocks of its own."""
     check_blocks([MINIMAL[name], MINIMAL[name]], holder, "blocks")
