@@ -1,0 +1,65 @@
+/**
+ * Drives the extension from another program: a JSON object a line comes in, `{"do": name, …}`, and one goes out for
+ * each, in order. At the end of the input, the extension is disposed of, and nothing may keep the process alive.
+ */
+
+import Module from "node:module";
+import { createInterface } from "node:readline";
+import * as vscode from "./vscode";
+
+const { user } = vscode;
+const loader = Module as unknown as { _load: (name: string, ...rest: unknown[]) => unknown };
+const load = loader._load;
+loader._load = (name, ...rest) => (name === "vscode" ? vscode : load(name, ...rest));
+
+const path = (name: string) => `/${name}.md`;
+const text = (name: string) => user.document(path(name))?.getText() ?? "";
+
+/** Wait until a document has a text in it, or has it no longer. */
+function shown(name: string, wanted: string, gone: boolean): Promise<void> {
+  return new Promise((resolve) => {
+    const look = () => {
+      if (text(name).includes(wanted) === gone) return;
+      user.changed.off("it", look);
+      resolve();
+    };
+    user.changed.on("it", look);
+    look();
+  });
+}
+
+const actions: Record<string, (asked: any) => unknown> = {
+  async run({ command, given, answers = [] }) {
+    user.answers = answers;
+    for (const list of [user.asked, user.said, user.complained]) list.length = 0;
+    await user.run(command, ...(given === undefined ? [] : [given]));
+    const { asked, said, complained } = user;
+    return { asked, said, complained, looksAt: vscode.window.activeTextEditor?.document.uri.path };
+  },
+  async shows({ name, text: wanted, gone = false }) {
+    await shown(name, wanted, gone);
+    return text(name);
+  },
+  opened: ({ name }) => user.open(path(name)),
+  text: ({ name }) => text(name),
+  folds: ({ name }) => user.folds(path(name)).map(({ start, end }: { start: number; end: number }) => [start, end]),
+  select: ({ text: selected }) => user.select(selected),
+  close: ({ name }) => user.close(path(name)),
+  commands: () => user.commands(),
+  sight: () => [vscode.window.visibleTextEditors.at(-1)!.revealed, vscode.window.visibleTextEditors.at(-1)!.document.lineCount],
+};
+
+async function main(): Promise<void> {
+  // It needs "vscode", which is there only now.
+  const extension = require("../src/editor/extension");
+  const context = { subscriptions: [] as { dispose(): void }[], extension: { packageJSON: { version: "0.1.0" } } };
+  extension.activate(context);
+  for await (const line of createInterface({ input: process.stdin })) {
+    const asked = JSON.parse(line);
+    const answer = await actions[asked.do]!(asked);
+    process.stdout.write(`${JSON.stringify(answer ?? null)}\n`);
+  }
+  for (const one of context.subscriptions) one.dispose();
+}
+
+void main();

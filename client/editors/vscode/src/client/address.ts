@@ -1,0 +1,61 @@
+/** Where the daemon's socket is, and whether it is ours. */
+
+import { lstatSync, statSync, type Stats } from "node:fs";
+import { dirname } from "node:path";
+import { NotRunning } from "./errors";
+
+/** sun_path has 108 bytes and ends in a NUL. */
+const MAX_PATH = 107;
+const WRITABLE_BY_OTHERS = 0o022;
+const STICKY = 0o1000;
+
+function ownUid(): number {
+  return process.getuid?.() ?? -1;
+}
+
+function fallbackDirectory(): string {
+  return `/tmp/reel-${ownUid()}`;
+}
+
+/** Give the path: `$REEL_SOCKET`, else one in the runtime directory, else one in /tmp. */
+export function defaultSocket(environment: NodeJS.ProcessEnv = process.env): string {
+  if (environment.REEL_SOCKET) return environment.REEL_SOCKET;
+  if (environment.XDG_RUNTIME_DIR) return `${environment.XDG_RUNTIME_DIR}/reel/reel.sock`;
+  return `${fallbackDirectory()}/reel.sock`;
+}
+
+/**
+ * See that nobody else can listen on a socket: Node cannot ask the kernel who is at the other end.
+ *
+ * The socket is ours or root's, and so is its directory, to which nobody else may write (in a sticky one, such as
+ * /tmp, what is ours stays ours). The directory of the fallback must not be a link: anybody can make it.
+ *
+ * @throws NotRunning where something is wrong; nothing at all, where there is no socket, is for the connection to say.
+ */
+export function requireOwn(path: string): void {
+  if (Buffer.byteLength(path) > MAX_PATH) {
+    throw new NotRunning(`${path} is too long for a socket; name one of at most ${MAX_PATH} bytes with REEL_SOCKET`);
+  }
+  const directory = dirname(path);
+  const found = look(directory === fallbackDirectory() ? lstatSync : statSync, directory);
+  const socket = look(statSync, path);
+  if (found && !found.isDirectory()) throw new NotRunning(`${directory} is no directory; remove it`);
+  if (found && !isOwn(found)) throw new NotRunning(`${directory} belongs to another user (uid ${found.uid})`);
+  if (found && found.mode & WRITABLE_BY_OTHERS && !(found.mode & STICKY)) {
+    throw new NotRunning(`others may write to ${directory}; chmod go-w ${directory}`);
+  }
+  if (socket && !socket.isSocket()) throw new NotRunning(`${path} is no socket`);
+  if (socket && !isOwn(socket)) throw new NotRunning(`${path} belongs to another user (uid ${socket.uid})`);
+}
+
+function isOwn(found: Stats): boolean {
+  return found.uid === ownUid() || found.uid === 0;
+}
+
+function look(by: (path: string) => Stats, path: string): Stats | undefined {
+  try {
+    return by(path);
+  } catch {
+    return undefined; // there is none, or we may not look: to connect will say which
+  }
+}

@@ -1,0 +1,114 @@
+/** One connection: calls, and the pushes of its subscriptions. When it is lost, it is over. */
+
+import { connect, type Socket } from "node:net";
+import {
+  createMessageConnection,
+  ResponseError,
+  StreamMessageReader,
+  StreamMessageWriter,
+  type MessageConnection,
+} from "vscode-jsonrpc/node";
+import { requireOwn } from "./address";
+import { Lost, ReelError } from "./errors";
+import { Inbox } from "./inbox";
+import type { Params, Push } from "./wire";
+
+/** A subscription on one connection. */
+export interface Subscribed {
+  sub: number;
+  agent: string;
+  pushes: Inbox<Push>;
+}
+
+export class Connection {
+  private readonly subscribed = new Map<number, Subscribed>();
+  private over: Lost | undefined;
+
+  private constructor(
+    private readonly rpc: MessageConnection,
+    private readonly socket: Socket,
+    lost: () => void,
+  ) {
+    rpc.onNotification((method: string, params: unknown) => this.push({ method, params } as Push));
+    rpc.onError(() => {}); // the socket says so as well
+    rpc.onUnhandledNotification(() => {});
+    socket.on("close", () => {
+      this.end(new Lost("the daemon closed the connection"));
+      lost();
+    });
+    rpc.listen();
+  }
+
+  /**
+   * Connect to a daemon of our own.
+   *
+   * @param lost is called once, when the connection has ended.
+   * @throws Lost where nobody answers; NotRunning where we must not talk to who does.
+   */
+  static dial(path: string, lost: () => void): Promise<Connection> {
+    requireOwn(path);
+    return new Promise((resolve, reject) => {
+      const socket = connect(path);
+      socket.once("error", (error) => reject(new Lost(`no daemon on ${path}: ${error.message}`)));
+      socket.once("connect", () => {
+        socket.on("error", () => {}); // it closes next
+        const [reader, writer] = [new StreamMessageReader(socket), new StreamMessageWriter(socket)];
+        resolve(new Connection(createMessageConnection(reader, writer), socket, lost));
+      });
+    });
+  }
+
+  /**
+   * Call a method by name.
+   *
+   * @throws ReelError as the daemon answered; Lost where the connection ended first.
+   */
+  async request<R>(method: string, params: Params): Promise<R> {
+    if (this.over) throw this.over;
+    try {
+      return await this.rpc.sendRequest<R>(method, params);
+    } catch (error) {
+      if (error instanceof ResponseError && error.data?.name) {
+        throw new ReelError(error.code, error.message, error.data);
+      }
+      throw this.over ?? new Lost(`the connection broke: ${(error as Error).message}`);
+    }
+  }
+
+  /** Subscribe to an agent; what is pushed from then on goes into `pushes`, which ends with the connection. */
+  async subscribe(params: Params): Promise<Subscribed> {
+    const { sub, agent } = await this.request<{ sub: number; agent: string }>("subscribe", params);
+    const pushes = new Inbox<Push>();
+    // Messages are handled one a turn of the event loop: no push was handled since the reply.
+    this.subscribed.set(sub, { sub, agent, pushes });
+    if (this.over) pushes.end(this.over);
+    return { sub, agent, pushes };
+  }
+
+  /** End a subscription. */
+  async unsubscribe(sub: number): Promise<void> {
+    this.subscribed.get(sub)?.pushes.end();
+    if (this.subscribed.delete(sub) && !this.over) await this.request("unsubscribe", { sub });
+  }
+
+  /** Hang up. */
+  close(): void {
+    this.end(new Lost("this client has hung up"));
+    this.socket.end();
+  }
+
+  private push(push: Push): void {
+    const { sub, agent } = push.params as { sub?: number; agent?: string };
+    for (const one of this.subscribed.values()) {
+      if (sub === undefined ? agent === undefined || agent === one.agent : sub === one.sub) one.pushes.put(push);
+    }
+  }
+
+  private end(error: Lost): void {
+    if (this.over) return;
+    this.over = error;
+    this.rpc.dispose(); // which rejects what is open
+    for (const { pushes } of this.subscribed.values()) pushes.end(error);
+    this.subscribed.clear();
+  }
+}

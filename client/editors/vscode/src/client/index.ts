@@ -1,0 +1,8 @@
+/** The client of reeld for Node: `new Client().call("ping")`, `client.follow("demo", changed)`. */
+
+export { defaultSocket, requireOwn } from "./address";
+export { Client, type Options } from "./client";
+export { Copy } from "./copy";
+export { Lost, NotRunning, ReelError, TooLarge } from "./errors";
+export { Following } from "./following";
+export type * from "./wire";
