@@ -17,6 +17,7 @@ from tests.editors.conftest import Require
 
 SOURCE = Path(__file__).parents[2] / "client" / "editors" / "vscode"
 PATIENCE = 100
+END = 20
 
 
 def build(require: Require, place: Path) -> Path:
@@ -72,8 +73,10 @@ class VSCode:
     def stopped(self) -> Iterator[None]:
         """Keep it from reading anything for a while."""
         os.kill(self._process.pid, signal.SIGSTOP)
-        yield
-        os.kill(self._process.pid, signal.SIGCONT)
+        try:
+            yield
+        finally:
+            os.kill(self._process.pid, signal.SIGCONT)
 
     def close(self) -> int:
         """Let it end by itself, and give its exit status."""
@@ -81,7 +84,11 @@ class VSCode:
         assert self._process.stdout is not None
         self._process.stdin.close()
         self._process.stdout.close()
-        return self._process.wait(PATIENCE)
+        try:
+            return self._process.wait(END)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            return self._process.wait(END)
 
 
 def timeless(text: str) -> str:

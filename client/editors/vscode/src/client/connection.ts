@@ -6,6 +6,7 @@ import {
   ResponseError,
   StreamMessageReader,
   StreamMessageWriter,
+  type Message,
   type MessageConnection,
 } from "vscode-jsonrpc/node";
 import { requireOwn } from "./address";
@@ -20,8 +21,17 @@ export interface Subscribed {
   pushes: Inbox<Push>;
 }
 
+/** Writes, and leaves it to the socket to say that it broke: what the library makes of that, nobody can catch. */
+class Writer extends StreamMessageWriter {
+  override write(message: Message): Promise<void> {
+    return super.write(message).catch(() => {});
+  }
+}
+
 export class Connection {
   private readonly subscribed = new Map<number, Subscribed>();
+  /** How to tell those who wait for an answer that there will be none. */
+  private readonly waiting = new Set<(error: Error) => void>();
   private over: Lost | undefined;
 
   private constructor(
@@ -52,7 +62,7 @@ export class Connection {
       socket.once("error", (error) => reject(new Lost(`no daemon on ${path}: ${error.message}`)));
       socket.once("connect", () => {
         socket.on("error", () => {}); // it closes next
-        const [reader, writer] = [new StreamMessageReader(socket), new StreamMessageWriter(socket)];
+        const [reader, writer] = [new StreamMessageReader(socket), new Writer(socket)];
         resolve(new Connection(createMessageConnection(reader, writer), socket, lost));
       });
     });
@@ -65,13 +75,19 @@ export class Connection {
    */
   async request<R>(method: string, params: Params): Promise<R> {
     if (this.over) throw this.over;
+    let giveUp: ((error: Error) => void) | undefined;
     try {
-      return await this.rpc.sendRequest<R>(method, params);
+      return await new Promise<R>((resolve, reject) => {
+        this.waiting.add((giveUp = reject));
+        this.rpc.sendRequest<R>(method, params).then(resolve, reject);
+      });
     } catch (error) {
       if (error instanceof ResponseError && error.data?.name) {
         throw new ReelError(error.code, error.message, error.data);
       }
       throw this.over ?? new Lost(`the connection broke: ${(error as Error).message}`);
+    } finally {
+      this.waiting.delete(giveUp!);
     }
   }
 
@@ -87,8 +103,7 @@ export class Connection {
 
   /** End a subscription. */
   async unsubscribe(sub: number): Promise<void> {
-    this.subscribed.get(sub)?.pushes.end();
-    if (this.subscribed.delete(sub) && !this.over) await this.request("unsubscribe", { sub });
+    if (this.forget(sub) && !this.over) await this.request("unsubscribe", { sub });
   }
 
   /** Hang up. */
@@ -97,17 +112,25 @@ export class Connection {
     this.socket.end();
   }
 
+  /** Let a subscription's pushes end after what is there; tell whether it was one. */
+  private forget(sub: number): boolean {
+    this.subscribed.get(sub)?.pushes.end();
+    return this.subscribed.delete(sub);
+  }
+
   private push(push: Push): void {
     const { sub, agent } = push.params as { sub?: number; agent?: string };
     for (const one of this.subscribed.values()) {
       if (sub === undefined ? agent === undefined || agent === one.agent : sub === one.sub) one.pushes.put(push);
     }
+    if (push.method === "lagged") this.forget(sub!);
   }
 
   private end(error: Lost): void {
     if (this.over) return;
     this.over = error;
-    this.rpc.dispose(); // which rejects what is open
+    this.rpc.dispose();
+    for (const giveUp of this.waiting) giveUp(error);
     for (const { pushes } of this.subscribed.values()) pushes.end(error);
     this.subscribed.clear();
   }

@@ -87,7 +87,7 @@ export class Following {
     try {
       upToDate();
       for await (const push of pushes) {
-        if (this.over || push.method === "lagged") return;
+        if (this.over) return;
         await this.take(connection, push);
         this.changed();
       }
@@ -124,11 +124,11 @@ export class Following {
   }
 }
 
-/** End a subscription; one whose connection is gone is over anyway. */
+/** End a subscription; one that the daemon has ended, or whose connection is gone, is over anyway. */
 async function hangUp(connection: Connection, sub: number): Promise<void> {
   try {
     await connection.unsubscribe(sub);
   } catch (error) {
-    if (!(error instanceof NotRunning)) throw error;
+    if (!(error instanceof ReelError)) throw error;
   }
 }
