@@ -5,6 +5,7 @@ editor itself is not here.
 """
 
 import json
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,11 +13,13 @@ from pathlib import Path
 import pytest
 
 from reel.blocking import Client
+from reel.messages import tool_call
 from tests.daemon import Daemon
 from tests.editors.conftest import Require
 from tests.editors.vscode_driver import PATIENCE, SOURCE, VSCode, build, laid
 
 MEGABYTE = 1 << 20
+EDITORS = Path(__file__).parents[2] / "docs" / "editors.md"
 
 
 @pytest.fixture(scope="session")
@@ -162,8 +165,7 @@ def test_what_others_do_is_shown(client: Client, editor: VSCode) -> None:
 
 def test_calls_can_be_folded(client: Client, editor: VSCode) -> None:
     """A call is shown in a fence, and is a part to fold."""
-    call = {"type": "tool_call", "id": "c1", "name": "run", "arguments": "{}"}
-    client.add("demo", [{"role": "assistant", "content": [call]}], create=True)
+    client.add("demo", [tool_call("c1", "run", "{}")], create=True)
     editor.run("open", "demo")
 
     assert laid(("assistant 2", "**tool_call** run `c1`\n```json\n{}\n```")) == editor.shows("demo", "c1")
@@ -330,3 +332,16 @@ def test_errors_have_names_and_codes(built: Path, environment: dict[str, str], c
     body = "await client.call('agent', {agent: 'zed'}).catch(({name, code, data}) => say([name, code, data.agent]));"
 
     assert [["not_found", -32004, "zed"]] == script(built, environment, body)
+
+
+# --- Without the library
+
+
+def test_the_lines_of_the_documentation(built: Path, environment: dict[str, str], client: Client) -> None:
+    """What the document has for JavaScript works as it stands there."""
+    assert client.ping()
+    section = EDITORS.read_text().partition("## VS Code and JavaScript")[2].partition("\n## ")[0]
+    programs = re.findall(r"^```js\n(.*?)^```", section, re.DOTALL | re.MULTILINE)
+    said = [node(built, environment, "-e", program) for program in programs]
+
+    assert ["user What is a reel?\n", {"3"}] == [said[0], {*said[1].split()}]

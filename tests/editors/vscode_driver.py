@@ -26,13 +26,17 @@ def build(require: Require, place: Path) -> Path:
     require("node")
     built = place / "vscode"
     shutil.copytree(SOURCE, built, ignore=shutil.ignore_patterns("node_modules", "out"))
-    install = subprocess.run([npm, "ci", "--no-audit", "--no-fund"], cwd=built, capture_output=True, timeout=PATIENCE)
+    install = _npm(built, npm, "ci", "--no-audit", "--no-fund")
     if install.returncode:
-        said = f"npm cannot install: {install.stderr.decode()[-500:]}"
+        said = f"npm cannot install: {install.stderr[-500:]}"
         pytest.fail(said) if os.environ.get("REEL_EDITORS") == "required" else pytest.skip(said)
-    compiled = subprocess.run([npm, "run", "build"], cwd=built, capture_output=True, text=True, timeout=PATIENCE)
+    compiled = _npm(built, npm, "run", "build")
     assert compiled.returncode == 0, compiled.stdout
     return built
+
+
+def _npm(built: Path, *command: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(command, cwd=built, capture_output=True, text=True, timeout=PATIENCE, check=False)
 
 
 class VSCode:
