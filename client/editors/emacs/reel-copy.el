@@ -1,0 +1,273 @@
+;;; reel-copy.el --- A buffer that follows a conversation  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: MIT
+
+;;; Commentary:
+
+;; A buffer is the copy of one agent's messages: the prompt, then the entries,
+;; then the drafts of others.  What is known of an entry is its seq and where
+;; it begins; its text is in the buffer and nowhere else.
+;;
+;; Theory of operation: `reel-copy-follow' subscribes; the first time it reads
+;; what there is, later it goes on after the last event that it has.  Each
+;; event says how many entries stand as before (`keep') and how many there are
+;; now (`count'): the copy is cut to the one and, where entries are still
+;; missing, filled up by reading.  While that goes on, pushes wait.  An answer
+;; to a question of an earlier turn (before the connection was lost, say) is
+;; dropped.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'reel-link)
+(require 'reel-text)
+
+(defconst reel-copy--prompting '("system" "clear" "rewind" "restore" "clone")
+  "The kinds of events after which the prompt may be another.")
+
+(defvar-local reel-copy-agent nil
+  "The id of the agent that this buffer shows.")
+
+(defvar-local reel-copy-name nil
+  "The name of the agent that this buffer shows.")
+
+(defvar-local reel-copy-state nil
+  "What keeps the copy from being the conversation as it is: a word, or nil.")
+
+(defvar-local reel-copy--turn 0
+  "How often this buffer began to follow.")
+
+(defvar-local reel-copy--subscription nil
+  "The number of the subscription, or nil.")
+
+(defvar-local reel-copy--seq nil
+  "The seq of the last event that the copy has, or nil before the first reading.")
+
+(defvar-local reel-copy--pushes nil
+  "Pushes that wait until the copy is filled up, oldest first.")
+
+(defvar-local reel-copy--waiting nil
+  "Non-nil while an answer is awaited.")
+
+(defvar-local reel-copy--system nil
+  "The prompt.")
+
+(defvar-local reel-copy--above 0
+  "How many characters the prompt takes.")
+
+(defvar-local reel-copy--entries nil
+  "A pair of seq and offset for each entry, newest first.")
+
+(defvar-local reel-copy--length 0
+  "How many characters all entries take.")
+
+(defvar-local reel-copy--drafts nil
+  "Pairs of a connection and what it is writing, oldest first.")
+
+;;;; Following
+
+(defun reel-copy-start (agent name)
+  "Make the current buffer a copy of AGENT, whose name is NAME."
+  (setq reel-copy-agent agent
+        reel-copy-name name)
+  (add-hook 'kill-buffer-hook #'reel-copy--leave nil t)
+  (reel-copy-follow))
+
+(defun reel-copy-refresh ()
+  "Read all again."
+  (reel-copy--leave)
+  (setq reel-copy--seq nil)
+  (reel-copy-follow))
+
+(defun reel-copy-follow ()
+  "Subscribe, and go on where the copy ends."
+  (cl-incf reel-copy--turn)
+  (setq reel-copy-state "reading"
+        reel-copy--subscription nil
+        reel-copy--pushes nil)
+  (reel-copy--draft-all nil)
+  (reel-copy--ask 'subscribe (list :agent reel-copy-agent :since reel-copy--seq)
+                  #'reel-copy--subscribed))
+
+(defun reel-copy-lost ()
+  "Say that the connection was lost."
+  (cl-incf reel-copy--turn)
+  (setq reel-copy-state "away"
+        reel-copy--subscription nil
+        reel-copy--pushes nil)
+  (reel-copy--draft-all nil)
+  (force-mode-line-update))
+
+(defun reel-copy-hear (method params)
+  "Take the push METHOD with PARAMS if it is for the current buffer."
+  (when (if (memq method '(event lagged))
+            (and reel-copy--subscription (eql (plist-get params :sub) reel-copy--subscription))
+          (equal (plist-get params :agent) reel-copy-agent))
+    (setq reel-copy--pushes (nconc reel-copy--pushes (list (cons method params))))
+    (reel-copy--go-on)))
+
+(defun reel-copy--leave ()
+  "End the subscription."
+  (when (and reel-copy--subscription (reel-link-up-p))
+    (reel-link-ask 'unsubscribe (list :sub reel-copy--subscription) #'ignore)))
+
+(defun reel-copy--ask (method params function)
+  "Call METHOD with PARAMS; FUNCTION is called in this buffer with the result."
+  (setq reel-copy--waiting t)
+  (reel-link-ask method params
+                 (apply-partially #'reel-copy--answered (current-buffer) reel-copy--turn function)))
+
+(defun reel-copy--answered (buffer turn function error result)
+  "In BUFFER, call FUNCTION with RESULT, or show ERROR.
+Nothing is done when TURN is over."
+  (when (buffer-live-p buffer)
+    (with-current-buffer buffer
+      (when (= turn reel-copy--turn)
+        (setq reel-copy--waiting nil)
+        (if error
+            (reel-copy--failed error)
+          (funcall function result)
+          (reel-copy--go-on))))))
+
+(defun reel-copy--failed (error)
+  "Show ERROR; the copy cannot go on."
+  (reel-copy-lost)
+  (message "reel: %s: %s" reel-copy-name error))
+
+(defun reel-copy--subscribed (reply)
+  "Begin with the subscription in REPLY."
+  (setq reel-copy--subscription (plist-get reply :sub))
+  (unless reel-copy--seq
+    (reel-copy--keep 0)
+    (reel-copy--fill (plist-get reply :head))))
+
+(defun reel-copy--go-on ()
+  "Work off the pushes that wait, as long as nothing must be read."
+  (while (and reel-copy--pushes (not reel-copy--waiting))
+    (pcase-let ((`(,method . ,params) (pop reel-copy--pushes)))
+      (reel-copy--take method params)))
+  (unless (or reel-copy--waiting (not reel-copy--subscription))
+    (setq reel-copy-state nil))
+  (force-mode-line-update))
+
+(defun reel-copy--take (method params)
+  "Do what the push METHOD with PARAMS is about."
+  (pcase method
+    ('event (reel-copy--event params))
+    ('draft (reel-copy--draft (plist-get params :connection) (plist-get params :text)))
+    ('reset (reel-copy-refresh))
+    ('lagged
+     (setq reel-copy--seq (1- (plist-get params :from)))
+     (reel-copy-follow))))
+
+(defun reel-copy--event (event)
+  "Bring the copy to where it is after EVENT."
+  (let ((seq (plist-get event :seq))
+        (name (plist-get event :name))
+        (message (plist-get event :message)))
+    (reel-copy--keep (plist-get event :keep))
+    (when message
+      (reel-copy--append (list message)))
+    (unless (equal name reel-copy-name)
+      (setq reel-copy-name name)
+      (rename-buffer (reel-copy-buffer-name name) t))
+    (if (or (< (length reel-copy--entries) (plist-get event :count))
+            (member (plist-get event :kind) reel-copy--prompting))
+        (reel-copy--fill seq)
+      (setq reel-copy--seq seq))))
+
+(defun reel-copy-buffer-name (name)
+  "Give the name of the buffer for the agent called NAME."
+  (format "*reel %s*" name))
+
+(defun reel-copy--fill (at)
+  "Read what is behind the last entry, in the state at the seq AT."
+  (reel-copy--ask 'messages
+                  (list :agent reel-copy-agent :since (or (caar reel-copy--entries) 0) :at at)
+                  (apply-partially #'reel-copy--page at)))
+
+(defun reel-copy--page (at reply)
+  "Append the page in REPLY, of the state at the seq AT; read on if there is more."
+  (reel-copy--prompt (plist-get reply :system))
+  (reel-copy--append (append (plist-get reply :messages) nil))
+  (if (eq (plist-get reply :more) t)
+      (reel-copy--fill at)
+    (setq reel-copy--seq at)))
+
+;;;; The text
+
+(defmacro reel-copy--editing (&rest body)
+  "Change the text in BODY; who was at its end, stays there."
+  (declare (indent 0) (debug t))
+  `(let ((inhibit-read-only t)
+         (windows (cl-remove-if-not #'reel-copy--at-end (get-buffer-window-list nil nil t)))
+         (at-end (eobp)))
+     (save-excursion ,@body)
+     (when at-end
+       (goto-char (point-max)))
+     (dolist (window windows)
+       (set-window-point window (point-max)))
+     (set-buffer-modified-p nil)))
+
+(defun reel-copy--at-end (window)
+  "Tell whether WINDOW stands at the end of the current buffer."
+  (= (window-point window) (point-max)))
+
+(defun reel-copy--begin ()
+  "Give the position where the entries begin."
+  (+ 1 reel-copy--above))
+
+(defun reel-copy--end ()
+  "Give the position where the entries end."
+  (+ (reel-copy--begin) reel-copy--length))
+
+(defun reel-copy--prompt (system)
+  "Put the prompt SYSTEM on top."
+  (unless (equal system reel-copy--system)
+    (reel-copy--editing
+      (delete-region 1 (reel-copy--begin))
+      (goto-char 1)
+      (insert (reel-text-prompt system))
+      (setq reel-copy--system system
+            reel-copy--above (1- (point))))))
+
+(defun reel-copy--keep (count)
+  "Remove all entries but the first COUNT."
+  (let ((surplus (- (length reel-copy--entries) count)))
+    (when (> surplus 0)
+      (let ((offset (cdr (nth (1- surplus) reel-copy--entries))))
+        (reel-copy--editing
+          (delete-region (+ (reel-copy--begin) offset) (reel-copy--end)))
+        (setq reel-copy--entries (nthcdr surplus reel-copy--entries)
+              reel-copy--length offset)))))
+
+(defun reel-copy--append (messages)
+  "Put MESSAGES behind the entries."
+  (reel-copy--editing
+    (goto-char (reel-copy--end))
+    (dolist (message messages)
+      (push (cons (plist-get message :seq) reel-copy--length) reel-copy--entries)
+      (insert (reel-text-message message))
+      (setq reel-copy--length (- (point) (reel-copy--begin))))))
+
+(defun reel-copy--draft (connection text)
+  "Show that CONNECTION is writing TEXT; if that is empty, that it is not."
+  (reel-copy--draft-all
+   (if (string-empty-p text)
+       (assoc-delete-all connection reel-copy--drafts)
+     (if-let ((known (assoc connection reel-copy--drafts)))
+         (progn (setcdr known text) reel-copy--drafts)
+       (append reel-copy--drafts (list (cons connection text)))))))
+
+(defun reel-copy--draft-all (drafts)
+  "Show DRAFTS at the end, and nothing else."
+  (when (or drafts reel-copy--drafts)
+    (setq reel-copy--drafts drafts)
+    (reel-copy--editing
+      (delete-region (reel-copy--end) (point-max))
+      (goto-char (point-max))
+      (dolist (draft drafts)
+        (insert (reel-text-draft (cdr draft)))))))
+
+(provide 'reel-copy)
+;;; reel-copy.el ends here

@@ -1,0 +1,309 @@
+;;; reel-link.el --- The connection to reeld  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: MIT
+
+;;; Commentary:
+
+;; One connection to the daemon, over the built-in jsonrpc.el.
+;;
+;; Theory of operation: nothing is done in a process filter or sentinel.
+;; Whatever comes in (a push, an answer, the end of the connection) goes into
+;; one queue, in order, and one timer empties it.  Whoever waits for an answer
+;; (`reel-link-call') does so from a command, never from that timer.
+;;
+;; `jsonrpc-request' is not used: up to Emacs 29 it leaves the process filter
+;; as soon as it has its answer, and what arrived behind that lies there until
+;; more arrives.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'jsonrpc)
+(require 'subr-x)
+
+(defgroup reel nil
+  "Conversations of LLM agents, owned by a daemon."
+  :group 'tools
+  :prefix "reel-")
+
+(defcustom reel-program "reel"
+  "The command that starts the daemon."
+  :type 'string)
+
+(defcustom reel-timeout 60
+  "How many seconds a command waits for the daemon's answer."
+  :type 'number)
+
+(defvar reel-link-push-function #'ignore
+  "Function that pushes are given to: their name, a symbol, and a plist.")
+
+(defvar reel-link-open-hook nil
+  "Run when a connection was opened.")
+
+(defvar reel-link-lost-hook nil
+  "Run when the connection was lost.")
+
+(defvar reel-link--connection nil
+  "The connection, or nil.")
+
+(defvar reel-link--count 0
+  "How many connections there were; each has buffers with names of its own.")
+
+(defvar reel-link--trouble nil
+  "What the daemon said before the connection ended, or nil.")
+
+(defconst reel-link--commands '(create add clear clone mark rewind undo redo)
+  "The methods that write, and that are sent with a key.")
+
+;;;; The queue
+
+(defvar reel-link--new nil
+  "What came since the queue was looked at, newest first.")
+
+(defvar reel-link--old nil
+  "What came before that, oldest first.")
+
+(defvar reel-link--timer nil
+  "The timer that empties the queue, or nil when the queue is empty.")
+
+(defvar reel-link--sending nil
+  "Non-nil while a request is being written.")
+
+(defun reel-link-defer (function &rest arguments)
+  "Have FUNCTION called with ARGUMENTS soon, after all that is waiting."
+  (push (cons function arguments) reel-link--new)
+  (unless reel-link--timer
+    (reel-link--arm 0)))
+
+(defun reel-link--arm (seconds)
+  "Look at the queue in SECONDS."
+  (setq reel-link--timer (run-at-time seconds nil #'reel-link--drain)))
+
+(defun reel-link--drain ()
+  "Work off the queue, with a pause as soon as somebody types."
+  (setq reel-link--timer nil)
+  ;; Emacs runs timers while it waits to write.  A second request, written
+  ;; inside the first, could be answered before jsonrpc.el knows of the first.
+  (if reel-link--sending
+      (reel-link--arm 0.02)
+    (let ((first t))
+      (while (and (or first (not (input-pending-p))) (reel-link--next))
+        (setq first nil)
+        (let ((task (pop reel-link--old)))
+          (with-demoted-errors "reel: %S" (apply (car task) (cdr task))))))
+    (when (and (reel-link--next) (not reel-link--timer))
+      (reel-link--arm 0.01))))
+
+(defun reel-link--next ()
+  "Tell whether anything is in the queue; then it stands in `reel-link--old'."
+  (unless reel-link--old
+    (setq reel-link--old (nreverse reel-link--new)
+          reel-link--new nil))
+  reel-link--old)
+
+;;;; The address
+
+(defun reel-link-address ()
+  "Give the path of the daemon's socket."
+  (let ((socket (getenv "REEL_SOCKET"))
+        (runtime (getenv "XDG_RUNTIME_DIR")))
+    (cond ((not (member socket '(nil ""))) socket)
+          ((not (member runtime '(nil ""))) (concat runtime "/reel/reel.sock"))
+          (t (concat (reel-link--fallback) "/reel.sock")))))
+
+(defun reel-link--fallback ()
+  "Give the directory of the socket where there is no runtime directory."
+  (format "/tmp/reel-%d" (user-uid)))
+
+(defun reel-link--foreign (path)
+  "Say what is wrong with the socket at PATH, or give nil.
+What is said to the daemon is private: its socket must be ours, or root's, and
+where everybody may write, its directory too."
+  (let* ((directory (directory-file-name (file-name-directory path)))
+         (above (file-attributes directory 'integer))
+         (socket (file-attributes (file-truename path) 'integer)))
+    (cond ((null socket) nil)
+          ((and (equal directory (reel-link--fallback))
+                (not (and (eq (file-attribute-type above) t)
+                          (eq (file-attribute-user-id above) (user-uid)))))
+           (format "%s is no directory of yours" directory))
+          ((not (memq (file-attribute-user-id socket) (list (user-uid) 0)))
+           (format "%s belongs to another user (uid %d)"
+                   path (file-attribute-user-id socket))))))
+
+;;;; Opening and losing it
+
+(defun reel-link-up-p ()
+  "Tell whether there is a connection."
+  (and reel-link--connection (jsonrpc-running-p reel-link--connection)))
+
+(defun reel-link-connect (&optional start)
+  "Open a connection unless there is one.
+With START, start a daemon where none answers.  Signal a `user-error' when
+the daemon cannot be reached."
+  (unless (reel-link-up-p)
+    (let ((path (reel-link-address)))
+      (condition-case nil
+          (reel-link--open path)
+        (file-error
+         (when start
+           (reel-link--start path))
+         (condition-case error
+             (reel-link--open path)
+           (file-error
+            (reel-link--refuse "not_running" "nobody answers on %s (%s)"
+                        path (reel-link--reason error)))))))))
+
+(defun reel-link--reason (error)
+  "Give the system's words for ERROR, a `file-error'."
+  (downcase (or (cl-find-if #'stringp (cddr error)) "cannot be opened")))
+
+(defun reel-link--open (path)
+  "Connect to PATH and introduce ourselves."
+  (when-let ((trouble (reel-link--foreign path)))
+    (reel-link--refuse "not_running" "%s, and was told nothing" trouble))
+  (setq reel-link--connection (reel-link--dial path)
+        reel-link--trouble nil)
+  (reel-link-ask 'hello
+                 (list :client (list :name "emacs" :version emacs-version)
+                       :protocol '(:min 1 :max 1))
+                 (apply-partially #'reel-link--greeted reel-link--connection))
+  (run-hooks 'reel-link-open-hook))
+
+(defun reel-link--dial (path)
+  "Give a new connection to PATH."
+  (let* ((name (format "reel-%d" (cl-incf reel-link--count)))
+         (process (make-network-process :name name :family 'local :service path
+                                        :coding 'utf-8-emacs-unix :noquery t))
+         (connection (apply #'make-instance 'jsonrpc-process-connection
+                            :name name :process process
+                            :notification-dispatcher #'reel-link--hear
+                            :on-shutdown #'reel-link--down
+                            (reel-link--without-log))))
+    (add-function :around (process-sentinel process) #'reel-link--quietly)
+    connection))
+
+(defun reel-link--without-log ()
+  "Give the arguments that keep jsonrpc.el from writing down all it hears."
+  (if (fboundp 'jsonrpc--events-buffer-config)
+      '(:events-buffer-config (:size 0))
+    '(:events-buffer-scrollback-size 0)))
+
+(defun reel-link--quietly (sentinel &rest arguments)
+  "Call SENTINEL with ARGUMENTS, and keep its words out of the echo area."
+  (let ((inhibit-message t))
+    (apply sentinel arguments)))
+
+(defun reel-link--greeted (connection error _reply)
+  "Leave the daemon behind CONNECTION if it answered with ERROR.
+It speaks another protocol."
+  (when error
+    (setq reel-link--trouble error)
+    (delete-process (jsonrpc--process connection))))
+
+(defun reel-link--hear (_connection method params)
+  "Take the push METHOD with its PARAMS."
+  (when (eq method 'bye)
+    (setq reel-link--trouble (format "the daemon stops: %s" (plist-get params :reason))))
+  (reel-link-defer reel-link-push-function method params))
+
+(defun reel-link--down (connection)
+  "Clear away what is left of CONNECTION, and tell everybody."
+  (mapc (lambda (buffer) (when (buffer-live-p buffer) (kill-buffer buffer)))
+        (list (process-buffer (jsonrpc--process connection))
+              (jsonrpc-stderr-buffer connection)
+              (jsonrpc-events-buffer connection)))
+  (when (eq connection reel-link--connection)
+    (setq reel-link--connection nil)
+    (reel-link-defer #'run-hooks 'reel-link-lost-hook)))
+
+(defun reel-link--start (path)
+  "Start a daemon, which will listen on PATH."
+  (let ((default-directory "/")) ; where we are may be on another machine
+    (with-temp-buffer
+      (message "Starting the daemon...")
+      (unless (eq 0 (condition-case nil
+                        (call-process reel-program nil t nil "start")
+                      (file-error
+                       (reel-link--refuse "not_running" "nobody answers on %s, and there is no command %s; set `reel-program'"
+                                   path reel-program))))
+        (user-error "%s" (reel-link--last-line (buffer-string)))))))
+
+(defun reel-link--last-line (output)
+  "Give what the command said at the end of OUTPUT."
+  (string-remove-prefix
+   "reel: " (or (car (last (split-string output "\n" t))) "not_running: the daemon did not start")))
+
+;;;; Calls
+
+(defun reel-link--refuse (name format &rest arguments)
+  "Signal an error of the protocol's kind NAME; FORMAT and ARGUMENTS say more."
+  (user-error "%s: %s" name (apply #'format format arguments)))
+
+(defun reel-link-ask (method params function)
+  "Call METHOD of the daemon with PARAMS, a plist, and do not wait.
+FUNCTION is called from the queue with an error's text or nil, and the result.
+It is not called when the connection is lost: `reel-link-lost-hook' is run."
+  (condition-case nil
+      (reel-link--send method params
+                       (lambda (result) (reel-link-defer function nil result))
+                       (lambda (error)
+                         (unless (reel-link--lost-p error)
+                           (reel-link-defer function (plist-get error :message) nil))))
+    (error (reel-link-defer function "not_running: there is no connection" nil))))
+
+(defun reel-link-call (method &rest params)
+  "Call METHOD of the daemon with PARAMS, a plist; give its result, a plist.
+Open a connection if there is none.  A request that was lost with its
+connection is repeated once; a command has a key, so it is not done twice.
+Signal a `user-error' with what the daemon refuses."
+  (when (memq method reel-link--commands)
+    (setq params (plist-put params :key (reel-link--key))))
+  (let ((answer (or (reel-link--exchange method params)
+                    (reel-link--exchange method params))))
+    (pcase answer
+      (`(result ,result) result)
+      (`(error ,text) (user-error "%s" text))
+      (_ (reel-link--refuse "not_running" "the daemon on %s went away%s" (reel-link-address)
+                     (if reel-link--trouble (format " (%s)" reel-link--trouble) ""))))))
+
+(defun reel-link--exchange (method params)
+  "Send METHOD with PARAMS and wait for what comes of it.
+Give (result RESULT) or (error TEXT), or nil when the connection was lost."
+  (reel-link-connect t)
+  (let ((until (+ (float-time) reel-timeout))
+        (answer 'waiting))
+    (condition-case nil
+        (reel-link--send method params
+                         (lambda (result) (setq answer (list 'result result)))
+                         (lambda (error)
+                           (setq answer (unless (reel-link--lost-p error)
+                                          (list 'error (plist-get error :message))))))
+      (json-error (reel-link--refuse "invalid_params" "what is to be sent is no text"))
+      (wrong-type-argument (reel-link--refuse "invalid_params" "what is to be sent is no text"))
+      (error (setq answer nil)))
+    (while (eq answer 'waiting)
+      (when (> (float-time) until)
+        (reel-link--refuse "timeout" "no answer to %s from %s within %s seconds"
+                    method (reel-link-address) reel-timeout))
+      (accept-process-output nil 0.02))
+    answer))
+
+(defun reel-link--send (method params success failure)
+  "Send METHOD with PARAMS; SUCCESS or FAILURE is called with what comes of it.
+They are called from a process filter."
+  (let ((reel-link--sending t))
+    (jsonrpc-async-request reel-link--connection method params :timeout nil
+                           :success-fn success :error-fn failure)))
+
+(defun reel-link--lost-p (error)
+  "Tell whether ERROR is jsonrpc.el's own, for a connection that was lost."
+  (eql (plist-get error :code) -1))
+
+(defun reel-link--key ()
+  "Give a key that no other command has."
+  (secure-hash 'sha256 (format "%s %s %s %s" (system-name) (emacs-pid)
+                               (format-time-string "%s.%N") (random most-positive-fixnum))))
+
+(provide 'reel-link)
+;;; reel-link.el ends here

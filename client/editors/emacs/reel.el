@@ -1,0 +1,367 @@
+;;; reel.el --- Conversations of LLM agents, live in a buffer  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: MIT
+;; Version: 0.1
+;; Package-Requires: ((emacs "27.1"))
+;; Keywords: tools, processes
+
+;;; Commentary:
+
+;; reeld is a daemon that owns the conversations of LLM agents.  This shows
+;; them in Emacs, as they are now: whoever adds to one, here or elsewhere, it
+;; appears in every buffer that shows it.
+;;
+;;   (add-to-list 'load-path "~/reel/client/editors/emacs")
+;;   (require 'reel)
+;;
+;; M-x reel-open        opens a conversation; its name is completed
+;; M-x reel-new         begins one (C-u: with a system prompt)
+;; M-x reel-send        sends the region, or asks for a text
+;; M-x reel-list        shows all of them, to choose from
+;; M-x reel-clone       begins another one from where this one stands
+;; M-x reel-mark, reel-rewind, reel-undo, reel-redo, reel-clear
+;; M-x reel-info        says what is known of it
+;;
+;; From a buffer that shows no conversation, they are about the one that was
+;; opened last.  In one that does, they have keys: s send, c clone, m mark,
+;; r rewind, u undo, U redo, C clear, i info, l list, n and p the next and the
+;; previous message, TAB shows what is folded at the line, g reads all again,
+;; q leaves.
+;;
+;; The daemon is found at $REEL_SOCKET, or where `reel socket' says; if it does
+;; not run, `reel-program' starts it.  When it was restarted, the buffers come
+;; back by themselves; as long as they cannot, their mode line says `away'.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'tabulated-list)
+(require 'reel-link)
+(require 'reel-text)
+(require 'reel-copy)
+
+(defvar reel--last nil
+  "The buffer of the conversation that was opened last.")
+
+(defvar reel--return nil
+  "The timer that tries to reach the daemon again, or nil.")
+
+(defconst reel--pause 1
+  "How many seconds lie between two attempts to reach the daemon again.")
+
+(defconst reel--shown 200
+  "How many names are offered for completion at most.")
+
+;;;; Buffers and the connection
+
+(defun reel--buffers ()
+  "Give the buffers with conversations."
+  (cl-remove-if-not (lambda (buffer) (buffer-local-value 'reel-copy-agent buffer))
+                    (buffer-list)))
+
+(defun reel--each (function &rest arguments)
+  "Call FUNCTION with ARGUMENTS in each of `reel--buffers'."
+  (dolist (buffer (reel--buffers))
+    (with-current-buffer buffer
+      (apply function arguments))))
+
+(defun reel--hear (method params)
+  "Give the push METHOD with PARAMS to the buffers."
+  (reel--each #'reel-copy-hear method params))
+
+(defun reel--opened ()
+  "Go on in all buffers, over the new connection."
+  (reel--stop)
+  (reel--each #'reel-copy-follow))
+
+(defun reel--lost ()
+  "Tell the buffers, and try to come back as long as there are any."
+  (unless (reel-link-up-p)
+    (reel--each #'reel-copy-lost)
+    (unless reel--return
+      (setq reel--return (run-at-time 0 reel--pause #'reel--come-back)))))
+
+(defun reel--come-back ()
+  "Try to reach the daemon; do not start it, it may have been stopped on purpose."
+  (if (reel--buffers)
+      (ignore-errors (reel-link-connect))
+    (reel--stop)))
+
+(defun reel--stop ()
+  "Do not try to come back any more."
+  (when reel--return
+    (cancel-timer reel--return)
+    (setq reel--return nil)))
+
+(setq reel-link-push-function #'reel--hear)
+(add-hook 'reel-link-open-hook #'reel--opened)
+(add-hook 'reel-link-lost-hook #'reel--lost)
+
+;;;; The mode
+
+(defvar reel-mode-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map "s" #'reel-send)
+    (define-key map "c" #'reel-clone)
+    (define-key map "m" #'reel-mark)
+    (define-key map "r" #'reel-rewind)
+    (define-key map "u" #'reel-undo)
+    (define-key map "U" #'reel-redo)
+    (define-key map "C" #'reel-clear)
+    (define-key map "i" #'reel-info)
+    (define-key map "l" #'reel-list)
+    (define-key map "n" #'reel-next)
+    (define-key map "p" #'reel-previous)
+    (define-key map (kbd "TAB") #'reel-toggle)
+    (define-key map [remap undo] #'reel-undo)
+    (define-key map [remap undo-redo] #'reel-redo)
+    map)
+  "Keymap of `reel-mode'.")
+
+(define-derived-mode reel-mode special-mode "reel"
+  "A conversation, as it is now.
+
+\\{reel-mode-map}"
+  (buffer-disable-undo)
+  (visual-line-mode)
+  (add-to-invisibility-spec '(reel-fold . t))
+  (setq-local revert-buffer-function (lambda (&rest _) (reel--refresh)))
+  (setq-local outline-regexp "##+ ")
+  (setq mode-line-process '(reel-copy-state (":" reel-copy-state))))
+
+(defun reel--refresh ()
+  "Read the conversation again."
+  (if (reel-link-up-p)
+      (reel-copy-refresh)
+    (reel-link-connect t)))
+
+(defun reel-next ()
+  "Go to the next message."
+  (interactive)
+  (reel--go #'next-single-property-change))
+
+(defun reel-previous ()
+  "Go to the previous message."
+  (interactive)
+  (reel--go #'previous-single-property-change))
+
+(defun reel--go (change)
+  "Go to the heading that CHANGE, a function like `next-property-change', leads to."
+  (let ((position (funcall change (line-beginning-position) 'reel-heading)))
+    (while (and position (not (get-text-property position 'reel-heading)))
+      (setq position (funcall change position 'reel-heading)))
+    (if position
+        (goto-char position)
+      (user-error "There is no other message"))))
+
+(defun reel-toggle ()
+  "Show what is folded at this line, or fold it again."
+  (interactive)
+  (let* ((position (if (get-text-property (point) 'reel-fold) (point) (line-end-position)))
+         (inhibit-read-only t))
+    (unless (get-text-property position 'reel-fold)
+      (user-error "Nothing is folded here"))
+    (let ((begin (previous-single-property-change (1+ position) 'reel-fold))
+          (end (next-single-property-change position 'reel-fold nil (point-max))))
+      (put-text-property begin end 'invisible
+                         (unless (get-text-property position 'invisible) 'reel-fold))
+      (goto-char begin)
+      (set-buffer-modified-p nil))))
+
+;;;; Which conversation
+
+(defun reel--buffer ()
+  "Give the buffer of the conversation that a command is about."
+  (cond (reel-copy-agent (current-buffer))
+        ((buffer-live-p reel--last) reel--last)
+        (t (user-error "No conversation is open; M-x reel-open opens one"))))
+
+(defun reel--name ()
+  "Give the name of the conversation that a command is about."
+  (buffer-local-value 'reel-copy-name (reel--buffer)))
+
+(defun reel--command (method &rest params)
+  "Carry out METHOD, with PARAMS, on the conversation; give the daemon's reply."
+  (apply #'reel-link-call method
+         :agent (buffer-local-value 'reel-copy-agent (reel--buffer)) params))
+
+(defun reel--show (info)
+  "Show the conversation that INFO is about; give its buffer."
+  (let* ((id (plist-get info :id))
+         (name (plist-get info :name))
+         (known (cl-find id (reel--buffers) :test #'equal
+                         :key (lambda (buffer) (buffer-local-value 'reel-copy-agent buffer))))
+         (buffer (or known (generate-new-buffer (reel-copy-buffer-name name)))))
+    (unless known
+      (with-current-buffer buffer
+        (reel-mode)
+        (reel-copy-start id name)))
+    (setq reel--last buffer)
+    (pop-to-buffer buffer)))
+
+(defun reel--optional (text)
+  "Give TEXT, or nil where it is empty."
+  (unless (string-empty-p text) text))
+
+(defun reel--names (prefix)
+  "Give the names of living agents that begin with PREFIX."
+  (mapcar (lambda (agent) (plist-get agent :name))
+          (plist-get (reel-link-call 'agents :prefix prefix :alive t :limit reel--shown) :agents)))
+
+(defun reel--marks (_prefix)
+  "Give the labels that one may rewind to."
+  (reel-text-marks (reel--command 'agent)))
+
+;;;; Commands
+
+;;;###autoload
+(defun reel-open (agent)
+  "Open the conversation of AGENT, a name or an id."
+  (interactive
+   (list (completing-read "Open: " (completion-table-dynamic #'reel--names))))
+  (reel--show (reel-link-call 'agent :agent agent)))
+
+;;;###autoload
+(defun reel-new (name &optional system)
+  "Begin a conversation called NAME, with the prompt SYSTEM, and open it.
+Where NAME is empty, the daemon makes one up.  SYSTEM is asked for with a
+prefix argument."
+  (interactive
+   (list (read-string "Name (empty: one is made up): ")
+         (and current-prefix-arg (read-string "System prompt: "))))
+  (reel--show (reel-link-call 'create :agent (reel--optional name) :system system)))
+
+;;;###autoload
+(defun reel-send (text)
+  "Send TEXT: the region if it is active, else what is asked for."
+  (interactive
+   (let ((name (reel--name)))
+     (list (if (use-region-p)
+               (buffer-substring-no-properties (region-beginning) (region-end))
+             (read-string (format "To %s: " name))))))
+  (when (string-empty-p text)
+    (user-error "There is nothing to send"))
+  (pcase-let* ((`(,plain . ,count) (reel-text-plain text))
+               (reply (reel--command 'add :messages plain))
+               (replaced (+ count (or (plist-get reply :replaced) 0))))
+    (deactivate-mark)
+    (message "%s: sent as #%d%s" (reel--name) (plist-get reply :first)
+             (if (= replaced 0)
+                 ""
+               (format ", %s replaced" (reel-text-count replaced "character"))))))
+
+;;;###autoload
+(defun reel-clone (name)
+  "Begin a conversation called NAME from where this one stands, and open it.
+Where NAME is empty, the daemon makes one up."
+  (interactive
+   (list (read-string (format "Clone %s as (empty: a name is made up): " (reel--name)))))
+  (reel--show (reel--command 'clone :name (reel--optional name))))
+
+;;;###autoload
+(defun reel-mark (label)
+  "Set a mark to rewind to, with LABEL, which may be empty."
+  (interactive (list (read-string (format "Mark in %s (may be empty): " (reel--name)))))
+  (let ((reply (reel--command 'mark :label (reel--optional label))))
+    (message "%s: mark%s at #%d" (reel--name)
+             (if-let ((given (plist-get reply :label))) (concat " " given) "")
+             (plist-get reply :seq))))
+
+;;;###autoload
+(defun reel-rewind (label)
+  "Go back to the mark with LABEL.
+Where LABEL is empty, go back to the newest mark that something was said after."
+  (interactive
+   (list (completing-read (format "Rewind %s to (empty: the last mark): " (reel--name))
+                          (completion-table-dynamic #'reel--marks))))
+  (let ((reply (reel--command 'rewind :label (reel--optional label))))
+    (message "%s: back at the mark at #%d, %s dropped" (reel--name) (plist-get reply :target)
+             (reel-text-count (plist-get reply :dropped) "record"))))
+
+;;;###autoload
+(defun reel-undo ()
+  "Take back the newest command on the conversation, whoever gave it."
+  (interactive)
+  (let ((reply (reel--command 'undo)))
+    (message "%s: took back command #%d; M-x reel-redo brings it back"
+             (reel--name) (plist-get reply :undone))))
+
+;;;###autoload
+(defun reel-redo ()
+  "Bring back what undo took."
+  (interactive)
+  (let ((reply (reel--command 'redo)))
+    (message "%s: brought back command #%d" (reel--name) (plist-get reply :redone))))
+
+;;;###autoload
+(defun reel-clear ()
+  "Empty the conversation but for its prompt."
+  (interactive)
+  (reel--command 'clear)
+  (message "%s: cleared; M-x reel-undo brings it back" (reel--name)))
+
+;;;###autoload
+(defun reel-info ()
+  "Say what is known of the conversation."
+  (interactive)
+  (let ((info (reel--command 'agent)))
+    (with-help-window "*reel info*"
+      (princ (reel-text-info info)))))
+
+;;;; The list
+
+(defvar reel-list-mode-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map (kbd "RET") #'reel-list-open)
+    (define-key map "+" #'reel-new)
+    map)
+  "Keymap of `reel-list-mode'.")
+
+(define-derived-mode reel-list-mode tabulated-list-mode "reel list"
+  "The conversations of living agents; RET opens one.
+
+\\{reel-list-mode-map}"
+  (setq tabulated-list-format [("Name" 28 t) ("Head" 8 nil) ("Updated" 17 t) ("Title" 0 t)]
+        tabulated-list-padding 1)
+  (add-hook 'tabulated-list-revert-hook #'reel--list-read nil t)
+  (tabulated-list-init-header))
+
+;;;###autoload
+(defun reel-list ()
+  "Show all conversations, to choose one."
+  (interactive)
+  (let ((agents (reel--agents)))
+    (with-current-buffer (get-buffer-create "*reel list*")
+      (reel-list-mode)
+      (setq tabulated-list-entries (mapcar #'reel--row agents))
+      (tabulated-list-print)
+      (pop-to-buffer (current-buffer)))))
+
+(defun reel--list-read ()
+  "Read the list again."
+  (setq tabulated-list-entries (mapcar #'reel--row (reel--agents))))
+
+(defun reel--agents ()
+  "Give all living agents, the one that changed last first."
+  (let ((more t) agents)
+    (while more
+      (let ((page (reel-link-call 'agents :alive t :after (plist-get (car agents) :id))))
+        (setq agents (nconc (nreverse (append (plist-get page :agents) nil)) agents)
+              more (eq (plist-get page :more) t))))
+    (sort agents (lambda (one other) (> (plist-get one :updated) (plist-get other :updated))))))
+
+(defun reel--row (agent)
+  "Give the line of the list for AGENT."
+  (list (plist-get agent :id)
+        (vector (plist-get agent :name)
+                (number-to-string (plist-get agent :head))
+                (reel-text-time (plist-get agent :updated))
+                (or (plist-get agent :title) ""))))
+
+(defun reel-list-open ()
+  "Open the conversation at point."
+  (interactive)
+  (reel-open (or (tabulated-list-get-id) (user-error "There is no conversation on this line"))))
+
+(provide 'reel)
+;;; reel.el ends here
