@@ -64,7 +64,7 @@
   "What came before that, oldest first.")
 
 (defvar reel-link--timer nil
-  "The timer that empties the queue, or nil when the queue is empty.")
+  "The timer that empties the queue, or nil when there is nothing in it.")
 
 (defvar reel-link--sending nil
   "Non-nil while a request is being written.")
@@ -81,18 +81,21 @@
 
 (defun reel-link--drain ()
   "Work off the queue, with a pause as soon as somebody types."
-  (setq reel-link--timer nil)
   ;; Emacs runs timers while it waits to write.  A second request, written
   ;; inside the first, could be answered before jsonrpc.el knows of the first.
   (if reel-link--sending
       (reel-link--arm 0.02)
-    (let ((first t))
-      (while (and (or first (not (input-pending-p))) (reel-link--next))
-        (setq first nil)
-        (let ((task (pop reel-link--old)))
-          (with-demoted-errors "reel: %S" (apply (car task) (cdr task))))))
-    (when (and (reel-link--next) (not reel-link--timer))
-      (reel-link--arm 0.01))))
+    (unwind-protect
+        (while (progn (reel-link--work)
+                      (and (reel-link--next) (not (input-pending-p)))))
+      (setq reel-link--timer nil)
+      (when (reel-link--next)
+        (reel-link--arm 0.01)))))
+
+(defun reel-link--work ()
+  "Do what is first in the queue."
+  (when-let ((task (and (reel-link--next) (pop reel-link--old))))
+    (with-demoted-errors "reel: %S" (apply (car task) (cdr task)))))
 
 (defun reel-link--next ()
   "Tell whether anything is in the queue; then it stands in `reel-link--old'."

@@ -138,21 +138,23 @@
 (defun reel-next ()
   "Go to the next message."
   (interactive)
-  (reel--go #'next-single-property-change))
+  (reel--go #'next-single-property-change (point-max)))
 
 (defun reel-previous ()
   "Go to the previous message."
   (interactive)
-  (reel--go #'previous-single-property-change))
+  (reel--go #'previous-single-property-change (point-min)))
 
-(defun reel--go (change)
-  "Go to the heading that CHANGE, a function like `next-property-change', leads to."
-  (let ((position (funcall change (line-beginning-position) 'reel-heading)))
-    (while (and position (not (get-text-property position 'reel-heading)))
-      (setq position (funcall change position 'reel-heading)))
-    (if position
-        (goto-char position)
-      (user-error "There is no other message"))))
+(defun reel--go (change limit)
+  "Go to the heading that CHANGE, a function like `next-property-change', leads to.
+LIMIT is the end of the buffer on that side."
+  (let* ((here (line-beginning-position))
+         (there (funcall change here 'reel-heading nil limit)))
+    (unless (get-text-property there 'reel-heading) ; the end of one
+      (setq there (funcall change there 'reel-heading nil limit)))
+    (when (or (= there here) (not (get-text-property there 'reel-heading)))
+      (user-error "There is no other message"))
+    (goto-char there)))
 
 (defun reel-toggle ()
   "Show what is folded at this line, or fold it again."

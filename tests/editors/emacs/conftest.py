@@ -1,0 +1,53 @@
+"""An Emacs with the plug-in, and the text that its buffers must have."""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from reel.blocking import Client
+from reel.messages import Message
+from tests.editors.conftest import Require
+from tests.editors.emacs.driver import Emacs
+
+Shown = Callable[[str], str]
+
+
+@pytest.fixture
+def start(require: Require, directory: Path, environment: dict[str, str]) -> Iterator[Callable[..., Emacs]]:
+    """Give a function that starts an Emacs, with other variables in its environment; it is ended with the test."""
+    require("emacsclient")
+    started: list[Emacs] = []
+
+    def start(**variables: str) -> Emacs:
+        started.append(Emacs(require("emacs"), directory, environment | variables))
+        return started[-1]
+
+    yield start
+    for emacs in started:
+        emacs.close()
+
+
+@pytest.fixture
+def emacs(start: Callable[..., Emacs]) -> Emacs:
+    """An Emacs with the plug-in."""
+    return start()
+
+
+@pytest.fixture
+def shown(client: Client) -> Shown:
+    """Give a function from an agent of texts to what its buffer must show, read anew."""
+
+    def text(agent: str) -> str:
+        system = client.agent(agent).system
+        prompt = "" if system is None else f"## system\n\n{system}\n\n"
+        return prompt + "".join(_message(message) for message in client.iter_messages(agent))
+
+    return text
+
+
+def _message(message: Message) -> str:
+    moment = time.strftime("%Y-%m-%d %H:%M", time.localtime(message["time"] // 1000))
+    texts = "".join(block["text"].removesuffix("\n") + "\n" for block in message["content"] if block["type"] == "text")
+    return f"## {message['role']}  #{message['seq']}  {moment}\n\n{texts}\n"

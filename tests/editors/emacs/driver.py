@@ -1,0 +1,127 @@
+"""A real Emacs on a terminal of its own: keys are typed into it, and emacsclient looks at what it shows."""
+
+import base64
+import fcntl
+import json
+import os
+import pty
+import struct
+import subprocess
+import sys
+import termios
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from tests.daemon import PATIENCE
+
+LISP = Path(__file__).parents[3] / "client" / "editors" / "emacs"
+# Gives the process the terminal that its input is, as a login would.
+_ON_TERMINAL = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execvp(sys.argv[1], sys.argv[1:])"
+
+
+class Refused(Exception):
+    """What Emacs says of a command that failed."""
+
+
+class Emacs:
+    """An Emacs that has the plug-in loaded; it ends with ``close``.
+
+    Args:
+        program: its path.
+        directory: where its server's socket goes.
+        environment: its environment.
+    """
+
+    def __init__(self, program: str, directory: Path, environment: dict[str, str]) -> None:
+        self._environment = {**environment, "TERM": "vt100"}
+        self._server = str(directory / "emacs")
+        self._screen, terminal = pty.openpty()
+        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+        start = f'(progn (require (quote json)) (setq native-comp-deferred-compilation nil server-name "{self._server}" inhibit-startup-screen t) (require (quote reel)) (server-start))'
+        words = [program, "-Q", "-nw", "-L", str(LISP), "--eval", start]
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", _ON_TERMINAL, *words],
+            stdin=terminal,
+            stdout=terminal,
+            stderr=terminal,
+            env=self._environment,
+            start_new_session=True,
+        )
+        os.close(terminal)
+        self._reader = threading.Thread(target=self._drain)
+        self._reader.start()
+        self.until(self._answers)
+
+    def close(self) -> None:
+        """End it."""
+        self.process.kill()
+        self.process.wait(PATIENCE)
+        self._reader.join(PATIENCE)
+        os.close(self._screen)
+
+    def type(self, keys: str) -> None:
+        """Type keys as a terminal sends them."""
+        os.write(self._screen, keys.encode())
+
+    def command(self, name: str, *answers: str) -> None:
+        """Type a command's name, and what it asks for."""
+        self.type(f"\x1bx{name}\r" + "".join(f"{answer}\r" for answer in answers))
+
+    def eval(self, expression: str) -> Any:
+        """Evaluate in the selected window's buffer; give the value, by way of JSON.
+
+        Raises:
+            Refused: an error was signalled.
+        """
+        shown = f"(with-current-buffer (window-buffer) (json-encode (vector {expression})))"
+        code = f"(base64-encode-string (encode-coding-string {shown} 'utf-8) t)"
+        words = ["emacsclient", "-s", self._server, "--eval", code]
+        done = subprocess.run(
+            words, env=self._environment, text=True, capture_output=True, timeout=PATIENCE, check=False
+        )
+        if done.returncode:
+            raise Refused((done.stdout + done.stderr).strip())
+        return json.loads(base64.b64decode(done.stdout))[0]
+
+    def text(self) -> str:
+        """Give the text of the buffer that is shown."""
+        return str(self.eval("(buffer-substring-no-properties 1 (point-max))"))
+
+    def said(self) -> list[str]:
+        """Give the lines that were shown in the echo area."""
+        return str(self.eval('(with-current-buffer "*Messages*" (buffer-string))')).splitlines()
+
+    def until(self, ready: Callable[[], bool]) -> None:
+        """Look again and again until it is ready."""
+        deadline = time.monotonic() + PATIENCE
+        while not ready():
+            assert self.process.poll() is None
+            assert time.monotonic() < deadline, self._last_look()
+            time.sleep(0.02)  # between two looks
+
+    def until_text(self, text: str) -> None:
+        """Look until the buffer that is shown has this text."""
+        self.until(lambda: self.text() == text)
+
+    def until_said(self, words: str) -> None:
+        """Look until a line with these words was shown."""
+        self.until(lambda: any(words in line for line in self.said()))
+
+    def _answers(self) -> bool:
+        with suppress(Refused):
+            return self.eval("t") is True
+        return False
+
+    def _last_look(self) -> str:
+        with suppress(Refused, subprocess.TimeoutExpired):
+            return f"{self.text()[-2000:]}\n--- {self.said()[-10:]}"
+        return "it does not answer"
+
+    def _drain(self) -> None:
+        with suppress(OSError):
+            while os.read(self._screen, 1 << 16):
+                pass

@@ -1,0 +1,210 @@
+;;; reel-test.el --- What the plug-in computes, without a daemon  -*- lexical-binding: t; -*-
+
+;;; Code:
+
+(require 'ert)
+(require 'cl-lib)
+(require 'reel)
+
+(defmacro reel-test-with (environment &rest body)
+  "Evaluate BODY with the variables of ENVIRONMENT, pairs, and no others."
+  (declare (indent 1))
+  `(let ((process-environment (mapcar (lambda (pair) (concat (car pair) "=" (cdr pair))) ,environment)))
+     ,@body))
+
+(defun reel-test-message (seq &rest blocks)
+  "Give a message of the user's with SEQ and BLOCKS."
+  (list :role "user" :seq seq :time 0 :content (vconcat blocks)))
+
+(defun reel-test-visible (text)
+  "Give the part of TEXT that is not folded."
+  (with-temp-buffer
+    (insert text)
+    (cl-loop for at from 1 below (point-max)
+             unless (get-text-property at 'invisible) concat (string (char-after at)))))
+
+(ert-deftest reel-test-address ()
+  "The socket is the one that was named, else in the runtime directory, else in /tmp; empty is not named."
+  (reel-test-with '(("REEL_SOCKET" . "/a/s.sock") ("XDG_RUNTIME_DIR" . "/run/x"))
+    (should (equal "/a/s.sock" (reel-link-address))))
+  (reel-test-with '(("REEL_SOCKET" . "") ("XDG_RUNTIME_DIR" . "/run/x"))
+    (should (equal "/run/x/reel/reel.sock" (reel-link-address))))
+  (reel-test-with '(("XDG_RUNTIME_DIR" . ""))
+    (should (equal (format "/tmp/reel-%d/reel.sock" (user-uid)) (reel-link-address)))))
+
+(ert-deftest reel-test-fallback-directory ()
+  "In /tmp, a link to a directory is not taken for ours."
+  (let* ((directory (make-temp-file "reel-" t))
+         (uid 47110815)
+         (link (format "/tmp/reel-%d" uid)))
+    (unwind-protect
+        (progn
+          (with-temp-file (concat directory "/reel.sock"))
+          (make-symbolic-link directory link)
+          (cl-letf (((symbol-function 'user-uid) (lambda () uid)))
+            (should (equal (concat link " is no directory of yours")
+                           (reel-link--foreign (concat link "/reel.sock"))))
+            (should-not (reel-link--foreign (concat link "/nothing.sock")))))
+      (delete-file link)
+      (delete-directory directory t))))
+
+(ert-deftest reel-test-queue ()
+  "What is deferred is done in order, also what is deferred meanwhile, and whatever fails."
+  (let (done)
+    (reel-link-defer (lambda () (push 1 done) (reel-link-defer (lambda () (push 4 done)))))
+    (reel-link-defer (lambda () (error "Broken on purpose")))
+    (reel-link-defer (lambda () (push 2 done)))
+    (reel-link-defer (lambda () (push 3 done)))
+    (should-not done)
+    (let (debug-on-error) ; or what is broken would open the debugger
+      (while (< (length done) 4)
+        (accept-process-output nil 0.01)))
+    (should (equal '(1 2 3 4) (reverse done)))
+    (should-not reel-link--timer)))
+
+(ert-deftest reel-test-queue-while-sending ()
+  "Nothing is done while a request is being written."
+  (let (done)
+    (let ((reel-link--sending t))
+      (reel-link-defer (lambda () (setq done t)))
+      (accept-process-output nil 0.05)
+      (should-not done))
+    (while (not done)
+      (accept-process-output nil 0.01))))
+
+(ert-deftest reel-test-keys ()
+  "No two commands have the same key."
+  (should-not (equal (reel-link--key) (reel-link--key))))
+
+(ert-deftest reel-test-last-line ()
+  "Of what the command printed, the last line counts."
+  (should (equal "not_running: no room" (reel-link--last-line "a\nreel: not_running: no room\n")))
+  (should (equal "not_running: the daemon did not start" (reel-link--last-line ""))))
+
+(ert-deftest reel-test-plain ()
+  "What is no character is replaced and counted; all else stays."
+  (should (equal '("a\0ä€😀\U0010ffff\n" . 0) (reel-text-plain "a\0ä€😀\U0010ffff\n")))
+  (should (equal '("a\ufffdb\ufffd\ufffdc\ufffd" . 4)
+                 (reel-text-plain (concat "a" (string #xd800) "b" (string #x3fff80 #x3fffff) "c" (string #x110000)))))
+  (should (equal '("\ufffd\ufffd" . 2) (reel-text-plain (unibyte-string 195 164)))))
+
+(ert-deftest reel-test-texts ()
+  "A text stands as it is, with an end to its last line."
+  (let ((head (concat "## user  #7  " (reel-text-time 0) "\n\n")))
+    (should (equal (concat head "# a\n\n```\n  b\n\n")
+                   (substring-no-properties
+                    (reel-text-message (reel-test-message 7 '(:type "text" :text "# a\n\n```\n  b"))))))
+    (should (equal (concat head "a\n\n")
+                   (substring-no-properties
+                    (reel-text-message (reel-test-message 7 '(:type "text" :text "a\n"))))))))
+
+(ert-deftest reel-test-prompt ()
+  "There is a prompt, an empty one, or none."
+  (should (equal "" (reel-text-prompt nil)))
+  (should (equal "## system\n\nbe brief\n\n" (substring-no-properties (reel-text-prompt "be brief")))))
+
+(ert-deftest reel-test-folded ()
+  "Thinking, calls and results are folded under a line that says what they are."
+  (dolist (case '(((:type "thinking" :text "hm\nwell\n") "### thinking" "\nhm\nwell")
+                  ((:type "tool_call" :id "c1" :name "ls" :arguments "{}") "### call ls  c1" "\n{}")
+                  ((:type "tool_result" :tool_call_id "c1" :content "a" :is_error :json-false)
+                   "### result  c1" "\na")
+                  ((:type "tool_result" :tool_call_id "c1" :content "a" :is_error t) "### error  c1" "\na")
+                  ((:type "tool_result" :tool_call_id "c1" :content [(:type "text" :text "a") (:type "text" :text "b")])
+                   "### result  c1" "\na\nb")
+                  ((:type "opaque" :provider "p" :data_json "[1]") "### opaque block of p" "\n[1]")))
+    (pcase-let ((`(,block ,label ,hidden) case))
+      (should (equal (concat label hidden "\n") (substring-no-properties (reel-text--block block))))
+      (should (equal (concat label "\n") (reel-test-visible (reel-text--block block)))))))
+
+(ert-deftest reel-test-notes ()
+  "What cannot be shown is named."
+  (dolist (case '(((:type "redacted_thinking" :data "abc") . "### thinking, redacted (3 characters)\n")
+                  ((:type "media" :mime_type "image/png" :data_base64 "AAAA") . "### media  image/png  3 bytes\n")
+                  ((:type "media" :mime_type "image/png" :url "http://x" :name "n") . "### media  image/png  n  http://x\n")
+                  ((:type "hologram") . "### a block of type hologram; a newer reel can show it\n")))
+    (should (equal (cdr case) (substring-no-properties (reel-text--block (car case)))))))
+
+(ert-deftest reel-test-info ()
+  "What there is of an agent has a line; what there is not has none."
+  (let ((info '(:id "0a" :name "demo" :title nil :tags (:a "b" :c "d") :alive t :head 9 :messages 1 :created 0
+                    :updated 0 :system nil :attached 2 :open_calls [(:id "c1" :name "ls" :seq 8)]
+                    :marks [(:label "x" :seq 3) (:label nil :seq 4) (:label "y" :seq 5) (:label "x" :seq 6)]
+                    :source (:agent "0b" :at 2))))
+    (should (equal (list "name         demo" "id           0a" "alive        yes" "messages     1" "head         #9"
+                         "marks        x  y" "open calls   ls" "tags         a=b  c=d" "cloned from  0b at #2"
+                         (concat "created      " (reel-text-time 0)) (concat "updated      " (reel-text-time 0))
+                         "attached     2")
+                   (split-string (reel-text-info info) "\n" t)))))
+
+(ert-deftest reel-test-copy ()
+  "The copy is cut and filled up between the prompt and the drafts, however they change."
+  (with-temp-buffer
+    (let ((text (lambda (seq) (reel-text-message (reel-test-message seq '(:type "text" :text "a"))))))
+      (reel-copy--draft 5 "soon")
+      (reel-copy--append (list (reel-test-message 1 '(:type "text" :text "a"))
+                               (reel-test-message 2 '(:type "text" :text "a"))))
+      (reel-copy--prompt "be brief")
+      (reel-copy--append (list (reel-test-message 3 '(:type "text" :text "a"))))
+      (reel-copy--keep 9)
+      (reel-copy--draft 6 "late")
+      (should (equal-including-properties
+               (concat (reel-text-prompt "be brief") (funcall text 1) (funcall text 2) (funcall text 3)
+                       (reel-text-draft "soon") (reel-text-draft "late"))
+               (buffer-string)))
+      (reel-copy--keep 1)
+      (reel-copy--prompt nil)
+      (reel-copy--draft 5 "")
+      (reel-copy--draft 6 "later")
+      (reel-copy--append (list (reel-test-message 4 '(:type "text" :text "a"))))
+      (should (equal-including-properties
+               (concat (funcall text 1) (funcall text 4) (reel-text-draft "later"))
+               (buffer-string)))
+      (should (equal '(4 1) (mapcar #'car reel-copy--entries))))))
+
+(ert-deftest reel-test-copy-point ()
+  "Who is at the end stays there; who reads elsewhere is left alone."
+  (with-temp-buffer
+    (reel-copy--append (list (reel-test-message 1 '(:type "text" :text "a"))))
+    (should (eobp))
+    (goto-char 4)
+    (reel-copy--append (list (reel-test-message 2 '(:type "text" :text "a"))))
+    (should (= 4 (point)))))
+
+(ert-deftest reel-test-toggle ()
+  "What is folded at the line is shown, and folded again; where there is nothing, that is said."
+  (with-temp-buffer
+    (reel-mode)
+    (reel-copy--append (list (reel-test-message 1 '(:type "thinking" :text "hm") '(:type "thinking" :text "well"))))
+    (goto-char 1)
+    (should-error (reel-toggle) :type 'user-error)
+    (search-forward "### thinking")
+    (reel-toggle)
+    (should (equal "### thinking\nhm\n### thinking\n\n"
+                   (substring (reel-test-visible (buffer-string)) (length (reel-text--heading "user  #1  1970-01-01 00:00")))))
+    (search-forward "hm")
+    (backward-char)
+    (reel-toggle)
+    (should-not (string-match-p "hm" (reel-test-visible (buffer-string))))))
+
+(ert-deftest reel-test-next ()
+  "One goes from message to message, and is told at the ends."
+  (with-temp-buffer
+    (reel-mode)
+    (reel-copy--append (mapcar (lambda (seq) (reel-test-message seq '(:type "text" :text "## a\nb"))) '(1 2 3)))
+    (goto-char 1)
+    (reel-next)
+    (should (looking-at "## user  #2"))
+    (reel-next)
+    (should-error (reel-next) :type 'user-error)
+    (should (looking-at "## user  #3"))
+    (forward-line 3)
+    (reel-previous)
+    (should (looking-at "## user  #3"))
+    (reel-previous)
+    (reel-previous)
+    (should (looking-at "## user  #1"))
+    (should-error (reel-previous) :type 'user-error)))
+
+(provide 'reel-test)
+;;; reel-test.el ends here

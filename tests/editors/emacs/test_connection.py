@@ -1,0 +1,133 @@
+"""A connection is found, made, lost and found again; what cannot be is said in one line."""
+
+import os
+import time
+from collections.abc import Callable
+
+import pytest
+
+from reel.blocking import Client
+from tests.daemon import Daemon
+from tests.editors.emacs.conftest import Shown
+from tests.editors.emacs.driver import Emacs, Refused
+
+Start = Callable[..., Emacs]
+
+
+def test_the_daemon_is_started(prepared: Daemon, emacs: Emacs) -> None:
+    """Where no daemon runs, a command starts one."""
+    emacs.command("reel-new", "demo")
+    emacs.command("reel-send", "Hello")
+    emacs.until(lambda: "Hello" in emacs.text())
+
+    with prepared.client() as client:
+        assert 1 == client.agent("demo").messages
+
+
+def test_there_is_no_command(prepared: Daemon, emacs: Emacs) -> None:
+    """Where it cannot be started, the line says what to do."""
+    emacs.eval('(setq reel-program "reel-of-nowhere")')
+    emacs.command("reel-new", "demo")
+
+    emacs.until_said(f"not_running: nobody answers on {prepared.socket}, and there is no command reel-of-nowhere")
+
+
+def test_the_command_fails(start: Start, prepared: Daemon) -> None:
+    """Where it does not come up, the line says what the command said."""
+    emacs = start(REEL_DATABASE="/dev/null/r.db")
+    emacs.command("reel-new", "demo")
+
+    emacs.until(lambda: any(line.startswith(("not_running: ", "reel: ")) for line in emacs.said()))
+    assert prepared
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a file away")
+def test_another_users_socket(daemon: Daemon, emacs: Emacs) -> None:
+    """Nothing is said to a socket that is not ours."""
+    os.chown(daemon.socket, 12345, 12345)
+    emacs.command("reel-open", "demo")
+
+    emacs.until_said(f"not_running: {daemon.socket} belongs to another user (uid 12345), and was told nothing")
+    os.chown(daemon.socket, 0, 0)
+
+
+def test_the_daemon_comes_back(daemon: Daemon, emacs: Emacs, shown: Shown, client: Client) -> None:
+    """Open buffers go on by themselves after the daemon was killed or stopped, with what was said meanwhile."""
+    for name in ("one", "two"):
+        client.add(name, "Hello", create=True)
+        emacs.command("reel-open", name)
+    emacs.until_text(shown("two"))
+    for end in (daemon.kill, daemon.end):
+        end()
+        emacs.until(lambda: emacs.eval("reel-copy-state") == "away")
+        daemon.start()
+        client.add("one", "to one")
+        client.undo("two")
+        client.add("two", ["to", "two"])
+        emacs.until_text(shown("two"))
+        emacs.command("reel-open", "one")
+        emacs.until_text(shown("one"))
+        emacs.command("reel-open", "two")
+
+    emacs.until(lambda: emacs.eval("reel--return") is None)
+    assert 2 == emacs.eval("(length reel--buffers)" if False else "(length (reel--buffers))")
+
+
+def test_a_command_while_it_is_away(daemon: Daemon, emacs: Emacs, shown: Shown, client: Client) -> None:
+    """A command that finds the daemon gone starts it, and all buffers are live again."""
+    client.add("demo", "Hello", create=True)
+    emacs.command("reel-open", "demo")
+    emacs.until_text(shown("demo"))
+    daemon.kill()
+    emacs.type("sstill there?\r")
+    emacs.until_said("demo: sent as #3")
+
+    emacs.until_text(shown("demo"))
+    assert "still there?" in emacs.text()
+
+
+def test_a_command_is_not_done_twice(daemon: Daemon, emacs: Emacs, client: Client) -> None:
+    """A command that was lost with its connection is sent again under its key."""
+    client.add("demo", "Hello", create=True)
+    emacs.command("reel-open", "demo")
+    emacs.until(lambda: "Hello" in emacs.text())
+    lose = "(lambda (&rest _) (advice-remove 'jsonrpc-async-request 'lose) (accept-process-output nil 0.3) (delete-process (jsonrpc--process reel-link--connection)))"
+    emacs.eval(f"(ignore (advice-add 'jsonrpc-async-request :after {lose} '((name . lose))))")
+    emacs.type("sonce\r")
+    emacs.until_said("demo: sent as #3")
+
+    assert 2 == client.agent("demo").messages
+    assert daemon
+
+
+def test_it_does_not_answer(daemon: Daemon, emacs: Emacs, client: Client) -> None:
+    """A daemon that is silent is not waited for longer than was said, and C-g ends it before."""
+    client.add("demo", "Hello", create=True)
+    wait = "(reel-link-call 'wait :agent \"demo\" :since 99 :timeout 100000)"
+    emacs.eval(f"(defun wait-long () (interactive) (message \"waiting\") {wait})")
+    with pytest.raises(Refused, match="timeout: no answer to wait from .* within 1 seconds"):
+        emacs.eval(f"(let ((reel-timeout 1)) {wait})")
+    emacs.command("wait-long")
+    begun = time.monotonic()
+    emacs.type("\x07")
+    emacs.until_said("Quit")
+
+    assert time.monotonic() - begun < 30
+    assert daemon
+
+
+def test_nothing_is_left_behind(daemon: Daemon, emacs: Emacs, client: Client) -> None:
+    """However often the connection was lost, there are the buffers of one."""
+    client.add("demo", "Hello", create=True)
+    emacs.command("reel-open", "demo")
+    for number in range(5):
+        emacs.until(lambda: emacs.eval("reel-copy-state") is None)
+        client.add("demo", f"message {number}")
+        emacs.until(lambda: f"message {number}" in emacs.text())  # noqa: B023 - looked at right here
+        emacs.eval("(ignore (delete-process (jsonrpc--process reel-link--connection)))")
+        emacs.until(lambda: emacs.eval("reel-copy-state") == "away" or emacs.eval("reel-link--count") > number + 1)  # noqa: B023
+
+    emacs.until(lambda: emacs.eval("(and (reel-link-up-p) (null reel-copy-state))") is True)
+    left = emacs.eval('(seq-count (lambda (b) (string-match-p "reel-[0-9]" (buffer-name b))) (buffer-list))')
+    assert left <= 3
+    assert daemon

@@ -1,0 +1,190 @@
+"""A buffer stays what the conversation is, whoever writes to it and whatever happens to the connection."""
+
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from reel.blocking import Client
+from tests.daemon import Daemon
+from tests.editors.emacs.conftest import Shown
+from tests.editors.emacs.driver import Emacs
+
+
+@pytest.fixture
+def demo(client: Client, emacs: Emacs, shown: Shown) -> Callable[[], None]:
+    """An open conversation of one message; give a function that looks until it is shown as it is."""
+    client.add("demo", "Hello", create=True)
+    emacs.command("reel-open", "demo")
+
+    def look() -> None:
+        emacs.until(lambda: emacs.text() == shown("demo"))
+
+    look()
+    return look
+
+
+def test_three_kinds_of_clients(
+    client: Client, emacs: Emacs, environment: dict[str, str], demo: Callable[[], None]
+) -> None:
+    """Emacs, the command and the library write at the same time, and all see one order."""
+    count = 10
+    words = ["reel", "add", "demo", "from the shell"]
+
+    def shell() -> None:
+        for _ in range(count):
+            subprocess.run(words, env=environment, check=True, timeout=60, capture_output=True)
+
+    thread = threading.Thread(target=shell)
+    thread.start()
+    for number in range(count):
+        emacs.type(f"sfrom Emacs {number}\r")
+        client.add("demo", f"from Python {number}")
+    thread.join()
+    emacs.until(lambda: client.agent("demo").messages == 1 + 3 * count)
+
+    demo()
+
+
+def test_the_prompt_changes(client: Client, emacs: Emacs, demo: Callable[[], None], shown: Shown) -> None:
+    """A prompt that is set, replaced, cleared around and taken away is on top, or not."""
+    for system in ("Be brief.", "Be\nlong.", ""):
+        client.add("demo", [{"role": "system", "content": system}, {"role": "user", "content": f"now {system!r}"}])
+        demo()
+        client.clear("demo")
+        demo()
+    client.undo("demo")
+    demo()
+
+    assert emacs.text().startswith("## user") or shown("demo").startswith("## system")
+
+
+def test_much_comes_back(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
+    """What an undo brings back is read, in pages, while more is being said."""
+    client.add("demo", [f"message {number}" for number in range(2500)])
+    demo()
+    for _ in range(3):
+        client.clear("demo")
+        client.add("demo", "alone")
+        client.undo("demo")
+        client.undo("demo")
+        client.add("demo", "and on")
+    demo()
+
+    assert 2504 == emacs.eval("(length reel-copy--entries)")
+
+
+def test_another_replaces_it(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
+    """A clone into the conversation is shown in its place, prompt included."""
+    client.create("other", system="Another one.")
+    client.add("other", ["one", "two"])
+    client.clone("other", into="demo")
+    demo()
+
+    assert "Another one." in emacs.text()
+
+
+def test_another_name(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
+    """The buffer's name follows the agent's."""
+    client.change("demo", name="better")
+    emacs.until(lambda: emacs.eval("(buffer-name)") == "*reel better*")
+    emacs.type("sHi\r")
+
+    emacs.until_said("better: sent as #")
+    assert demo
+
+
+def test_drafts(client: Client, emacs: Emacs, demo: Callable[[], None], daemon: Daemon, shown: Shown) -> None:
+    """What others are writing stands at the end, until it is said or given up."""
+    with daemon.client() as other:
+        client.draft("demo", "I th")
+        emacs.until_text(shown("demo") + "## somebody is writing\n\nI th\n\n")
+        other.draft("demo", "Me too")
+        emacs.until(lambda: emacs.text().endswith("I th\n\n## somebody is writing\n\nMe too\n\n"))
+        client.draft("demo", "I think")
+        emacs.until(lambda: "I think\n" in emacs.text())
+        client.add("demo", "I think so.")
+        emacs.until_text(shown("demo") + "## somebody is writing\n\nMe too\n\n")
+
+    demo()
+
+
+def test_ten_megabytes(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
+    """A message of 10 MB is pushed, read and sent like any other."""
+    text = "ä line of text\n" * 650_000
+    client.add("demo", text)
+    size = len(text)
+    emacs.until(lambda: emacs.eval("(point-max)") > size)
+    emacs.type("g")
+    emacs.until(lambda: emacs.eval("(and (not reel-copy-state) (point-max))") > size)
+    send = f'(reel-send (mapconcat #\'identity (make-list {size // 15} "ä line of text\\n") ""))'
+    emacs.eval(f"(ignore {send})")
+    emacs.until(lambda: emacs.eval("(point-max)") > 2 * size)
+
+    demo()
+    assert text == client.messages("demo", last=1).messages[0]["content"][0]["text"]
+
+
+def test_bytes_come_one_by_one(
+    start: Callable[..., Emacs], client: Client, dripping: str, shown: Shown
+) -> None:
+    """However slowly it comes, it is the same."""
+    client.add("demo", ["Hello ä€😀", "x" * 5000], create=True)
+    emacs = start(REEL_SOCKET=dripping)
+    emacs.command("reel-open", "demo")
+    emacs.until(lambda: emacs.text() == shown("demo"))
+    emacs.type("sä€😀\r")
+    client.add("demo", ["ä€😀"] * 20)
+    emacs.until(lambda: client.agent("demo").messages == 23)
+
+    emacs.until(lambda: emacs.text() == shown("demo"))
+
+
+def test_it_did_not_read(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
+    """An Emacs that was stopped while much was said catches up."""
+    os.kill(emacs.process.pid, signal.SIGSTOP)
+    for number in range(60):
+        client.add("demo", f"{number} " + "x" * 100_000)
+    os.kill(emacs.process.pid, signal.SIGCONT)
+
+    demo()
+    assert 60 < emacs.eval("(length reel-copy--entries)")
+
+
+def test_a_push_during_a_call(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
+    """While a command waits for its answer, what is pushed is taken, and nothing of it is lost."""
+    head = client.agent("demo").head
+    wait = f"(reel-link-call 'wait :agent reel-copy-agent :since {head + 19} :timeout 20000)"
+    emacs.eval(f"(ignore (run-at-time 0 nil (lambda () (setq waited {wait}))))")
+    for number in range(20):
+        client.add("demo", f"message {number}")
+    demo()
+
+    emacs.until(lambda: emacs.eval("(bound-and-true-p waited)") is not None)
+    assert head + 20 == emacs.eval("(plist-get waited :head)")
+
+
+def test_many_requests_at_once(emacs: Emacs, client: Client, demo: Callable[[], None]) -> None:
+    """Requests that are sent without waiting are all answered, and a command among them as well."""
+    ask = "(reel-link-ask 'ping nil (lambda (error result) (push (or error (plist-get result :pong)) answers)))"
+    emacs.eval(f"(ignore (setq answers nil) (dotimes (_ 200) {ask}) (reel-send \"in between\"))")
+    emacs.until(lambda: emacs.eval("(length answers)") == 200)
+    demo()
+
+    assert emacs.eval("(equal answers (make-list 200 t))") is True
+    assert 2 == client.agent("demo").messages
+
+
+def test_it_is_told_to_read_again(emacs: Emacs, client: Client, demo: Callable[[], None]) -> None:
+    """After a reset all is read again, under another subscription."""
+    before = emacs.eval("reel-copy--subscription")
+    emacs.eval("(ignore (reel-copy--keep 0) (reel-copy-hear 'reset (list :agent reel-copy-agent)))")
+    demo()
+    client.add("demo", "more")
+    demo()
+
+    assert before != emacs.eval("reel-copy--subscription")
+    assert 1 == client.agent("demo").attached
