@@ -253,7 +253,7 @@ It is not called when the connection is lost: `reel-link-lost-hook' is run."
                        (lambda (error)
                          (unless (reel-link--lost-p error)
                            (reel-link-defer function (plist-get error :message) nil))))
-    (error (reel-link-defer function "not_running: there is no connection" nil))))
+    (error (reel-link-defer #'run-hooks 'reel-link-lost-hook))))
 
 (defun reel-link-call (method &rest params)
   "Call METHOD of the daemon with PARAMS, a plist; give its result, a plist.

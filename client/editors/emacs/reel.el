@@ -127,7 +127,7 @@
   (add-to-invisibility-spec '(reel-fold . t))
   (setq-local revert-buffer-function (lambda (&rest _) (reel--refresh)))
   (setq-local outline-regexp "##+ ")
-  (setq mode-line-process '(reel-copy-state (":" reel-copy-state))))
+  (setq-local mode-line-process '(reel-copy-state (":" reel-copy-state))))
 
 (defun reel--refresh ()
   "Read the conversation again."

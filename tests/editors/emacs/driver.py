@@ -1,6 +1,5 @@
 """A real Emacs on a terminal of its own: keys are typed into it, and emacsclient looks at what it shows."""
 
-import base64
 import fcntl
 import json
 import os
@@ -20,7 +19,11 @@ from tests.daemon import PATIENCE
 
 LISP = Path(__file__).parents[3] / "client" / "editors" / "emacs"
 # Gives the process the terminal that its input is, as a login would.
-_ON_TERMINAL = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execvp(sys.argv[1], sys.argv[1:])"
+_ON_TERMINAL = """
+import fcntl, os, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
 
 
 class Refused(Exception):
@@ -39,10 +42,13 @@ class Emacs:
     def __init__(self, program: str, directory: Path, environment: dict[str, str]) -> None:
         self._environment = {**environment, "TERM": "vt100"}
         self._server = str(directory / "emacs")
+        self._answer = directory / "answer"
         self._screen, terminal = pty.openpty()
         fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
-        start = f'(progn (require (quote json)) (setq native-comp-deferred-compilation nil server-name "{self._server}" inhibit-startup-screen t) (require (quote reel)) (server-start))'
-        words = [program, "-Q", "-nw", "-L", str(LISP), "--eval", start]
+        # The server waits until Emacs reads keys: what is typed before that may be lost.
+        server = f'(setq server-name "{self._server}") (run-with-idle-timer 0 nil (quote server-start))'
+        start = f"(progn (require 'json) (require 'reel) (setq native-comp-deferred-compilation nil) {server})"
+        words = [program, "-Q", "-nw", "--no-splash", "-L", str(LISP), "--eval", start]
         self.process = subprocess.Popen(
             [sys.executable, "-c", _ON_TERMINAL, *words],
             stdin=terminal,
@@ -77,15 +83,16 @@ class Emacs:
         Raises:
             Refused: an error was signalled.
         """
-        shown = f"(with-current-buffer (window-buffer) (json-encode (vector {expression})))"
-        code = f"(base64-encode-string (encode-coding-string {shown} 'utf-8) t)"
+        value = f"(with-current-buffer (window-buffer) (json-encode (vector {expression})))"
+        # By way of a file: what emacsclient prints is broken where it is long.
+        code = f'(let ((coding-system-for-write \'utf-8)) (write-region {value} nil "{self._answer}" nil 0))'
         words = ["emacsclient", "-s", self._server, "--eval", code]
         done = subprocess.run(
             words, env=self._environment, text=True, capture_output=True, timeout=PATIENCE, check=False
         )
         if done.returncode:
             raise Refused((done.stdout + done.stderr).strip())
-        return json.loads(base64.b64decode(done.stdout))[0]
+        return json.loads(self._answer.read_bytes())[0]
 
     def text(self) -> str:
         """Give the text of the buffer that is shown."""
@@ -118,7 +125,8 @@ class Emacs:
 
     def _last_look(self) -> str:
         with suppress(Refused, subprocess.TimeoutExpired):
-            return f"{self.text()[-2000:]}\n--- {self.said()[-10:]}"
+            keys = self.eval("(key-description (recent-keys))")
+            return f"{self.text()[-2000:]}\n--- {self.said()[-10:]}\n--- {keys}"
         return "it does not answer"
 
     def _drain(self) -> None:

@@ -5,7 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from reel.blocking import Client
-from tests.editors.emacs.conftest import Shown
+from reel.messages import Block
+from tests.editors.emacs.conftest import Shown, texts
 from tests.editors.emacs.driver import Emacs, Refused
 
 pytestmark = pytest.mark.usefixtures("daemon")
@@ -25,26 +26,16 @@ def demo(client: Client, emacs: Emacs, shown: Shown) -> Callable[[], None]:
     return look
 
 
-def _messages(client: Client, agent: str = "demo") -> list[str]:
-    return [
-        block["text"]
-        for message in client.iter_messages(agent)
-        for block in message["content"]
-        if block["type"] == "text"
-    ]
-
-
 def test_open_shows_every_block(client: Client, emacs: Emacs) -> None:
     """All that a conversation may hold has its place; what is folded is not seen."""
     client.create("demo")
     client.add("demo", [{"role": "user", "content": "# What?\n\n- a\n"}])
-    blocks = [
-        {"type": "thinking", "text": "hm"},
-        {"type": "text", "text": "Let me look: ä€😀"},
-        {"type": "tool_call", "id": "c1", "name": "ls", "arguments": '{"dir": "/"}'},
-    ]
-    client.add("demo", [{"role": "assistant", "content": blocks}])
-    client.add("demo", [{"role": "tool", "content": [{"type": "tool_result", "tool_call_id": "c1", "content": "etc"}]}])
+    thinking: Block = {"type": "thinking", "text": "hm"}
+    text: Block = {"type": "text", "text": "Let me look: ä€😀"}
+    call: Block = {"type": "tool_call", "id": "c1", "name": "ls", "arguments": '{"dir": "/"}'}
+    result: Block = {"type": "tool_result", "tool_call_id": "c1", "content": "etc", "is_error": False}
+    client.add("demo", [{"role": "assistant", "content": [thinking, text, call]}])
+    client.add("demo", [{"role": "tool", "content": [result]}])
     emacs.command("reel-open", "demo")
     emacs.until(lambda: "etc" in emacs.text())
 
@@ -72,7 +63,7 @@ def test_open_again(client: Client, emacs: Emacs, demo: Callable[[], None]) -> N
     first = emacs.eval("(buffer-name)")
     emacs.type("\x1b<")
     emacs.command("reel-open", client.agent("demo").id)
-    emacs.eval("(ignore (message \"next\"))")
+    emacs.eval('(ignore (message "next"))')
     emacs.until_said("next")
 
     demo()
@@ -114,7 +105,7 @@ def test_send_asks(client: Client, emacs: Emacs, demo: Callable[[], None]) -> No
     emacs.until_said("demo: sent as #4")
     demo()
 
-    assert ["Hello", "What is a Merkle tree?"] == _messages(client)
+    assert ["Hello", "What is a Merkle tree?"] == texts(client, "demo")
 
 
 def test_send_nothing(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
@@ -123,7 +114,7 @@ def test_send_nothing(client: Client, emacs: Emacs, demo: Callable[[], None]) ->
     emacs.until_said("There is nothing to send")
     demo()
 
-    assert ["Hello"] == _messages(client)
+    assert ["Hello"] == texts(client, "demo")
 
 
 def test_send_a_region(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
@@ -134,7 +125,7 @@ def test_send_a_region(client: Client, emacs: Emacs, demo: Callable[[], None]) -
     emacs.command("reel-open", "demo")
     demo()
 
-    assert ["Hello", "one\ntwo ä😀\n"] == _messages(client)
+    assert ["Hello", "one\ntwo ä😀\n"] == texts(client, "demo")
 
 
 def test_send_what_is_no_text(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
@@ -143,7 +134,7 @@ def test_send_what_is_no_text(client: Client, emacs: Emacs, demo: Callable[[], N
     emacs.until_said("demo: sent as #4, 3 characters replaced")
     demo()
 
-    assert "a\ufffd\ufffd\ufffdb" == _messages(client)[-1]
+    assert "a\ufffd\ufffd\ufffdb" == texts(client, "demo")[-1]
 
 
 def test_clone(client: Client, emacs: Emacs, shown: Shown, demo: Callable[[], None]) -> None:
@@ -156,7 +147,7 @@ def test_clone(client: Client, emacs: Emacs, shown: Shown, demo: Callable[[], No
     emacs.command("reel-open", "demo")
     demo()
 
-    assert (["Hello"], ["Hello", "only here"]) == (_messages(client), _messages(client, "other"))
+    assert (["Hello"], ["Hello", "only here"]) == (texts(client, "demo"), texts(client, "other"))
 
 
 def test_mark_and_rewind(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
@@ -176,7 +167,7 @@ def test_mark_and_rewind(client: Client, emacs: Emacs, demo: Callable[[], None])
     emacs.until_said("demo: back at the mark at #4, 2 records dropped")
     demo()
 
-    assert ["Hello"] == _messages(client)
+    assert ["Hello"] == texts(client, "demo")
 
 
 def test_rewind_to_no_mark(emacs: Emacs, demo: Callable[[], None]) -> None:
@@ -194,13 +185,13 @@ def test_undo_and_redo(client: Client, emacs: Emacs, demo: Callable[[], None]) -
     emacs.type("u")
     emacs.until_said("demo: took back command #4; M-x reel-redo brings it back")
     demo()
-    assert ["Hello"] == _messages(client)
+    assert ["Hello"] == texts(client, "demo")
     emacs.type("U")
     emacs.until_said("demo: brought back command #4")
     demo()
-    assert ["Hello", "one", "two"] == _messages(client)
+    assert ["Hello", "one", "two"] == texts(client, "demo")
     emacs.type("\x1f")
-    emacs.until(lambda: _messages(client) == ["Hello"])
+    emacs.until(lambda: texts(client, "demo") == ["Hello"])
     demo()
 
 
@@ -221,7 +212,7 @@ def test_clear(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
     demo()
 
     assert "## system\n\nBe brief.\n\n" == emacs.text()
-    assert [] == _messages(client)
+    assert [] == texts(client, "demo")
 
 
 def test_info(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:

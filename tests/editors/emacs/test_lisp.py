@@ -10,6 +10,7 @@ from tests.editors.conftest import Require
 from tests.editors.emacs.driver import LISP
 
 _FILES = sorted(path.name for path in LISP.glob("*.el"))
+_COMMANDS = ["open", "new", "send", "list", "clone", "mark", "rewind", "undo", "redo", "clear", "info"]
 _TESTS = Path(__file__).with_name("reel-test.el")
 
 
@@ -38,7 +39,7 @@ def test_it_compiles_without_a_warning(require: Require, lisp: list[str]) -> Non
 
 def test_it_is_documented(require: Require, lisp: list[str]) -> None:
     """Checkdoc has nothing to say."""
-    check = "(mapc #'checkdoc-file (directory-files \".\" nil \"\\\\.el\\\\'\"))"
+    check = '(mapc #\'checkdoc-file (directory-files "." nil "\\\\.el\\\\\'"))'
     done = _batch(require("emacs"), "--eval", check)
 
     assert "reel.el" in lisp
@@ -52,13 +53,14 @@ def test_what_is_pure(require: Require, lisp: list[str]) -> None:
     done = _batch(require("emacs"), "-l", str(_TESTS), "-f", "ert-run-tests-batch-and-exit")
 
     assert 0 == done.returncode, done.stderr
-    assert " 0 unexpected" in done.stderr or "results as expected" in done.stderr
+    assert ", 0 unexpected" in done.stderr
 
 
-def test_it_is_a_package(require: Require, lisp: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("lisp")
+def test_it_is_a_package(require: Require, monkeypatch: pytest.MonkeyPatch) -> None:
     """It can be installed from its directory, and then every command that is documented is there."""
     commentary = Path("reel.el").read_text().partition(";;; Code:")[0]
-    commands = [f"reel-{name}" for name in "open new send list clone mark rewind undo redo clear info".split()]
+    commands = [f"reel-{name}" for name in _COMMANDS]
     monkeypatch.setenv("HOME", str(Path("home").absolute()))
     install = "(progn (require 'package) (package-initialize) (package-install-file default-directory))"
     Path("home").mkdir()
@@ -69,4 +71,3 @@ def test_it_is_a_package(require: Require, lisp: list[str], monkeypatch: pytest.
 
     assert "".join(f"({command} t t)" for command in commands) == done.stdout
     assert [] == [command for command in commands if command not in commentary]
-    assert lisp

@@ -1,0 +1,37 @@
+"""What the documentation shows works as it stands there."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from reel.blocking import Client
+from tests.editors.conftest import Require
+
+_ROOT = Path(__file__).parents[3]
+_SECTION = (_ROOT / "docs" / "editors.md").read_text().partition("\n## Emacs\n")[2].partition("\n## ")[0]
+
+
+@pytest.mark.usefixtures("daemon")
+def test_the_lines_without_the_plug_in(require: Require, environment: dict[str, str], client: Client) -> None:
+    """The lines of Lisp add a message, read it back, and hear of it."""
+    (_, lines) = re.findall(r"^```elisp\n(.*?)^```", _SECTION, re.DOTALL | re.MULTILINE)
+    wait = "(accept-process-output nil 1)"
+    command = [require("emacs"), "-Q", "--batch", "--eval", f"(progn {lines} {wait} {wait})"]
+    done = subprocess.run(command, env=environment, text=True, capture_output=True, check=True, timeout=60)
+
+    assert {"What is a Merkle tree?", "event of user"} <= set(done.stderr.splitlines())
+    assert 1 == client.agent("demo").messages
+
+
+def test_every_command_has_its_place() -> None:
+    """The documentation names every command that the mode has a key for."""
+    lisp = (_ROOT / "client" / "editors" / "emacs" / "reel.el").read_text()
+    table = lisp.partition("(defvar reel-mode-map")[2].partition("(define-derived")[0]
+    keys = re.findall(r'define-key map "(.)" #\'(reel-[a-z]+)\)', table)
+
+    assert len(keys) > 8
+    for key, command in keys:
+        assert f"`{key}`" in _SECTION
+        assert f"`{command}`" in _SECTION or command in {"reel-next", "reel-previous"}
