@@ -255,7 +255,7 @@ Nothing is done when TURN is over."
   (reel-copy--draft-all
    (if (string-empty-p text)
        (assoc-delete-all connection reel-copy--drafts)
-     (if-let ((known (assoc connection reel-copy--drafts)))
+     (if-let* ((known (assoc connection reel-copy--drafts)))
          (progn (setcdr known text) reel-copy--drafts)
        (append reel-copy--drafts (list (cons connection text)))))))
 

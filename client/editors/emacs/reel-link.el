@@ -94,7 +94,7 @@
 
 (defun reel-link--work ()
   "Do what is first in the queue."
-  (when-let ((task (and (reel-link--next) (pop reel-link--old))))
+  (when-let* ((task (and (reel-link--next) (pop reel-link--old))))
     (with-demoted-errors "reel: %S" (apply (car task) (cdr task)))))
 
 (defun reel-link--next ()
@@ -163,7 +163,7 @@ the daemon cannot be reached."
 
 (defun reel-link--open (path)
   "Connect to PATH and introduce ourselves."
-  (when-let ((trouble (reel-link--foreign path)))
+  (when-let* ((trouble (reel-link--foreign path)))
     (reel-link--refuse "not_running" "%s, and was told nothing" trouble))
   (setq reel-link--connection (reel-link--dial path)
         reel-link--trouble nil)

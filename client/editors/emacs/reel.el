@@ -266,7 +266,7 @@ Where NAME is empty, the daemon makes one up."
   (interactive (list (read-string (format "Mark in %s (may be empty): " (reel--name)))))
   (let ((reply (reel--command 'mark :label (reel--optional label))))
     (message "%s: mark%s at #%d" (reel--name)
-             (if-let ((given (plist-get reply :label))) (concat " " given) "")
+             (if-let* ((given (plist-get reply :label))) (concat " " given) "")
              (plist-get reply :seq))))
 
 ;;;###autoload
