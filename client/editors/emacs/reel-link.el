@@ -188,9 +188,9 @@ the daemon cannot be reached."
 
 (defun reel-link--without-log ()
   "Give the arguments that keep jsonrpc.el from writing down all it hears."
-  (if (fboundp 'jsonrpc--events-buffer-config)
-      '(:events-buffer-config (:size 0))
-    '(:events-buffer-scrollback-size 0)))
+  (if (fboundp 'jsonrpc--events-buffer-scrollback-size) ; up to Emacs 29
+      '(:events-buffer-scrollback-size 0)
+    '(:events-buffer-config (:size 0))))
 
 (defun reel-link--quietly (sentinel &rest arguments)
   "Call SENTINEL with ARGUMENTS, and keep its words out of the echo area."
