@@ -1,0 +1,123 @@
+vim9script
+
+# The buffers that show conversations: reel://NAME, each drawn from a copy and kept so.
+
+import autoload './copy.vim'
+import autoload './follow.vim'
+import autoload './layout.vim'
+
+var current = ''
+
+# The conversation that was last opened or entered; {} where there is none.
+export def Current(): dict<any>
+  return follow.Get(current)
+enddef
+
+# Shows an agent in the current window.
+export def Show(agent: dict<any>)
+  const buffer = bufadd($'reel://{agent.name}')
+  if follow.Get(string(buffer))->get('agent', '') != agent.id
+    Attach(buffer, agent)
+  endif
+  if !win_gotoid(bufwinid(buffer))
+    execute &modified && !&hidden ? 'sbuffer' : 'buffer' buffer
+  endif
+  Enter(buffer)
+enddef
+
+# Makes a buffer show an agent. Loads nothing by its name: what is in it comes from the daemon.
+export def Attach(buffer: number, agent: dict<any>)
+  noautocmd bufload(buffer)
+  follow.End(string(buffer))
+  setbufvar(buffer, '&buftype', 'nofile')
+  setbufvar(buffer, '&bufhidden', 'hide')
+  setbufvar(buffer, '&buflisted', true)
+  setbufvar(buffer, '&swapfile', false)
+  setbufvar(buffer, '&undolevels', -1)
+  setbufvar(buffer, '&modifiable', false)
+  setbufvar(buffer, '&filetype', 'markdown')
+  setbufvar(buffer, 'reel_levels', [])
+  autocmd_add([
+    {group: 'reel', event: 'BufWinEnter', bufnr: buffer, cmd: 'call reel#buffers#Fold()', replace: true},
+    {group: 'reel', event: 'BufUnload', bufnr: buffer, cmd: $'call reel#buffers#End({buffer})', replace: true},
+  ])
+  final conversation = follow.Begin(string(buffer), agent)
+  conversation->extend({ends: [], tools: {}, shown_system: ''})
+enddef
+
+export def Enter(buffer: number)
+  if !empty(follow.Get(string(buffer)))
+    current = string(buffer)
+  endif
+enddef
+
+export def End(buffer: number)
+  follow.End(string(buffer))
+enddef
+
+# Folds calls, results and thinking in the current window.
+export def Fold()
+  &l:foldmethod = 'expr'
+  &l:foldexpr = "get(b:reel_levels, v:lnum - 1, '0')"
+  &l:foldtext = 'reel#buffers#FoldText()'
+  &l:foldlevel = 0
+enddef
+
+export def FoldText(): string
+  return $'{getline(v:foldstart)} +{v:foldend - v:foldstart} lines '
+enddef
+
+# --- drawing
+
+# Brings a buffer to what its copy is, from the first message that is another on.
+def Draw(conversation: dict<any>)
+  final its = conversation.copy
+  if its.system !=# conversation.shown_system
+    its.same = 0
+  endif
+  var [lines, levels] = [[], []]
+  if its.same == 0
+    [lines, levels] = layout.Prompt(its.system)
+    conversation.shown_system = its.system
+  endif
+  const start = its.same == 0 ? 0 : conversation.ends[its.same - 1]
+  conversation.ends = conversation.ends->slice(0, its.same)
+  for message in its.messages[its.same :]
+    Add(lines, levels, layout.Message(message, conversation.tools))
+    conversation.ends->add(start + len(lines))
+  endfor
+  for [connection, text] in its.drafts->items()
+    Add(lines, levels, layout.Draft(connection, text))
+  endfor
+  its.same = len(its.messages)
+  Write(str2nr(conversation.id), start, lines, levels)
+enddef
+
+def Add(lines: list<string>, levels: list<string>, part: list<list<any>>)
+  lines->extend(part[0])
+  levels->extend(part[1])
+enddef
+
+# Replaces what a buffer has after a line; who looks at its end goes on doing so, who looks elsewhere stays there.
+def Write(buffer: number, after: number, lines: list<string>, levels: list<string>)
+  final after_that: list<list<any>> = []
+  for window in win_findbuf(buffer)
+    win_execute(window, 'w:reel_view = winsaveview()')
+    after_that->add([window, line('.', window) == line('$', window) ? "cursor('$', 1)" : 'winrestview(w:reel_view)'])
+  endfor
+  setbufvar(buffer, 'reel_levels', getbufvar(buffer, 'reel_levels')->slice(0, after) + levels)
+  setbufvar(buffer, '&modifiable', true)
+  deletebufline(buffer, after + 1, '$')
+  if after == 0
+    setbufline(buffer, 1, lines)
+  else
+    appendbufline(buffer, after, lines)
+  endif
+  setbufvar(buffer, '&modifiable', false)
+  setbufvar(buffer, '&modified', false)
+  for [window, command] in after_that
+    win_execute(window, 'call ' .. command)
+  endfor
+enddef
+
+follow.OnChange(Draw)

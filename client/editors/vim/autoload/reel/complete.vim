@@ -1,0 +1,40 @@
+vim9script
+
+# What completes the words of :Reel.
+
+import autoload './buffers.vim'
+import autoload './commands.vim'
+import autoload './link.vim'
+import autoload './listing.vim'
+
+const AGENTS = ['open', 'info', 'list']
+const MARKS = ['mark', 'rewind']
+const SHOWN = 200
+
+export def Words(lead: string, line: string, position: number): list<string>
+  const [_, name, rest; _] = matchlist(line[: position - 1], '\CRe\%[el]\s\+\(\S*\)\(\s\+.*\)\=$') ?? ['', '', '']
+  if rest == ''
+    return commands.Names()->filter((_, each) => stridx(each, lead) == 0)
+  endif
+  var found: list<string> = []
+  try
+    found = Behind(name, trim(rest, " \t", 1), lead)
+  catch /^reel: / # an error has no place in a line that is being typed; the command will say it
+  endtry
+  return found
+enddef
+
+def Behind(name: string, rest: string, lead: string): list<string>
+  if AGENTS->index(name) >= 0
+    return listing.Agents(rest, SHOWN).agents->mapnew((_, agent) => agent.name)
+  elseif MARKS->index(name) >= 0 && !empty(buffers.Current())
+    return Labels(buffers.Current().agent)->filter((_, label) => stridx(label, rest) == 0)
+      ->mapnew((_, label) => label[strlen(rest) - strlen(lead) :])
+  endif
+  return []
+enddef
+
+def Labels(agent: string): list<string>
+  return link.Call('agent', {agent: agent}).marks->mapnew((_, mark) => mark.label)
+    ->filter((_, label) => type(label) == v:t_string)->sort()->uniq()
+enddef

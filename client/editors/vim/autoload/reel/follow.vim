@@ -1,0 +1,189 @@
+vim9script
+
+# The conversations that are followed: each has a copy, which is read and then kept by the pushes of a subscription.
+#
+# A conversation is either being read, page by page, up to a position; or it has a subscription that goes on from there.
+# Whatever happens to it (lost connection, lagged, reset, more messages than a push brings) begins one of the two anew;
+# what then still comes for an earlier turn counts for nothing.
+
+import autoload './copy.vim'
+import autoload './link.vim'
+
+# Vim decodes a message as a whole and is not there for its user meanwhile.
+const PAGE = 131'072
+# The position that is not known before the first page is read.
+const NEWEST = -1
+
+final followed: dict<dict<any>> = {}
+var Changed: func = null_function
+
+# Says who draws a conversation whose copy has changed.
+export def OnChange(Draw: func)
+  Changed = Draw
+enddef
+
+# Follows an agent; id: what the caller knows this conversation by.
+export def Begin(id: string, agent: dict<any>): dict<any>
+  followed[id] = {id: id, agent: agent.id, name: agent.name, copy: copy.New(), at: NEWEST, reading: true, turn: 0,
+    sub: 0, changed: true, prompt_stale: false}
+  Read(followed[id], NEWEST)
+  return followed[id]
+enddef
+
+export def End(id: string)
+  if followed->has_key(id)
+    Leave(followed->remove(id))
+  endif
+enddef
+
+export def Get(id: string): dict<any>
+  return followed->get(id, {})
+enddef
+
+def Leave(conversation: dict<any>)
+  conversation.turn += 1
+  if conversation.sub != 0
+    link.Send('unsubscribe', {sub: conversation.sub})
+    conversation.sub = 0
+  endif
+enddef
+
+# --- reading
+
+# Reads the messages that the copy lacks, as they were at a position, and then subscribes.
+def Read(conversation: dict<any>, at: number)
+  Leave(conversation)
+  conversation.reading = true
+  conversation.at = at
+  Ask(conversation)
+enddef
+
+def Ask(conversation: dict<any>)
+  final params = {agent: conversation.agent, since: copy.Last(conversation.copy), max_bytes: PAGE}
+  if conversation.at != NEWEST
+    params.at = conversation.at
+  endif
+  Send(conversation, 'messages', params, (page) => Take(conversation, page))
+enddef
+
+def Take(conversation: dict<any>, page: dict<any>)
+  copy.Extend(conversation.copy, page)
+  SetPrompt(conversation, page)
+  conversation.at = page.at
+  conversation.changed = true
+  if page.more
+    Ask(conversation)
+  else
+    conversation.reading = false
+    Subscribe(conversation)
+  endif
+enddef
+
+# Reads everything again.
+def ReadAnew(conversation: dict<any>)
+  copy.Truncate(conversation.copy, 0)
+  Read(conversation, NEWEST)
+enddef
+
+def ReadPrompt(conversation: dict<any>)
+  conversation.prompt_stale = false
+  Send(conversation, 'agent', {agent: conversation.agent}, (agent) => SetPrompt(conversation, agent))
+enddef
+
+def SetPrompt(conversation: dict<any>, reply: dict<any>)
+  const system = type(reply.system) == v:t_string ? reply.system : ''
+  if system !=# conversation.copy.system
+    conversation.copy.system = system
+    conversation.changed = true
+  endif
+enddef
+
+# Sends a request whose result counts only for this turn of the conversation.
+def Send(conversation: dict<any>, method: string, params: dict<any>, Done: func(dict<any>))
+  const turn = conversation.turn
+  link.Send(method, params, (reply) => {
+    if turn == conversation.turn
+      if reply->has_key('error')
+        link.Complain($'{reply.error.message} ({conversation.name})')
+      else
+        Done(reply.result)
+      endif
+    endif
+  })
+enddef
+
+# --- following
+
+def Subscribe(conversation: dict<any>)
+  Leave(conversation)
+  conversation.changed = conversation.changed || !empty(conversation.copy.drafts)
+  conversation.copy.drafts = {}
+  # It may have been asked for on a connection that is lost.
+  conversation.prompt_stale = true
+  const params = {agent: conversation.agent, since: conversation.copy.seen}
+  Send(conversation, 'subscribe', params, (reply) => {
+    conversation.sub = reply.sub
+    if reply.head < conversation.copy.seen # an older log was put in the place of the one that we know
+      ReadAnew(conversation)
+    endif
+  })
+enddef
+
+def Hear(method: string, params: dict<any>)
+  if method == 'event' || method == 'lagged'
+    for conversation in Where((each) => each.sub == params.sub)
+      if method == 'event'
+        Event(conversation, params)
+      else
+        Subscribe(conversation)
+      endif
+    endfor
+  elseif method == 'draft' || method == 'reset'
+    for conversation in Where((each) => each.agent == params.agent)
+      if method == 'reset'
+        ReadAnew(conversation)
+      elseif conversation.sub != 0
+        copy.Draft(conversation.copy, params)
+        conversation.changed = true
+      endif
+    endfor
+  endif
+enddef
+
+def Event(conversation: dict<any>, event: dict<any>)
+  conversation.changed = true
+  conversation.prompt_stale = conversation.prompt_stale || copy.MayChangePrompt(event.kind)
+  if copy.Hear(conversation.copy, event)
+    Read(conversation, event.seq)
+  endif
+enddef
+
+def Settle()
+  for conversation in Where((each) => true)
+    if conversation.prompt_stale
+      ReadPrompt(conversation)
+    endif
+    if conversation.changed
+      conversation.changed = false
+      Changed(conversation)
+    endif
+  endfor
+enddef
+
+# There is a connection again, and nothing on it yet.
+def Resume()
+  for conversation in Where((each) => true)
+    conversation.sub = 0
+    if conversation.reading
+      Read(conversation, conversation.at)
+    else
+      Subscribe(conversation)
+    endif
+  endfor
+enddef
+
+def Where(Holds: func(dict<any>): bool): list<dict<any>>
+  return followed->values()->filter((_, each) => Holds(each))
+enddef
+
+link.Listen(Hear, Settle, Resume)

@@ -1,0 +1,192 @@
+vim9script
+
+# The one connection to the daemon. What comes in goes into one queue that one timer drains: a handler of a channel must
+# not call back, or Vim mixes the replies up. It comes back by itself after it was lost.
+
+import autoload './socket.vim'
+
+const PATIENCE = 30'000
+const HELLO = {client: {name: 'vim', version: string(v:versionlong)}, protocol: {min: 1, max: 1}}
+const FIRST_DELAY = 100
+const LAST_DELAY = 5'000
+
+var channel: channel = null_channel
+var queue: list<list<any>> = []
+var draining = false
+var retrying = false
+var listener: dict<func> = {push: (_, _) => null, settled: () => null, connect: () => null}
+
+# Says who is told: OnPush(method, params) of each push, OnSettled() when a batch of what came is through, OnConnect()
+# when there is a connection, anew or again.
+export def Listen(OnPush: func, OnSettled: func, OnConnect: func)
+  listener = {push: OnPush, settled: OnSettled, connect: OnConnect}
+enddef
+
+# Calls a method and waits for its result; starts the daemon where none runs. Throws 'reel: name: what and where'.
+# A call that was under way when the connection broke is repeated under its key, and so is not done twice.
+export def Call(method: string, params: dict<any>): dict<any>
+  Connect(true)
+  var reply = Exchange(method, params)
+  if empty(reply) && !IsOpen()
+    Connect(true)
+    reply = Exchange(method, params)
+  endif
+  if reply->has_key('error')
+    throw 'reel: ' .. reply.error.message
+  elseif !reply->has_key('result')
+    throw $'reel: timeout: no answer to {method} from the daemon on {socket.Path()}; it may have been done; see: reel doctor'
+  endif
+  return reply.result
+enddef
+
+# As Call, for commands that write: gives them a key of their own.
+export def Command(method: string, params: dict<any>): dict<any>
+  return Call(method, params->extendnew({key: sha256($'{reltimestr(reltime())} {getpid()} {rand()}')[: 31]}))
+enddef
+
+# Calls a method without waiting; Done is given the reply, with a result or an error, later and not from a handler.
+# Nothing comes of it where there is no connection, or when that is lost: then the listener is told when there is one again.
+export def Send(method: string, params: dict<any>, Done: func = null_function)
+  if IsOpen()
+    try
+      ch_sendexpr(channel, {method: method, params: params}, {callback: (_, reply) => Defer([Done, reply])})
+    catch /^Vim\%((\a\+)\)\=:E\%(63[01]\|906\)/ # it was lost just now, and the channel's own handler knows
+    endtry
+  endif
+enddef
+
+export def IsOpen(): bool
+  return channel != null_channel && ch_status(channel) == 'open'
+enddef
+
+# Makes sure of a connection; throws where there can be none.
+export def Connect(start: bool = false)
+  if IsOpen()
+    return
+  endif
+  var flaw = Open()
+  if flaw =~ '^not_running: no daemon' && start
+    Start(flaw)
+    flaw = Open()
+  endif
+  if flaw != ''
+    throw 'reel: ' .. flaw
+  endif
+  Send('hello', HELLO, (reply) => {
+    if reply->has_key('error')
+      Complain(reply.error.message)
+    endif
+  })
+  listener.connect()
+enddef
+
+def Open(): string
+  const path = socket.Path()
+  const flaw = socket.Flaw(path)
+  if flaw != ''
+    return flaw
+  endif
+  try
+    channel = ch_open('unix:' .. path, {mode: 'lsp', callback: Hear, close_cb: Lost})
+  catch /^Vim\%((\a\+)\)\=:E902/
+  endtry
+  return IsOpen() ? '' : $'not_running: no daemon answers on {path}'
+enddef
+
+def Start(flaw: string)
+  const command = get(g:, 'reel_command', 'reel')
+  if !executable(command)
+    throw $"reel: {flaw}, and {command} is not there to start one: pip install 'reeld[daemon]', or set g:reel_command"
+  endif
+  const said = system($'{shellescape(command)} start 2>&1')
+  if v:shell_error != 0
+    throw $'reel: not_running: {command} start: ' .. trim(said)->substitute('\_s\+', ' ', 'g')
+  endif
+enddef
+
+def Exchange(method: string, params: dict<any>): dict<any>
+  var reply: any = null
+  try
+    reply = ch_evalexpr(channel, {method: method, params: params}, {timeout: PATIENCE})
+  catch /^Vim\%((\a\+)\)\=:E\%(63[01]\|906\)/ # it was lost just now
+  endtry
+  return type(reply) == v:t_dict ? reply : {}
+enddef
+
+# --- what comes in
+
+def Hear(_: channel, message: any)
+  if type(message) == v:t_dict && message->has_key('method')
+    Defer([null_function, message])
+  endif
+enddef
+
+def Lost(_: channel)
+  Retry(FIRST_DELAY)
+enddef
+
+def Defer(item: list<any>)
+  queue->add(item)
+  if !draining
+    draining = true
+    timer_start(0, (_) => Drain())
+  endif
+enddef
+
+def Drain()
+  const items = queue
+  queue = []
+  draining = false
+  for [Done, message] in items
+    Try(() => Deliver(Done, message))
+  endfor
+  Try(() => listener.settled())
+enddef
+
+def Deliver(Done: func, message: dict<any>)
+  if message->has_key('method')
+    listener.push(message.method, message.params)
+  elseif Done != null_function
+    Done(message)
+  endif
+enddef
+
+# One that fails must not keep the others from what they are to hear.
+def Try(Do: func)
+  try
+    Do()
+  catch
+    Complain($'{v:exception}, at {v:throwpoint}')
+  endtry
+enddef
+
+# --- coming back
+
+def Retry(delay: number)
+  if !retrying
+    retrying = true
+    timer_start(delay, (_) => Again(delay))
+  endif
+enddef
+
+def Again(delay: number)
+  retrying = false
+  try
+    Connect()
+    if delay > FIRST_DELAY
+      echomsg 'the daemon is back'
+    endif
+  catch /^reel: /
+    if delay == FIRST_DELAY
+      Complain(v:exception->substitute('^reel: ', '', '') .. '; looking for it until it is back')
+    endif
+    Retry(min([delay * 2, LAST_DELAY]))
+  endtry
+enddef
+
+# Shows what went wrong in one line.
+export def Complain(what: string)
+  echohl ErrorMsg
+  echomsg what->substitute('\n', ' ', 'g')
+  echohl None
+enddef

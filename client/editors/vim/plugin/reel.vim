@@ -1,0 +1,18 @@
+if !has('vim9script') || v:version < 900 || !has('channel') || !has('timers') || exists('g:loaded_reel')
+  " Something older than what :help reel-requirements names, or a second time.
+  finish
+endif
+vim9script
+g:loaded_reel = true
+
+import autoload 'reel/commands.vim'
+import autoload 'reel/complete.vim'
+import autoload 'reel/buffers.vim'
+
+command -nargs=* -range -complete=customlist,complete.Words Reel commands.Run(<q-args>, <range>, <line1>, <line2>)
+
+augroup reel
+  autocmd!
+  autocmd BufReadCmd reel://* commands.Read(expand('<afile>'))
+  autocmd BufEnter reel://* buffers.Enter(str2nr(expand('<abuf>')))
+augroup END

@@ -1,0 +1,395 @@
+"""The plug-in for Vim, in a real Vim against a real daemon: what each command does, and what the buffers show."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from reel.blocking import Client
+from reel.messages import NewMessage, Role
+from tests.daemon import Daemon
+from tests.editors.vim_driver import PLUGIN, Start, Vim, texts
+
+pytest_plugins = ["tests.editors.vim_fixtures"]
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "editors.md"
+BLOCKS: list[NewMessage] = [
+    {
+        "role": "assistant",
+        "content": [
+            {"type": "thinking", "text": "one\ntwo"},
+            {"type": "redacted_thinking", "data": "abc"},
+            {"type": "text", "text": "I look.\n\n## no heading of ours"},
+            {"type": "tool_call", "id": "c1", "name": "look", "arguments": '{"at": 1}'},
+            {"type": "opaque", "provider": "acme", "data_json": "{}"},
+        ],
+    },
+    {
+        "role": "tool",
+        "content": [
+            {"type": "tool_result", "tool_call_id": "c1", "content": "seen", "is_error": False},
+            {
+                "type": "tool_result",
+                "tool_call_id": "c2",
+                "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}],
+                "is_error": True,
+            },
+        ],
+    },
+    {"role": "user", "content": [{"type": "media", "mime_type": "image/png", "data_base64": "AAAA", "name": "x.png"}]},
+    {"role": "user", "content": [{"type": "media", "mime_type": "image/png", "url": "https://x"}]},
+]
+
+
+def text(role: Role, said: str) -> NewMessage:
+    return {"role": role, "content": said}
+
+
+# --- what a buffer shows
+
+
+def test_a_conversation_is_markdown(vim: Vim, client: Client) -> None:
+    """The prompt is on top, each message has a heading with its role, seq and time, and its text as it is."""
+    client.create("demo", system="Be brief.")
+    client.add("demo", [text("user", "hé\n\n  wie geht's?"), text("assistant", "😀")])
+    vim.run("Reel open demo")
+    vim.shows("## system", "Be brief.", "## user #3", "hé", "  wie geht's?", "## assistant #4", "😀")
+    time = vim.eval("strftime('%Y-%m-%d %H:%M:%S', {})".format(client.messages("demo").messages[0]["time"] // 1000))
+
+    assert ["", f"## user #3 {time}", "", "hé", "", "  wie geht's?", ""] == vim.lines()[3:10]
+    assert ["reel://demo", "markdown", 0, 0, "nofile"] == vim.eval(
+        "[bufname(), &filetype, &modifiable, &modified, &buftype]"
+    )
+
+
+def test_blocks(vim: Vim, client: Client) -> None:
+    """Calls, results and thinking are marked and folded; the text of others is as it is."""
+    client.add("demo", BLOCKS, create=True)
+    vim.run("Reel open demo")
+    vim.shows(
+        *("## assistant #2", "[thinking]", "one", "two", "[thinking, redacted: 3 characters]"),
+        *("I look.", "## no heading of ours", "[call look] c1", '{"at": 1}', "[opaque block of acme]", "{}"),
+        *("## tool #3", "[result of look] c1", "seen", "[error] c2", "a", "b"),
+        *("## user #4", "[media image/png x.png 3 bytes]", "## user #5", "[media image/png https://x]"),
+    )
+    folded = vim.eval("map(filter(range(1, line('$')), 'foldclosed(v:val) == v:val'), 'foldtextresult(v:val)')")
+
+    assert [
+        "[thinking] +2 lines ",
+        "[call look] c1 +1 lines ",
+        "[opaque block of acme] +1 lines ",
+        "[result of look] c1 +1 lines ",
+        "[error] c2 +3 lines ",
+    ] == folded
+
+
+def test_what_others_do_is_shown(vim: Vim, client: Client) -> None:
+    """Whatever happens to the conversation, the buffer has it."""
+    client.create("demo")
+    client.add("demo", ["one", "two"])
+    vim.run("Reel open demo")
+    vim.shows("## user #2", "one", "## user #3", "two")
+    client.add("demo", [{"role": "system", "content": "Be brief."}])
+    vim.shows("## system", "Be brief.", "## user #2", "one", "## user #3", "two")
+    client.mark("demo", "here")
+    client.add("demo", "three")
+    vim.shows("## system", "Be brief.", "## user #2", "one", "## user #3", "two", "## user #6", "three")
+    client.rewind("demo", "here")
+    vim.shows("## system", "Be brief.", "## user #2", "one", "## user #3", "two")
+    client.clear("demo")
+    vim.shows("## system", "Be brief.")
+    client.restore("demo", 3)
+    vim.shows("## user #2", "one", "## user #3", "two")
+    client.restore("demo", 1)
+    vim.shows()
+    client.add("other", ["another"], create=True)
+    client.clone("other", into="demo")
+    vim.shows("## user #2", "another")
+    client.change("demo", title="now follow on")
+    client.add("demo", "more")
+    vim.until(lambda: vim.lines()[-2], "more")
+
+    assert [] == vim.said()
+
+
+def test_drafts(vim: Vim, client: Client) -> None:
+    """What others are writing stands at the end while they are writing it."""
+    client.add("demo", "one", create=True)
+    vim.run("Reel open demo")
+    vim.until(lambda: client.agent("demo").attached, 1)
+    client.draft("demo", "tw")
+    vim.until(lambda: vim.lines()[-2], "tw")
+    (draft,) = [line for line in vim.lines() if line.startswith("## being written by connection ")]
+    vim.shows("## user #2", "one", draft, "tw")
+    client.draft("demo", "two\nlines")
+    vim.shows("## user #2", "one", draft, "two", "lines")
+    client.add("demo", "three")
+    vim.shows("## user #2", "one", "## user #3", "three")
+
+
+def test_who_reads_is_not_disturbed(vim: Vim, client: Client) -> None:
+    """A cursor at the end stays at the end; another stays where it is, and so do folds that were opened."""
+    client.add("demo", [*BLOCKS, *["text"] * 100], create=True)
+    vim.run("Reel open demo")
+    vim.until(lambda: vim.eval("line('$') > 400"), 1)
+    vim.run("split", "normal! G", "wincmd p", "normal! 3Gzo5G", "wincmd p")
+    before = vim.eval("line('$')")
+    client.add("demo", [{"role": "system", "content": "Be brief."}])
+    client.add("demo", "more")
+    vim.until(lambda: vim.lines()[-2], "more")
+
+    assert [before + 8, before + 8] == vim.eval("[line('.'), line('$')]")
+    assert [5, -1] == vim.eval("[line('.', win_getid(winnr('#'))), foldclosed(2)]")
+
+
+def test_windows(vim: Vim, client: Client) -> None:
+    """Opening goes to the window that shows it already; what is not saved elsewhere stays; each window folds."""
+    client.add("demo", BLOCKS, create=True)
+    vim.run("set nohidden", "call setline(1, 'mine')", "Reel open demo")
+    vim.until(lambda: vim.eval("len(getline(1, '$')) > 10"), 1)
+    vim.run("tabnew", "buffer reel://demo")
+
+    assert [["mine"], "expr"] == vim.eval("[getbufline(1, 1, '$'), &foldmethod]")
+    vim.run("wincmd n", "Reel open demo")
+    assert 2 == vim.eval("winnr('$')")
+
+
+def test_edit_by_name(vim: Vim, client: Client) -> None:
+    """A conversation's buffer can be edited by its name, loaded again and unloaded, after which it is not followed."""
+    client.add("a/b", "one", create=True)
+    vim.run("edit reel://a/b")
+    vim.shows("## user #2", "one")
+    vim.run("edit")
+    vim.shows("## user #2", "one")
+    vim.run("Reel send two")
+    vim.shows("## user #2", "one", "## user #3", "two")
+    vim.run("bdelete")
+    vim.until(lambda: client.agent("a/b").attached, 0)
+
+    assert "not_found: no agent zed" in vim.run("edit reel://zed")
+
+
+# --- the commands
+
+
+def test_new_and_send(vim: Vim, client: Client) -> None:
+    """A new agent is opened; a text, lines, and what is asked for are sent to it."""
+    vim.run("Reel new demo Be brief.")
+    assert "demo: added 3" == vim.run('Reel send it\'s | "this"')
+    vim.run("new", "call setline(1, ['a', '  b', 'c', 'd'])", "2,3Reel send")
+    vim.keys("GV:Reel send\r:Reel send\rasked\r:wincmd p\r")
+    vim.shows(
+        *("## system", "Be brief.", "## user #3", 'it\'s | "this"', "## user #4", "  b", "c"),
+        *("## user #5", "d", "## user #6", "asked"),
+    )
+
+    assert 4 == len(client.messages("demo").messages)
+
+
+def test_send_asks_and_nothing_is_answered(vim: Vim, client: Client) -> None:
+    """Nothing is sent where nothing is answered."""
+    vim.run("Reel new demo")
+    vim.keys(":Reel send\r\r:let g:done = 1\r")
+    vim.until(lambda: vim.eval("exists('g:done')"), 1)
+
+    assert 1 == client.agent("demo").head
+
+
+def test_new_without_a_name(vim: Vim, client: Client) -> None:
+    """The daemon gives a name where none was."""
+    vim.run("Reel new")
+
+    assert [vim.eval("bufname()")] == [f"reel://{agent.name}" for agent in client.agents().agents]
+
+
+def test_send_goes_to_the_last_opened(vim: Vim, client: Client) -> None:
+    """What is sent goes to the conversation that was opened or entered last."""
+    vim.run(
+        "Reel new a", "Reel new b", "new", "Reel send one", "wincmd p", "buffer reel://a", "wincmd p", "Reel send two"
+    )
+
+    assert [["two"], ["one"]] == [texts(client, name) for name in ("a", "b")]
+
+
+def test_marks(vim: Vim, client: Client) -> None:
+    """Marks are set and gone back to, by label and without."""
+    vim.run("Reel new demo")
+    assert "demo: marked 2 here and now" == vim.run("Reel mark here and now")
+    assert "demo: marked 3" == vim.run("Reel mark")
+    vim.run("Reel send one")
+    vim.shows("## user #4", "one")
+    assert "demo: rewound to 3, dropped 1" == vim.run("Reel rewind")
+    vim.shows()
+    vim.run("Reel send two")
+    assert "demo: rewound to 2, dropped 1" == vim.run("Reel rewind here and now")
+
+    assert vim.run("Reel rewind nowhere").startswith("no_such_mark: ")
+    assert 1 == len(client.agent("demo").marks)
+
+
+def test_taking_back(vim: Vim) -> None:
+    """Commands are taken back and brought back, and the conversation emptied."""
+    vim.run("Reel new demo", "Reel send one")
+    vim.shows("## user #2", "one")
+    assert "demo: undone" == vim.run("Reel undo")
+    vim.shows()
+    assert "demo: redone" == vim.run("Reel redo")
+    vim.shows("## user #2", "one")
+    assert "demo: cleared" == vim.run("Reel clear")
+    vim.shows()
+
+
+def test_clone(vim: Vim, client: Client) -> None:
+    """A clone is opened, and goes its own way."""
+    vim.run("Reel new demo", "Reel send one", "Reel clone second", "Reel send two", "Reel clone")
+    vim.shows("## user #2", "one", "## user #4", "two")
+
+    assert 3 == len(client.agents().agents)
+    assert 1 == client.agent("demo").messages
+
+
+def test_list(vim: Vim, client: Client) -> None:
+    """The living agents are listed, and one is chosen with the return key."""
+    client.create("demo", title="A title")
+    client.add("other", "one", create=True)
+    vim.run("Reel list", "let g:listed = getline(1, '$')")
+    names = [line.split()[0] for line in vim.eval("g:listed")]
+    assert {"demo", "other"} == set(names)
+    assert any(line.endswith("A title") for line in vim.eval("g:listed"))
+    vim.run("call search('^other')", 'execute "normal \\<CR>"')
+    vim.shows("## user #2", "one")
+    vim.run("Reel list de")
+    assert 1 == vim.eval("line('$')")
+    vim.run("Reel open")
+    assert 2 == vim.eval("line('$')")
+    vim.run("Reel list zed")
+    assert ["No agents; make one with :Reel new NAME"] == vim.lines()
+    for n in range(1000):
+        client.create(f"x{n}")
+    vim.run("Reel list x")
+    assert 1000 == vim.eval("line('$')")
+    vim.run("Reel list")
+    assert [1001, "… and more; narrow them down with :Reel list PREFIX"] == [len(vim.lines()), vim.lines()[-1]]
+
+
+def test_info(vim: Vim, client: Client) -> None:
+    """An agent is described: the one that is named, or the current one."""
+    client.add("demo", BLOCKS[:1], create=True)
+    client.mark("demo", "here")
+    client.mark("demo")
+    vim.run("Reel new other")
+    first, *lines = vim.run("Reel info demo").splitlines()
+
+    assert f"demo  {client.agent('demo').id}" == first
+    assert "messages  1, head 4" in lines
+    assert "marks     here #3, (no label) #4" in lines
+    assert "open      look c1 #2" in lines
+    assert vim.run("Reel info").startswith("other  ")
+    client.kill("other")
+    assert vim.run("Reel info").startswith("other (killed)  ")
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("Reel open zed", "not_found: no agent zed; "),
+        ("Reel new -", "invalid_params: "),
+        ("Reel nonsense", 'usage: no command "nonsense"; there are: clear clone info list '),
+        ("Reel", 'usage: no command ""; there are: '),
+        ("Reel send hi", "usage: no conversation is open; open one with :Reel open NAME"),
+        ("Reel rewind", "usage: no conversation is open"),
+        ("Reel info", "usage: no conversation is open"),
+    ],
+)
+def test_errors(vim: Vim, command: str, expected: str) -> None:
+    """What goes wrong is said in one line: name, what and where."""
+    (line,) = vim.run(command).splitlines()
+
+    assert expected == line[: len(expected)]
+
+
+def test_completion(vim: Vim, client: Client) -> None:
+    """Commands, agents and the labels of the current conversation's marks are completed."""
+    client.create("demo")
+    client.create("deck")
+    client.mark("demo", "here and now")
+    client.mark("demo", "here and then")
+    client.mark("demo")
+    vim.run("Reel open demo")
+
+    def completed(typed: str) -> list[str]:
+        found: list[str] = vim.eval(f"getcompletion('{typed}', 'cmdline')")
+        return found
+
+    assert ["redo", "rewind"] == completed("Reel re")
+    assert 11 == len(completed("Reel "))
+    assert ["deck", "demo"] == sorted(completed("Reel open de"))
+    assert ["demo"] == completed("Reel info dem")
+    assert ["here and now", "here and then"] == completed("Reel rewind ")
+    assert ["then"] == completed("1,2Reel mark here and t")
+    assert [] == completed("Reel undo ")
+    assert [] == completed("Reel open !")
+
+
+# --- the package
+
+
+def documented(language: str) -> str:
+    """Give the one example in a language that the documentation has for Vim."""
+    section = DOCUMENT.read_text().split("\n## Vim\n")[1].split("\n## ")[0]
+    (found,) = re.findall(rf"^```{language}\n(.*?)^```", section, re.DOTALL | re.MULTILINE)
+    return str(found)
+
+
+def test_help(vim: Vim, directory: Path) -> None:
+    """The help has its tags, one for each command."""
+    doc = directory / "more" / "doc"
+    doc.mkdir(parents=True)
+    (doc / "reel.txt").write_text((PLUGIN / "doc" / "reel.txt").read_text())
+    vim.run(f"helptags {doc}", f"set runtimepath^={doc.parent}")
+    for command in [*vim.eval("getcompletion('Reel ', 'cmdline')"), ""]:
+        vim.run(f"help :Reel-{command}" if command else "help reel")
+        assert "help" == vim.eval("&buftype")
+
+
+def test_every_function_compiles(vim: Vim, directory: Path) -> None:
+    """Vim finds nothing wrong with any function, those that nothing here has called included."""
+    for file in sorted((PLUGIN / "autoload" / "reel").glob("*.vim")):
+        copy = directory / file.name
+        copy.write_text(file.read_text().replace("'./", f"'{file.parent}/") + "\ndefcompile\n")
+        vim.run(f"source {copy}")
+
+
+def test_an_old_vim(start_vim: Start) -> None:
+    """A Vim that lacks what is needed has no command, and no errors."""
+    old = start_vim(plugin=False)
+    script = (PLUGIN / "plugin" / "reel.vim").read_text().replace("v:version < 900", "v:true")
+    (Path(old.eval("$HOME")) / "reel.vim").write_text(script)
+    old.run("source $HOME/reel.vim")
+
+    assert [0, []] == [old.eval("exists(':Reel')"), old.said()]
+
+
+def test_the_lines_of_the_documentation(start_vim: Start, client: Client, directory: Path) -> None:
+    """What the documentation has for a Vim without the plug-in works as it stands there."""
+    script = documented("vim")
+    (directory / "lines.vim").write_text(script)
+    vim = start_vim(plugin=False)
+
+    assert "Hello from Vim" == vim.run(f"source {directory}/lines.vim")
+    client.add("demo", "more")
+    vim.until(vim.said, ["event 3"])
+
+
+def test_the_installation_of_the_documentation(start_vim: Start, daemon: Daemon, environment: dict[str, str]) -> None:
+    """Installed as the documentation says, the plug-in is there, with its help."""
+    command = ["sh", "-ec", documented("sh").replace("vim -c", "vim -es -c")]
+    subprocess.run(command, env=environment, cwd=DOCUMENT.parents[1], check=True, timeout=60)
+    vim = start_vim(plugin=False)
+    vim.run("Reel new demo", "Reel send one")
+    vim.shows("## user #2", "one")
+    vim.run("help :Reel-send")
+
+    assert "help" == vim.eval("&buftype")
+    assert daemon.process.poll() is None

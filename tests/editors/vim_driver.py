@@ -1,0 +1,148 @@
+"""A real Vim in a terminal of its own, which is told what to do over a channel."""
+
+import json
+import os
+import pty
+import re
+import socket
+import subprocess
+import termios
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Protocol
+
+from reel.blocking import Client
+
+# Generous: what takes longer has hung.
+PATIENCE = 30.0
+PLUGIN = Path(__file__).parents[2] / "client" / "editors" / "vim"
+_DRIVER = Path(__file__).with_name("vim_driver.vim")
+_ANSWER = -1
+_TIME = re.compile(r" \d{4}-\d\d-\d\d \d\d:\d\d:\d\d$")
+# What is kept of what was drawn, for who looks into a failure.
+_SCREEN = 10_000
+
+
+class Start(Protocol):
+    """Starts Vims, which are ended with the test."""
+
+    def __call__(self, *, plugin: bool = True, **environment: str) -> "Vim":
+        """Start one, with these over its environment."""
+
+
+class VimError(Exception):
+    """What Vim says of a command that failed."""
+
+
+class Vim:
+    """A Vim; it is ended with ``close``.
+
+    Args:
+        program: its path.
+        environment: what it finds around it.
+        directory: where the socket of the driver goes.
+        plugin: whether it has the plug-in.
+    """
+
+    def __init__(self, program: str, environment: Mapping[str, str], directory: Path, *, plugin: bool = True) -> None:
+        path = directory / f"vim{len(list(directory.glob('vim*')))}"
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(str(path))
+            listener.listen()
+            listener.settimeout(PATIENCE)
+            self._master, terminal = pty.openpty()
+            termios.tcsetwinsize(terminal, (50, 200))
+            with os.fdopen(terminal, "rb") as end:
+                self.process = subprocess.Popen(
+                    _command(program, plugin=plugin),
+                    env={**environment, "REEL_TEST_DRIVER": str(path)},
+                    stdin=end,
+                    stdout=end,
+                    stderr=end,
+                )
+            self.screen = b""
+            # A terminal that nobody reads stops who writes to it.
+            self._reader = threading.Thread(target=self._drain)
+            self._reader.start()
+            self._connection = listener.accept()[0]
+        self._connection.settimeout(PATIENCE)
+        self._answers = self._connection.makefile("rb")
+
+    def _drain(self) -> None:
+        with suppress(OSError):
+            while data := os.read(self._master, 1 << 16):
+                self.screen = (self.screen + data)[-_SCREEN:]
+
+    def eval(self, expression: str) -> Any:
+        """Give the value of an expression of the old script language.
+
+        Raises:
+            VimError: it has none; this is what Vim says.
+        """
+        trying = f"ReelTestEval({json.dumps(expression)})"
+        self._connection.sendall(json.dumps(["expr", trying, _ANSWER]).encode() + b"\n")
+        _, answer = json.loads(self._answers.readline())
+        # What is no pair is Vim's own word for an error that cannot be caught.
+        fine, value = answer if isinstance(answer, list) else (False, answer)
+        if not fine:
+            raise VimError(value)
+        return value
+
+    def run(self, *commands: str) -> str:
+        """Carry out commands, and give what they print."""
+        said: str = self.eval(f"execute({json.dumps(list(commands))})")
+        return said.strip("\n")
+
+    def keys(self, typed: str) -> None:
+        """Type on the terminal."""
+        os.write(self._master, typed.encode())
+
+    def lines(self) -> list[str]:
+        """Give the lines of the buffer that is shown."""
+        found: list[str] = self.eval("getline(1, '$')")
+        return found
+
+    def until(self, look: Callable[[], Any], expected: Any) -> None:
+        """Wait until something is so; fail with what it is instead."""
+        deadline = time.monotonic() + PATIENCE
+        while (found := look()) != expected:
+            assert time.monotonic() < deadline, f"{expected!r} was expected; it is {found!r}; {self.said()}"
+            time.sleep(0.01)  # between two looks
+
+    def shows(self, *lines: str) -> None:
+        """Wait until the buffer has these lines, those that are blank and the times in headings left out."""
+        self.until(self._shown, list(lines))
+
+    def _shown(self) -> list[str]:
+        return [_TIME.sub("", line) for line in self.lines() if line]
+
+    def said(self) -> list[str]:
+        """Give the messages that Vim has shown, the newest last."""
+        return self.run("messages").splitlines()
+
+    def close(self) -> None:
+        """End it."""
+        self._answers.close()
+        self._connection.close()
+        self.process.kill()
+        self.process.wait(PATIENCE)
+        self._reader.join()
+        os.close(self._master)
+
+
+def _command(program: str, *, plugin: bool) -> list[str]:
+    before = [f"set runtimepath^={PLUGIN}"] if plugin else []
+    before.append("set nocompatible nomore noswapfile")
+    flags = [word for command in before for word in ("--cmd", command)]
+    return [program, "-u", "NORC", "-i", "NONE", *flags, "-S", str(_DRIVER)]
+
+
+def texts(client: Client, agent: str = "demo") -> list[str]:
+    """Give what was said in a conversation where each message is one text."""
+    return [
+        "".join(block["text"] for block in each["content"] if block["type"] == "text")
+        for each in client.iter_messages(agent)
+    ]

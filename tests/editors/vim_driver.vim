@@ -1,0 +1,10 @@
+" What the driver of the tests asks of Vim: the value of an expression, or what is wrong with it.
+function ReelTestEval(text) abort
+  try
+    return [v:true, eval(a:text)]
+  catch
+    return [v:false, v:exception]
+  endtry
+endfunction
+
+let g:reel_test_driver = ch_open('unix:' .. $REEL_TEST_DRIVER, #{mode: 'json'})
