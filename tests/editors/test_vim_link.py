@@ -6,6 +6,8 @@ import select
 import signal
 import socket
 import threading
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -140,43 +142,72 @@ def test_a_daemon_that_is_restarted(vim: Vim, daemon: Daemon) -> None:
         vim.shows("## user #2", "eins", "## user #3", "zwei")
 
 
-def test_a_call_whose_answer_is_lost(start_vim: Start, client: Client, daemon: Daemon, directory: Path) -> None:
-    """What was done while the connection broke is asked for again, and is not done twice."""
-    path = str(directory / "p.sock")
+@pytest.fixture
+def losing(directory: Path, daemon: Daemon) -> Iterator[tuple[str, list[bytes]]]:
+    """The path of a socket behind which the daemon is, and what must be in a request for its answer to be lost.
+
+    The connection is lost with it, once; the next one is whole.
+    """
+    path, lost = str(directory / "p.sock"), list[bytes]()
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(path)
         listener.listen()
-        thread = threading.Thread(target=_lose_answer, args=(listener, daemon.socket))
+        thread = threading.Thread(target=_serve, args=(listener, daemon.socket, lost))
         thread.start()
-        vim = start_vim(REEL_SOCKET=path)
-        client.create("demo")
-        vim.run("Reel open demo")
-
-        assert "demo: added 2" == vim.run("Reel send one")
-        vim.shows("## user #2", "one")
-        vim.process.kill()
+        yield path, lost
+        listener.shutdown(socket.SHUT_RDWR)
+        daemon.close()
         thread.join()
-    assert ["one"] == texts(client)
 
 
-def _lose_answer(listener: socket.socket, target: str) -> None:
-    """Pass everything on, but close the first connection when the daemon has answered an add."""
-    for lossy in (True, False):
-        near, far = listener.accept()[0], socket.socket(socket.AF_UNIX)
-        with near, far:
-            far.connect(target)
-            _pass_on(near, far, lossy=lossy)
+def _serve(listener: socket.socket, target: str, lost: list[bytes]) -> None:
+    with suppress(OSError):
+        while True:
+            near, far = listener.accept()[0], socket.socket(socket.AF_UNIX)
+            with near, far, suppress(ConnectionError):
+                far.connect(target)
+                _pass_on(near, far, lost)
 
 
-def _pass_on(near: socket.socket, far: socket.socket, *, lossy: bool) -> None:
-    adding = False
+def _pass_on(near: socket.socket, far: socket.socket, lost: list[bytes]) -> None:
+    found = False
     while True:
         for end in select.select([near, far], [], [])[0]:
             data = end.recv(1 << 16)
-            adding = adding or (end is near and lossy and b'"add"' in data)
-            if not data or (adding and end is far):
+            if end is near and any(each in data for each in lost):
+                found = True
+                lost.clear()
+            elif not data or found:
                 return
             (far if end is near else near).sendall(data)
+
+
+def test_a_call_whose_answer_is_lost(start_vim: Start, client: Client, losing: tuple[str, list[bytes]]) -> None:
+    """What was done while the connection broke is asked for again, and is not done twice."""
+    path, lost = losing
+    vim = start_vim(REEL_SOCKET=path)
+    client.create("demo")
+    vim.run("Reel open demo")
+    lost.append(b'"add"')
+
+    assert "demo: added 2" == vim.run("Reel send one")
+    vim.shows("## user #2", "one")
+    assert ["one"] == texts(client)
+
+
+def test_a_prompt_whose_reading_is_lost(start_vim: Start, client: Client, losing: tuple[str, list[bytes]]) -> None:
+    """A prompt that was being read when the connection broke is read again."""
+    path, lost = losing
+    vim = start_vim(REEL_SOCKET=path)
+    client.add("demo", "one", create=True)
+    vim.run("Reel open demo")
+    vim.until(lambda: client.agent("demo").attached, 1)
+    vim.run("Reel info")  # the prompt has been read by now
+    lost.append(b'"method":"agent"')
+    client.add("demo", [{"role": "system", "content": "Be brief."}])
+    vim.shows("## system", "Be brief.", "## user #2", "one")
+
+    assert [] == lost
 
 
 def test_what_happened_while_the_connection_was_lost(start_vim: Start, daemon: Daemon, directory: Path) -> None:
