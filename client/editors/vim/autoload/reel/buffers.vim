@@ -20,7 +20,7 @@ export def Show(agent: dict<any>)
     Attach(buffer, agent)
   endif
   if !win_gotoid(bufwinid(buffer))
-    execute &modified && !&hidden ? 'sbuffer' : 'buffer' buffer
+    execute 'silent' &modified && !&hidden ? 'sbuffer' : 'buffer' buffer
   endif
   Enter(buffer)
 enddef
