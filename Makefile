@@ -3,6 +3,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Much of the time a test waits for a process of its own.
+JOBS ?= $(shell expr $$(nproc) + 1)
 UNITS = $(or $(XDG_CONFIG_HOME),$(HOME)/.config)/systemd/user
 READY := $(VENV)/.ready
 
@@ -38,11 +40,11 @@ types: $(READY)  ## mypy --strict
 	$(BIN)/mypy
 
 test: $(READY)  ## the tests alone
-	$(BIN)/pytest
+	$(BIN)/pytest -n $(JOBS)
 
 coverage: $(READY)  ## the tests, and which branches they reach
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest
+	$(BIN)/coverage run -m pytest -n $(JOBS)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --include='*/reeld/core/*,*/reel/streams/*' --fail-under=100
 	$(BIN)/coverage report --fail-under=90
