@@ -8,8 +8,6 @@ from reeld.formats.arguments import as_object
 from reeld.formats.turns import Json, Piece
 
 PROVIDER = "openai"
-# The roles above the user's.
-ABOVE = ("system", "developer")
 PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 

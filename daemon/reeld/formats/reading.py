@@ -1,13 +1,24 @@
 """What reading a provider's body gives, and how its fields are read: with an error that names the place."""
 
 from collections.abc import Mapping
+from hashlib import sha256
 from typing import Any, NamedTuple
 
 from reel.blocks import kind_of
 from reel.errors import InvalidMessage
+from reeld.formats import native
 from reeld.formats.report import Change
 
 Json = dict[str, Any]
+# Who speaks, in the words of any of the four: those who translate histories mix them up, and each means one thing.
+_ROLES = {
+    **{role: role for role in ("user", "assistant", "system", "developer", "tool")},
+    "model": "assistant",
+    "function": "tool",
+}
+# The roles above the user's.
+ABOVE = ("system", "developer")
+_DIGITS = 16
 
 
 class Response(NamedTuple):
@@ -36,6 +47,25 @@ def text_at(value: Any, where: str) -> str:
     return value
 
 
+def role_at(value: Any, where: str, api: str) -> str:
+    """Take a role; whatever API's word it is, this is ours: user, assistant, system, developer or tool."""
+    role = _ROLES.get(value) if type(value) is str else None
+    if role is None:
+        shown = f"{value[:40]!r}" if type(value) is str else kind_of(value)
+        raise refused(where, f"{shown} is no role of {api}")
+    return role
+
+
+def arguments_of(given: Any) -> str:
+    """Give the arguments of a call as text: they are one in two of the APIs, and an object in the others.
+
+    What stands for an object without keys in other languages, null and an empty list, is that.
+    """
+    if type(given) is str:
+        return given
+    return "{}" if given is None or given == [] else native.text_of(given)
+
+
 def map_at(value: Any, where: str) -> Json:
     """Take an object."""
     if type(value) is not dict:
@@ -48,6 +78,13 @@ def list_at(value: Any, where: str) -> list[Any]:
     if type(value) is not list:
         raise refused(where, f"expected an array, got {kind_of(value)}")
     return value
+
+
+def entries_at(value: Any, where: str) -> list[Any]:
+    """Take an array, or the one object that stands where an array belongs; null is an empty one."""
+    if value is None:
+        return []
+    return [value] if type(value) is dict else list_at(value, where)
 
 
 def refuse_error(body: Mapping[str, Any]) -> None:
@@ -74,3 +111,8 @@ def left_to_extra(body: Mapping[str, Any], taken: tuple[str, ...]) -> list[Chang
 def about_answer(provider: str, **found: Any) -> Json:
     """Give the metadata of a message that a provider answered, less what it left out."""
     return {"provider": provider, **{key: value for key, value in found.items() if value is not None}}
+
+
+def stem_of(body: Json, key: str) -> str:
+    """Give what the ids of an answer's calls begin with where they have none: from its own id, if it says one."""
+    return sha256(repr(body.get(key) or body).encode("utf-8", "replace")).hexdigest()[:_DIGITS]

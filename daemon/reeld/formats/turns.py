@@ -5,6 +5,8 @@ round may lack its user turn, only the last one its assistant turn, and either m
 it and the format needs no turn there.
 """
 
+from collections.abc import Iterator
+from itertools import groupby
 from typing import Any, NamedTuple, TypeAlias
 
 Json: TypeAlias = dict[str, Any]
@@ -93,3 +95,19 @@ Turn: TypeAlias = UserTurn | AssistantTurn
 def text_piece(text: str, message: Json | None = None, index: int = 0) -> Piece:
     """Make a piece of a text that stands for something else."""
     return Piece(message or {}, index, {"type": "text", "text": text})
+
+
+# Whose some blocks are, whoever is said to say them.
+_OWNERS = {"tool_result": "tool", **dict.fromkeys(("tool_call", "thinking", "redacted_thinking"), "assistant")}
+
+
+def speakers(blocks: list[Json], role: str) -> Iterator[tuple[str, list[Json]]]:
+    """Split what one message holds by who can say it: results are the tool's, calls the assistant's.
+
+    Args:
+        blocks: the blocks; none are an empty text.
+        role: who says the rest, ``user`` or ``assistant``.
+    """
+    said = blocks or [{"type": "text", "text": ""}]
+    for who, run in groupby(said, key=lambda block: _OWNERS.get(block["type"], role)):
+        yield who, list(run)

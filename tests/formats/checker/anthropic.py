@@ -66,7 +66,7 @@ def tool_call_duplicate(request: Request) -> Iterator[Fault]:
         for where, name in repeated(ids):
             yield Fault(where, f"two calls {name!r} in one turn")
         for where, name in ids:
-            if name in before:
+            if str(name) in before:
                 yield careless(where, f"{name!r} was called before")
         before.update(str(name) for _, name in ids)
 

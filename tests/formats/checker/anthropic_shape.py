@@ -123,7 +123,7 @@ def block_faults(where: str, block: Json) -> Iterator[Fault]:
 
 def source_faults(where: str, source: Any) -> Iterator[Fault]:
     """Look at where an image or a document comes from."""
-    if not isinstance(source, dict) or source.get("type") not in SOURCES:
+    if not isinstance(source, dict) or str(source.get("type")) not in SOURCES:
         yield Fault(where, "no source of a known type")
     else:
         yield from key_faults(where, source, SOURCES[source["type"]])

@@ -1,6 +1,7 @@
 """Which blocks Anthropic takes from whom, and what they become."""
 
 import re
+from types import UnionType
 
 from reeld.formats import native
 from reeld.formats.arguments import as_object
@@ -10,6 +11,8 @@ from reeld.formats.turns import Json, Piece
 
 PROVIDER = "anthropic"
 MARK = "cache_control"
+# In the metadata of a block that is of a type that nobody knows here: it stood in an answer.
+ANSWERED = "answered"
 THOUGHTS = ("thinking", "redacted_thinking")
 # A server's tool calls; their results have types that end in this.
 _SERVED, _RESULT = ("server_tool_use", "mcp_tool_use"), "_tool_result"
@@ -21,22 +24,33 @@ _DOCUMENT = "application/pdf"
 # The user alone hands these in; the other list is what only a system message may say.
 _HANDED = ("image", "document", "search_result", "container_upload")
 CHANGES = ("tool_addition", "tool_removal")
-# What may be opaque, and the keys that it must have. What has a neutral form is not among it, for there are rules
-# about that, which only the neutral form can be held to.
-_OPAQUE = {
-    **dict.fromkeys(("image", "document"), ("source",)),
-    "search_result": ("content", "source", "title"),
-    "container_upload": ("file_id",),
-    "tool_reference": ("tool_name",),
-    "browser_state": ("tabs",),
-    **dict.fromkeys(CHANGES, ("tool",)),
-    "server_tool_use": ("id", "input", "name"),
-    "mcp_tool_use": ("id", "input", "name", "server_name"),
-    "mcp_tool_result": ("tool_use_id",),
-    "mcp_tool_listing": ("mcp_server_name", "tools"),
-    "compaction": (),
-    "fallback": ("from", "to"),
+# There are rules about these, which only their neutral form can be held to: they are never opaque.
+_NEUTRAL = ("text", *THOUGHTS, "tool_use", "tool_result")
+# By the type of an opaque block the keys that it must have, and their JSON types.
+_REQUIRED: dict[str, dict[str, type | UnionType]] = {
+    **{kind: {"source": dict} for kind in ("image", "document")},
+    "search_result": {"content": list, "source": str, "title": str},
+    "container_upload": {"file_id": str},
+    "tool_reference": {"tool_name": str},
+    "browser_state": {"tabs": list},
+    **{kind: {"tool": dict} for kind in CHANGES},
+    "server_tool_use": {"id": str, "input": dict, "name": str},
+    "mcp_tool_use": {"id": str, "input": dict, "name": str, "server_name": str},
+    "mcp_tool_result": {"tool_use_id": str},
+    "mcp_tool_listing": {"mcp_server_name": str, "tools": list},
+    "compaction": {},
+    "fallback": {"from": object, "to": object},
 }
+_RESULT_REQUIRED: dict[str, type | UnionType] = {"tool_use_id": str, "content": dict | list | str}
+# What else there may be in what a client made; what Anthropic made goes back as it came.
+_OPTIONAL = {
+    "image": (MARK, "transformations"),
+    "document": (MARK, "citations", "context", "title"),
+    "search_result": (MARK, "citations"),
+    "browser_state": (MARK, "state_changes"),
+    **dict.fromkeys(("container_upload", "tool_reference", *CHANGES), (MARK,)),
+}
+_SOURCES = ("base64", "url", "file", "text", "content")
 # By type: the keys beside the neutral ones that the API takes.
 KEYS = {
     "text": (MARK, "citations"),
@@ -57,7 +71,7 @@ def refuses(block: Json, holder: Holder, model: str | None) -> str | None:
     if not same_family(block.get("model"), model):
         return f"{kind} of another model, {block['model']}"
     if kind == "opaque":
-        return _refuses_opaque(native.object_of(block), holder)
+        return _refuses_opaque(native.object_of(block), holder, answered=is_answered(block))
     if kind == "thinking" and not block.get("signature"):
         return "thinking without a signature"
     return None
@@ -73,25 +87,37 @@ def _refuses_media(block: Json, holder: Holder) -> str | None:
     return None if taken else f"media of type {mime}"
 
 
-def _refuses_opaque(found: Json | None, holder: Holder) -> str | None:
+def _refuses_opaque(found: Json | None, holder: Holder, *, answered: bool) -> str | None:
     kind = found.get("type") if found else None
-    if found is None or not isinstance(kind, str) or not found.keys() >= _required(kind):
+    if found is None or not isinstance(kind, str) or not _is_whole(found, kind):
         return "an opaque block that Anthropic does not take back"
-    served = kind in _SERVED or kind.endswith(_RESULT)
     fits = {
-        "user": not served and kind not in _INNER_ONLY,
-        "assistant": kind not in (*_HANDED, *CHANGES, *_INNER_ONLY),
+        "user": kind in _REQUIRED and kind not in (*_SERVED, *_INNER_ONLY) and not kind.endswith(_RESULT),
+        "assistant": kind not in (*_HANDED, *CHANGES, *_INNER_ONLY) and (answered or is_known(kind)),
         "result": kind in _INNER,
         "failed": False,
     }
     return None if fits[holder] else f"{kind} cannot stand here"
 
 
-def _required(kind: str) -> set[str]:
-    """Give the keys that an opaque block must have; of a type that is unknown what no block has."""
-    if kind.endswith(_RESULT) and kind not in _OPAQUE:
-        return {"tool_use_id", "content"}
-    return set(_OPAQUE.get(kind, (kind,)))
+def is_known(kind: str) -> bool:
+    """Tell whether it is known what a block of a type may be and where it may stand."""
+    return kind in (*_NEUTRAL, *_REQUIRED) or kind.endswith(_RESULT)
+
+
+def is_answered(block: Json) -> bool:
+    """Tell whether Anthropic itself answered with a block: one of a type that is new there goes back as it came."""
+    return native.given_back(block.get("provider_metadata"), PROVIDER, (ANSWERED,)) != {}
+
+
+def _is_whole(found: Json, kind: str) -> bool:
+    """Tell whether an opaque block has what its type must have."""
+    if kind in _NEUTRAL:
+        return False
+    required = _REQUIRED.get(kind, _RESULT_REQUIRED if kind.endswith(_RESULT) else {})
+    source = found.get("source")
+    sourced = not isinstance(source, dict) or source.get("type") in _SOURCES
+    return sourced and all(isinstance(found.get(key), wanted) for key, wanted in required.items())
 
 
 def leads(block: Json) -> bool:
@@ -156,7 +182,12 @@ def _media(block: Json) -> Json:
 
 
 def _opaque(block: Json) -> Json:
-    return native.object_of(block) or {}
+    found = native.object_of(block) or {}
+    kind = found["type"]
+    if kind not in _OPTIONAL:
+        return found
+    taken = {"type", *_REQUIRED[kind], *_OPTIONAL[kind]}
+    return {key: value for key, value in found.items() if key in taken}
 
 
 def own_keys(block: Json, kind: str) -> Json:

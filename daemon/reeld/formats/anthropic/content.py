@@ -5,7 +5,7 @@ from typing import Any
 
 from reeld.formats import native
 from reeld.formats.anthropic.blocks import PROVIDER
-from reeld.formats.reading import Json, list_at, map_at, text_at
+from reeld.formats.reading import Json, arguments_of, entries_at, map_at, text_at
 
 
 def blocks_of(content: Any, where: str, model: str | None) -> list[Json]:
@@ -19,9 +19,14 @@ def blocks_of(content: Any, where: str, model: str | None) -> list[Json]:
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
     return [
-        _block(map_at(found, f"{where}[{index}]"), f"{where}[{index}]", model)
-        for index, found in enumerate(list_at(content, where))
+        _block(_object_at(found, f"{where}[{index}]"), f"{where}[{index}]", model)
+        for index, found in enumerate(entries_at(content, where))
     ]
+
+
+def _object_at(value: Any, where: str) -> Json:
+    """Take a block; a bare string is a text."""
+    return {"type": "text", "text": value} if type(value) is str else map_at(value, where)
 
 
 def _block(found: Json, where: str, model: str | None) -> Json:
@@ -51,12 +56,11 @@ def _redacted(found: Json, where: str) -> Json:
 
 def _call(found: Json, where: str) -> Json:
     """Read a call; an input that broke off is the text that came of it."""
-    given = found.get("input", {})
     return {
         "type": "tool_call",
         "id": text_at(found.get("id"), f"{where}.id"),
         "name": text_at(found.get("name"), f"{where}.name"),
-        "arguments": given if isinstance(given, str) else native.text_of(given),
+        "arguments": arguments_of(found.get("input")),
         **native.keep(PROVIDER, found, ("type", "id", "name", "input")),
     }
 

@@ -1,13 +1,13 @@
 """A whole request to Anthropic's API, read into the messages of a conversation."""
 
-from itertools import groupby
 from typing import Any
 
 from reeld.formats import native
 from reeld.formats.anthropic.blocks import PROVIDER
 from reeld.formats.anthropic.content import blocks_of
 from reeld.formats.prompting import prompt_of
-from reeld.formats.reading import Json, Loaded, left_to_extra, list_at, map_at, refused
+from reeld.formats.reading import ABOVE, Json, Loaded, entries_at, left_to_extra, map_at, refused, role_at
+from reeld.formats.turns import speakers
 
 
 def load(body: Json, model: str | None = None) -> Loaded:
@@ -24,7 +24,7 @@ def load(body: Json, model: str | None = None) -> Loaded:
     """
     if "messages" not in body:
         raise refused("messages", "is missing; this is no request to Anthropic")
-    messages = list_at(body["messages"], "messages")
+    messages = entries_at(body["messages"], "messages")
     if not messages:
         raise refused("messages", "is empty; there is nothing to load")
     made_by = body.get("model") or model
@@ -45,15 +45,10 @@ def _prompt(system: Any) -> list[Json]:
 
 
 def _messages(found: Json, where: str, made_by: str | None) -> list[Json]:
-    """Read one message: of the user's, results become messages of the tool's."""
-    role = found.get("role")
-    if role not in ("user", "assistant", "system"):
-        raise refused(f"{where}.role", f"{role!r} is no role of Anthropic's")
-    maker = made_by if role == "assistant" else None
-    blocks = blocks_of(found.get("content", ""), f"{where}.content", maker) or [{"type": "text", "text": ""}]
-    if role == "user":
-        runs = groupby(blocks, key=lambda block: "tool" if block["type"] == "tool_result" else "user")
-        return [{"role": who, "content": list(run)} for who, run in runs]
-    if role == "assistant":
-        return [{"role": role, "content": blocks}]
-    return [{"role": "user", "content": blocks, **native.keep(PROVIDER, found, ("content",))}]
+    """Read one message: one for everybody who speaks in it."""
+    role = role_at(found.get("role"), f"{where}.role", "Anthropic's")
+    assistant = role == "assistant"
+    blocks = blocks_of(found.get("content"), f"{where}.content", made_by if assistant else None)
+    said = speakers(blocks, "assistant" if assistant else "user")
+    kept = native.keep(PROVIDER, found, ("content",)) if role in ABOVE else {}
+    return [{"role": who, "content": content, **kept} for who, content in said]

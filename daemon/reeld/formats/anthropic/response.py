@@ -1,6 +1,7 @@
 """An answer of Anthropic's API, read."""
 
-from reeld.formats.anthropic.blocks import PROVIDER
+from reeld.formats import native
+from reeld.formats.anthropic.blocks import ANSWERED, PROVIDER, is_known
 from reeld.formats.anthropic.content import blocks_of
 from reeld.formats.reading import Json, Response, about_answer, refuse_error, refused
 
@@ -23,6 +24,8 @@ def read(body: Json, model: str | None = None) -> Response:
     for index, block in enumerate(blocks):
         if block["type"] == "tool_result":
             raise refused(f"content[{index}]", "a tool_result is no part of an answer")
+        if block["type"] == "opaque" and not is_known(str((native.object_of(block) or {}).get("type"))):
+            block["provider_metadata"] = {"provider": PROVIDER, ANSWERED: True}
     usage = body["usage"] if isinstance(body.get("usage"), dict) else None
     about = about_answer(
         PROVIDER,

@@ -6,7 +6,7 @@ from typing import Any
 
 from reeld.formats import native
 from reeld.formats.gemini.parts import BESIDE, PROVIDER
-from reeld.formats.reading import Json, map_at, text_at
+from reeld.formats.reading import Json, arguments_of, entries_at, map_at, text_at
 
 _HUMP = re.compile(r"(?<=[a-z])_([a-z])")
 # Where Google keeps what is uploaded to it: nobody else can read there.
@@ -14,19 +14,13 @@ _STORED = re.compile(r"gs://|https://generativelanguage\.googleapis\.com/")
 
 
 def camel(found: Json) -> Json:
-    """Spell an object's own keys as JSON does."""
-    return {_HUMP.sub(lambda match: match[1].upper(), key): value for key, value in found.items()}
-
-
-def listed(value: Any) -> list[Any]:
-    """Give a list, or the one that stands where a list belongs."""
-    if value is None:
-        return []
-    return value if isinstance(value, list) else [value]
+    """Spell an object's own keys as JSON does; null is what is not there."""
+    return {_HUMP.sub(lambda match: match[1].upper(), key): value for key, value in found.items() if value is not None}
 
 
 def part_at(value: Any, where: str) -> Json:
-    """Take a part, its keys and those of what it carries spelt as JSON does."""
+    """Take a part, its keys and those of what it carries spelt as JSON does; a bare string is a text."""
+    value = {"text": value} if type(value) is str else value
     return {
         key: camel(inside) if isinstance(inside, dict) else inside
         for key, inside in camel(map_at(value, where)).items()
@@ -52,7 +46,7 @@ def block_of(part: Json, where: str, call_id: str, model: str | None) -> Json:
 
 
 def _opaque(part: Json, model: str | None) -> Json:
-    if part.get("text") == "":
+    if not part.get("text"):
         part = {key: value for key, value in part.items() if key != "text"}
     part.pop("mediaResolution", None)
     return native.opaque(PROVIDER, part, model)
@@ -61,6 +55,7 @@ def _opaque(part: Json, model: str | None) -> Json:
 def _signed(block: Json, part: Json, model: str | None) -> Json:
     """Keep the signature of a part with the block that it becomes."""
     signature = part.get("thoughtSignature")
+    signature = signature if type(signature) is str else None
     made_by = {"model": model} if model is not None else {}
     if block["type"] == "thinking":
         return {**block, "provider": PROVIDER, **made_by, **({"signature": signature} if signature else {})}
@@ -80,9 +75,8 @@ def _call(part: Json, where: str) -> Json:
     """Read a call; arguments that broke off are the text that came of them."""
     found = map_at(part["functionCall"], f"{where}.functionCall")
     name = text_at(found.get("name"), f"{where}.functionCall.name")
-    given = found.get("args") or {}
-    arguments = given if isinstance(given, str) else native.text_of(given)
-    return {"type": "tool_call", "id": found.get("id") or "", "name": name, "arguments": arguments}
+    call_id = text_at(found.get("id", ""), f"{where}.functionCall.id")
+    return {"type": "tool_call", "id": call_id, "name": name, "arguments": arguments_of(found.get("args"))}
 
 
 def _inline(part: Json, where: str) -> Json:
@@ -118,10 +112,12 @@ def result_of(part: Json, where: str, call_id: str) -> Json:
     """Read a functionResponse: its object is a text where that is all of it, else kept beside its text."""
     found = map_at(part["functionResponse"], f"{where}.functionResponse")
     response = found.get("response") or {}
+    if type(response) is not dict:
+        response = {"result": response}
     word, text = next(iter(response.items())) if len(response) == 1 else ("", None)
     plain = word in ("result", "error") and isinstance(text, str)
     said = text if plain else native.text_of(response)
-    media = [block_of(part_at(inside, where), where, "", None) for inside in listed(found.get("parts"))]
+    media = [block_of(part_at(inside, where), where, "", None) for inside in entries_at(found.get("parts"), where)]
     kept = {} if plain else {"provider_metadata": {"provider": PROVIDER, "response_json": said}}
     return {
         "type": "tool_result",

@@ -1,6 +1,7 @@
 """Which blocks Gemini takes from whom, and what they become."""
 
 import re
+from typing import Any
 
 from reeld.formats import native
 from reeld.formats.arguments import as_object
@@ -21,6 +22,9 @@ _DATA = (*_MEDIA, "executableCode", "codeExecutionResult", "toolCall", "toolResp
 BESIDE = ("videoMetadata", "partMetadata", "audioTranscription", "mediaProcessing", "speechMetadata",
            "documentMetadata", "spreadsheetMetadata", "audioMetadata")  # fmt: skip
 _SERVED = ("toolCall", "toolResponse")
+_SIGNED = ("thought", "thoughtSignature")
+# What media have.
+_NAMED = ("data", "mimeType", "fileUri", "displayName")
 
 
 def refuses(block: Json, holder: Holder, model: str | None) -> str | None:
@@ -50,11 +54,16 @@ def _refuses_opaque(found: Json | None, holder: Holder, model: str | None) -> st
     if found is None or len(kinds) > 1 or not (kinds or found.get("thoughtSignature")):
         return "an opaque block that is none of Gemini's"
     kind = kinds[0] if kinds else "a signature"
-    if kinds and (kind in _NEUTRAL or not isinstance(found[kind], dict)):
+    if kinds and (kind in _NEUTRAL or not _is_whole(found[kind])):
         return "an opaque block that Gemini does not take back"
     if holder != "assistant" and kind not in _MEDIA:
         return f"{kind} cannot stand here"
     return "media in a result" if holder in ("result", "failed") and not is_signing(model) else None
+
+
+def _is_whole(member: Any) -> bool:
+    """Tell whether what a part carries is an object, and what must be one inside it."""
+    return isinstance(member, dict) and all(isinstance(member.get(key, {}), dict) for key in ("args", "response"))
 
 
 def leads(block: Json) -> bool:
@@ -116,7 +125,12 @@ def _media(block: Json) -> Json:
 
 
 def _opaque(block: Json) -> Json:
-    return native.object_of(block) or {}
+    found = native.object_of(block) or {}
+    part = {key: value for key, value in found.items() if key in (*_DATA, *BESIDE, *_SIGNED)}
+    for key in _MEDIA:
+        if key in part:
+            part[key] = {name: value for name, value in part[key].items() if name in _NAMED}
+    return part
 
 
 _WRITERS = {"text": _text, "thinking": _thinking, "tool_call": _call, "media": _media, "opaque": _opaque}

@@ -1,15 +1,13 @@
 """An answer of Gemini's API, read."""
 
-from hashlib import sha256
 from typing import Any
 
 from reeld.formats import native
-from reeld.formats.gemini.content import block_of, camel, listed, part_at
+from reeld.formats.gemini.content import block_of, camel, part_at
 from reeld.formats.gemini.parts import PROVIDER
 from reeld.formats.jsonbytes import encode_text
-from reeld.formats.reading import Json, Response, about_answer, map_at, refuse_error, refused
+from reeld.formats.reading import Json, Response, about_answer, entries_at, map_at, refuse_error, refused, stem_of
 
-_DIGITS = 16
 # What of a candidate is said elsewhere, or says nothing about the message.
 _TOLD = ("content", "finishReason", "index")
 
@@ -29,9 +27,9 @@ def read(body: Json, model: str | None = None) -> Response:
     candidate = _only_candidate(body)
     made_by = body.get("modelVersion") or model
     content = camel(map_at(candidate.get("content") or {}, "candidates[0].content"))
-    stem = sha256(repr(body.get("responseId") or body).encode("utf-8", "replace")).hexdigest()[:_DIGITS]
+    stem = stem_of(body, "responseId")
     blocks = []
-    for index, value in enumerate(listed(content.get("parts"))):
+    for index, value in enumerate(entries_at(content.get("parts"), "candidates[0].content.parts")):
         where = f"candidates[0].content.parts[{index}]"
         blocks.append(block_of(part_at(value, where), where, f"call_{stem}_{index}", made_by))
     usage = body["usageMetadata"] if isinstance(body.get("usageMetadata"), dict) else None

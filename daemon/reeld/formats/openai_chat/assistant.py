@@ -1,11 +1,12 @@
 """What the assistant said in one message of Chat Completions: the same form in an answer and in a request."""
 
 import json
+from collections.abc import Callable
 
 from reeld.formats import native
 from reeld.formats.openai import PROVIDER
 from reeld.formats.openai_chat.parts import blocks_of, own, refusal, text
-from reeld.formats.reading import Json, list_at, map_at, text_at
+from reeld.formats.reading import Json, arguments_of, entries_at, map_at, text_at
 
 # The keys that become blocks; whatever else a message has is kept as its metadata.
 _SPOKEN = ("role", "content", "refusal", "reasoning_content", "audio", "annotations", "tool_calls")
@@ -62,14 +63,28 @@ def _spoken(audio: Json, where: str) -> Json:
 
 
 def _calls(message: Json, where: str) -> list[Json]:
-    calls = message.get("tool_calls")
-    if calls is None:
-        return []
     where = f"{where}.tool_calls"
     return [
         _call(map_at(call, f"{where}[{index}]"), f"{where}[{index}]")
-        for index, call in enumerate(list_at(calls, where))
+        for index, call in enumerate(entries_at(message.get("tool_calls"), where))
     ]
+
+
+def with_ids(message: Json, given: Callable[[int, Json], str]) -> Json:
+    """Give every call an id: some servers send them without.
+
+    Args:
+        message: the assistant's message.
+        given: gives one, by the call's place and the call.
+    """
+    calls = message.get("tool_calls")
+    if type(calls) is not list or all(type(call) is not dict or call.get("id") for call in calls):
+        return message
+    found = [
+        {**call, "id": given(index, call)} if type(call) is dict and call.get("id") in (None, "") else call
+        for index, call in enumerate(calls)
+    ]
+    return {**message, "tool_calls": found}
 
 
 def _call(call: Json, where: str) -> Json:
@@ -81,7 +96,7 @@ def _call(call: Json, where: str) -> Json:
         kept = {**call, **custom, "type": "custom_tool_call"}
     else:
         function = map_at(call.get("function"), f"{where}.function")
-        name, arguments = function.get("name"), text_at(function.get("arguments"), f"{where}.function.arguments")
+        name, arguments = function.get("name"), arguments_of(function.get("arguments"))
         kept = {**call, **function, "type": None}
     return {
         "type": "tool_call",

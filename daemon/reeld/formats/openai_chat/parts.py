@@ -5,7 +5,7 @@ from typing import Any
 from reeld.formats import native
 from reeld.formats.dataurl import media_from
 from reeld.formats.openai import PROVIDER
-from reeld.formats.reading import Json, map_at, text_at
+from reeld.formats.reading import Json, entries_at, map_at, text_at
 
 FORMAT = "openai-chat"
 _SOUNDS = {"mp3": "audio/mpeg"}
@@ -13,11 +13,9 @@ _SOUNDS = {"mp3": "audio/mpeg"}
 
 def blocks_of(content: Any, where: str) -> list[Json]:
     """Read the content of a message; null and an empty list are no block at all."""
-    if content is None:
-        return []
-    if type(content) is not list:
-        return [text(text_at(content, where))]
-    return [_block(part, f"{where}[{index}]") for index, part in enumerate(content)]
+    if type(content) is str:
+        return [text(content)]
+    return [_block(part, f"{where}[{index}]") for index, part in enumerate(entries_at(content, where))]
 
 
 def text(value: str, **metadata: Any) -> Json:
@@ -63,7 +61,8 @@ def _media(block: Json, native_keys: Json, *without: str) -> Json:
 
 
 def _image(part: Json, where: str) -> Json:
-    image = map_at(part.get("image_url"), f"{where}.image_url")
+    given = part.get("image_url")
+    image = {"url": given} if type(given) is str else map_at(given, f"{where}.image_url")
     block = media_from(text_at(image.get("url"), f"{where}.image_url.url"), "image/*")
     return _media(block, {**part, **image}, "image_url", "url")
 

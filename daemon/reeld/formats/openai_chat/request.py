@@ -4,13 +4,11 @@ from typing import Any
 
 from reeld.formats import native
 from reeld.formats.openai import PROVIDER
-from reeld.formats.openai_chat.assistant import message_of
+from reeld.formats.openai_chat.assistant import message_of, with_ids
 from reeld.formats.openai_chat.parts import blocks_of, text
+from reeld.formats.pairing import Pairing
 from reeld.formats.prompting import prompt_of
-from reeld.formats.reading import Json, Loaded, left_to_extra, list_at, map_at, refused, text_at
-from reeld.formats.report import Change
-
-_LEADING = ("system", "developer")
+from reeld.formats.reading import ABOVE, Json, Loaded, entries_at, left_to_extra, map_at, refused, role_at
 
 
 def load(body: Json, model: str | None = None) -> Loaded:
@@ -28,55 +26,54 @@ def load(body: Json, model: str | None = None) -> Loaded:
     """
     if "messages" not in body:
         raise refused("messages", "is missing; this is no request of Chat Completions")
-    messages = list_at(body["messages"], "messages")
+    messages = entries_at(body["messages"], "messages")
     if not messages:
         raise refused("messages", "is empty; there is nothing to load")
     reader = _Reader(body.get("model") or model)
     read = [reader.message(message, index) for index, message in enumerate(messages)]
-    first = next((index for index, message in enumerate(messages) if message["role"] not in _LEADING), len(read))
+    first = next((index for index, message in enumerate(messages) if message["role"] not in ABOVE), len(read))
     loaded = [*prompt_of(PROVIDER, read[:first]), *read[first:]]
-    return Loaded(loaded, [*reader.report, *left_to_extra(body, ("messages", "model"))])
+    return Loaded(loaded, [*reader.pairing.report, *left_to_extra(body, ("messages", "model"))])
 
 
 class _Reader:
-    """Reads one message after the other; it knows the call that an old function message answers."""
+    """Reads one message after the other; it pairs results with calls that have no id."""
 
     def __init__(self, model: str | None) -> None:
-        self.report: list[Change] = []
+        self.pairing = Pairing()
         self._model = model
-        self._called = ""
 
     def message(self, given: Any, index: int) -> Json:
         """Read the message that stands at an index."""
         where = f"messages[{index}]"
         message = map_at(given, where)
-        role = message.get("role")
+        role = role_at(message.get("role"), f"{where}.role", "Chat Completions")
         if role == "assistant":
-            return message_of(self._with_id(message, index), where, self._model)
+            return message_of(self._with_ids(message, index, where), where, self._model)
         if role == "tool":
-            return _result(text_at(message.get("tool_call_id"), f"{where}.tool_call_id"), message, where)
-        if role == "function":
-            return _result(self._called or where, message, where)
-        if role == "user" or role in _LEADING:
-            return _words(message, where)
-        raise refused(f"{where}.role", f"{role!r} is no role of Chat Completions")
+            place = f"{where}.tool_call_id"
+            return _result(self.pairing.result(message.get("tool_call_id"), message.get("name"), place), message, where)
+        return _words(message, role, where)
 
-    def _with_id(self, message: Json, index: int) -> Json:
-        """Give a call in the old form, which has no id, one from its place."""
-        if message.get("function_call") is None:
-            return message
-        self._called = f"function_{index}"
-        self.report.append(
-            Change(None, None, "renamed", f"messages[{index}].function_call is now the call {self._called}")
+    def _with_ids(self, message: Json, index: int, where: str) -> Json:
+        """Give calls without an id one from their place; a call in the old form never has one."""
+        if message.get("function_call") is not None:
+            call = map_at(message["function_call"], f"{where}.function_call")
+            made = self.pairing.call(f"function_{index}", call.get("name"), f"{where}.function_call")
+            calls = [{"id": made, "type": "function", "function": call}]
+            message = {**message, "tool_calls": calls, "function_call": None}
+        return with_ids(
+            message, lambda place, call: self._made(call, f"call_{index}_{place}", f"{where}.tool_calls[{place}]")
         )
-        call = {"id": self._called, "type": "function", "function": message["function_call"]}
-        return {**message, "tool_calls": [call], "function_call": None}
+
+    def _made(self, call: Json, made: str, where: str) -> str:
+        tool = call.get("function")
+        return self.pairing.call(made, tool.get("name") if type(tool) is dict else None, where)
 
 
-def _words(message: Json, where: str) -> Json:
+def _words(message: Json, role: str, where: str) -> Json:
     """Read what the user, or somebody above the user, said."""
-    role = message["role"]
-    above = {"role": role} if role in _LEADING else {}
+    above = {"role": role} if role in ABOVE else {}
     return {
         "role": "user",
         "content": blocks_of(message.get("content"), f"{where}.content") or [text("")],

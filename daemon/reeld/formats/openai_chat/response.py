@@ -3,8 +3,8 @@
 from typing import Any
 
 from reeld.formats.openai import PROVIDER
-from reeld.formats.openai_chat.assistant import message_of
-from reeld.formats.reading import Json, Response, about_answer, list_at, map_at, refuse_error, refused
+from reeld.formats.openai_chat.assistant import message_of, with_ids
+from reeld.formats.reading import Json, Response, about_answer, list_at, map_at, refuse_error, refused, stem_of
 
 
 def read(body: Json, model: str | None = None) -> Response:
@@ -19,7 +19,9 @@ def read(body: Json, model: str | None = None) -> Response:
     """
     refuse_error(body)
     choice = _only_choice(body)
-    message = message_of(map_at(choice.get("message"), "choices[0].message"), "choices[0].message", _maker(body, model))
+    given = map_at(choice.get("message"), "choices[0].message")
+    given = with_ids(given, lambda index, _call: f"call_{stem_of(body, 'id')}_{index}")
+    message = message_of(given, "choices[0].message", _maker(body, model))
     usage = body["usage"] if type(body.get("usage")) is dict else None
     about = about_answer(
         PROVIDER,

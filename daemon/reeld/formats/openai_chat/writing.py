@@ -7,8 +7,8 @@ from reeld.formats import native
 from reeld.formats.arguments import as_text
 from reeld.formats.dataurl import url_of
 from reeld.formats.dialect import Page
-from reeld.formats.openai import ABOVE, PROVIDER, as_content, filename, input_of
-from reeld.formats.reading import Json
+from reeld.formats.openai import PROVIDER, as_content, filename, input_of
+from reeld.formats.reading import ABOVE, Json
 from reeld.formats.turns import Piece
 
 SOUNDS = {"audio/mpeg": "mp3", "audio/mp3": "mp3", "audio/wav": "wav", "audio/x-wav": "wav", "audio/wave": "wav"}

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from reeld.formats import native
 from reeld.formats.openai import PROVIDER
 from reeld.formats.openai_responses.parts import blocks_of, text
-from reeld.formats.reading import Json, text_at
+from reeld.formats.reading import Json, arguments_of, text_at
 
 
 class Kind(NamedTuple):
@@ -40,13 +40,23 @@ _PLAIN_OUTPUTS = ("function_call_output", "custom_tool_call_output")
 def is_call(item: Json) -> bool:
     """Tell whether an item is a call that the client answers: one that the server made and answered is none."""
     kind = item.get("type")
-    return kind in KINDS and type(item.get(KINDS[kind].named)) is str and item.get("execution") != "server"
+    return (
+        type(kind) is str
+        and kind in KINDS
+        and type(item.get(KINDS[kind].named)) is str
+        and item.get("execution") != "server"
+    )
 
 
 def is_output(item: Json) -> bool:
     """Tell whether an item is the client's answer to a call."""
     kind = item.get("type")
-    return kind in OUTPUTS and type(item.get(OUTPUTS[kind].names)) is str and item.get("execution") != "server"
+    return (
+        type(kind) is str
+        and kind in OUTPUTS
+        and type(item.get(OUTPUTS[kind].names)) is str
+        and item.get("execution") != "server"
+    )
 
 
 def call_of(item: Json, where: str) -> Json:
@@ -74,9 +84,7 @@ def call_of(item: Json, where: str) -> Json:
 def _arguments(kind: str, asked: Any, where: str) -> str:
     if kind == "custom_tool_call":
         return json.dumps({"input": text_at(asked, where)}, ensure_ascii=False)
-    if kind == "function_call":
-        return text_at(asked, where)
-    return asked if type(asked) is str else native.text_of(asked)
+    return arguments_of(asked)
 
 
 def result_of(item: Json, where: str) -> Json:
@@ -86,6 +94,8 @@ def result_of(item: Json, where: str) -> Json:
     result = {"type": "tool_result", "tool_call_id": call_id, "is_error": item.get("status") == "failed"}
     output = item.get("output")
     if kind in _PLAIN_OUTPUTS:
+        if type(output) is dict and "type" not in output:
+            output = native.text_of(output)
         blocks = blocks_of(output, f"{where}.output")
         plain = len(blocks) == 1 and blocks[0].keys() == {"type", "text"}
         kept = native.keep(PROVIDER, item, ("id", "type", "status", "call_id", "output"))

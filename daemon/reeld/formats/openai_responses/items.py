@@ -6,11 +6,10 @@ from reeld.formats import native
 from reeld.formats.openai import PROVIDER
 from reeld.formats.openai_responses.calls import call_of, is_call, is_output, result_of
 from reeld.formats.openai_responses.parts import blocks_of, text
-from reeld.formats.reading import Json, map_at, refused
+from reeld.formats.reading import ABOVE, Json, entries_at, map_at, role_at, text_at
 
 # Beside the outputs: what a client puts into a history that is no message.
 _CLIENTS = ("additional_tools", "configuration_update", "compaction_trigger")
-_ABOVE = ("system", "developer")
 
 
 class Gathering:
@@ -45,16 +44,25 @@ class Gathering:
         return native.opaque(PROVIDER, item, self._model if "encrypted_content" in item else None)
 
     def _message(self, item: Json, where: str) -> None:
-        role = item.get("role")
+        role = role_at(item.get("role"), f"{where}.role", "Responses")
+        if role == "tool":
+            # As Chat Completions has it; so are the calls of the assistant's.
+            answer = {"type": "function_call_output", "output": item.get("content")}
+            self.take({**answer, "call_id": item.get("tool_call_id") or item.get("call_id") or where}, where)
+            return
         blocks = blocks_of(item.get("content"), f"{where}.content") or [text("")]
         if role == "assistant":
             self._spoken(blocks, item)
-        elif role in ("user", *_ABOVE):
-            above = {"role": role} if role in _ABOVE else {}
+            for index, call in enumerate(entries_at(item.get("tool_calls"), f"{where}.tool_calls")):
+                self._called(call, f"{where}.tool_calls[{index}]")
+        else:
+            above = {"role": role} if role in ABOVE else {}
             kept = native.keep(PROVIDER, {**item, "role": None, **above}, ("type", "content", "id", "status"))
             self._add("user", blocks, **kept)
-        else:
-            raise refused(f"{where}.role", f"{role!r} is no role of Responses")
+
+    def _called(self, call: Any, where: str) -> None:
+        tool = map_at(map_at(call, where).get("function"), f"{where}.function")
+        self.take({**tool, "type": "function_call", "call_id": text_at(call.get("id"), f"{where}.id")}, where)
 
     def _spoken(self, blocks: list[Json], item: Json) -> None:
         """Add words of the assistant's; right after other words they are a message of their own."""

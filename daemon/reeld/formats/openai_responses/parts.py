@@ -5,16 +5,14 @@ from typing import Any
 from reeld.formats import native
 from reeld.formats.dataurl import media_from
 from reeld.formats.openai import PROVIDER
-from reeld.formats.reading import Json, map_at, text_at
+from reeld.formats.reading import Json, entries_at, map_at, text_at
 
 
 def blocks_of(content: Any, where: str) -> list[Json]:
     """Read a content; null and an empty list are no block at all."""
-    if content is None:
-        return []
-    if type(content) is not list:
-        return [text(text_at(content, where))]
-    return [_block(part, f"{where}[{index}]") for index, part in enumerate(content)]
+    if type(content) is str:
+        return [text(content)]
+    return [_block(part, f"{where}[{index}]") for index, part in enumerate(entries_at(content, where))]
 
 
 def text(value: str) -> Json:

@@ -5,10 +5,10 @@ from itertools import groupby
 
 from reeld.formats import native
 from reeld.formats.dialect import Page
-from reeld.formats.openai import ABOVE, PROVIDER
+from reeld.formats.openai import PROVIDER
 from reeld.formats.openai_responses.whole import CLIENTS, SERVERS, held, is_reasoning, part_in
 from reeld.formats.openai_responses.writing import PHASES, call_of, content_of, output_of
-from reeld.formats.reading import Json
+from reeld.formats.reading import ABOVE, Json
 from reeld.formats.turns import Answer, Piece, Turn, UserTurn
 
 

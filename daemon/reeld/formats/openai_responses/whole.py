@@ -2,7 +2,7 @@
 
 import re
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from reeld.formats import native
 from reeld.formats.reading import Json
@@ -46,6 +46,7 @@ _RESULTS = {
     "local_shell_call_output": "id! output! status",
     "mcp_approval_response": "approval_request_id! approve! reason",
 }
+_LONGEST = 64
 _PLAIN = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
@@ -66,6 +67,10 @@ def _shapes(table: dict[str, str]) -> dict[str, _Shape]:
     }
 
 
+_PARTS = {
+    "input_image": ("type", "detail", "file_id", "image_url", "prompt_cache_breakpoint"),
+    "input_file": ("type", "detail", "file_data", "file_id", "file_url", "filename", "prompt_cache_breakpoint"),
+}
 SERVERS, CLIENTS, CALLS, RESULTS = map(_shapes, (_SERVERS, _CLIENTS, _CALLS, _RESULTS))
 
 
@@ -87,17 +92,21 @@ def whole(item: Json | None, shapes: dict[str, _Shape]) -> Json | None:
         return None
     if "id" in shape.required and (type(item["id"]) is not str or not _PLAIN.fullmatch(item["id"])):
         return None
+    call_id = item.get("call_id") or ""
+    if shapes is SERVERS and (type(call_id) is not str or len(call_id) > _LONGEST):
+        return None
     return {key: value for key, value in item.items() if key in shape.allowed}
 
 
 def _is_readable(reasoning: Json) -> bool:
     """Tell whether reasoning has what only the server reads, and a summary that anybody can."""
     summary, encrypted = reasoning["summary"], reasoning["encrypted_content"]
-    return bool(
-        encrypted
-        and type(encrypted) is str
-        and type(summary) is list
-        and all(type(part) is dict and part.keys() == {"type", "text"} for part in summary)
+    return bool(encrypted and type(encrypted) is str and type(summary) is list and all(map(_is_summary, summary)))
+
+
+def _is_summary(part: Any) -> bool:
+    return (
+        type(part) is dict and part == {"type": "summary_text", "text": part.get("text")} and type(part["text"]) is str
     )
 
 
@@ -109,7 +118,10 @@ def held(block: Json, shapes: dict[str, _Shape]) -> Json | None:
 def part_in(block: Json) -> Json | None:
     """Give the content part that an opaque block holds; ``None`` where it holds none."""
     part = _parsed(block["data_json"])
-    return dict(part) if part is not None and part.get("type") in ("input_image", "input_file") else None
+    kind = part.get("type") if part else None
+    if part is None or type(kind) is not str or kind not in _PARTS:
+        return None
+    return {key: value for key, value in part.items() if key in _PARTS[kind]}
 
 
 def is_reasoning(block: Json) -> bool:

@@ -54,7 +54,7 @@ def test_calls_without_ids_get_some() -> None:
     found = load({"contents": [said(first, second), said(*answers, role="user")]})
 
     assert ["call_0_0", "call_0_1"] == [block["id"] for block in found.messages[0]["content"]]
-    assert ["call_0_1", "call_0_0", "contents[1].parts[2]"] == [
+    assert ["call_0_1", "call_0_0", "contents[1].parts[2].functionResponse.id"] == [
         block["tool_call_id"] for block in found.messages[1]["content"]
     ]
     assert ["synthesized", "synthesized"] == [change.action for change in found.report]
@@ -149,8 +149,8 @@ def test_a_prompt_of_parts_comes_back() -> None:
 
 
 def test_a_content_without_parts() -> None:
-    """The model's has an empty text, the user's is nothing."""
-    assert [model("")] == loaded(said(), said(role="user"))
+    """Whoever says nothing says an empty text."""
+    assert [model(""), user("")] == loaded(said(), said(role="user"))
 
 
 @pytest.mark.parametrize(
@@ -159,8 +159,8 @@ def test_a_content_without_parts() -> None:
         ("contents", {}),
         ("contents", {"contents": []}),
         ("contents[0]", {"contents": ["Hi"]}),
-        ("contents[0].role", {"contents": [{"role": "assistant"}]}),
-        ("contents[0].parts[0]", {"contents": [{"parts": ["Hi"]}]}),
+        ("contents[0].role", {"contents": [{"role": "narrator"}]}),
+        ("contents[0].parts[0]", {"contents": [{"parts": [1]}]}),
         ("contents[0].parts[0].text", {"contents": [{"parts": [{"text": 1}]}]}),
         ("systemInstruction.parts[0].text", {"contents": [{"parts": []}], "systemInstruction": {"parts": [{}]}}),
     ],

@@ -156,7 +156,7 @@ def test_the_old_function_form() -> None:
     _, call, result = found.messages
 
     assert ["function_1"] * 2 == [call["content"][0]["id"], result["content"][0]["tool_call_id"]]
-    assert [("renamed", "messages[1].function_call is now the call function_1")] == [
+    assert [("synthesized", "messages[1].function_call has no id; it is now the call function_1")] == [
         (change.action, change.why) for change in found.report
     ]
 
@@ -165,7 +165,7 @@ def test_a_function_message_without_its_call() -> None:
     """An answer to nothing is kept as one."""
     (result,) = loaded({"role": "function", "name": "ls", "content": "a"})
 
-    assert "messages[0]" == result["content"][0]["tool_call_id"]
+    assert "messages[0].tool_call_id" == result["content"][0]["tool_call_id"]
 
 
 def test_what_is_no_history_is_named() -> None:
@@ -190,11 +190,11 @@ def test_the_model_is_the_maker() -> None:
         ({"messages": []}, "messages"),
         ({"messages": "hi"}, "messages"),
         ({"messages": ["hi"]}, "messages[0]"),
-        ({"messages": [{"role": "model", "content": "hi"}]}, "messages[0].role"),
-        ({"messages": [{"role": "user", "content": {}}]}, "messages[0].content"),
+        ({"messages": [{"role": "narrator", "content": "hi"}]}, "messages[0].role"),
+        ({"messages": [{"role": "user", "content": 5}]}, "messages[0].content"),
         ({"messages": [{"role": "user", "content": [5]}]}, "messages[0].content[0]"),
         ({"messages": [{"role": "user", "content": [{"type": "text"}]}]}, "messages[0].content[0].text"),
-        ({"messages": [{"role": "tool", "content": "x"}]}, "messages[0].tool_call_id"),
+        ({"messages": [{"role": "tool", "tool_call_id": 5, "content": "x"}]}, "messages[0].tool_call_id"),
         ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "messages[0].content[0].image_url"),
     ],
 )

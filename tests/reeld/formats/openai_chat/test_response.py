@@ -148,10 +148,10 @@ def test_what_is_unknown_is_kept() -> None:
         (body({"refusal": 5}), "choices[0].message.refusal"),
         (body({"audio": 5}), "choices[0].message.audio"),
         (body({"reasoning_content": 5}), "choices[0].message.reasoning_content"),
-        (body({"tool_calls": {}}), "choices[0].message.tool_calls"),
+        (body({"tool_calls": 5}), "choices[0].message.tool_calls"),
         (body({"tool_calls": [5]}), "choices[0].message.tool_calls[0]"),
         (body({"tool_calls": [{"id": "x"}]}), "choices[0].message.tool_calls[0].function"),
-        (body({"tool_calls": [{**CALL, "id": None}]}), "choices[0].message.tool_calls[0].id"),
+        (body({"tool_calls": [{**CALL, "id": 5}]}), "choices[0].message.tool_calls[0].id"),
         (body({"tool_calls": [{**CALL, "function": {"arguments": "{}"}}]}), "choices[0].message.tool_calls[0].name"),
     ],
 )

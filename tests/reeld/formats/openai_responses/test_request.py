@@ -208,14 +208,14 @@ def test_what_is_no_history_is_named() -> None:
     [
         ({"messages": []}, "input"),
         ({"input": []}, "input"),
-        ({"input": {}}, "input"),
+        ({"input": 5}, "input"),
         ({"input": [5]}, "input[0]"),
-        ({"input": [{"role": "tool", "content": "x"}]}, "input[0].role"),
+        ({"input": [{"role": "narrator", "content": "x"}]}, "input[0].role"),
         ({"input": "hi", "instructions": []}, "instructions"),
         ({"input": "hi", "previous_response_id": "resp_1"}, "previous_response_id"),
         ({"input": "hi", "conversation": "conv_1"}, "conversation"),
         ({"prompt": {"id": "pmpt_1"}}, "prompt"),
-        ({"input": [{**OUTPUT, "output": {}}]}, "input[0].output"),
+        ({"input": [{**OUTPUT, "output": 5}]}, "input[0].output"),
     ],
 )
 def test_what_is_no_request_is_refused(wrong: dict[str, Any], field: str) -> None:

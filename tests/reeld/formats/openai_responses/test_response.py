@@ -191,8 +191,7 @@ def test_what_came_before_a_failure_is_kept() -> None:
         (body(5), "output[0]"),
         (body(said("", content=[5])), "output[0].content[0]"),
         (body(said("", content=5)), "output[0].content"),
-        (body(said("", role="tool")), "output[0].role"),
-        (body({**CALL, "arguments": {}}), "output[0].arguments"),
+        (body(said("", role="narrator")), "output[0].role"),
         (body({"type": "custom_tool_call", "call_id": "c", "name": "x"}), "output[0].input"),
     ],
 )

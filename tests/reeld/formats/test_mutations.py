@@ -1,0 +1,66 @@
+"""Requests that nobody has seen yet: they load or are refused with the place named, and render validly everywhere."""
+
+import json
+from typing import Any
+
+import pytest
+
+from reel.errors import InvalidMessage
+from reeld.core.events import Entry
+from reeld.formats.assembly import Asked
+from reeld.formats.receiving import load
+from reeld.formats.rendering import FORMATS, render
+from tests.formats.checker import check
+from tests.formats.test_checker import CASES
+from tests.formats.test_corpus import RECORDINGS, read
+from tests.reeld.formats.histories import entries_of, prompt_in
+from tests.reeld.formats.mutations import mutant
+from tests.reeld.formats.test_recordings import MODELS, NAMES, is_whole
+
+Json = dict[str, Any]
+# Large ones take long to change, and are larger only.
+LARGE = 20_000
+# So many mutants of each body.
+MUTANTS = 4
+TARGETS = [(name, MODELS.get(name)) for name in FORMATS]
+
+
+def bodies(provider: str) -> list[tuple[str, Json]]:
+    """Give the bodies that are changed: those of the checker's own cases, and real ones where they are there."""
+    kinds = ("ACCEPTED", "CARELESS", "REFUSED")
+    found = [
+        (f"{kind}-{index}", case.body) for kind in kinds for index, case in enumerate(getattr(CASES[provider], kind))
+    ]
+    real = [path for path in RECORDINGS if path.name.startswith(f"{provider}-") and path.stat().st_size < LARGE]
+    return [*found, *((path.stem, read(path)["body"]) for path in real if is_whole(path))]
+
+
+def entries_in(provider: str, text: str) -> list[Entry] | None:
+    """Load a body; none where it is refused, which is with the place."""
+    try:
+        return entries_of(load(NAMES[provider], text).messages)
+    except InvalidMessage as error:
+        return None if error.data["field"] else []
+
+
+@pytest.mark.parametrize("provider", list(CASES))
+def test_whatever_comes_is_loaded_or_refused(provider: str) -> None:
+    """A refusal has its code and its field; what loads, everybody can be sent.
+
+    What a server made for itself goes back as it came: nobody here looks into it.
+    """
+    loaded = 0
+    for name, body in bodies(provider):
+        for number in range(MUTANTS):
+            text = json.dumps(mutant(provider, body, f"{name} {number}"))
+            entries = entries_in(provider, text)
+            if entries is None:
+                continue
+            loaded += 1
+            for format, model in TARGETS:  # noqa: A001 - the protocol's word
+                found, _ = render(Asked(format, model), entries, prompt_in(entries))
+                problems = check(format.replace("-", "_"), json.loads(found.body), model) if found.ready else []
+
+                assert [] == [problem for problem in problems if problem.why != "unknown key"], text
+
+    assert loaded > len(bodies(provider))
