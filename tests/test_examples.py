@@ -11,7 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from reel import Block, DraftPush
 from tests.daemon import Daemon, short_directory
+from tests.end_to_end import answers
+from tests.end_to_end.provider import serving
 
 _EXAMPLES = Path(__file__).parent.parent / "examples"
 
@@ -50,9 +53,9 @@ class Running:
 
 
 @contextmanager
-def running(daemon: Daemon, name: str, *words: str) -> Iterator[Running]:
+def running(daemon: Daemon, name: str, *words: str, **environment: str) -> Iterator[Running]:
     """Run an example for as long as the block lasts."""
-    environment = {**os.environ, "REEL_SOCKET": daemon.socket}
+    environment = {**os.environ, "REEL_SOCKET": daemon.socket, **environment}
     command = [sys.executable, str(_EXAMPLES / name), *words]
     with subprocess.Popen(
         command, env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -111,3 +114,31 @@ def test_netcat(daemon: Daemon) -> None:
     assert (0, 'user: a "tape\n') == run('a "tape\n', "pad")
     assert (0, 'user: a "tape\nuser: and more\n') == run("and more", "pad")
     assert (1, "") == run("hi", "no name")
+
+
+def test_agent(daemon: Daemon) -> None:
+    """It answers what was said before it came, and what is said while it is there, and shows its answer growing."""
+    with serving("openai_chat") as provider, daemon.client() as client:
+        provider.answers += [answers.chat_words("Hi", " there"), answers.chat_words("Bye")]
+        client.add("ann", "Hello", create=True)
+        where = f"{provider.url}/v1"
+        with (
+            client.subscribe("ann") as drafts,
+            running(daemon, "agent.py", "ann", "small", OPENAI_BASE_URL=where) as agent,
+        ):
+            assert ["ann: listening", "answered 2"] == agent.read(2)
+            client.add("ann", "See you")
+            (line,) = agent.read(1)
+            shown = next(push.text for push in drafts if isinstance(push, DraftPush))
+        said = [message["content"] for message in client.messages("ann").messages]
+
+    assert line.startswith("answered ")
+    assert shown.startswith("Hi")
+    assert ["Hello", "Hi there", "See you", "Bye"] == ["".join(map(text_of, content)) for content in said]
+    assert [] == provider.problems
+    assert ["small", True] == [provider.bodies[0][key] for key in ("model", "stream")]
+
+
+def text_of(block: Block) -> str:
+    """Give the text of a block."""
+    return block["text"] if block["type"] == "text" else ""

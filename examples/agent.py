@@ -1,0 +1,61 @@
+"""An agent: it answers in a conversation whenever somebody has spoken there, with any OpenAI-compatible server.
+
+Run ``OPENAI_BASE_URL=http://localhost:11434/v1 python examples/agent.py NAME MODEL``, and talk to it from anywhere:
+``reel add NAME "Hello"``. Others see the answer grow while it comes. It has no tools, and asks for no more than words.
+"""
+
+import os
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import suppress
+
+import reel
+from reel.streams.stream import Stream
+
+SERVER = os.environ.get("OPENAI_BASE_URL", "https://api.openai.com/v1")
+FORMAT = "openai-chat"
+
+
+def answers(body: str) -> Iterator[bytes]:
+    """Ask the server; give its event stream, line by line."""
+    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {os.environ.get('OPENAI_API_KEY', '')}"}
+    request = urllib.request.Request(f"{SERVER}/chat/completions", body.encode(), headers)  # noqa: S310 - the user's own
+    with urllib.request.urlopen(request) as response:  # noqa: S310 - as above
+        yield from response
+
+
+def answer(client: reel.Client, name: str, model: str) -> None:
+    """Answer what was said last, if that waits for an answer."""
+    rendered = client.render(name, FORMAT, model=model, extra={"stream": True})
+    if not rendered.ready:
+        return
+    stream, came, shown = Stream(FORMAT), b"", ""
+    for line in answers(rendered.body):
+        came += line
+        piece = stream.feed(line)
+        if piece:
+            shown += piece
+            client.draft(name, shown)
+    # Only if nobody has spoken meanwhile: what they said wants another answer, and its event is here already.
+    client.ingest(name, FORMAT, came.decode(), model=model, if_seq=rendered.at)
+    print(f"answered {rendered.at}", flush=True)
+
+
+def main(name: str, model: str) -> None:
+    """Answer from now on, and first what was said before."""
+    client = reel.connect(autostart=True)
+    with suppress(reel.Exists):
+        client.create(name)
+    print(f"{name}: listening", flush=True)
+    for push in client.subscribe(name, since=0, kinds=["user", "tool_result"]):
+        if isinstance(push, reel.EventPush):
+            try:
+                answer(client, name, model)
+            except (reel.ReelError, urllib.error.URLError) as error:
+                print(f"{name}: {error}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
