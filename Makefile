@@ -46,7 +46,7 @@ coverage: $(READY)  ## the tests, and which branches they reach
 	$(BIN)/coverage erase
 	$(BIN)/coverage run -m pytest -n $(JOBS)
 	$(BIN)/coverage combine --quiet
-	$(BIN)/coverage report --include='*/reeld/core/*,*/reel/streams/*' --fail-under=100
+	$(BIN)/coverage report --include='*/reeld/core/*,*/reeld/formats/*,*/reel/streams/*' --fail-under=100
 	$(BIN)/coverage report --fail-under=90
 
 crash: $(READY)  ## kill it and take its disk away, hundreds of times; make check does so a few times

@@ -1,11 +1,13 @@
 """Items, one after the other, gathered into messages: what the model made in a row is one message."""
 
+import re
 from typing import Any
 
 from reeld.formats import native
 from reeld.formats.openai import PROVIDER
-from reeld.formats.openai_responses.calls import call_of, is_call, is_output, result_of
+from reeld.formats.openai_responses.calls import KINDS, OUTPUTS, call_of, is_call, is_output, result_of
 from reeld.formats.openai_responses.parts import blocks_of, text
+from reeld.formats.pairing import Pairing
 from reeld.formats.reading import ABOVE, Json, entries_at, map_at, role_at, text_at
 
 # Beside the outputs: what a client puts into a history that is no message.
@@ -17,6 +19,7 @@ class Gathering:
 
     def __init__(self, model: str | None) -> None:
         self.messages: list[Json] = []
+        self.pairing = Pairing()
         self._model = model
 
     def take(self, given: Any, where: str) -> None:
@@ -26,11 +29,14 @@ class Gathering:
         if kind == "message":
             self._message(item, where)
         elif is_output(item):
+            key = OUTPUTS[kind].names
+            item = {**item, key: self.pairing.result(item[key], item.get("name"), f"{where}.{key}")}
             self._add("tool", [result_of(item, where)])
         elif kind in _CLIENTS:
             self._add("user", [native.opaque(PROVIDER, item)])
         else:
-            self.answer([call_of(item, where) if is_call(item) else self._served({"type": kind, **item})])
+            called = is_call(item)
+            self.answer([call_of(self._named(item, where), where) if called else self._served({"type": kind, **item})])
 
     def answer(self, blocks: list[Json]) -> None:
         """Add what the model made to the message that it is making."""
@@ -38,6 +44,12 @@ class Gathering:
             self.messages[-1]["content"] += blocks
         else:
             self._add("assistant", blocks)
+
+    def _named(self, item: Json, where: str) -> Json:
+        """Give a call an id from its place where it has an empty one."""
+        key = KINDS[item["type"]].named
+        made = "call_" + "_".join(re.findall(r"\w+", where))
+        return item if item[key] else {**item, key: self.pairing.call(made, item.get("name"), where)}
 
     def _served(self, item: Json) -> Json:
         """Keep what the provider made for itself; what is encrypted only its own models read."""

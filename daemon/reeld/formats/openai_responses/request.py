@@ -38,9 +38,8 @@ def load(body: Json, model: str | None = None) -> Loaded:
         gathering.take(item, f"input[{index}]")
     leading = list(takewhile(_leads, gathering.messages))
     prompt = prompt_of(PROVIDER, [*_instructions(body), *leading])
-    return Loaded(
-        [*prompt, *gathering.messages[len(leading) :]], left_to_extra(body, ("input", "instructions", "model"))
-    )
+    beside = left_to_extra(body, ("input", "instructions", "model"))
+    return Loaded([*prompt, *gathering.messages[len(leading) :]], [*gathering.pairing.report, *beside])
 
 
 def _leads(message: Json) -> bool:

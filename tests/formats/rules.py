@@ -1,0 +1,28 @@
+"""The rules of `formats.md` that have a name, by provider: what the tests are held to."""
+
+RULES = {
+    "openai_chat": {
+        *("tool-call-unanswered", "tool-result-orphan", "tool-result-duplicate", "tool-call-duplicate"),
+        *("null-content", "empty-content-array", "empty-tool-calls", "empty-text", "shape", "arguments-json"),
+        *("image-role", "audio-model", "tool-call-id", "tool-name", "message-name", "empty-history"),
+    },
+    "openai_responses": {
+        *("tool-call-unanswered", "tool-result-orphan", "tool-result-duplicate", "tool-call-duplicate"),
+        *("tool-call-id", "item-id", "item-id-duplicate", "part-role", "role", "empty-content-array"),
+        *("reasoning-unpaired", "reasoning-not-stored", "reasoning-output-only", "empty-history"),
+    },
+    "anthropic": {
+        *("alternation", "first-role", "tool-call-unanswered", "tool-result-orphan", "tool-result-duplicate"),
+        *("tool-call-duplicate", "tool-call-not-last", "tool-result-not-first", "server-tool-unanswered"),
+        *("server-tool-orphan", "system-role", "prefill", "empty-content", "empty-text", "blank-text"),
+        *("trailing-whitespace", "error-result-text", "media-role", "shape", "tool-call-id", "tool-name"),
+        *("cache-marks", "tool-declared-twice", "thinking-signature", "thinking-first", "thinking-last"),
+        *("thinking-disabled", "thinking-role", "prefix-changed", "empty-history"),
+    },
+    "gemini": {
+        *("role", "function-call-turn", "function-response-turn", "function-parity", "tool-result-not-first"),
+        *("function-response-mixed", "function-names", "function-order", "function-ids", "last-role", "tool-role"),
+        *("shape", "empty-parts", "part-data", "empty-text", "tool-name", "media-resolution"),
+        *("tool-declared-twice", "thought-signature", "system-parts", "empty-history"),
+    },
+}

@@ -1,0 +1,91 @@
+"""Every rule that has a name: a history that breaks it as it stands does not when it is rendered, in any format."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reel.errors import InvalidMessage
+from reeld.formats.assembly import Asked
+from reeld.formats.receiving import load
+from reeld.formats.rendering import FORMATS, render
+from tests.formats.cases.case import Case
+from tests.formats.checker import check
+from tests.formats.checker.binding import prefix_changed
+from tests.formats.rules import RULES
+from tests.formats.test_checker import CASES
+from tests.reeld.formats.histories import entries_of, model, prompt_in, thinking, user
+from tests.reeld.formats.test_recordings import MODELS, NAMES, OUTSIDE
+
+Json = dict[str, Any]
+SPECIFICATION = Path(__file__).parents[4] / "shared" / "formats.md"
+SECTIONS = {"openai_chat": "## 1.", "openai_responses": "## 2.", "anthropic": "## 3.", "gemini": "## 4."}
+# What `extra` alone can break: it is the caller's, and goes out as it came.
+BESIDE = {"tool-declared-twice"}
+# What only the bodies of two requests show.
+BETWEEN = {"prefix-changed"}
+# What no history is: nothing, words that no API knows, a tool without a name, a prompt that is no text. It is refused,
+# with its place.
+REFUSED = {"shape", "role", "empty-history", "part-data", "empty-parts", "tool-name", "system-parts"}
+BROKEN = [
+    pytest.param(provider, rule, id=f"{provider}-{rule}")
+    for provider, rules in RULES.items()
+    for rule in sorted(rules - BESIDE - BETWEEN)
+]
+
+
+def cases(provider: str, rule: str) -> list[Case]:
+    """Give the bodies that break a rule."""
+    module = CASES[provider]
+    return [case for kind in ("CARELESS", "REFUSED") for case in getattr(module, kind) if case.rule == rule]
+
+
+@pytest.mark.skipif(not SPECIFICATION.exists(), reason="the specification is not here")
+@pytest.mark.parametrize("provider", list(RULES))
+def test_every_name_is_here(provider: str) -> None:
+    """The tables of rules name nothing that the list does not have."""
+    section = SPECIFICATION.read_text().split(SECTIONS[provider])[1].split("\n## ")[0]
+    tables = "\n".join(line.split("|")[1] for line in section.splitlines() if line.startswith("| `"))
+    named = set(re.findall(r"`([a-z]+(?:-[a-z]+)*)`", tables))
+
+    assert named
+    assert set() == named - RULES[provider]
+
+
+@pytest.mark.parametrize(("provider", "rule"), BROKEN)
+def test_it_is_kept(provider: str, rule: str) -> None:
+    """What breaks a rule is mended in rendering, or was never a history."""
+    rendered = 0
+    broken = cases(provider, rule)
+    for case in broken:
+        assert rule in {problem.rule for problem in check(provider, case.body, case.model)}
+        try:
+            entries = entries_of(load(NAMES[provider], json.dumps(case.body), case.model).messages)
+        except InvalidMessage as error:
+            if rule not in REFUSED and not any(case.body.get(key) for key in OUTSIDE):
+                raise AssertionError(case) from error
+            continue
+        rendered += 1
+        for format in FORMATS:  # noqa: A001 - the protocol's word
+            target = case.model if format == NAMES[provider] and case.model else MODELS.get(format)
+            found, _ = render(Asked(format, target), entries, prompt_in(entries))
+            problems = check(format.replace("-", "_"), json.loads(found.body), target)
+
+            assert not found.ready or [] == problems, case
+
+    assert broken
+    assert rendered or rule in REFUSED
+
+
+def test_what_was_thought_stays_bound() -> None:
+    """`prefix-changed`: what is added later changes nothing that stood before a thinking block."""
+    history: list[Any] = [user("Hi"), model(thinking(), "OK"), user("Go on"), model("There"), user("And?")]
+    bodies = []
+    for end in (3, 5):
+        entries = entries_of(history[:end])
+        found, _ = render(Asked("anthropic", MODELS["anthropic"]), entries)
+        bodies.append(json.loads(found.body))
+
+    assert [] == prefix_changed(*bodies)
