@@ -1,6 +1,7 @@
 """JSON as the RFC has it (8259): no NaN, no Infinity."""
 
 import json
+import re
 from typing import Any
 
 
@@ -9,6 +10,34 @@ def _refuse(name: str) -> Any:
 
 
 _DECODER = json.JSONDecoder(parse_constant=_refuse)
+
+
+# What is taken from a provider: it is written again, by the parser's like that stands on more of the stack by then.
+DEPTH = 500
+_STEP = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|([\[{])|[\]}]', re.DOTALL)
+
+
+def parse_bounded(text: str) -> Any:
+    """Parse a JSON text that is at most ``DEPTH`` levels deep, so that whatever is made of it can be written again.
+
+    Raises:
+        ValueError: it is none.
+        RecursionError: it is deeper.
+    """
+    if text.count("[") + text.count("{") > DEPTH and _depth(text) > DEPTH:
+        raise RecursionError(f"nested deeper than {DEPTH} levels")
+    return parse(text)
+
+
+def _depth(text: str) -> int:
+    depth = deepest = 0
+    for step in _STEP.finditer(text):
+        if step[1]:
+            depth += 1
+            deepest = max(deepest, depth)
+        elif step[0] in ("]", "}"):
+            depth -= 1
+    return deepest
 
 
 def parse(text: str) -> Any:

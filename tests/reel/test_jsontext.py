@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reel.jsontext import parse
+from reel.jsontext import DEPTH, parse, parse_bounded
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -94,3 +94,18 @@ def test_what_anybody_means_is_not_too_deep() -> None:
         levels += 1
 
     assert levels == 500
+
+
+def test_as_deep_as_the_bound() -> None:
+    """Brackets in a text are no levels, and lists beside each other none below."""
+    deep = "[" * DEPTH + "]" * DEPTH
+
+    assert json.loads(deep) == parse_bounded(deep)
+    assert ["[{" * DEPTH + '"\\'] == parse_bounded(json.dumps(["[{" * DEPTH + '"\\']))
+    assert [[]] * DEPTH == parse_bounded(json.dumps([[]] * DEPTH))
+
+
+def test_deeper_than_the_bound() -> None:
+    """It is refused although the parser would go further."""
+    with pytest.raises(RecursionError):
+        parse_bounded('{"a":' * (DEPTH + 1) + "1" + "}" * (DEPTH + 1))

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from reel.jsontext import parse
+from reel.jsontext import parse_bounded
 from reel.streams.growing import Growing, a_list, a_map, a_text, an_index
 
 _PIECES = {"text_delta": "text", "thinking_delta": "thinking"}
@@ -93,7 +93,7 @@ class _Block:
 def _arguments(text: str) -> Any:
     """Give what a call's pieces say; where they broke off, or are no object, the text itself."""
     try:
-        found = parse(text)
+        found = parse_bounded(text)
     except (ValueError, RecursionError):
         return text
     return found if isinstance(found, dict) else text

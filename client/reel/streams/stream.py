@@ -8,7 +8,7 @@ off is not ``complete``, and a call whose arguments broke off has them as raw te
 import codecs
 from typing import Any, Protocol
 
-from reel.jsontext import parse
+from reel.jsontext import parse_bounded
 from reel.streams.anthropic import Anthropic
 from reel.streams.array import ArrayElements
 from reel.streams.gemini import Gemini
@@ -132,7 +132,7 @@ def _is_whole(data: str) -> bool:
 
 def _parsed(data: str) -> Any:
     try:
-        return parse(data)
+        return parse_bounded(data)
     except (ValueError, RecursionError):
         return None
 

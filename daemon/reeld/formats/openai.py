@@ -5,9 +5,11 @@ from itertools import groupby
 from typing import Any
 
 from reeld.formats.arguments import as_object
-from reeld.formats.turns import Json, Piece
+from reeld.formats.dialect import Page
+from reeld.formats.turns import Answer, Json, Piece
 
 PROVIDER = "openai"
+_NOTHING: Json = {"type": "text", "text": ""}
 PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 
@@ -23,6 +25,22 @@ def as_content(parts: list[Json]) -> str | list[Json]:
         text: str = parts[0]["text"]
         return text
     return parts
+
+
+def admitting(answer: Answer, blocks: list[Json], page: Page) -> list[Json]:
+    """Give what a result says; one that failed begins with a word that says so, for these APIs have no other sign.
+
+    Args:
+        answer: the result; one that was made up says it, and one that came from here never had a sign.
+        blocks: what it says.
+        page: what it is written with.
+    """
+    if not answer.failed or answer.piece is None or answer.metadata.get("provider") == PROVIDER:
+        return blocks
+    page.note(answer.piece, "downgraded", "that a result failed can only be said in its text")
+    first, rest = (blocks[0], blocks[1:]) if blocks and blocks[0]["type"] == "text" else (_NOTHING, blocks)
+    said = first["text"].lower().startswith("error")
+    return blocks if said else [{**first, "text": f"Error: {first['text']}"}, *rest]
 
 
 def filename(block: Json) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from reel.errors import InvalidMessage
-from reel.jsontext import parse
+from reel.jsontext import parse_bounded
 from reel.streams.stream import Stream
 from reeld.formats.native import text_of
 from reeld.formats.reading import Json, Loaded, map_at, refused
@@ -77,7 +77,7 @@ def _response(format: str, body: str) -> tuple[Json, str | None]:  # noqa: A002 
 
 def _object(body: str) -> Json:
     try:
-        return map_at(parse(body.strip(_BLANK)), "body")
+        return map_at(parse_bounded(body.strip(_BLANK)), "body")
     except (ValueError, RecursionError) as error:
         raise InvalidMessage(f"body: no JSON: {error}", field="body") from None
 

@@ -221,3 +221,15 @@ def test_a_stranger_may_send_anything(format: str, events: list[Any]) -> None:  
     body = read(format, sse(events))[0].body()
 
     assert body == json.loads(json.dumps(body))
+
+
+@pytest.mark.parametrize("levels", [490, 600, 900, 980, 5000])
+def test_however_deep_an_event_is(levels: int) -> None:
+    """What is taken of a stream can be written as JSON again; what is too deep for that is no event."""
+    stream = Stream("gemini")
+    deep = '{"a":' * levels + "1" + "}" * levels
+    stream.feed(f'data: {{"candidates":[{{"content":{{"parts":[{{"functionCall":{{"args":{deep}}}}}]}}}}]}}\n\n')
+    stream.end()
+
+    assert (levels < 500) == stream.began
+    assert json.dumps(stream.body())

@@ -46,9 +46,7 @@ def block_of(part: Json, where: str, call_id: str, model: str | None) -> Json:
 
 
 def _opaque(part: Json, model: str | None) -> Json:
-    if not part.get("text"):
-        part = {key: value for key, value in part.items() if key != "text"}
-    part.pop("mediaResolution", None)
+    part = {key: value for key, value in part.items() if key not in ("text", "mediaResolution")}
     return native.opaque(PROVIDER, part, model)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from reeld.formats import native
 from reeld.formats.dialect import Page
-from reeld.formats.openai import PROVIDER, by_message
+from reeld.formats.openai import PROVIDER, admitting, by_message
 from reeld.formats.openai_chat.writing import call_of, content_of, named, part_of, words
 from reeld.formats.reading import Json
 from reeld.formats.turns import Answer, AssistantTurn, Piece, Turn, UserTurn
@@ -22,7 +22,7 @@ def _answers(answers: Sequence[Answer], page: Page) -> Iterator[Json]:
     shown: list[Json] = []
     for answer in answers:
         blocks = [{"type": "text", "text": answer.content}] if isinstance(answer.content, str) else answer.content
-        texts = [block for block in blocks if block["type"] == "text"]
+        texts = admitting(answer, [block for block in blocks if block["type"] == "text"], page)
         media = [part_of(block) for block in blocks if block["type"] == "media"]
         if media and answer.piece is not None:
             page.note(answer.piece, "moved", "media of a result stand in a user message after all results")

@@ -25,7 +25,7 @@ def _heard(turn: UserTurn, page: Page) -> Iterator[Json]:
         ordered = sorted([*turn.answers, *turn.said], key=_place)
     for message, group in groupby(ordered, key=lambda entry: id(entry.message) if isinstance(entry, Piece) else None):
         if message is None:
-            yield from (output_of(entry) for entry in group if isinstance(entry, Answer))
+            yield from (output_of(entry, page) for entry in group if isinstance(entry, Answer))
         else:
             yield from words([entry for entry in group if isinstance(entry, Piece)], page)
 

@@ -6,8 +6,9 @@ from typing import Any
 from reeld.formats import native
 from reeld.formats.arguments import as_text
 from reeld.formats.dataurl import url_of
+from reeld.formats.dialect import Page
 from reeld.formats.ids import sent_id
-from reeld.formats.openai import PROVIDER, as_content, filename, input_of
+from reeld.formats.openai import PROVIDER, admitting, as_content, filename, input_of
 from reeld.formats.openai_responses.calls import KINDS
 from reeld.formats.openai_responses.whole import CALLS, RESULTS, held, part_in, whole
 from reeld.formats.reading import Json
@@ -93,7 +94,7 @@ def call_of(block: Json) -> Json:
     return item if KINDS[kind].named == "id" else {**item, "call_id": block["id"]}
 
 
-def output_of(answer: Answer) -> Json:
+def output_of(answer: Answer, page: Page) -> Json:
     """Give the output of a call, in the kind that its call asks for."""
     kind = kind_of(answer.call.metadata, answer.call.id)
     shape = KINDS[kind]
@@ -108,6 +109,7 @@ def output_of(answer: Answer) -> Json:
         text = "\n".join(block["text"] for block in parts if block["type"] == "text")
         return {"type": shape.output, shape.names: call_id, **_MADE[kind](text, parts, answer.failed)}
     # A function's output answers a search for tools as well.
+    parts = admitting(answer, parts, page)
     output = "function_call_output" if kind == "tool_search_call" else shape.output
     kept_keys = native.given_back(answer.metadata, PROVIDER, ("caller",))
     return {"type": output, "call_id": call_id, "output": content_of(parts) if parts else "", **kept_keys}

@@ -334,7 +334,7 @@ def test_calls_of_other_kinds_go_back_whole() -> None:
         ),
         (
             {"type": "tool_search_call", "call_id": "call_1", "execution": "client", "arguments": {}},
-            {"type": "function_call_output", "call_id": "call_1", "output": "no"},
+            {"type": "function_call_output", "call_id": "call_1", "output": "Error: no"},
         ),
         (
             APPROVAL,
