@@ -18,12 +18,31 @@ from reel.characters import is_clean
 from reel.errors import InvalidRequest, ParseError, ReelError, as_map
 from reel.jsontext import parse
 from reel.plain import clean_deep
-from reel.session import MAX_MESSAGE, Answer, Broken, Frame, Id, Notification, Packed, Request, Shared, too_large
+from reel.session import (
+    FEW,
+    MAX_MESSAGE,
+    MAX_VALUES,
+    Answer,
+    Broken,
+    Frame,
+    Id,
+    Notification,
+    Packed,
+    Request,
+    Shared,
+    too_large,
+    too_many,
+    weight,
+)
 from reel.wire import unpack
 
 _MAX_HEADER = 4096
 _END_OF_HEADER = re.compile(rb"\r?\n\r?\n")
 _LENGTH = re.compile(rb"^content-length[ \t]*:[ \t]*([0-9]{1,15})[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
+# What stands between values, and what stands inside them.
+_SEPARATORS = (b",", b":", b"[", b"{")
+# One that is cut off goes to the end: to try each quote in it anew would take for ever.
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 _NO_HEADER = "a message begins with Content-Length: N, the bytes of its body, and an empty line"
 
 _encode = JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":")).encode
@@ -34,17 +53,24 @@ class _JsonRpc(ABC):
 
     Args:
         max_message: the longest message that is taken in, in bytes.
+        max_values: how many values a message may have.
     """
 
     name: str
     # What to say of a message that is no JSON, besides.
     _hint = ""
 
-    def __init__(self, max_message: int = MAX_MESSAGE) -> None:
+    def __init__(self, max_message: int = MAX_MESSAGE, max_values: int = MAX_VALUES) -> None:
         self.wrapper: list[str] = []
         self._max = max_message
+        self._max_values = max_values
         self._buffer = bytearray()
         self._lost = False
+
+    @property
+    def held(self) -> int:
+        """How many bytes of an incomplete message are kept."""
+        return len(self._buffer)
 
     @abstractmethod
     def _messages(self) -> Iterator[bytes]:
@@ -70,7 +96,10 @@ class _JsonRpc(ABC):
         frames: list[Frame] = []
         try:
             for message in self._messages():
-                frames.append(_frame(message, self._hint))  # noqa: PERF401 - what came before a fault counts
+                values = _values(message)
+                if values > self._max_values:
+                    raise too_many(self._max_values)
+                frames.append(_frame(message, values, self._hint))
         except ReelError as error:
             frames.append(self._lose(error))
         return frames
@@ -136,8 +165,8 @@ class ContentLength(_JsonRpc):
 
     name = "json-rpc"
 
-    def __init__(self, max_message: int = MAX_MESSAGE) -> None:
-        super().__init__(max_message)
+    def __init__(self, max_message: int = MAX_MESSAGE, max_values: int = MAX_VALUES) -> None:
+        super().__init__(max_message, max_values)
         # Of the message whose header has been read.
         self._length: int | None = None
 
@@ -180,8 +209,8 @@ class Lines(_JsonRpc):
     name = "json-rpc-lines"
     _hint = "; each line is a message"
 
-    def __init__(self, max_message: int = MAX_MESSAGE) -> None:
-        super().__init__(max_message)
+    def __init__(self, max_message: int = MAX_MESSAGE, max_values: int = MAX_VALUES) -> None:
+        super().__init__(max_message, max_values)
         # How much of the buffer has been looked through.
         self._seen = 0
 
@@ -210,7 +239,13 @@ def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _frame(message: bytes, hint: str) -> Frame:
+def _values(message: bytes) -> int:
+    """Count the values in a message before it is decoded, none too few; keys are values."""
+    many = sum(map(message.count, _SEPARATORS))
+    return many if many < FEW else sum(map(_STRING.sub(b"", message).count, _SEPARATORS))
+
+
+def _frame(message: bytes, values: int, hint: str) -> Frame:
     try:
         # Bytes that are no UTF-8 come in as lone surrogates, so that free text can be mended and names refused.
         value = parse(message.decode(errors="surrogateescape"))
@@ -222,7 +257,7 @@ def _frame(message: bytes, hint: str) -> Frame:
         return Broken(InvalidRequest("batches are not taken; send each request by itself"), fatal=False)
     if type(value) is dict and value.get("jsonrpc", "2.0") == "2.0":
         if type(value.get("method")) is str:
-            return _call(value, len(message))
+            return _call(value, weight(len(message), values))
         if "method" not in value and ("result" in value or "error" in value) and type(value.get("id")) in _ANSWERED:
             return Answer(value.get("id"), value.get("error"), value.get("result"))
     return Broken(InvalidRequest('expected {"jsonrpc": "2.0", "id": …, "method": …, "params": …}'), fatal=False)

@@ -12,11 +12,10 @@ byte of a connection which one its peer speaks (:func:`detect`). Theory of opera
   ``Packed`` are spliced in as they are, so that what is kept encoded is not decoded to be encoded again.
 """
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from msgpack import Packer, Unpacker
-from msgpack.exceptions import BufferFull
+from msgpack.exceptions import BufferFull, OutOfData
 
 from reel.errors import InvalidParams, InvalidRequest, ParseError, ReelError, TooLarge, as_map
 from reel.plain import clean_deep
@@ -26,6 +25,11 @@ MAX_MESSAGE = 16 << 20
 MAX_REPLY = 64 << 20
 # A hostile array header is believed by the decoder before its elements have come.
 MAX_ELEMENTS = 1 << 16
+# Values in a message, those inside others and the keys of maps included. An empty list is one byte on the wire.
+MAX_VALUES = 1 << 20
+# What a value takes in memory, about, in bytes, beside those that it had on the wire; a few do not matter.
+_VALUE = 80
+FEW = 256
 _ARRAY_HEADERS = frozenset({*range(0x90, 0xA0), 0xDC, 0xDD})
 # What a decoder holds on to between two messages.
 _CHUNK = 1 << 16
@@ -35,7 +39,7 @@ Id: TypeAlias = int | str
 
 
 class Request(NamedTuple):
-    """A call that wants an answer; ``size`` is its length in bytes."""
+    """A call that wants an answer; ``size`` is what it takes in memory, about, in bytes."""
 
     id: Id
     method: str
@@ -98,11 +102,16 @@ class Framing(Protocol):
     """One way to lay calls and answers into a stream of bytes.
 
     ``wrapper`` is how the peer wants pushes: a method and its first arguments, behind which comes the pair of the
-    push's name and parameters; empty: by their own names.
+    push's name and parameters; empty: by their own names. ``held`` is how many bytes of a message have come whose
+    rest has not.
     """
 
     name: str
     wrapper: list[str]
+
+    @property
+    def held(self) -> int:
+        """How many bytes of an incomplete message are kept."""
 
     def feed(self, data: bytes) -> list[Frame]:
         """Take bytes that came; give the frames that they complete, in order. After a fatal one nothing comes."""
@@ -132,30 +141,49 @@ class Framing(Protocol):
 class MessagePack:
     """MessagePack-RPC: ``[0, id, method, params]``, ``[1, id, error, result]``, ``[2, method, params]``.
 
+    A scout skips through what arrives, which makes no values, and a message is decoded when it is whole. So one that
+    never ends costs no more than its bytes.
+
     Args:
         max_message: the longest message that is taken in, in bytes.
+        max_values: how many values a message may have; ``None``: they are not counted, which saves a little.
         error_maps: send errors as maps ``{code, name, message, data}``, not as the pair ``[kind, text]``
             that Neovim shows.
     """
 
     name = "msgpack-rpc"
 
-    def __init__(self, max_message: int = MAX_MESSAGE, *, error_maps: bool = False) -> None:
+    def __init__(
+        self, max_message: int = MAX_MESSAGE, max_values: int | None = None, *, error_maps: bool = False
+    ) -> None:
         self.error_maps = error_maps
         self.wrapper: list[str] = []
         self._max = max_message
+        self._max_values = max_values
+        # Of the message that is being decoded.
+        self._values = 0
+        count = None if max_values is None else self._count
+        room = max_message + _CHUNK
+        self._scout = Unpacker(max_buffer_size=room)
         # Bytes that are no UTF-8 come in as lone surrogates, so that free text can be mended and names refused.
         self._unpacker = Unpacker(
             strict_map_key=False,
             unicode_errors="surrogateescape",
-            max_buffer_size=max_message + _CHUNK,
+            max_buffer_size=room,
             max_array_len=MAX_ELEMENTS,
             max_map_len=MAX_ELEMENTS,
+            list_hook=count,
+            object_hook=count,
         )
         self._pack = Packer(buf_size=_CHUNK, unicode_errors="surrogatepass").pack  # type: ignore[call-arg]  # the stubs lack it
         self._fed = 0
         self._lost = False
         self._read = 0
+
+    @property
+    def held(self) -> int:
+        """How many bytes of an incomplete message are kept."""
+        return 0 if self._lost else self._fed - self._read
 
     def feed(self, data: bytes) -> list[Frame]:
         """Take bytes that came; give the frames that they complete, in order. After a fatal one nothing comes."""
@@ -166,12 +194,16 @@ class MessagePack:
                 break
             piece = view[start : start + _CHUNK]
             try:
+                self._scout.feed(piece)
                 self._unpacker.feed(piece)
+                self._fed += len(piece)
+                self._read_frames(frames)
+            except ReelError as error:
+                frames.append(self._lose(error))
             except BufferFull:
                 frames.append(self._lose(too_large(self._max)))
-                break
-            self._fed += len(piece)
-            self._read_frames(frames)
+            except Exception as error:  # the decoder raises a dozen kinds, and each means that the place is lost
+                frames.append(self._lose(_undecodable(error)))
         return frames
 
     def end(self) -> list[Frame]:
@@ -179,28 +211,39 @@ class MessagePack:
         return []
 
     def _read_frames(self, frames: list[Frame]) -> None:
-        for message in self._messages(frames):
-            end = self._unpacker.tell()
-            size, self._read = end - self._read, end
-            if size > self._max:
-                frames.append(self._lose(too_large(self._max)))
-                return
-            frames.append(_frame(message, size))
-        if not self._lost and self._fed - self._read > self._max:
-            frames.append(self._lose(too_large(self._max)))
+        while (size := self._next()) is not None:
+            self._values = 0
+            message = self._unpacker.unpack()
+            frames.append(_frame(message, weight(size, self._values)))
 
-    def _messages(self, frames: list[Frame]) -> Iterator[Any]:
+    def _next(self) -> int | None:
+        """Give the length of the next message that is whole.
+
+        Raises:
+            TooLarge: it is too long, or will be.
+        """
         try:
-            yield from self._unpacker
-        except Exception as error:  # the decoder raises a dozen kinds, and each means that the place is lost
-            what = str(error) or type(error).__name__
-            if "exceeds max_" in what:
-                frames.append(self._lose(TooLarge(f"{what}: send it in parts", limit=MAX_ELEMENTS)))
-            else:
-                frames.append(self._lose(ParseError(f"no MessagePack: {what}")))
+            self._scout.skip()
+        except OutOfData:
+            size, whole = self._fed - self._read, False
+        else:
+            end = self._scout.tell()
+            size, self._read, whole = end - self._read, end, True
+        if size > self._max:
+            raise too_large(self._max)
+        return size if whole else None
+
+    def _count(self, value: Any) -> Any:
+        """Count what is in a list or a map that has been decoded."""
+        self._values += 1 + (2 * len(value) if type(value) is dict else len(value))
+        if self._values > self._max_values:  # type: ignore[operator]  # it is counted only where there is a limit
+            raise too_many(self._max_values)  # type: ignore[arg-type]  # as above
+        return value
 
     def _lose(self, error: ReelError) -> Broken:
         self._lost = True
+        # Nothing comes of what they hold.
+        self._scout = self._unpacker = Unpacker()
         return Broken(error, fatal=True)
 
     def request(self, request_id: Id, method: str, params: Any) -> bytes:
@@ -269,9 +312,26 @@ class MessagePack:
         )
 
 
+def weight(size: int, values: int) -> int:
+    """Say what a message takes in memory, about, in bytes."""
+    return size if values < FEW else size + _VALUE * values
+
+
 def too_large(limit: int) -> TooLarge:
     """Say that a message is too long."""
     return TooLarge(f"a message may have {limit} bytes; send it in parts", limit=limit)
+
+
+def too_many(limit: int | None) -> TooLarge:
+    """Say that a message has too many values."""
+    return TooLarge(f"a message may have {limit} values, one inside another included; send it in parts", limit=limit)
+
+
+def _undecodable(error: Exception) -> ReelError:
+    what = str(error) or type(error).__name__
+    if "exceeds max_" in what:
+        return TooLarge(f"{what}: send it in parts", limit=MAX_ELEMENTS)
+    return ParseError(f"no MessagePack: {what}")
 
 
 def _frame(message: Any, size: int) -> Frame:
@@ -292,13 +352,13 @@ _REQUEST, _ANSWER, _NOTIFICATION = 0, 1, 2
 _ANSWERED = (int, type(None))
 
 
-def detect(first: int, max_message: int = MAX_MESSAGE) -> Framing | None:
+def detect(first: int, max_message: int = MAX_MESSAGE, max_values: int = MAX_VALUES) -> Framing | None:
     """Tell from the first byte of a connection which framing its peer speaks; ``None``: none of ours."""
     if first in _ARRAY_HEADERS:
-        return MessagePack(max_message)
+        return MessagePack(max_message, max_values)
     if first in b"Cc{[ \t\r\n":
         # The clients in Python speak MessagePack, and need not pay for this.
         from reel.json_framing import ContentLength, Lines  # noqa: PLC0415
 
-        return ContentLength(max_message) if first in b"Cc" else Lines(max_message)
+        return (ContentLength if first in b"Cc" else Lines)(max_message, max_values)
     return None

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from reel.errors import BY_NAME, InvalidRequest, NotFound, ParseError, ReelError, TooLarge, as_map, from_wire
 from reel.json_framing import ContentLength, Lines
-from reel.session import MAX_MESSAGE, Answer, Broken, Frame, Notification, Packed, Request, Shared
+from reel.session import MAX_MESSAGE, MAX_VALUES, Answer, Broken, Frame, Notification, Packed, Request, Shared
 
 Json: TypeAlias = type[ContentLength] | type[Lines]
 both = pytest.mark.parametrize("make", [ContentLength, Lines])
@@ -499,3 +499,43 @@ def test_a_later_answer(make: Json, wrapper: list[str]) -> None:
 def test_the_daemons_limit_is_the_protocols() -> None:
     """A message may have 16 MiB where nobody says otherwise."""
     assert {ContentLength()._max, Lines()._max} == {MAX_MESSAGE}
+    assert {ContentLength()._max_values, Lines()._max_values} == {MAX_VALUES}
+
+
+@both
+def test_values_at_the_limit(make: Json) -> None:
+    """The limit itself belongs to what is allowed; one more does not, and ends the stream; what stands in a text counts for none."""
+    message = json.dumps({"id": 1, "method": "x,[{:" * 100 + '"\\', "params": [{}] * 300}).encode()
+    values = 1 + 3 + 2 + 1 + 299 + 300
+
+    (frame,) = make(MAX_MESSAGE, values).feed(LAY[make](message))
+    assert isinstance(frame, Request)
+    assert frame.size == len(message) + 80 * values
+    (broken,) = make(MAX_MESSAGE, values - 1).feed(LAY[make](message) * 2)
+    assert isinstance(broken, Broken)
+    assert broken.fatal
+    assert isinstance(broken.error, TooLarge)
+    assert broken.error.data == {"limit": values - 1}
+
+
+@both
+def test_quotes_without_end_are_counted_at_once(make: Json) -> None:
+    """A text that is never closed is read once, however many quotes there are in it."""
+    hostile = b"[" * 300 + b'"' + b'\\"' * 2_000_000
+
+    (frame,) = make().feed(LAY[make](hostile))
+    assert isinstance(frame, Broken)
+    assert not frame.fatal
+
+
+@both
+def test_what_is_held(make: Json) -> None:
+    """A framing says how much it keeps of a message that is incomplete."""
+    framing = make()
+    message = LAY[make](b'{"id":1,"method":"ping"}')
+
+    assert framing.held == 0
+    framing.feed(message + message[:-1])
+    assert len(b'{"id":1,"method":"ping"') <= framing.held <= len(message)
+    framing.feed(message[-1:])
+    assert framing.held == 0

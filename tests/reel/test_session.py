@@ -4,6 +4,7 @@ Rules that these tests keep: what is expected is packed and read by msgpack itse
 stream is also fed one byte at a time; what is behind a fatal frame is fed as well, and nothing comes of it.
 """
 
+import tracemalloc
 from collections.abc import Iterable
 from typing import Any
 
@@ -26,6 +27,7 @@ from reel.errors import (
 from reel.session import (
     MAX_ELEMENTS,
     MAX_MESSAGE,
+    MAX_VALUES,
     Answer,
     Broken,
     Frame,
@@ -70,6 +72,11 @@ def fed(framing: MessagePack, pieces: Iterable[bytes]) -> list[Any]:
 def readable(frame: Frame) -> Any:
     """Give a frame in a form that can be compared."""
     return (type(frame.error), str(frame.error), frame.fatal) if isinstance(frame, Broken) else frame
+
+
+def sizes(framing: MessagePack, data: bytes) -> list[int]:
+    """Give what each request weighs."""
+    return [frame.size for frame in framing.feed(data) if isinstance(frame, Request)]
 
 
 def one_by_one(data: bytes) -> list[bytes]:
@@ -219,7 +226,7 @@ def test_the_decoder_has_a_bound_of_its_own() -> None:
     "data",
     [
         b"\xc1",
-        b"\xdd\xff\xff\xff\xff",
+        b"\xdd\xff\xff\xff\xff" + b"\xc0" * 200,
         msgpack.packb([2, "x", "y" * 200]),
         b"\x93\x02\xa1x\xdb\x7f\xff\xff\xff" + b"y" * 200_000,
     ],
@@ -261,31 +268,83 @@ def test_the_place_is_lost(data: bytes, cut: Any) -> None:
 @pytest.mark.parametrize(
     "data",
     [
-        b"\xdd\xff\xff\xff\xff",
-        b"\xdd\x00\x01\x00\x01",
-        b"\x94\x00\x01\xa1x\xdd\x00\x01\x00\x01",
-        b"\xdf\x00\x01\x00\x01",
-        b"\x93\x02\xa1x\xdf\xff\xff\xff\xff",
+        b"\xdd\x00\x01\x00\x01" + b"\xc0" * 65_537,
+        b"\x94\x00\x01\xa1x\xdd\x00\x01\x00\x01" + b"\xc0" * 65_537,
+        b"\xdf\x00\x01\x00\x01" + b"\xc0\xc0" * 65_537,
     ],
-    ids=lambda data: data.hex(),
+    ids=lambda data: data[:10].hex(),
 )
-@pytest.mark.parametrize("cut", [lambda data: [data], one_by_one])
-def test_a_header_of_too_many_elements(data: bytes, cut: Any) -> None:
-    """An array or a map that says that it is larger than any may be is refused before its elements have come."""
-    first, (error, text, fatal) = fed(MessagePack(), cut(PING + data + PING))
+def test_too_many_elements(data: bytes) -> None:
+    """An array or a map that is larger than any may be is refused, and what came before it counts."""
+    first, (error, text, fatal) = fed(MessagePack(), [PING + data + PING])
 
     assert first == PINGED
     assert (TooLarge, True) == (error, fatal)
     assert text.endswith("send it in parts")
 
 
-def test_a_header_of_too_many_elements_says_the_limit() -> None:
+def test_too_many_elements_says_the_limit() -> None:
     """Who sends too many elements is told how many would do."""
-    error = fault(b"\xdd\x00\x01\x00\x01").error
+    error = fault(b"\xdd\x00\x01\x00\x01" + b"\xc0" * 65_537).error
 
     assert "65536" in error.message
     assert error.data == {"limit": MAX_ELEMENTS}
     assert MAX_ELEMENTS == 65_536
+
+
+@pytest.mark.parametrize("header", [b"\xdd\xff\xff\xff\xff", b"\xdc\xff\xff" * 900, b"\xdc\xff\xff" + b"\x90" * 60_000])
+def test_a_header_is_not_believed(header: bytes) -> None:
+    """What a header promises takes no memory, and what has come of an incomplete message takes its bytes."""
+    framing = MessagePack()
+    piece = b"\x94\x00\x01\xa1x" + header
+    tracemalloc.start()
+    frames = framing.feed(piece)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert frames == []
+    assert framing.held == len(piece)
+    assert peak < 2_000_000
+
+
+@pytest.mark.parametrize(
+    ("params", "values"),
+    [([], 5 + 1), ([[]] * 3, 5 + 4 + 3), ({"a": [], "b": {}}, 5 + 5 + 2)],
+    ids=str,
+)
+def test_values_at_the_limit(params: Any, values: int) -> None:
+    """The limit itself belongs to what is allowed; one value more does not, and says how many do."""
+    message = msgpack.packb([0, 1, "x", params])
+
+    assert isinstance(MessagePack(MAX_MESSAGE, values).feed(message)[0], Request)
+    (broken,) = MessagePack(MAX_MESSAGE, values - 1).feed(message)
+    assert isinstance(broken, Broken)
+    assert broken.fatal
+    assert isinstance(broken.error, TooLarge)
+    assert broken.error.data == {"limit": values - 1}
+
+
+def test_many_values_weigh_more() -> None:
+    """What many values take in memory is counted as the size of their request; a client does not count."""
+    few, many = (msgpack.packb([0, 1, "x", [[]] * count]) for count in (10, 10_000))
+
+    assert [len(few)] == sizes(MessagePack(MAX_MESSAGE, MAX_VALUES), few)
+    assert [len(many)] == sizes(MessagePack(), many)
+    assert [len(many) + 80 * 20_006] == sizes(MessagePack(MAX_MESSAGE, MAX_VALUES), many)
+
+
+def test_what_is_held() -> None:
+    """A framing says how much it keeps of a message that is incomplete, and forgets it when the place is lost."""
+    framing = MessagePack()
+
+    assert framing.held == 0
+    framing.feed(PING + PING[:-1])
+    assert framing.held == len(PING) - 1
+    framing.feed(PING[-1:])
+    assert framing.held == 0
+    framing.feed(PING[:-1])
+    framing.feed(b"\xc1")
+    assert framing.held == 0
 
 
 def test_the_place_is_lost_early_in_a_long_piece() -> None:
