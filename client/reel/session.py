@@ -236,8 +236,8 @@ class MessagePack:
     def _count(self, value: Any) -> Any:
         """Count what is in a list or a map that has been decoded."""
         self._values += 1 + (2 * len(value) if type(value) is dict else len(value))
-        if self._values > self._max_values:  # type: ignore[operator]  # it is counted only where there is a limit
-            raise too_many(self._max_values)  # type: ignore[arg-type]  # as above
+        if self._max_values is not None and self._values > self._max_values:
+            raise too_many(self._max_values)
         return value
 
     def _lose(self, error: ReelError) -> Broken:
@@ -322,7 +322,7 @@ def too_large(limit: int) -> TooLarge:
     return TooLarge(f"a message may have {limit} bytes; send it in parts", limit=limit)
 
 
-def too_many(limit: int | None) -> TooLarge:
+def too_many(limit: int) -> TooLarge:
     """Say that a message has too many values."""
     return TooLarge(f"a message may have {limit} values, one inside another included; send it in parts", limit=limit)
 

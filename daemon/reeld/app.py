@@ -13,7 +13,7 @@ import anyio
 from anyio.abc import TaskStatus
 
 from reel.errors import Storage
-from reeld import logs
+from reeld import descriptors, logs
 from reeld.agents.agent import now
 from reeld.agents.registry import Registry
 from reeld.agents.together import Founder
@@ -96,8 +96,9 @@ async def serve(config: Config, supervisor: Supervisor, given: socket.socket | N
         except Storage as error:
             raise Refused(error.message) from error
         agents = await stack.enter_async_context(anyio.create_task_group())
-        registry = Registry(store, agents, config.agents.max_live, config.agents.idle)
-        server = Server(config.connection)
+        registry = Registry(store, agents, *config.agents)
+        most = descriptors.make_room(config.connection.max_open)
+        server = Server(config.connection._replace(max_open=most))
 
         def counters() -> dict[str, Any]:
             uptime = int((time.monotonic() - began) * 1000)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from reel.address import config_home, default_database, default_socket
 from reel.version import PROTOCOL, __version__
+from reeld.agents.agent import MAILBOX
 from reeld.agents.registry import IDLE, MAX_LIVE
 from reeld.errors import USAGE
 from reeld.serving.call import Limits
@@ -26,17 +27,22 @@ _HELP = {
     "connection.all_bytes": "bytes of all requests in flight",
     "connection.unread": "bytes of answers that may wait to be read by a peer",
     "connection.pushes": "bytes of pushes that may wait to be read by a peer",
+    "connection.all_waiting": "bytes of answers, pushes and incomplete messages that may wait on all connections",
     "connection.subscriptions": "subscriptions of one connection",
     "connection.asides": "requests of one connection that wait for something to happen",
-    "connection.stall": "seconds in which a peer must read some of them",
+    "connection.stall": "seconds in which a peer must read some of what waits for it",
+    "connection.message": "bytes of a message that comes in",
+    "connection.values": "values in it, one inside another included",
+    "connection.max_open": "connections at once",
 }
 
 
 class Agents(NamedTuple):
-    """How many agents may be live, and how long one that nobody uses stays so, in seconds."""
+    """How many agents may be live, how long one stays so that nobody uses, in seconds, and what may wait for one."""
 
     max_live: int = MAX_LIVE
     idle: float = IDLE
+    mailbox: int = MAILBOX
 
 
 class Config(NamedTuple):
@@ -69,6 +75,7 @@ SETTINGS = [
     ),
     Setting("agents.max_live", int, "agents that are kept in memory"),
     Setting("agents.idle", float, "seconds after which one that nobody uses is not"),
+    Setting("agents.mailbox", int, "requests that may wait for one agent"),
 ]
 
 

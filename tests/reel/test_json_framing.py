@@ -504,7 +504,7 @@ def test_the_daemons_limit_is_the_protocols() -> None:
 
 @both
 def test_values_at_the_limit(make: Json) -> None:
-    """The limit itself belongs to what is allowed; one more does not, and ends the stream; what stands in a text counts for none."""
+    """The limit belongs to what is allowed; one more ends the stream. What stands in a text is no value."""
     message = json.dumps({"id": 1, "method": "x,[{:" * 100 + '"\\', "params": [{}] * 300}).encode()
     values = 1 + 3 + 2 + 1 + 299 + 300
 

@@ -138,7 +138,7 @@ def test_check(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
         "requests = 256  # default",
         f"idle = 5.0  # {file}",
     } <= set(said.splitlines())
-    assert {"max_live": 1000, "idle": 5.0} == tomllib.loads(said)["agents"]
+    assert {"max_live": 1000, "idle": 5.0, "mailbox": 8192} == tomllib.loads(said)["agents"]
     assert Limits()._asdict() == tomllib.loads(said)["connection"]
 
 

@@ -48,9 +48,10 @@ class Agent:
         row: its number in the database.
         store: where its log is.
         hub: who hears of what happens to it.
+        mailbox: how much may wait for it.
     """
 
-    def __init__(self, row: int, store: Store, hub: Hub) -> None:
+    def __init__(self, row: int, store: Store, hub: Hub, mailbox: int = MAILBOX) -> None:
         self.row = row
         self.store = store
         self.hub = hub
@@ -58,6 +59,7 @@ class Agent:
         self.failed = False
         self.mended = 0
         self.state: State | None = None
+        self._room = mailbox
         self._mailbox: deque[Mail] = deque()
         # True while a unit is in flight, a turn runs, or the state is being loaded.
         self._occupied = True
@@ -83,7 +85,7 @@ class Agent:
         Raises:
             Busy: the mailbox is full.
         """
-        if len(self._mailbox) >= MAILBOX:
+        if len(self._mailbox) >= self._room:
             raise Busy("too much waits for this agent; ask again when some of it has been answered")
         self._mailbox.append(mail)
 

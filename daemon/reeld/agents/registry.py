@@ -13,8 +13,8 @@ from typing import Any
 import anyio
 from anyio.abc import TaskGroup
 
-from reel.errors import ReelError
-from reeld.agents.agent import Agent
+from reel.errors import Busy, ReelError
+from reeld.agents.agent import MAILBOX, Agent
 from reeld.agents.hub import Hub
 from reeld.agents.mail import Look, Mail, Turn
 from reeld.core.commands import not_found
@@ -34,16 +34,21 @@ class Registry:
     Args:
         store: where their logs are.
         tasks: what their tasks belong to.
-        max_live: when there are more, those that were used least recently retire.
+        max_live: when there are more, those that were used least recently retire; where none can, nobody else
+            is found, but a kill takes all of an agent's clones at once.
         idle: how long an agent that nobody uses stays, in seconds.
+        mailbox: how much may wait for one agent.
     """
 
-    def __init__(self, store: Store, tasks: TaskGroup, max_live: int = MAX_LIVE, idle: float = IDLE) -> None:
+    def __init__(
+        self, store: Store, tasks: TaskGroup, max_live: int = MAX_LIVE, idle: float = IDLE, mailbox: int = MAILBOX
+    ) -> None:
         self.store = store
         self.hub = Hub(store.newest)
         self._tasks = tasks
         self._max_live = max_live
         self._idle = idle
+        self._mailbox = mailbox
         self._live: dict[int, Agent] = {}
         self._by_name: dict[str, Agent] = {}
         self._by_uid: dict[str, Agent] = {}
@@ -71,6 +76,7 @@ class Registry:
 
         Raises:
             NotFound: there is none.
+            Busy: as many as may be live are at work.
         """
         agent = self.get(address)
         if agent is not None:
@@ -78,7 +84,17 @@ class Registry:
         profile = await self.store.find(address)
         if profile is None:
             raise not_found(address)
+        if profile.row not in self._live:
+            self._make_room()
         return self.start(profile)
+
+    def _make_room(self) -> None:
+        """Let agents retire where as many are live as may be."""
+        if len(self._live) < self._max_live:
+            return
+        self.retire(keep=self._max_live * 9 // 10)
+        if len(self._live) >= self._max_live:
+            raise Busy(f"{self._max_live} agents are at work at once; ask again when some of it has been answered")
 
     def start(self, profile: Profile) -> Agent:
         """Give the live agent of a profile; what is posted waits until it has been loaded."""
@@ -87,7 +103,7 @@ class Registry:
             return agent
         if len(self._live) >= self._max_live:
             self.retire(keep=self._max_live * 9 // 10)
-        agent = self._live[profile.row] = Agent(profile.row, self.store, self.hub)
+        agent = self._live[profile.row] = Agent(profile.row, self.store, self.hub, self._mailbox)
         self._by_uid[profile.uid] = agent
         if profile.alive:
             self._by_name[profile.name] = agent
@@ -216,10 +232,11 @@ class Registry:
         oldest = sorted(self._live.values(), key=lambda agent: agent.used)
         before = time.monotonic() - self._idle
         excess = 0 if keep is None else len(oldest) - keep
-        for index, agent in enumerate(oldest):
-            if index >= excess and agent.used >= before:
+        for agent in oldest:
+            if excess <= 0 and agent.used >= before:
                 break
             if agent.idle:
+                excess -= 1
                 scope = self._scopes[agent.row]
                 self._forget(agent)
                 scope.cancel()

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from reel.errors import InvalidParams, ProtocolMismatch
-from reel.session import MAX_ELEMENTS, MAX_MESSAGE, Packed
+from reel.session import MAX_ELEMENTS, Packed
 from reel.version import PROTOCOL, __version__
 from reel.wire import packer
 from reeld.agents import turns
@@ -44,7 +44,8 @@ def hello(_desk: Desk, call: Call, client: Any, protocol: Any, notify: list[str]
         "connection": call.peer.number,
         "features": ["subscriptions", "drafts", "formats"],
         "limits": {
-            "message": MAX_MESSAGE,
+            "message": call.peer.limits.message,
+            "values": call.peer.limits.values,
             "elements": MAX_ELEMENTS,
             "page": PAGE_BYTES,
             "items": MAX_ITEMS,

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from reel.errors import ReelError
-from reel.session import Framing, Id
+from reel.session import MAX_MESSAGE, MAX_VALUES, Framing, Id
 from reeld.agents.mail import Mail
 from reeld.agents.registry import Registry
 from reeld.agents.together import Founder
@@ -35,14 +35,20 @@ class Limits(NamedTuple):
     requests: int = 256
     bytes: int = 32 << 20
     all_bytes: int = 256 << 20
-    # Bytes of answers, and of pushes, that may wait.
+    # Bytes of answers, and of pushes, that may wait; and of both and of incomplete messages on all connections.
     unread: int = 32 << 20
     pushes: int = 1 << 20
+    all_waiting: int = 256 << 20
     subscriptions: int = 256
     # Requests that wait for something to happen.
     asides: int = 256
     # Seconds in which a peer must read something of what waits for it.
     stall: float = 60.0
+    # Bytes, and values, of one message.
+    message: int = MAX_MESSAGE
+    values: int = MAX_VALUES
+    # Connections at once.
+    max_open: int = 1000
 
 
 class Peer(Protocol):

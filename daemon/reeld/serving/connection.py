@@ -30,6 +30,7 @@ from reeld.serving.call import Aside, Call, Desk, Limits, Result, Work
 from reeld.serving.greeting import Greeting
 from reeld.serving.hangup import until_closed
 from reeld.serving.later import call_of
+from reeld.serving.load import Load
 from reeld.serving.methods import METHODS, Method
 from reeld.serving.outbox import Outbox
 from reeld.serving.subscriptions import Subscription
@@ -50,15 +51,6 @@ _MAIL = (Write, Look, Turn)
 _Slow: TypeAlias = Callable[[], Awaitable[Result | None]]
 
 
-class Load:
-    """What all connections have in flight together."""
-
-    def __init__(self) -> None:
-        self.bytes = 0
-        self.requests = 0
-        self.refused = 0
-
-
 class Connection:
     """A connection's state; :meth:`serve` runs it.
 
@@ -66,7 +58,7 @@ class Connection:
         stream: the bytes; closed at the end.
         number: what the daemon calls this connection.
         desk: what handlers work with.
-        load: what all connections have in flight.
+        load: what all connections have in flight, and what waits on them.
         limits: what may be in flight, and wait to be read.
     """
 
@@ -81,9 +73,13 @@ class Connection:
         self._requests = 0
         self._bytes = 0
         self._refusing = False
+        # Something that was taken on could not be done for want of room: what came after it is refused, too.
+        self._overtaxed = False
+        # Bytes of an incomplete message.
+        self._held = 0
         self._queue: deque[tuple[Call, Callable[[], _Slow | None]]] = deque()
         self._work = anyio.Event()
-        self._outbox = Outbox(number, limits, self._hang_up, self._sent)
+        self._outbox = Outbox(number, limits, load, self._hang_up, self._sent)
         self._answers = Answers(number, self._outbox, limits.unread, self._hang_up)
         self._subscriptions: dict[int, Subscription] = {}
         self._sub_numbers = count(1)
@@ -98,6 +94,7 @@ class Connection:
 
     async def serve(self) -> None:
         """Serve until the peer closes its end or is lost, and what it asked for is done."""
+        self._load.bearers.add(self)
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._work_through)
@@ -125,8 +122,19 @@ class Connection:
         finally:
             self._hang_up()
 
+    @property
+    def waiting(self) -> int:
+        """How many bytes wait: of what the peer has not read, and of a message that is incomplete."""
+        return self._outbox.waiting + self._held
+
+    def drop(self) -> None:
+        """End at once, and let go of what waits."""
+        self._hang_up()
+
     def _hang_up(self) -> None:
         self._gone = True
+        self._load.waiting -= self._held
+        self._held = 0
         self._tasks = None
         self._answers.close()
         self._outbox.close()
@@ -144,6 +152,7 @@ class Connection:
     def _leave(self) -> None:
         """Give back what the calls that nobody waits for any more have reserved."""
         self.closing = True
+        self._load.bearers.discard(self)
         self._load.bytes -= self._bytes
         self._load.requests -= self._requests
         self._bytes = self._requests = 0
@@ -184,15 +193,22 @@ class Connection:
     async def _receive(self) -> None:
         try:
             data = await self._stream.receive(_CHUNK)
-            framing = detect(data[0])
+            framing = detect(data[0], self.limits.message, self.limits.values)
             if framing is None:
                 self._outbox.post(_EXPECTED)
                 return
             self._answers.framing = framing
             while self._take(self.framing.feed(data)):
+                self._hold(self.framing.held)
                 data = await self._stream.receive(_CHUNK)
         except anyio.EndOfStream:
             self._take(self.framing.end())
+
+    def _hold(self, held: int) -> None:
+        """Note how much of an incomplete message is kept."""
+        if held != self._held:
+            more, self._held = held - self._held, held
+            self._load.hold(more, self.limits.all_waiting)
 
     def _take(self, frames: list[Frame]) -> bool:
         """Take what arrived; tell whether the connection goes on."""
@@ -222,9 +238,10 @@ class Connection:
         self._answers.expect(call)
         limits, load = self.limits, self._load
         if not self._requests:
-            self._refusing = False
+            self._refusing = self._overtaxed = False
         self._refusing = (
             self._refusing
+            or self._overtaxed
             or self._requests >= limits.requests
             or (self._requests > 0 and self._bytes + call.size > limits.bytes)
             or (load.requests > 0 and load.bytes + call.size > limits.all_bytes)
@@ -264,6 +281,8 @@ class Connection:
         return None
 
     def _hand_over(self, call: Call, params: Any) -> _Slow | None:
+        if self._overtaxed:
+            raise Busy(_BUSY)
         method = METHODS.get(call.method)
         if method is None:
             raise MethodNotFound(f"no method {call.method}; the method methods lists them", method=call.method)
@@ -444,6 +463,7 @@ class Connection:
         if not call.aside:
             if not self._requests:
                 return  # the connection has been left
+            self._overtaxed = self._overtaxed or isinstance(outcome, Busy)
             self._release(call)
         if call.replaced and isinstance(outcome, dict):
             outcome = {**outcome, "replaced": call.replaced}

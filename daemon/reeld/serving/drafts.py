@@ -15,9 +15,10 @@ from reeld.core.state import Profile
 
 # Seconds between two pushes of one draft.
 _GAP = 1 / 30
-# The longest draft, in characters, and how many a connection may have.
+# The longest draft, in characters, how many a connection may have, and the characters of all drafts.
 MAX_DRAFT = 1 << 20
 MAX_DRAFTS = 64
+MAX_ALL = 16 << 20
 
 
 class _Key(NamedTuple):
@@ -68,7 +69,7 @@ class Drafts:
 
         Raises:
             TooLarge: the text is too long.
-            Busy: the connection has drafts of too many agents.
+            Busy: the connection has drafts of too many agents, or all drafts are too long.
         """
         if len(text) > MAX_DRAFT:
             raise TooLarge(
@@ -78,6 +79,8 @@ class Drafts:
         draft = self._drafts.get(key)
         if text and (draft is None or not draft.text):
             self._require_room(connection)
+        if text and sum(len(each.text) for each in self._drafts.values()) + len(text) > MAX_ALL:
+            raise Busy(f"all drafts may have {MAX_ALL} characters; add what is finished, and show the end of the rest")
         if draft is None:
             draft = self._drafts[key] = _Draft(profile)
         draft.profile, draft.text = profile, text

@@ -6,7 +6,7 @@ import os
 import socket
 import stat
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -15,15 +15,21 @@ import anyio
 from anyio.abc import SocketAttribute, SocketListener, SocketStream, TaskStatus
 
 from reel.address import MAX_PATH, fallback_directory
+from reel.errors import Busy
 from reel.peer import peer_of
+from reel.session import detect
 from reeld.errors import Refused
 from reeld.serving.call import Desk, Limits
-from reeld.serving.connection import Connection, Load
+from reeld.serving.connection import Connection
+from reeld.serving.load import Load
 
 log = logging.getLogger(__name__)
 
 _FULL = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 _PAUSE = 0.1
+# How long a connection that is one too many is heard before it is told so, in seconds, and how many are at a time.
+_HEARING = 1.0
+_MOST_HEARD = 32
 # How long answers that are in flight may take when the daemon stops, in seconds.
 _GRACE = 5.0
 
@@ -107,6 +113,8 @@ class Server:
         self._load = Load()
         self._connections: set[Connection] = set()
         self._numbers = count(1)
+        self._heard = 0
+        self._refused = 0
         self._accepting = anyio.CancelScope()
         self._closed = anyio.Event()
 
@@ -117,6 +125,9 @@ class Server:
             "requests_in_flight": self._load.requests,
             "bytes_in_flight": self._load.bytes,
             "refused_requests": self._load.refused,
+            "bytes_waiting": self._load.waiting,
+            "refused_connections": self._refused,
+            "dropped_connections": self._load.dropped,
         }
 
     async def run(
@@ -165,6 +176,9 @@ class Server:
         return None
 
     async def _serve(self, stream: SocketStream, desk: Desk) -> None:
+        if len(self._connections) >= self._limits.max_open:
+            await self._turn_away(stream)
+            return
         connection = Connection(stream, next(self._numbers), desk, self._load, self._limits)
         self._connections.add(connection)
         try:
@@ -173,6 +187,27 @@ class Server:
             log.exception("connection=%d failed", connection.number)
         finally:
             self._connections.discard(connection)
+
+    async def _turn_away(self, stream: SocketStream) -> None:
+        """Tell a connection that it is one too many, in the framing in which it begins to speak."""
+        self._refused += 1
+        if not self._heard:
+            log.warning("%d connections are open; more are refused", len(self._connections))
+        if self._heard >= _MOST_HEARD:
+            await anyio.aclose_forcefully(stream)
+            return
+        self._heard += 1
+        try:
+            with anyio.move_on_after(_HEARING), suppress(anyio.EndOfStream, anyio.BrokenResourceError):
+                async with stream:
+                    framing = detect((await stream.receive())[0])
+                    if framing is not None:
+                        await stream.send(framing.refuse(None, Busy(_CROWDED)))
+        finally:
+            self._heard -= 1
+
+
+_CROWDED = "too many connections are open; close one, or let reeld have more with --connection-max-open"
 
 
 def may_call(connection: socket.socket) -> bool:

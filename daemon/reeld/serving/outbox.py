@@ -11,6 +11,7 @@ import anyio
 from anyio.abc import ByteStream
 
 from reeld.serving.call import Limits
+from reeld.serving.load import Load
 from reeld.serving.pieces import pieces
 
 log = logging.getLogger(__name__)
@@ -22,13 +23,17 @@ class Outbox:
     Args:
         number: the connection's.
         limits: what may wait.
+        load: what waits on all connections.
         give_up: called when the peer does not read what it is answered.
         sent: called whenever all that was queued at some moment has been sent.
     """
 
-    def __init__(self, number: int, limits: Limits, give_up: Callable[[], None], sent: Callable[[], None]) -> None:
+    def __init__(
+        self, number: int, limits: Limits, load: Load, give_up: Callable[[], None], sent: Callable[[], None]
+    ) -> None:
         self._number = number
         self._limits = limits
+        self._load = load
         self._give_up = give_up
         self._sent = sent
         self._queue: list[bytes] = []
@@ -36,6 +41,7 @@ class Outbox:
         self._pushes = 0
         # Pushes that found no room and of which only the newest counts, by what they are about.
         self._latest: dict[object, bytes] = {}
+        self._late = 0
         self._mail = anyio.Event()
         self._room = anyio.Event()
         self._sending = False
@@ -52,8 +58,14 @@ class Outbox:
         """Whether every answer has been sent."""
         return not self._answers
 
+    @property
+    def waiting(self) -> int:
+        """How many bytes wait."""
+        return 0 if self._closed else self._answers + self._pushes + self._late
+
     def close(self) -> None:
         """Forget what waits, and take no more: nobody is at the other end."""
+        self._load.waiting -= self.waiting
         self._closed = True
         self._queue.clear()
         self._latest.clear()
@@ -64,11 +76,14 @@ class Outbox:
         if self._closed:
             return
         if self._answers and self._answers + len(data) > self._limits.unread:
-            log.warning("connection=%d does not read; %d bytes wait; closing it", self._number, self._answers)
-            self._give_up()
+            self._despair(self._answers)
             return
         self._answers += len(data)
         self._append(data)
+
+    def _despair(self, waiting: int) -> None:
+        log.warning("connection=%d does not read; %d bytes wait; closing it", self._number, waiting)
+        self._give_up()
 
     def push(self, data: bytes) -> bool:
         """Queue a push; tell whether there was room for it."""
@@ -82,9 +97,22 @@ class Outbox:
 
     def push_soon(self, key: object, data: bytes) -> None:
         """Queue a push as soon as there is room; of those with one key, the newest."""
-        self._latest.pop(key, None)
-        if not self.push(data):
-            self._latest[key] = data
+        self._late_one(key)
+        if self.push(data):
+            return
+        if self._late + len(data) > self._limits.unread:
+            self._despair(self._late)
+            return
+        self._latest[key] = data
+        self._late += len(data)
+        self._load.hold(len(data), self._limits.all_waiting)
+
+    def _late_one(self, key: object) -> bytes:
+        """Take back what found no room."""
+        data = self._latest.pop(key, b"")
+        self._late -= len(data)
+        self._load.waiting -= len(data)
+        return data
 
     async def room(self) -> None:
         """Wait until something of what was queued has been sent, or nothing will be any more."""
@@ -93,6 +121,7 @@ class Outbox:
     def _append(self, data: bytes) -> None:
         self._queue.append(data)
         self._mail.set()
+        self._load.hold(len(data), self._limits.all_waiting)
 
     async def send(self, stream: ByteStream) -> None:
         """Send what is queued, as much as there is in one piece, until cancelled."""
@@ -107,8 +136,11 @@ class Outbox:
                     await stream.send(piece)
                     self._sending = False
                     self._pieces += 1
+                if self._closed:
+                    return
                 self._answers -= answers
                 self._pushes -= pushes
+                self._load.waiting -= answers + pushes
                 self._make_room()
                 self._sent()
 
@@ -116,9 +148,9 @@ class Outbox:
         self._room.set()
         self._room = anyio.Event()
         for key in list(self._latest):
-            if not self.push(self._latest[key]):
+            if self._closed or (self._pushes and self._pushes + len(self._latest[key]) > self._limits.pushes):
                 return
-            del self._latest[key]
+            self.push(self._late_one(key))
 
     async def watch(self) -> None:
         """Return once the peer takes nothing of what is being sent to it; a limit on each send would cost more."""

@@ -144,9 +144,9 @@ async def test_if_seq_holds_within_a_run(deck: Deck, agent: Agent) -> None:
     assert [{"head": 2}] == [got.data for got in answers.got if isinstance(got, Conflict)]
 
 
-async def test_a_full_mailbox(deck: Deck, agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_full_mailbox(deck: Deck, agent: Agent) -> None:
     """Who comes then is refused, and who came before is served."""
-    monkeypatch.setattr(agent_module, "MAILBOX", 3)
+    agent._room = 3
     answers = Answers(3)
     for _ in range(3):
         deck.post(agent, "x", answer=answers.take)

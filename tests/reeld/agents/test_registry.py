@@ -1,12 +1,12 @@
 """Which agents are live, and who an address means."""
 
 import time
-from functools import partial
 
 import anyio
 import pytest
+from trio.testing import wait_all_tasks_blocked
 
-from reel.errors import Internal, NotFound, Storage
+from reel.errors import Busy, Internal, NotFound, Storage
 from reeld.agents.agent import Agent
 from reeld.agents.mail import Turn
 from tests.reeld.agents.conftest import Open
@@ -190,13 +190,33 @@ async def test_draining_waits_for_everybody(deck: Deck) -> None:
 async def test_many_agents_at_once(opened: Open) -> None:
     """However many are touched, few are live."""
     async with opened(max_live=20) as deck:
-        async with anyio.create_task_group() as tasks:
-            for number in range(300):
-                tasks.start_soon(partial(deck.add, str(number), "x", create=True))
-        async with anyio.create_task_group() as tasks:
-            for number in range(300):
-                tasks.start_soon(deck.add, str(number), "y")
+        lane = anyio.CapacityLimiter(20)
+
+        async def add(number: int, text: str) -> None:
+            async with lane:
+                await deck.add(str(number), text, create=True)
+                assert 20 >= len(deck.registry)
+
+        for text in "xy":
+            async with anyio.create_task_group() as tasks:
+                for number in range(300):
+                    tasks.start_soon(add, number, text)
         deck.registry.retire(keep=5)
 
         assert 5 == len(deck.registry)
         assert ["x", "y"] == await deck.texts("299")
+
+
+async def test_as_many_at_work_as_may_be_live(opened: Open) -> None:
+    """Who wants one more is told to ask again; those at work are still found, and there is room as one is done."""
+    async with opened(max_live=2) as deck:
+        for name in "abc":
+            await deck.add(name, "x", create=True)
+        deck.registry.retire(keep=0)
+        async with deck.registry.hold([await deck.registry.find("a")]) as held:
+            async with deck.registry.hold([await deck.registry.find("b")]):
+                with pytest.raises(Busy):
+                    await deck.registry.find("c")
+                assert held == [await deck.registry.find("a")]
+            await wait_all_tasks_blocked()
+            assert await deck.registry.find("c")

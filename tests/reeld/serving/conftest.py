@@ -16,8 +16,9 @@ from reel.session import Answer, Framing, Id, MessagePack, Notification
 from reeld.agents.registry import Registry
 from reeld.agents.together import Founder
 from reeld.serving.call import Call, Desk, Limits, Result
-from reeld.serving.connection import Connection, Load
+from reeld.serving.connection import Connection
 from reeld.serving.drafts import Drafts
+from reeld.serving.load import Load
 from reeld.serving.methods import METHODS, Method
 from reeld.serving.params import Signature
 from reeld.serving.shelf import Shelf

@@ -105,6 +105,7 @@ async def test_hello(dial: Dial) -> None:
     assert said["server"]["name"] == "reeld"
     assert said["limits"] == {
         "message": 16 << 20,
+        "values": 1 << 20,
         "elements": 1 << 16,
         "page": 8 << 20,
         "items": 10_000,
@@ -338,7 +339,7 @@ async def test_half_a_frame_and_silence(dial: Dial) -> None:
     ("data", "error"),
     [
         (b"\x94\x00\x07\xc1\x90", ParseError),
-        (packb([0, 7, "ping", []])[:-1] + b"\xdd\xff\xff\xff\xff", TooLarge),
+        (packb([0, 7, "ping", []])[:-1] + b"\xdd\x00\x01\x00\x01" + b"\xc0" * 65_537, TooLarge),
         (b"\x94\x00\x07\xa4ping\xdb\x40\x00\x00\x00" + b"x" * (17 << 20), TooLarge),
     ],
 )

@@ -14,6 +14,7 @@ from anyio.streams.stapled import StapledObjectStream
 from trio.testing import wait_all_tasks_blocked
 
 from reeld.serving.call import Limits
+from reeld.serving.load import Load
 from reeld.serving.outbox import Outbox
 
 
@@ -28,7 +29,8 @@ class Kept:
     def __init__(self, limits: Limits, room: float = 0) -> None:
         self.given_up = 0
         self.times_sent = 0
-        self.box = Outbox(1, limits, self._give_up, self._sent)
+        self.load = Load()
+        self.box = Outbox(1, limits, self.load, self._give_up, self._sent)
         to_peer, self.peer = anyio.create_memory_object_stream[bytes](room)
         to_daemon, nowhere = anyio.create_memory_object_stream[bytes](1)
         self._ends = (to_peer, self.peer, to_daemon, nowhere)
@@ -135,7 +137,7 @@ async def test_the_newest_goes_ahead_of_what_it_replaces(keep: Keep) -> None:
 
 async def test_no_room_for_all_that_is_late(keep: Keep) -> None:
     """What is late waits for as much room as it needs."""
-    it = await keep(SMALL)
+    it = await keep(SMALL._replace(unread=20))
     it.box.push(b"x" * 10)
     for key in range(4):
         it.box.push_soon(key, b"12345")
@@ -240,3 +242,38 @@ async def test_nothing_to_send_is_no_stall(keep: Keep, autojump_clock: trio.test
         await it.box.watch()
 
     assert waited.cancelled_caught
+
+
+async def test_too_much_that_is_late(keep: Keep) -> None:
+    """Whose newest pushes, each about something else, pile up without being read is given up."""
+    it = await keep(SMALL)
+    it.box.push(b"x" * 10)
+    it.box.push_soon("a", b"x" * 10)
+    it.box.push_soon("a", b"y" * 10)
+    assert 0 == it.given_up
+    it.box.push_soon("b", b"x")
+
+    assert 1 == it.given_up
+
+
+async def test_what_waits_is_counted(keep: Keep) -> None:
+    """What waits, of every kind, is part of the load until it is sent or forgotten."""
+    it = await keep(SMALL)
+    it.box.post(b"x" * 3)
+    it.box.push(b"x" * 10)
+    it.box.push_soon("a", b"x" * 7)
+    it.box.push_soon("a", b"x" * 5)
+    assert 18 == it.box.waiting == it.load.waiting
+
+    while not it.box.empty:
+        await wait_all_tasks_blocked()
+        await it.peer.receive()
+        await wait_all_tasks_blocked()
+    assert 0 == it.box.waiting == it.load.waiting
+
+    it.box.post(b"x" * 3)
+    it.box.push(b"x" * 10)
+    it.box.push_soon("a", b"x" * 7)
+    it.box.close()
+    it.box.close()
+    assert 0 == it.box.waiting == it.load.waiting
