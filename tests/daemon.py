@@ -34,6 +34,9 @@ class Daemon:
         self.log = directory / "log"
         # What it is started with in place of our own.
         self.environment: Mapping[str, str] | None = None
+        # More of the command line, and how many files it may open, where that is said.
+        self.options: list[str] = []
+        self.files: int | None = None
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -44,12 +47,16 @@ class Daemon:
 
     def command(self) -> list[str]:
         """Give the command line."""
-        return [sys.executable, "-m", "reeld", "--socket", self.socket, "--database", self.database]
+        return [sys.executable, "-m", "reeld", "--socket", self.socket, "--database", self.database, *self.options]
+
+    def _limited(self) -> list[str]:
+        limit = [] if self.files is None else ["sh", "-c", f'ulimit -n {self.files}; exec "$@"', "sh"]
+        return [*limit, *self.command()]
 
     def launch(self) -> None:
         """Start it, and do not wait for it."""
         with self.log.open("ab") as log:
-            self._process = subprocess.Popen(self.command(), stdout=log, stderr=log, env=self.environment)
+            self._process = subprocess.Popen(self._limited(), stdout=log, stderr=log, env=self.environment)
 
     def start(self) -> Self:
         """Start it, and wait until it has answered."""

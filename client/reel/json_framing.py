@@ -105,9 +105,13 @@ class _JsonRpc(ABC):
         return frames
 
     def _lose(self, error: ReelError) -> Broken:
+        self.forget()
+        return Broken(error, fatal=True)
+
+    def forget(self) -> None:
+        """Let go of what is kept, and take no more."""
         self._lost = True
         self._buffer.clear()
-        return Broken(error, fatal=True)
 
     def _take(self, length: int) -> bytes:
         taken = bytes(self._buffer[:length])

@@ -119,6 +119,9 @@ class Framing(Protocol):
     def end(self) -> list[Frame]:
         """Take the end of the stream; give the frames that it completes or cuts off."""
 
+    def forget(self) -> None:
+        """Let go of what is kept, and take no more."""
+
     def request(self, request_id: Id, method: str, params: Any) -> bytes:
         """Encode a call that wants an answer."""
 
@@ -241,10 +244,13 @@ class MessagePack:
         return value
 
     def _lose(self, error: ReelError) -> Broken:
-        self._lost = True
-        # Nothing comes of what they hold.
-        self._scout = self._unpacker = Unpacker()
+        self.forget()
         return Broken(error, fatal=True)
+
+    def forget(self) -> None:
+        """Let go of what is kept, and take no more."""
+        self._lost = True
+        self._scout = self._unpacker = Unpacker(max_buffer_size=1)
 
     def request(self, request_id: Id, method: str, params: Any) -> bytes:
         """Encode a call that wants an answer."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import anyio
 from anyio.abc import TaskGroup
 
-from reel.errors import Internal, ReelError
+from reel.errors import Internal, MethodNotFound, ReelError
 from reel.session import Framing, MessagePack
 from reeld.serving.call import Call, Result
 from reeld.serving.greeting import Greeting, introduction
@@ -72,7 +72,7 @@ class Answers:
         """Send what came of a call to whoever wants to know; an error that nobody is told is logged."""
         if call.number is None and call.token is None:
             if isinstance(outcome, ReelError):
-                log.warning("connection=%d notification=%s failed: %s", self._number, call.method, outcome)
+                self._note_failure(call, outcome)
             return
         data = self._encode(call, outcome)
         if self._ordered is None or call not in self._ordered:
@@ -82,6 +82,12 @@ class Answers:
         else:
             log.warning("connection=%d has %d bytes held back; closing it", self._number, self.held)
             self._give_up()
+
+    def _note_failure(self, call: Call, error: ReelError) -> None:
+        """Note what nobody waits for; the text of an error, and a method that there is not, may quote what was said."""
+        known = not isinstance(error, MethodNotFound)
+        log.warning("connection=%d notification=%s failed: %s", self._number, call.method if known else "?", error.name)
+        log.debug("connection=%d notification=%r failed: %s", self._number, call.method, error)
 
     def tell_broken(self, error: ReelError) -> None:
         """Say that what came is no call."""

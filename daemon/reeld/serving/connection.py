@@ -135,6 +135,7 @@ class Connection:
         self._gone = True
         self._load.waiting -= self._held
         self._held = 0
+        self.framing.forget()  # what it keeps may be much, and nobody knows when the connection itself is collected
         self._tasks = None
         self._answers.close()
         self._outbox.close()

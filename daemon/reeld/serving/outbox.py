@@ -131,11 +131,14 @@ class Outbox:
             while self._queue:
                 waiting, self._queue = self._queue, []
                 answers, pushes = self._answers, self._pushes
-                for piece in pieces(waiting):
-                    self._sending = True
-                    await stream.send(piece)
-                    self._sending = False
-                    self._pieces += 1
+                try:
+                    for piece in pieces(waiting):
+                        self._sending = True
+                        await stream.send(piece)
+                        self._sending = False
+                        self._pieces += 1
+                finally:
+                    waiting.clear()  # it may be much, and what was cancelled is collected late
                 if self._closed:
                     return
                 self._answers -= answers

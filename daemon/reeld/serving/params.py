@@ -167,7 +167,7 @@ def kinds(value: Any) -> list[str]:
     for kind in given:
         if kind not in KNOWN:
             raise _fail(f"{kind!r} is no kind of event; there are {', '.join(sorted(KNOWN))}")
-    return given
+    return list(dict.fromkeys(given))  # each is a parameter of the database's, which takes so many
 
 
 def body(value: Any) -> str:

@@ -281,7 +281,7 @@ async def test_one_waits_for_nobody_else(dial: Dial, gate: Gate) -> None:
 
 
 async def test_notifications_are_carried_out(dial: Dial, errors: Callable[[], list[str]]) -> None:
-    """What wants no answer is done in its turn all the same; an error is only logged."""
+    """What wants no answer is done in its turn; an error is only logged, and nothing that was said."""
     with anyio.fail_after(LIMIT):
         peer = dial()
         notes = [["create", ["demo"]], ["add", ["demo", "one"]], ["add", ["zed", "lost"]], ["nonsense", []]]
@@ -289,8 +289,8 @@ async def test_notifications_are_carried_out(dial: Dial, errors: Callable[[], li
 
         assert await texts(peer, "demo") == ["one"]
     assert [
-        "connection=1 notification=add failed: not_found: no agent zed; make one with create, or add with create",
-        f"connection=1 notification=nonsense failed: {NO_METHOD}",
+        "connection=1 notification=add failed: not_found",
+        "connection=1 notification=? failed: method_not_found",
     ] == errors()
 
 
@@ -478,6 +478,62 @@ async def test_busy_lasts_until_none_is_in_flight(dial: Dial, gate: Gate) -> Non
 
         assert [Busy, Busy] == [type(outcome) for outcome in refused]
         assert await texts(peer, "demo") == ["one"]
+
+
+async def test_busy_of_an_agent_keeps_a_prefix(dial: Dial, desk: Desk, gate: Gate) -> None:
+    """When an agent has no room for a request, what came after it is refused as well, of whatever agent."""
+    with anyio.fail_after(LIMIT):
+        peer = dial()
+        await peer.ask(("create", "full"), ("create", "demo"))
+        (await desk.registry.find("full"))._room = 0
+        await peer.send(
+            peer.encoded(
+                ("add", "demo", "one"),
+                ("wait_for_it",),
+                ("add", "demo", "two"),
+                ("add", "full", "three"),
+                ("add", "demo", "four"),
+                ("ping",),
+            )
+        )
+        await gate.entered.wait()
+        gate.opened.set()
+        outcomes = [type(await peer.answer(number)) for number in range(3, 9)]
+
+        assert [dict, dict, dict, Busy, Busy, Busy] == outcomes
+        assert await texts(peer, "demo") == ["one", "two"]
+
+
+async def test_a_message_at_the_limit(dial: Dial) -> None:
+    """Bytes and values of a message are settings, and hello says them."""
+    with anyio.fail_after(LIMIT):
+        said = (await dial(Limits(message=500, values=50)).call("hello"))["limits"]
+        assert (500, 50) == (said["message"], said["values"])
+        message = packb([0, 7, "ping", ["x" * 400]])
+        for data, limits in ((message, Limits(message=len(message) - 1)), (message, Limits(values=6))):
+            peer = dial(limits)
+            await peer.send(data)
+            ((_, number, error, _),) = unpacked(await peer.rest())
+            assert (None, TooLarge) == (number, type(from_wire(error)))
+        assert isinstance(
+            (await dial(Limits(message=len(message), values=7)).ask(("ping", "x" * 400)))[0], InvalidParams
+        )
+
+
+async def test_the_heaviest_is_dropped(dial: Dial) -> None:
+    """Where halves of messages are too much in all, the connection with the longest one is hung up on."""
+    with anyio.fail_after(LIMIT):
+        limits = Limits(all_waiting=1000)
+        heavy, light = dial(limits), dial(limits)
+        await heavy.send(b"\x94\x00\x01\xc5\x20\x00" + b"x" * 594)
+        await light.send(b"\x94\x00\x01\xc5\x20\x00" + b"x" * 394)
+        await wait_all_tasks_blocked()
+        assert 1000 == heavy.load.waiting
+        assert (False, False) == (heavy.ended.is_set(), light.ended.is_set())
+        await light.send(b"x")
+        await heavy.ended.wait()
+
+        assert (401, 1) == (light.load.waiting, light.load.dropped)
 
 
 async def test_busy_by_size(dial: Dial, gate: Gate) -> None:

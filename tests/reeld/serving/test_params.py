@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from reel.errors import InvalidParams
+from reeld.serving import params
 from reeld.serving.methods import METHODS
 from reeld.serving.params import MAX_DEPTH, MAX_ITEMS, MAX_LABEL, MAX_TITLE
 
@@ -284,3 +285,8 @@ def test_map_of_what_no_client_can_read() -> None:
     """Raw bytes and integers that a double does not hold have no place in a map."""
     for value in (b"x", 2**53, float("nan")):
         assert refused("hello", {"client": {"x": value}}).data == {"field": "client"}
+
+
+def test_each_kind_counts_once() -> None:
+    """However often a kind is named, the database is asked for it once."""
+    assert ["user", "mark"] == params.kinds(["user", "mark", "user"] * 30_000)

@@ -1,0 +1,224 @@
+"""More than the daemon has room for: it says so, serves who was there before, and has room again afterwards."""
+
+import os
+import resource
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from typing import Any
+
+import pytest
+from msgpack import Unpacker, packb
+
+import reel
+from reel.blocking import Client
+from tests.daemon import PATIENCE, Daemon
+
+PING = packb([0, 1, "ping", []])
+MIB = 1 << 20
+
+
+@pytest.fixture(autouse=True)
+def files() -> Iterator[None]:
+    """The test itself needs as many files as the daemon has connections."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (before[1], before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+@contextmanager
+def dialled(daemon: Daemon, count: int) -> Iterator[list[socket.socket]]:
+    """Open connections that say nothing yet."""
+    with ExitStack() as stack:
+        opened = []
+        for _ in range(count):
+            opened.append(stack.enter_context(socket.socket(socket.AF_UNIX)))
+            opened[-1].connect(daemon.socket)
+            opened[-1].settimeout(PATIENCE)
+        yield opened
+
+
+def asked(stranger: socket.socket, data: bytes = PING) -> Any:
+    """Send a request; give the answer, or ``None`` where the daemon hung up."""
+    unpacker = Unpacker()
+    with suppress(OSError):
+        stranger.sendall(data)
+        while piece := stranger.recv(1 << 16):
+            unpacker.feed(piece)
+            for answer in unpacker:
+                return answer
+    return None
+
+
+def until(daemon: Daemon, name: str, value: int) -> None:
+    """Ask the daemon's counters until one is as it should be; each question is a round trip."""
+    deadline = time.monotonic() + PATIENCE
+    found = None
+    while time.monotonic() < deadline:
+        with suppress(reel.Busy), daemon.client() as client:
+            found = client.stats()[name]  # type: ignore[literal-required]
+            if found == value:
+                return
+    pytest.fail(f"{name} is {found}")
+
+
+def errors(daemon: Daemon) -> list[str]:
+    """Give what the daemon logged as an error."""
+    return [line for line in daemon.log.read_text().splitlines() if " ERROR " in line or "Traceback" in line]
+
+
+def test_thousands_of_connections(prepared: Daemon) -> None:
+    """As many are served as may be; who is one too many is told so in its own framing; later there is room again."""
+    prepared.options = ["--connection-max-open", "1500"]
+    prepared.start()
+    with prepared.client() as client, dialled(prepared, 1498) as opened:
+        assert [[1, 1, None, {"pong": True}]] * 1498 == [asked(each) for each in opened]
+        with dialled(prepared, 3) as more:
+            assert asked(more[0]) == [1, 1, None, {"pong": True}]
+            (kind, number, error, _) = asked(more[1])
+            assert (kind, number) == (1, None)
+            assert error[1].startswith("busy: too many connections are open")
+            more[2].sendall(b'{"id":1,"method":"ping"}\n')
+            assert b'"busy: too many' in more[2].recv(1000)
+        assert client.ping()
+    until(prepared, "connections", 1)
+
+    with prepared.client() as client:
+        assert client.stats()["refused_connections"] >= 2
+    assert errors(prepared) == []
+
+
+def test_one_too_many_for_our_client(prepared: Daemon) -> None:
+    """A client that is one too many raises busy, with the remedy."""
+    prepared.options = ["--connection-max-open", "1"]
+    prepared.start()
+    until(prepared, "connections", 1)
+    with prepared.client(), pytest.raises(reel.Busy, match="--connection-max-open"), prepared.client() as second:
+        second.ping()
+
+
+def test_no_more_files(prepared: Daemon) -> None:
+    """Where the system allows few files, connections wait or are told; nothing fails, and there is room again."""
+    prepared.files = 160
+    prepared.start()
+    with prepared.client() as client:
+        client.create("demo")
+        with dialled(prepared, 400) as opened:
+            for number in range(20):
+                client.add("demo", str(number))
+            assert client.replay("demo").matched is True
+            assert client.stats()["open_files"] < 160
+            assert asked(opened[0]) == [1, 1, None, {"pong": True}]
+    until(prepared, "connections", 1)
+
+    assert errors(prepared) == []
+    assert "connections are limited to 64" in prepared.log.read_text()
+
+
+def test_senders_that_never_finish(prepared: Daemon) -> None:
+    """Halves of messages have a limit together: whoever has most of it is hung up on, and others go on."""
+    prepared.options = ["--connection-all-waiting", str(32 * MIB)]
+    prepared.start()
+    half = b"\x94\x00\x01\xa3add\x92\xa4demo\xdb\x00\xf8\x00\x00" + b"x" * (15 * MIB)
+    with prepared.client() as client, dialled(prepared, 12) as opened:
+        for stranger in opened:
+            with suppress(OSError):
+                stranger.sendall(half)
+            assert client.ping()
+        stats = client.stats()
+        assert stats["bytes_waiting"] <= 32 * MIB
+        assert stats["dropped_connections"] >= 9
+        client.add("demo", "x" * (10 * MIB), create=True)
+    until(prepared, "bytes_waiting", 0)
+
+    assert prepared.largest_memory() < 250 * MIB
+
+
+def test_readers_that_never_read(prepared: Daemon) -> None:
+    """Answers that nobody reads have a limit together; who reads is served."""
+    prepared.options = ["--connection-all-waiting", str(48 * MIB)]
+    prepared.start()
+    with prepared.client() as client, dialled(prepared, 20) as opened:
+        client.add("demo", ["x" * MIB] * 7, create=True)
+        for stranger in opened:
+            with suppress(OSError):
+                stranger.sendall(b"".join(packb([0, number, "messages", ["demo"]]) for number in range(3)))
+            assert len(client.messages("demo", last=1).messages) == 1
+        assert client.stats()["bytes_waiting"] <= 48 * MIB
+        assert client.stats()["dropped_connections"] >= 10
+    until(prepared, "bytes_waiting", 0)
+
+    assert prepared.largest_memory() < 350 * MIB
+
+
+def test_subscribers_that_never_read(prepared: Daemon) -> None:
+    """Drafts and events for those who do not read are dropped, or they are; nobody waits for them."""
+    prepared.options = ["--connection-all-waiting", str(32 * MIB)]
+    prepared.start()
+    with prepared.client() as client, dialled(prepared, 30) as opened:
+        for name in "abcdefgh":
+            client.create(name)
+        for stranger in opened:
+            stranger.sendall(packb([0, 1, "subscribe", []]))
+        for number in range(5):
+            for name in "abcdefgh":
+                client.draft(name, f"{number}" * MIB)
+                client.add(name, "x" * (MIB // 2))
+        assert client.stats()["bytes_waiting"] <= 32 * MIB
+    until(prepared, "bytes_waiting", 0)
+
+    assert prepared.largest_memory() < 250 * MIB
+    assert errors(prepared) == []
+
+
+def test_waits_of_one_connection(client: Client, daemon: Daemon) -> None:
+    """As many requests may wait for something to happen as the limit says; then there is busy, and room again."""
+    client.create("demo")
+    with dialled(daemon, 1) as (stranger,):
+        assert asked(stranger)[3] == {"pong": True}
+        for first in (0, 200):
+            stranger.sendall(b"".join(packb([0, n, "wait", ["demo", 1]]) for n in range(first, min(257, first + 200))))
+            client.ping()
+        assert asked(stranger, b"")[2][1].startswith("busy: too many requests")
+        assert client.add("demo", "go on").head == 2
+        answers = Unpacker()
+        seen = 0
+        while seen < 256:
+            answers.feed(stranger.recv(1 << 16))
+            seen += sum(1 for _ in answers)
+        assert asked(stranger, packb([0, 300, "wait", ["demo", 1]]))[1] == 300
+
+
+def test_a_message_of_nothing_but_values(daemon: Daemon, client: Client) -> None:
+    """16 MiB of empty lists are refused, in every framing, and cost what they weigh."""
+    rows = b"\xdc\xff\xff" + b"\x90" * 65535
+    hostile = [
+        b"\x94\x00\x01\xa3add\x92\xa4demo\xdc\x00\xff" + rows * 255,
+        b'{"id":1,"method":"add","params":["demo",[' + b"[]," * (5 * MIB) + b"[]]]}\n",
+    ]
+    for data in hostile * 2:
+        with dialled(daemon, 1) as (stranger,):
+            stranger.sendall(data)
+            stranger.shutdown(socket.SHUT_WR)
+            assert b"too_large: a message may have 1048576 values" in stranger.recv(1 << 16)
+        assert client.ping()
+
+    assert daemon.largest_memory() < 250 * MIB
+
+
+def test_many_such_messages_at_once(prepared: Daemon) -> None:
+    """Requests in flight are weighed by what they take in memory, not by their bytes."""
+    prepared.start()
+    row = packb([0, 1, "add", ["demo", [[]] * 20_000]])
+    with prepared.client() as client, dialled(prepared, 4) as opened:
+        client.add("demo", ["x" * 1000] * 5000, create=True)
+        for stranger in opened:
+            with suppress(OSError):
+                stranger.sendall(packb([0, 2, "replay", ["demo"]]) + row * 100)
+            assert client.ping()
+    until(prepared, "requests_in_flight", 1)
+
+    assert prepared.largest_memory() < 400 * MIB
+    assert os.path.exists(prepared.socket)  # noqa: PTH110 - it is there, and so is the daemon

@@ -1,0 +1,106 @@
+"""A daemon that is shot at, and what must hold of it all the while."""
+
+import select
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from reel.blocking import Client
+from tests.daemon import PATIENCE, Daemon, short_directory
+from tests.fuzz.hostile import AGENTS, CANARY
+
+# What the daemon may have, in bytes, whatever it is sent: a message of the largest kind, and itself.
+MEMORY = 300 << 20
+
+
+class Target:
+    """The daemon, and a client that wants to be served meanwhile.
+
+    Args:
+        directory: where its files are.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.daemon = Daemon(directory).start()
+        self.witness: Client = self.daemon.client()
+        self.inputs = 0
+        self.slowest = 0.0
+        for name in AGENTS:
+            self.witness.create(name)
+        self.witness.create("witness")
+
+    def shoot(self, data: bytes, cuts: list[int], *, listen: bool = True) -> bytes:
+        """Send bytes on a connection of their own, in pieces, and give all that came back; the daemon hangs up."""
+        self.inputs += 1
+        with socket.socket(socket.AF_UNIX) as stranger:
+            stranger.settimeout(PATIENCE)
+            stranger.connect(self.daemon.socket)
+            with suppress(OSError):
+                for piece in cut(data, cuts):
+                    stranger.sendall(piece)
+                if not listen:
+                    return b""
+                stranger.shutdown(socket.SHUT_WR)
+            return rest(stranger)
+
+    def check(self) -> None:
+        """Hold the daemon to what it promises, whatever came."""
+        began = time.monotonic()
+        assert self.witness.ping()
+        self.slowest = max(self.slowest, time.monotonic() - began)
+        assert self.daemon.process.poll() is None
+
+    def check_log(self) -> None:
+        """Look for what must not stand in the log: errors, and what was said."""
+        log = self.daemon.log.read_text(errors="replace")
+        assert [] == [line for line in log.splitlines() if " ERROR " in line or "Traceback" in line]
+        assert [] == [line for line in log.splitlines() if CANARY in line]
+        assert self.daemon.largest_memory() < MEMORY
+        added = self.witness.add("witness", "still here")
+        assert self.witness.messages("witness", last=1).messages[0]["seq"] == added.head
+
+    def close(self) -> None:
+        """End it, which it does with status 0."""
+        self.witness.close()
+        assert self.daemon.end() == 0
+
+
+def cut(data: bytes, cuts: list[int]) -> Iterator[bytes]:
+    """Cut data at some places."""
+    start = 0
+    for length in cuts:
+        yield data[start : start + length]
+        start += length
+    yield data[start:]
+
+
+def rest(stranger: socket.socket) -> bytes:
+    """Read to the end of a connection."""
+    data = []
+    with suppress(ConnectionResetError):
+        while piece := stranger.recv(1 << 16):
+            data.append(piece)
+    return b"".join(data)
+
+
+def is_over(stranger: socket.socket, patience: float = PATIENCE) -> bool:
+    """Tell whether the daemon hangs up on somebody who does not read."""
+    hung_up = select.poll()
+    hung_up.register(stranger, 0)
+    return any(events & select.POLLHUP for _, events in hung_up.poll(patience * 1000))
+
+
+@contextmanager
+def target() -> Iterator[Target]:
+    """Run a daemon to shoot at, and look at it once more at the end."""
+    with short_directory() as directory:
+        made = Target(directory)
+        try:
+            yield made
+            made.check_log()
+            made.close()
+        finally:
+            if made.daemon.process.poll() is None:
+                made.daemon.kill()

@@ -1,0 +1,48 @@
+"""What waits on all connections, without connections."""
+
+from reeld.serving.load import Load
+
+
+class Bearing:
+    """What stands for a connection."""
+
+    def __init__(self, number: int, load: Load) -> None:
+        self.number = number
+        self.waiting = 0
+        self.load = load
+        self.dropped = False
+        load.bearers.add(self)
+
+    def drop(self) -> None:
+        self.load.waiting -= self.waiting
+        self.waiting = 0
+        self.dropped = True
+
+    def take(self, size: int) -> None:
+        self.waiting += size
+        self.load.hold(size, 100)
+
+
+def test_the_limit_itself_is_allowed() -> None:
+    """One byte more is not; then whoever most waits on is dropped, and as many as it takes."""
+    load = Load()
+    one, two, three = (Bearing(number, load) for number in range(3))
+    for bearing, size in ((one, 30), (two, 40), (three, 30)):
+        bearing.take(size)
+    assert [False] * 3 == [one.dropped, two.dropped, three.dropped]
+    one.take(1)
+    assert [False, True, False] == [one.dropped, two.dropped, three.dropped]
+
+    three.take(200)
+    assert [False, True, True] == [one.dropped, two.dropped, three.dropped]
+    assert (31, 2) == (load.waiting, load.dropped)
+
+
+def test_nobody_to_drop() -> None:
+    """What is counted but waits on nobody drops nobody."""
+    load = Load()
+    load.hold(200, 100)
+    idle = Bearing(1, load)
+    load.hold(1, 100)
+
+    assert not idle.dropped

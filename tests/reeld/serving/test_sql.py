@@ -1,0 +1,32 @@
+"""What looks like SQL, said to a daemon."""
+
+import anyio
+
+from reel.errors import NotFound
+from tests.reeld.serving.conftest import Dial
+
+EVIL = "'); DROP TABLE events; --\" :row ? %s"
+
+
+async def test_what_is_said_stays_what_it_is(dial: Dial) -> None:
+    """Whatever looks like SQL comes back as it was said, wherever it may stand."""
+    with anyio.fail_after(30):
+        peer = dial()
+        await peer.call("hello", {"client": {"name": EVIL}})
+        wanted = {"agent": "demo", "system": EVIL, "title": EVIL, "tags": {EVIL: EVIL}, "key": EVIL}
+        made = await peer.call("create", wanted)
+        await peer.call("add", "demo", EVIL)
+        await peer.call("mark", "demo", EVIL)
+        (found,) = (await peer.call("agents", {"prefix": "d", "after": None}))["agents"]
+        history = (await peer.call("history", "demo"))["events"]
+
+        assert (EVIL, {EVIL: EVIL}) == (found["title"], found["tags"])
+        assert {EVIL} == {event["client"] for event in history}
+        assert [EVIL, EVIL] == [event["content"] for event in history if event["kind"] in ("system", "user")]
+        assert (await peer.call("create", wanted))["repeated"]
+        assert (await peer.call("agents", {"prefix": EVIL}))["agents"] == []
+        assert (await peer.call("agents", {"after": EVIL}))["agents"] == []
+        for method in ("agent", "messages", "history"):
+            assert isinstance((await peer.ask((method, EVIL)))[0], NotFound)
+        assert (await peer.call("replay", "demo"))["matched"]
+        assert made["id"] == found["id"]

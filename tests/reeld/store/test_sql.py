@@ -1,0 +1,46 @@
+"""What reaches the database as SQL is a constant; what anybody said is a parameter."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import reeld.store
+
+STORE = sorted(Path(reeld.store.__file__).parent.glob("*.py"))
+# The names that statements are put together from where they are made when they are needed: texts of the module, and
+# how many parameters there are. ``query`` and ``where`` are held to the same below.
+ALLOWED = {
+    "UNKNOWN_KIND",
+    "kinds",
+    "columns",
+    "size",
+    "row",
+    "before",
+    "after",
+    "pragma",
+    "script",
+    "number",
+    "alive",
+    "each",
+}
+
+
+def strings(tree: ast.AST) -> Iterator[tuple[int, set[str]]]:
+    """Give the line of each f-string that looks like SQL, and the names that it is made of."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            text = "".join(part.value for part in node.values if isinstance(part, ast.Constant))
+            if any(
+                word in text for word in ("SELECT", "INSERT", "UPDATE ", "DELETE", "WHERE", "AND ", "VALUES", "LIMIT")
+            ):
+                yield node.lineno, {name.id for name in ast.walk(node) if isinstance(name, ast.Name)}
+
+
+@pytest.mark.parametrize("path", STORE, ids=lambda path: path.stem)
+def test_statements_are_made_of_constants(path: Path) -> None:
+    """A statement that is put together is made of the module's own texts, never of a value."""
+    for line, names in strings(ast.parse(path.read_text())):
+        foreign = {name for name in names if not name.isupper() and not name.startswith("_")} - ALLOWED
+        assert not foreign - {"query", "where", "len", "join"}, f"{path.name}:{line} puts {foreign} into SQL"
