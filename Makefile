@@ -9,7 +9,7 @@ UNITS = $(or $(XDG_CONFIG_HOME),$(HOME)/.config)/systemd/user
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help run check lint format types test coverage crash bench docs man install-units clean
+.PHONY: help run check lint format types test coverage crash fuzz bench docs man install-units clean
 
 help:  ## say what there is
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -51,6 +51,10 @@ coverage: $(READY)  ## the tests, and which branches they reach
 
 crash: $(READY)  ## kill it and take its disk away, hundreds of times; make check does so a few times
 	REEL_CRASH_LONG=1 $(BIN)/pytest tests/crash
+
+FUZZ ?= 20000
+fuzz: $(READY)  ## shoot at a daemon, FUZZ inputs of each kind; a finding is kept and tried first
+	FUZZ=$(FUZZ) $(BIN)/pytest -o timeout=0 tests/fuzz
 
 bench: $(READY)  ## how fast it is on this machine
 	$(BIN)/python -m tests.bench

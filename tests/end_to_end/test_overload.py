@@ -58,7 +58,7 @@ def until(daemon: Daemon, name: str, value: int) -> None:
     found = None
     while time.monotonic() < deadline:
         with suppress(reel.Busy), daemon.client() as client:
-            found = client.stats()[name]  # type: ignore[literal-required]
+            found = client.stats()[name]
             if found == value:
                 return
     pytest.fail(f"{name} is {found}")

@@ -31,7 +31,7 @@ def strings(tree: ast.AST) -> Iterator[tuple[int, set[str]]]:
     """Give the line of each f-string that looks like SQL, and the names that it is made of."""
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr):
-            text = "".join(part.value for part in node.values if isinstance(part, ast.Constant))
+            text = "".join(str(part.value) for part in node.values if isinstance(part, ast.Constant))
             if any(
                 word in text for word in ("SELECT", "INSERT", "UPDATE ", "DELETE", "WHERE", "AND ", "VALUES", "LIMIT")
             ):

@@ -1,0 +1,71 @@
+"""Nobody else gets in: what the daemon makes is for its owner alone, and it is led nowhere by a link."""
+
+import os
+import socket
+import stat
+from pathlib import Path
+
+import pytest
+
+from tests.daemon import Daemon, short_directory
+
+
+def modes(directory: Path) -> dict[str, str]:
+    """Give the mode of each file."""
+    return {path.name: oct(stat.S_IMODE(path.lstat().st_mode)) for path in directory.iterdir()}
+
+
+def test_modes() -> None:
+    """Whatever the umask is, directories are 0700 and files 0600, and so is what SQLite makes beside them."""
+    before = os.umask(0)
+    try:
+        with short_directory() as directory:
+            daemon = Daemon(directory)
+            daemon.socket = str(directory / "run" / "reel" / "s.sock")
+            daemon.database = str(directory / "state" / "reel" / "r.db")
+            daemon.start()
+            try:
+                with daemon.client() as client:
+                    client.add("demo", "hi", create=True)
+                assert modes(directory / "run" / "reel") == {"s.sock": "0o600", "s.sock.lock": "0o600"}
+                assert modes(directory / "state" / "reel") == dict.fromkeys(
+                    ["r.db", "r.db-wal", "r.db-shm", "r.db.lock"], "0o600"
+                )
+                assert modes(directory / "run") == modes(directory / "state") == {"reel": "0o700"}
+                assert {modes(directory)[name] for name in ("run", "state")} == {"0o700"}
+            finally:
+                daemon.close()
+    finally:
+        os.umask(before)
+
+
+@pytest.mark.parametrize("name", ["s.sock", "s.sock.lock", "r.db", "r.db.lock"])
+@pytest.mark.parametrize("to", ["a file", "nothing"])
+def test_links_are_not_followed(name: str, to: str) -> None:
+    """A link where one of its files belongs is refused in a sentence, and what it leads to stays as it was."""
+    with short_directory() as directory:
+        daemon = Daemon(directory)
+        precious = directory / "precious"
+        if to == "a file":
+            precious.write_text("mine")
+        (directory / name).symlink_to(precious)
+        refused = daemon.refused()
+
+        assert refused.returncode == 4
+        assert refused.stderr.startswith("reeld: ")
+        assert "Traceback" not in refused.stderr
+        assert (directory / name).is_symlink()
+        assert precious.exists() is (to == "a file")
+        assert not precious.exists() or precious.read_text() == "mine"
+
+
+def test_a_socket_that_is_swapped_under_a_daemon(daemon: Daemon) -> None:
+    """A second daemon is stopped by the lock, even where somebody took away the first one's socket."""
+    os.unlink(daemon.socket)  # noqa: PTH108 - as a stranger would
+    with socket.socket(socket.AF_UNIX) as other:
+        other.bind(daemon.socket)
+        refused = daemon.refused()
+
+        assert refused.returncode == 3
+        assert "another reeld runs" in refused.stderr
+    assert daemon.end() == 0
