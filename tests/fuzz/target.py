@@ -25,6 +25,8 @@ class Target:
     def __init__(self, directory: Path) -> None:
         self.daemon = Daemon(directory).start()
         self.witness: Client = self.daemon.client()
+        # Each look goes on where the last one ended.
+        self._log = self.daemon.log.open(encoding="utf-8", errors="replace")
         self.inputs = 0
         self.slowest = 0.0
         for name in AGENTS:
@@ -51,18 +53,21 @@ class Target:
         assert self.witness.ping()
         self.slowest = max(self.slowest, time.monotonic() - began)
         assert self.daemon.process.poll() is None
+        for line in self._log:
+            assert " ERROR " not in line, line
+            assert "Traceback" not in line, line
+            assert CANARY not in line, line
 
-    def check_log(self) -> None:
-        """Look for what must not stand in the log: errors, and what was said."""
-        log = self.daemon.log.read_text(errors="replace")
-        assert [] == [line for line in log.splitlines() if " ERROR " in line or "Traceback" in line]
-        assert [] == [line for line in log.splitlines() if CANARY in line]
+    def check_state(self) -> None:
+        """Hold it to its memory, and to what it was told."""
+        self.check()
         assert self.daemon.largest_memory() < MEMORY
         added = self.witness.add("witness", "still here")
         assert self.witness.messages("witness", last=1).messages[0]["seq"] == added.head
 
     def close(self) -> None:
         """End it, which it does with status 0."""
+        self._log.close()
         self.witness.close()
         assert self.daemon.end() == 0
 
@@ -99,7 +104,7 @@ def target() -> Iterator[Target]:
         made = Target(directory)
         try:
             yield made
-            made.check_log()
+            made.check_state()
             made.close()
         finally:
             if made.daemon.process.poll() is None:

@@ -62,6 +62,6 @@ def test_methods(shot: Target, call: Call, lay: object) -> None:
     assert said
 
 
-def test_nothing_was_said_in_the_log(shot: Target) -> None:
-    """After all that no error stands in the log and nothing of what was said, and the memory is within its bounds."""
-    shot.check_log()
+def test_the_state_after_all_that(shot: Target) -> None:
+    """No error stands in the log and nothing of what was said, and the memory is within its bounds."""
+    shot.check_state()

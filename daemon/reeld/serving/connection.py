@@ -123,6 +123,11 @@ class Connection:
             self._hang_up()
 
     @property
+    def _group(self) -> TaskGroup | None:
+        """Where tasks can still be started: a group that ends takes no more, even before it is over."""
+        return None if self._tasks is None or self._tasks.cancel_scope.cancel_called else self._tasks
+
+    @property
     def waiting(self) -> int:
         """How many bytes wait: of what the peer has not read, and of a message that is incomplete."""
         return self._outbox.waiting + self._held
@@ -366,12 +371,12 @@ class Connection:
             raise Busy("too many requests of this connection wait for something to happen; let some of them end")
         self._release(call)
         call.aside = True
-        if self._tasks is None:
+        if (tasks := self._group) is None:
             self._settled.set()  # nobody is there who would wait
             return
         scope = anyio.CancelScope()
         self._asides.add(scope)
-        self._tasks.start_soon(self._wait_aside, call, aside, scope)
+        tasks.start_soon(self._wait_aside, call, aside, scope)
 
     async def _wait_aside(self, call: Call, aside: Aside, scope: anyio.CancelScope) -> None:
         try:
@@ -396,12 +401,12 @@ class Connection:
 
     def begin(self, subscription: Subscription, place: int, *, live: bool) -> None:
         """Let a subscription begin, when the peer has been told of it."""
-        if self._tasks is None:
+        if (tasks := self._group) is None:
             return
         self._subscriptions[subscription.number] = subscription
         subscription.begin(place, live=live)
         if not live:
-            self._tasks.start_soon(self._catch_up, subscription)
+            tasks.start_soon(self._catch_up, subscription)
 
     async def _catch_up(self, subscription: Subscription) -> None:
         try:
@@ -457,7 +462,7 @@ class Connection:
     def greet(self, greeting: Greeting) -> None:
         """Remember who is at the other end, and how it wants to be talked to."""
         self.client = greeting.client or self.client
-        self._answers.greet(greeting, self._tasks)
+        self._answers.greet(greeting, self._group)
 
     def settle(self, call: Call, outcome: Result | ReelError) -> None:
         """Send what came of a call."""

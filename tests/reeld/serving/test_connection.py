@@ -520,6 +520,29 @@ async def test_a_message_at_the_limit(dial: Dial) -> None:
         )
 
 
+@pytest.mark.parametrize(
+    "call",
+    [("wait", "demo", 9), ("subscribe", "demo", 0), ("hello", {"client": {"name": "nvim"}})],
+    ids=lambda call: call[0],
+)
+async def test_what_wants_a_task_when_the_peer_is_lost(
+    dial: Dial, call: tuple[Any, ...], errors: Callable[[], list[str]]
+) -> None:
+    """What comes due between the loss of a peer and the end of its connection is let be."""
+    with anyio.fail_after(LIMIT):
+        peer = dial()
+        await peer.call("create", "demo")
+        await peer.call("agent", "demo")  # live from now on
+        async with anyio.create_task_group() as ended:
+            ended.cancel_scope.cancel()
+        peer.connection._tasks = ended
+        await peer.send(peer.encoded(call))
+        await wait_all_tasks_blocked()
+
+        assert errors() == []
+        assert await peer.call("ping") == {"pong": True}
+
+
 async def test_the_heaviest_is_dropped(dial: Dial) -> None:
     """Where halves of messages are too much in all, the connection with the longest one is hung up on."""
     with anyio.fail_after(LIMIT):
