@@ -25,6 +25,7 @@ from reeld.agents.agent import Agent
 from reeld.agents.keys import digest, repeated
 from reeld.agents.mail import Keyed, Look, Terms, Turn, Write
 from reeld.core.state import Profile
+from reeld.serving.admission import Admission
 from reeld.serving.answers import Answers
 from reeld.serving.call import Aside, Call, Desk, Limits, Result, Work
 from reeld.serving.greeting import Greeting
@@ -70,11 +71,7 @@ class Connection:
         self._stream = stream
         self._desk = desk
         self._load = load
-        self._requests = 0
-        self._bytes = 0
-        self._refusing = False
-        # Something that was taken on could not be done for want of room: what came after it is refused, too.
-        self._overtaxed = False
+        self._in_flight = Admission(load, limits)
         # Bytes of an incomplete message.
         self._held = 0
         self._queue: deque[tuple[Call, Callable[[], _Slow | None]]] = deque()
@@ -156,12 +153,10 @@ class Connection:
         self._subscriptions.clear()
 
     def _leave(self) -> None:
-        """Give back what the calls that nobody waits for any more have reserved."""
+        """Forget the calls that nobody waits for any more."""
         self.closing = True
         self._load.bearers.discard(self)
-        self._load.bytes -= self._bytes
-        self._load.requests -= self._requests
-        self._bytes = self._requests = 0
+        self._in_flight.give_up()
         self._queue.clear()
 
     async def drain(self) -> None:
@@ -176,7 +171,7 @@ class Connection:
 
     @property
     def _busy(self) -> bool:
-        return bool(self._requests or self._asides)
+        return bool(self._in_flight.requests or self._asides)
 
     async def _next_settled(self) -> None:
         if self._settled.is_set():
@@ -242,24 +237,11 @@ class Connection:
             return
         self._complaints = 0
         self._answers.expect(call)
-        limits, load = self.limits, self._load
-        if not self._requests:
-            self._refusing = self._overtaxed = False
-        self._refusing = (
-            self._refusing
-            or self._overtaxed
-            or self._requests >= limits.requests
-            or (self._requests > 0 and self._bytes + call.size > limits.bytes)
-            or (load.requests > 0 and load.bytes + call.size > limits.all_bytes)
-        )
-        if self._refusing or self.closing:
+        if not self._in_flight.allows(call) or self.closing:
             self._load.refused += 1
             self._answers.tell(call, ShuttingDown(_STOPPING) if self.closing else Busy(_BUSY))
             return
-        self._requests += 1
-        self._bytes += call.size
-        load.requests += 1
-        load.bytes += call.size
+        self._in_flight.take(call)
         if self._queue:
             self._queue.append((call, partial(self._begin, call, params)))
         elif (slow := self._begin(call, params)) is not None:
@@ -287,7 +269,7 @@ class Connection:
         return None
 
     def _hand_over(self, call: Call, params: Any) -> _Slow | None:
-        if self._overtaxed:
+        if self._in_flight.overtaxed:
             raise Busy(_BUSY)
         method = METHODS.get(call.method)
         if method is None:
@@ -369,7 +351,7 @@ class Connection:
             raise ShuttingDown(_STOPPING)
         if len(self._asides) >= self.limits.asides:
             raise Busy("too many requests of this connection wait for something to happen; let some of them end")
-        self._release(call)
+        self._in_flight.release(call)
         call.aside = True
         if (tasks := self._group) is None:
             self._settled.set()  # nobody is there who would wait
@@ -467,21 +449,14 @@ class Connection:
     def settle(self, call: Call, outcome: Result | ReelError) -> None:
         """Send what came of a call."""
         if not call.aside:
-            if not self._requests:
+            if not self._in_flight.requests:
                 return  # the connection has been left
-            self._overtaxed = self._overtaxed or isinstance(outcome, Busy)
-            self._release(call)
+            self._in_flight.overtaxed |= isinstance(outcome, Busy)
+            self._in_flight.release(call)
         if call.replaced and isinstance(outcome, dict):
             outcome = {**outcome, "replaced": call.replaced}
         self._answers.tell(call, outcome)
         self._settled.set()
-
-    def _release(self, call: Call) -> None:
-        """Give back what a call has reserved."""
-        self._requests -= 1
-        self._bytes -= call.size
-        self._load.requests -= 1
-        self._load.bytes -= call.size
 
     async def _notice_end(self) -> None:
         """Drop a peer that will ask no more and is gone: nobody wants what is still waited for."""
