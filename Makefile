@@ -40,11 +40,11 @@ types: $(READY)  ## mypy --strict
 	$(BIN)/mypy
 
 test: $(READY)  ## the tests alone
-	$(BIN)/pytest -n $(JOBS)
+	$(BIN)/pytest -n $(JOBS) --dist worksteal
 
 coverage: $(READY)  ## the tests, and which branches they reach
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest -n $(JOBS)
+	$(BIN)/coverage run -m pytest -n $(JOBS) --dist worksteal
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --include='*/reeld/core/*,*/reeld/formats/*,*/reel/streams/*' --fail-under=100
 	$(BIN)/coverage report --fail-under=90
