@@ -25,6 +25,8 @@ from reeld.store import database, schema, writer, writing
 
 # Pages between two checkpoints: few, so that there are many.
 CHECKPOINT_EVERY = 200
+# Bytes from which the WAL is begun anew after a checkpoint, so that this happens as well.
+LARGE = 1 << 19
 # Seconds between two rounds of the janitor.
 TIDY_EVERY = 0.2
 
@@ -40,7 +42,8 @@ STATEMENTS = {
     "between rows": "INSERT INTO events",
     "before the keys": "INSERT INTO keys",
     "before COMMIT": "COMMIT",
-    "before a checkpoint": "PRAGMA wal_checkpoint",
+    "before a checkpoint": "PRAGMA wal_checkpoint(PASSIVE)",
+    "before the WAL begins anew": "PRAGMA wal_checkpoint(RESTART)",
     "before old keys are forgotten": "DELETE FROM keys",
 }
 # What is about to be called, or has just returned.
@@ -50,6 +53,7 @@ CALLS = {
     "applied, before the answer": (Agent, "apply", "after"),
     "before the answer leaves": (outbox, "pieces", "before"),
     "after a checkpoint": (writer, "checkpoint", "after"),
+    "after the WAL began anew": (writer, "restart_wal", "after"),
     "stopping, before the writer ends": (writer.Writer, "close", "before"),
 }
 # A file of an older version, and what makes it one of today; the places are told by a function of SQL.
@@ -113,6 +117,7 @@ def doom(path: str, *, later: bool) -> None:
 
     database._Connection = Connection  # type: ignore[misc]
     writer._CHECKPOINT_EVERY = CHECKPOINT_EVERY
+    writer._LARGE = LARGE
     app._TIDY_EVERY = TIDY_EVERY
     if later:
         schema.MIGRATIONS = (*schema.MIGRATIONS, _LATER)

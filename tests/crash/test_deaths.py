@@ -42,7 +42,7 @@ def test_ready_again(directory: Path) -> None:
     daemon.close()
 
 
-@pytest.mark.parametrize("seed", range(1, 9 if LONG else 2))
+@pytest.mark.parametrize("seed", range(1, 33 if LONG else 2))
 def test_deaths_at_random(doomed: Doomed, seed: int) -> None:
     """After kill -9 at any moment, every history is one that a daemon could have without it."""
     siege = Siege(doomed, seed)
