@@ -9,6 +9,7 @@ from tests.crash import tally
 from tests.crash.nursery import Doomed, Nursery
 from tests.crash.shim import Shim
 from tests.daemon import short_directory
+from tests.unmeasured import unmeasured  # noqa: F401 - for every test here
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ import pytest
 from reel.blocking import Client
 from reel.errors import NotRunning
 from tests.daemon import Daemon, short_directory
+from tests.unmeasured import unmeasured  # noqa: F401 - for every test here
 
 Require = Callable[[str], str]
 

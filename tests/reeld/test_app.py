@@ -19,10 +19,11 @@ from tests.daemon import PATIENCE, short_directory
 
 @pytest.fixture
 def config() -> Iterator[Config]:
-    """A socket and a database of the test's own; the daemon's umask ends with the test."""
-    umask = os.umask(0o022)
+    """A socket and a database of the test's own; the daemon's umask and directory end with the test."""
+    umask, before = os.umask(0o022), Path.cwd()
     with short_directory() as directory:
         yield Config(str(directory / "s.sock"), str(directory / "r.db"))
+    os.chdir(before)
     os.umask(umask)
 
 

@@ -78,11 +78,14 @@ def test_stop_without_a_daemon(capsys: pytest.CaptureFixture[str], tmp_path: Pat
     assert f"does not run: {tmp_path}/none.sock\n" == capsys.readouterr().out
 
 
-def test_socket_is_absolute(capsys: pytest.CaptureFixture[str]) -> None:
+def test_socket_is_absolute(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """A daemon that is started lives in another directory."""
+    monkeypatch.chdir(tmp_path)
     assert main(["--socket", "here.sock", "socket"]) == 0
 
-    assert f"{Path.cwd()}/here.sock\n" == capsys.readouterr().out
+    assert f"{tmp_path}/here.sock\n" == capsys.readouterr().out
 
 
 def test_missing_file_is_no_traceback(capsys: pytest.CaptureFixture[str]) -> None:

@@ -191,7 +191,7 @@ async def test_the_wal_is_bounded_while_it_is_all_verified(
     monkeypatch.setattr(writer_module, "_CHECKPOINT_EVERY", 20)
     monkeypatch.setattr(writer_module, "_LARGE", 1 << 20)
     store.writer._large = 1 << 20
-    await write(store, made(1, *(draft(seq) for seq in range(2, 3000))))
+    await write(store, made(1, *(draft(seq) for seq in range(2, 500))))
 
     async def verify() -> None:
         while True:
