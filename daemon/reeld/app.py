@@ -32,6 +32,7 @@ log = logging.getLogger(__name__)
 
 # Allocations before a young collection, and such before an older one; Python's own is (700, 10, 10).
 _GC = (50_000, 20, 100)
+_STOPS = (signal.SIGTERM, signal.SIGINT)
 # How often idle agents retire and the WAL is copied into the file, in seconds.
 _TIDY_EVERY = 60.0
 
@@ -122,13 +123,15 @@ async def serve(config: Config, supervisor: Supervisor, given: socket.socket | N
                 supervisor.tell("STOPPING=1", "STATUS=finishes what is in flight")
                 await server.close()
             tasks.cancel_scope.cancel()
+        for number in _STOPS:  # it is stopping, and who says so twice must not cut that short
+            signal.signal(number, signal.SIG_IGN)
         await registry.drain()
         agents.cancel_scope.cancel()
     log.info("stopped")
 
 
 async def _obey_signals(stop: anyio.Event, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
-    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+    with anyio.open_signal_receiver(*_STOPS) as signals:
         task_status.started()
         async for number in signals:
             log.info("got %s", signal.Signals(number).name)

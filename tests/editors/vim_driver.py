@@ -108,9 +108,16 @@ class Vim:
     def until(self, look: Callable[[], Any], expected: Any) -> None:
         """Wait until something is so; fail with what it is instead."""
         deadline = time.monotonic() + PATIENCE
-        while (found := look()) != expected:
+        while (found := self._try(look)) != expected:
             assert time.monotonic() < deadline, f"{expected!r} was expected; it is {found!r}; {self.said()}"
             time.sleep(0.01)  # between two looks
+
+    def _try(self, look: Callable[[], Any]) -> Any:
+        """Look, unless Vim is in the midst of what was typed and cannot say."""
+        try:
+            return look()
+        except VimError as error:
+            return error
 
     def shows(self, *lines: str) -> None:
         """Wait until the buffer has these lines, those that are blank and the times in headings left out."""

@@ -1,6 +1,7 @@
 """The daemon as a whole, in this process: its exit status, and what it leaves behind."""
 
 import os
+import signal
 import threading
 import time
 from collections.abc import Iterator
@@ -19,10 +20,13 @@ from tests.daemon import PATIENCE, short_directory
 
 @pytest.fixture
 def config() -> Iterator[Config]:
-    """A socket and a database of the test's own; the daemon's umask and directory end with the test."""
+    """A socket and a database of the test's own; the daemon's umask, directory and signals end with the test."""
     umask, before = os.umask(0o022), Path.cwd()
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
     with short_directory() as directory:
         yield Config(str(directory / "s.sock"), str(directory / "r.db"))
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
     os.chdir(before)
     os.umask(umask)
 
