@@ -6,6 +6,7 @@ import anyio
 
 from reel.errors import ReelError
 from reel.session import Packed
+from reel.wire import unpack
 from reeld.agents.agent import Agent
 from reeld.agents.hub import Hub, News
 from reeld.agents.mail import Look, Mail
@@ -109,7 +110,7 @@ def wait(desk: Desk, _call: Call, agent: Agent, since: int, kinds: list[str] | N
 
 
 async def _later_than(desk: Desk, agent: Agent, since: int, kinds: list[str] | None) -> tuple[Packed, int]:
-    """Read what is later than a seq, and the head up to which it was looked for."""
+    """Read what is later than a seq, and up to where that is all there is: the head, or the last of a full page."""
     head: int = await desk.registry.ask(agent, lambda answer: Look(lambda state: state.profile.head, answer))
     if head <= since:
         return Packed([]), head
@@ -122,4 +123,4 @@ async def _later_than(desk: Desk, agent: Agent, since: int, kinds: list[str] | N
         inherited=False,
         max_bytes=PAGE_BYTES,
     )
-    return Packed(page.events), head
+    return Packed(page.events), unpack(page.events[-1])["seq"] if page.more else head

@@ -277,3 +277,15 @@ async def test_drafts_that_are_refused(demo: Peer) -> None:
     assert [Busy] == list(map(type, busy))
     assert (TooLarge, NotFound) == (type(long), type(nobody))
     assert {} == now
+
+
+async def test_a_wait_that_brings_a_full_page(dial: Dial) -> None:
+    """Who goes on from the head that it is told misses nothing, however much there was."""
+    peer = dial()
+    with anyio.fail_after(LIMIT):
+        await peer.call("add", "demo", [str(number) for number in range(1500)], True)
+        first = await peer.call("wait", "demo", 1)
+        rest = await peer.call("wait", "demo", first["head"])
+
+    assert list(range(2, 1502)) == [event["seq"] for event in first["events"] + rest["events"]]
+    assert 1501 == rest["head"]
