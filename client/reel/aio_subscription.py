@@ -99,6 +99,8 @@ class Subscription(AsyncIterator[Push]):
             await self._connect()
         assert self._stream is not None  # noqa: S101 - it has just been seen to
         self._ready += self._following.feed(await self._stream.receive(_CHUNK))
+        if self._following.stuck:
+            raise BrokenPipeError("it cannot tell what was missed")
         if self._following.over:
             await self._hang_up()
 

@@ -29,16 +29,20 @@ class Following:
         self.head: int | None = None
         # There will be nothing more on this connection.
         self.over = False
+        # It is over before it has brought anything: who begins again at once would do so for ever.
+        self.stuck = False
         self._call = call
         self._name = name
         self._framing = MessagePack(MAX_REPLY)
+        # Whether an event has come on this connection.
+        self._moved = False
         # Who is writing what: a connection that is lost takes that with it.
         self._drafts: dict[tuple[str, int], None] = {}
 
     def open(self) -> bytes:
         """Begin on a new connection; give what to send."""
         self._framing = MessagePack(MAX_REPLY)
-        self.over = False
+        self.over, self.stuck, self._moved = False, False, False
         hello = greeting(self._name)
         return self._framing.request(_HELLO, hello.method, [hello.params]) + self._framing.request(
             _SUBSCRIBE, self._call.method, [self._call.params]
@@ -80,12 +84,13 @@ class Following:
     def _hear(self, method: str, params: dict[str, Any]) -> list[Push]:
         push = read_push(method, params)
         if isinstance(push, EventPush):
+            self._moved = True
             self._go_on(since=push.seq if "agent" in self._call.params else push.id)
         elif isinstance(push, DraftPush):
             self._note(push)
         elif method == "lagged":
             self._go_on(since=params["from"] - 1)
-            self.over = True
+            self.over, self.stuck = True, not self._moved
         elif method == "bye":
             self.over = True
         return [] if push is None else [push]

@@ -109,6 +109,8 @@ class Subscription(Iterator[Push]):
         if not data:
             raise EOFError("connection closed")
         self._ready += self._following.feed(data)
+        if self._following.stuck:
+            raise EOFError("it cannot tell what was missed")
         if self._following.over:
             self._hang_up()
 

@@ -95,6 +95,19 @@ def test_lagged(demo: Following) -> None:
     assert not demo.over
 
 
+def test_lagged_at_once(demo: Following) -> None:
+    """Who is told that it missed something before it heard anything should not begin again at once."""
+    lagged = wire.notify("lagged", {"sub": 1, "from": 5, "to": 8})
+    demo.feed(event(4) + lagged)
+    assert (True, False) == (demo.over, demo.stuck)
+    demo.open()
+    demo.feed(lagged)
+    assert (True, True) == (demo.over, demo.stuck)
+    demo.open()
+
+    assert (False, False) == (demo.over, demo.stuck)
+
+
 def test_bye(demo: Following) -> None:
     """After the daemon said that it stops, it is over."""
     assert [4] == heard(demo, event(4) + wire.notify("bye", {"reason": "x"}) + event(5))
