@@ -126,7 +126,9 @@ class Writer:
         self._pages = 0
         try:
             size = (await self._database.run(checkpoint)).frames * _PAGE
-            if size >= self._large:
+            if size < self._large // 2:  # smaller than when readers were in the way: it has begun anew since
+                self._large = _LARGE
+            elif size >= self._large:
                 await self._restart_wal(size)
         except Exception as error:
             log.warning("checkpoint failed, the WAL goes on growing: %s", error)

@@ -233,6 +233,15 @@ async def test_a_reader_that_stays(store: Store, path: str, caplog: pytest.LogCa
     assert 1 << 20 < store.writer._large
 
 
+async def test_a_wal_that_has_begun_anew_is_bounded_as_before(store: Store) -> None:
+    """That somebody read for long once does not let the WAL grow further the next time."""
+    await write(store, made(1))
+    store.writer._large = 1 << 40
+    await store.writer.checkpoint()
+
+    assert writer_module._LARGE == store.writer._large
+
+
 async def test_a_checkpoint_that_fails_is_no_failure(store: Store, caplog: pytest.LogCaptureFixture) -> None:
     """The WAL goes on growing, the log says why, and units are written."""
     store.writer._database = None  # type: ignore[assignment]
