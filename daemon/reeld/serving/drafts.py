@@ -79,7 +79,8 @@ class Drafts:
         draft = self._drafts.get(key)
         if text and (draft is None or not draft.text):
             self._require_room(connection)
-        if text and sum(len(each.text) for each in self._drafts.values()) + len(text) > MAX_ALL:
+        others = sum(len(each.text) for each in self._drafts.values() if each is not draft)
+        if text and others + len(text) > MAX_ALL:
             raise Busy(f"all drafts may have {MAX_ALL} characters; add what is finished, and show the end of the rest")
         if draft is None:
             draft = self._drafts[key] = _Draft(profile)

@@ -10,9 +10,10 @@ import pytest
 import trio
 import trio.testing
 
+from reel.errors import Busy
 from reeld.agents.hub import Hub, News
 from reeld.core.state import Profile
-from reeld.serving.drafts import Drafts
+from reeld.serving.drafts import MAX_ALL, MAX_DRAFT, Drafts
 from tests.reeld.core.memory import profile
 
 ONE, TWO = profile(1), profile(2)
@@ -103,6 +104,16 @@ async def test_each_draft_has_its_own_pace(
 
     assert [("0", "99")] * 3 == [(texts[0], texts[-1]) for texts in seen.values()]
     assert {4} == set(map(len, seen.values()))
+
+
+async def test_a_text_takes_the_room_of_the_one_before(drafts: Drafts) -> None:
+    """Where all drafts together are as long as they may be, each of them can still be replaced by one as long."""
+    for connection in range(MAX_ALL // MAX_DRAFT):
+        drafts.write(connection, ONE, "a" * MAX_DRAFT)
+    drafts.write(0, ONE, "b" * MAX_DRAFT)
+
+    with pytest.raises(Busy):
+        drafts.write(99, ONE, "c")
 
 
 async def test_the_end_comes_at_once(drafts: Drafts, watcher: Watcher, autojump_clock: trio.testing.MockClock) -> None:
