@@ -12,7 +12,7 @@ from reeld.core.state import Profile
 from reeld.serving.drafts import Drafts
 from reeld.serving.greeting import Greeting
 from reeld.serving.shelf import Shelf
-from reeld.serving.subscriptions import Subscription
+from reeld.serving.subscriptions import Subscriptions
 from reeld.store.store import Store
 
 Result: TypeAlias = dict[str, Any]
@@ -57,6 +57,7 @@ class Peer(Protocol):
     number: int
     client: str | None
     limits: Limits
+    subscriptions: Subscriptions
 
     @property
     def framing(self) -> Framing:
@@ -67,15 +68,6 @@ class Peer(Protocol):
 
     def settle(self, call: "Call", outcome: Result | ReelError) -> None:
         """Send what came of a call."""
-
-    def subscription(self, row: int | None, view: str, kinds: frozenset[str] | None) -> Subscription:
-        """Make a subscription, which has not begun."""
-
-    def begin(self, subscription: Subscription, place: int, *, live: bool) -> None:
-        """Let a subscription begin, when the peer has been told of it."""
-
-    def unsubscribe(self, number: int) -> None:
-        """End a subscription."""
 
     def draft(self, profile: Profile, text: str) -> None:
         """Show the others what the peer is writing."""

@@ -13,7 +13,6 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
 from functools import partial
-from itertools import count
 from typing import Any, TypeAlias
 
 import anyio
@@ -34,7 +33,7 @@ from reeld.serving.later import call_of
 from reeld.serving.load import Load
 from reeld.serving.methods import METHODS, Method
 from reeld.serving.outbox import Outbox
-from reeld.serving.subscriptions import Subscription
+from reeld.serving.subscriptions import Subscriptions
 
 log = logging.getLogger(__name__)
 
@@ -78,8 +77,7 @@ class Connection:
         self._work = anyio.Event()
         self._outbox = Outbox(number, limits, load, self._hang_up, self._sent)
         self._answers = Answers(number, self._outbox, limits.unread, self._hang_up)
-        self._subscriptions: dict[int, Subscription] = {}
-        self._sub_numbers = count(1)
+        self.subscriptions = Subscriptions(self, desk.registry.hub, desk.store, limits.subscriptions, self._group)
         self._asides: set[anyio.CancelScope] = set()
         self._settled = anyio.Event()
         self._scope = anyio.CancelScope()
@@ -111,7 +109,7 @@ class Connection:
                 await self._receive()
                 tasks.start_soon(self._notice_end)
                 await self.finish()
-                self._end_subscriptions()  # or there might always be more to send
+                self.subscriptions.end_all()  # or there might always be more to send
                 await self.drain()
                 tasks.cancel_scope.cancel()
         except* (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
@@ -119,7 +117,6 @@ class Connection:
         finally:
             self._hang_up()
 
-    @property
     def _group(self) -> TaskGroup | None:
         """Where tasks can still be started: a group that ends takes no more, even before it is over."""
         return None if self._tasks is None or self._tasks.cancel_scope.cancel_called else self._tasks
@@ -141,16 +138,11 @@ class Connection:
         self._tasks = None
         self._answers.close()
         self._outbox.close()
-        self._end_subscriptions()
+        self.subscriptions.end_all()
         self._asides.clear()  # their tasks end here, and some of them have not even begun
         self._desk.drafts.end_all(self.number)
         self._settled.set()
         self._scope.cancel()
-
-    def _end_subscriptions(self) -> None:
-        for subscription in self._subscriptions.values():
-            subscription.end()
-        self._subscriptions.clear()
 
     def _leave(self) -> None:
         """Forget the calls that nobody waits for any more."""
@@ -186,7 +178,7 @@ class Connection:
 
     def say_bye(self, reason: str) -> None:
         """Tell a subscriber that nothing will come any more."""
-        if self._subscriptions:
+        if self.subscriptions:
             self._outbox.push_soon("bye", self.framing.notify("bye", {"reason": reason}))
 
     # --- the reader
@@ -253,9 +245,9 @@ class Connection:
         self._complaints += 1
         log.warning("connection=%d its Neovim failed on what it was told", self.number)
         log.debug("connection=%d its Neovim says %r", self.number, params)
-        if self._complaints == _COMPLAINTS and self._subscriptions:
+        if self._complaints == _COMPLAINTS and self.subscriptions:
             log.warning("connection=%d failed %d times in a row; its subscriptions end", self.number, _COMPLAINTS)
-            self._end_subscriptions()
+            self.subscriptions.end_all()
 
     def _begin(self, call: Call, params: Any) -> _Slow | None:
         """Hand a call to its handler; give what is left to wait for."""
@@ -353,7 +345,7 @@ class Connection:
             raise Busy("too many requests of this connection wait for something to happen; let some of them end")
         self._in_flight.release(call)
         call.aside = True
-        if (tasks := self._group) is None:
+        if (tasks := self._group()) is None:
             self._settled.set()  # nobody is there who would wait
             return
         scope = anyio.CancelScope()
@@ -369,45 +361,6 @@ class Connection:
         finally:
             self._asides.discard(scope)
             self._settled.set()
-
-    def subscription(self, row: int | None, view: str, kinds: frozenset[str] | None) -> Subscription:
-        """Make a subscription, which has not begun.
-
-        Raises:
-            Busy: there are too many.
-        """
-        if len(self._subscriptions) >= self.limits.subscriptions:
-            raise Busy("this connection has too many subscriptions; end some of them, or open another connection")
-        hub = self._desk.registry.hub
-        return Subscription(next(self._sub_numbers), self, hub, row, view, kinds)
-
-    def begin(self, subscription: Subscription, place: int, *, live: bool) -> None:
-        """Let a subscription begin, when the peer has been told of it."""
-        if (tasks := self._group) is None:
-            return
-        self._subscriptions[subscription.number] = subscription
-        subscription.begin(place, live=live)
-        if not live:
-            tasks.start_soon(self._catch_up, subscription)
-
-    async def _catch_up(self, subscription: Subscription) -> None:
-        try:
-            await subscription.catch_up(self._desk.store)
-        except Exception:
-            log.exception("connection=%d subscription=%d cannot catch up", self.number, subscription.number)
-            subscription.break_off()
-            self._sent()
-
-    def unsubscribe(self, number: int) -> None:
-        """End a subscription.
-
-        Raises:
-            NotFound: there is none of this number.
-        """
-        subscription = self._subscriptions.pop(number, None)
-        if subscription is None:
-            raise NotFound(f"sub: this connection has no subscription {number}", field="sub")
-        subscription.end()
 
     def draft(self, profile: Profile, text: str) -> None:
         """Show the others what the peer is writing, while it is there."""
@@ -428,9 +381,7 @@ class Connection:
 
     def _sent(self) -> None:
         """Tell subscriptions that missed something so, now that there is room."""
-        for number, subscription in list(self._subscriptions.items()):
-            if subscription.settle():
-                del self._subscriptions[number]
+        self.subscriptions.settle()
         self._answers.note_sent()
         self._settled.set()
 
@@ -444,7 +395,7 @@ class Connection:
     def greet(self, greeting: Greeting) -> None:
         """Remember who is at the other end, and how it wants to be talked to."""
         self.client = greeting.client or self.client
-        self._answers.greet(greeting, self._group)
+        self._answers.greet(greeting, self._group())
 
     def settle(self, call: Call, outcome: Result | ReelError) -> None:
         """Send what came of a call."""

@@ -27,10 +27,10 @@ def subscribe(
 
     def begin(row: int | None, head: int, **more: str) -> None:
         """Answer, and only then let the first event come."""
-        subscription = call.peer.subscription(row, *wanted)
+        subscription = call.peer.subscriptions.make(row, *wanted)
         call.answer({"sub": subscription.number, "head": head, **more})
         place = head if since is None else since
-        call.peer.begin(subscription, place, live=place >= head)
+        call.peer.subscriptions.begin(subscription, place, live=place >= head)
         desk.drafts.show_to(subscription, row)
 
     async def later() -> None:
@@ -51,7 +51,7 @@ def subscribe(
 
 def unsubscribe(_desk: Desk, call: Call, sub: int) -> Result:
     """End a subscription; what has been queued for it still comes."""
-    call.peer.unsubscribe(sub)
+    call.peer.subscriptions.end(sub)
     return {}
 
 
