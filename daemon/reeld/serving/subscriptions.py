@@ -70,7 +70,7 @@ class Subscriptions:
         """Tell those that missed something so, now that there is room; they are over then."""
         for number, subscription in list(self._begun.items()):
             if subscription.settle():
-                del self._begun[number]
+                self._begun.pop(number, None)  # being told may have been too much for the whole connection
 
     def end(self, number: int) -> None:
         """End a subscription.

@@ -213,6 +213,20 @@ async def test_many_subscriptions_of_one_connection(demo: Peer) -> None:
     assert "not_found: sub: this connection has no subscription 2" == str(refused)
 
 
+async def test_who_is_given_up_while_it_is_told_what_it_missed(dial: Dial, demo: Peer) -> None:
+    """A peer on which too much waits by that is dropped like any other, with all its subscriptions."""
+    with anyio.fail_after(LIMIT):
+        peer = await stuck(dial, "demo", limits=NARROW._replace(all_waiting=1900))
+        for _ in range(100):
+            await peer.call("subscribe", "demo")
+        await demo.call("add", "demo", LARGE)
+        await peer.rest()
+        await peer.ended.wait()
+
+        assert 0 == (await demo.call("agent", "demo"))["attached"]
+    assert 1 == peer.load.dropped
+
+
 async def test_attached(dial: Dial, demo: Peer) -> None:
     """An agent's info counts the connections that follow it, wherever it is given; not those that follow all."""
     with anyio.fail_after(LIMIT):
