@@ -1,0 +1,49 @@
+"""Every request of the protocol, defined once: its name, its parameters and the type of its reply.
+
+A client is one generic ``call()`` over these functions. Both clients, and whoever speaks the protocol over
+another transport, take them from here.
+"""
+
+from reel.requests.asking import agent, agents, conversation, history, messages, replay
+from reel.requests.calls import Call, following, keyed
+from reel.requests.commanding import add, change, clear, clone, create, kill, mark, redo, restore, revive, rewind, undo
+from reel.requests.daemon import greeting, hello, methods, ping, shutdown, stats, verify
+from reel.requests.live import draft, subscribe, wait
+from reel.requests.providers import ingest, load, render
+
+__all__ = [
+    "Call",
+    "add",
+    "agent",
+    "agents",
+    "change",
+    "clear",
+    "clone",
+    "conversation",
+    "create",
+    "draft",
+    "following",
+    "greeting",
+    "hello",
+    "history",
+    "ingest",
+    "keyed",
+    "kill",
+    "load",
+    "mark",
+    "messages",
+    "methods",
+    "ping",
+    "redo",
+    "render",
+    "replay",
+    "restore",
+    "revive",
+    "rewind",
+    "shutdown",
+    "stats",
+    "subscribe",
+    "undo",
+    "verify",
+    "wait",
+]

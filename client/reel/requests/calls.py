@@ -1,0 +1,89 @@
+"""A request as a value: what is sent, how its reply is read, and what follows it."""
+
+from collections.abc import Callable
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from reel import replies
+from reel.ids import new_id
+
+R = TypeVar("R")
+
+
+class Call(NamedTuple, Generic[R]):
+    """A request, and how to read its reply."""
+
+    method: str
+    params: dict[str, Any]
+    read: Callable[[dict[str, Any]], R]
+    # A command: repeating it is safe only under a key.
+    writes: bool = False
+    # Where the reply is a page: the field that has its items.
+    items: str = ""
+
+
+def call(
+    method: str, reply: Callable[[dict[str, Any]], R], *, writes: bool = False, items: str = "", **params: Any
+) -> Call[R]:
+    """Make a call; a parameter that is ``None`` was left out."""
+    given = {name: value for name, value in params.items() if value is not None}
+    return Call(method, given, reply, writes, items)
+
+
+def keyed(call: Call[R]) -> Call[R]:
+    """Give a command a key, where it has none: it can then be repeated until it is answered."""
+    if not call.writes or "key" in call.params:
+        return call
+    return call._replace(params={**call.params, "key": new_id()})
+
+
+def following(call: Call[R], reply: R) -> Call[R] | None:
+    """Give the call for the page after this one; ``None`` after the last.
+
+    The first page's head is kept as ``at``, so that pages of a state that moves still fit together.
+    """
+    if not getattr(reply, "more", False):
+        return None
+    last = getattr(reply, call.items)[-1]
+    params = dict(call.params)
+    if call.items == "agents":
+        params["after"] = last.id
+    else:
+        params["since"] = last["seq"]
+        params.pop("last", None)
+        if call.method in ("messages", "replay"):
+            params["at"] = getattr(reply, "at", None)
+    return call._replace(params=params)
+
+
+_NESTED: dict[str, Callable[[dict[str, Any]], Any]] = {}
+
+
+def reader(shape: type[R]) -> Callable[[dict[str, Any]], R]:
+    """Make the function that reads a map as a tuple of this shape."""
+    fields: tuple[str, ...] = shape._fields  # type: ignore[attr-defined]
+
+    def read(result: dict[str, Any]) -> R:
+        given = {field: result[field] for field in fields if field in result}
+        for field in given.keys() & _NESTED.keys():
+            value = given[field]
+            if isinstance(value, list):
+                given[field] = [_NESTED[field](item) for item in value]
+            elif isinstance(value, dict):
+                given[field] = _NESTED[field](value)
+        return shape(**given)
+
+    return read
+
+
+_NESTED.update(
+    source=reader(replies.Source),
+    marks=reader(replies.Mark),
+    open_calls=reader(replies.OpenCall),
+    orphans=reader(replies.Orphan),
+    skipped=reader(replies.Skipped),
+    agents=reader(replies.AgentRow),
+    methods=reader(replies.MethodInfo),
+    report=reader(replies.Change),
+    prefix=reader(replies.Prefix),
+    problems=reader(replies.Problem),
+)

@@ -1,0 +1,195 @@
+"""What changes an agent.
+
+Every command takes the same two at its end. ``if_seq``: it is carried out only if the agent's head is still this seq.
+``key``: it stands for this command, which is then safe to repeat; the clients make one themselves.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from reel import replies
+from reel.messages import Addable
+from reel.requests.calls import Call, call, reader
+
+_INFO = reader(replies.AgentInfo)
+_MOVED = reader(replies.Moved)
+
+
+def create(
+    agent: str | None = None,
+    system: str | None = None,
+    title: str | None = None,
+    tags: Mapping[str, str] | None = None,
+    *,
+    if_seq: int | None = None,
+    key: str | None = None,
+) -> Call[replies.AgentInfo]:
+    """Make an agent.
+
+    Args:
+        agent: its name; left out, a short one is made.
+        system: its prompt.
+        title: what people read.
+        tags: a map of strings.
+        if_seq: only 0 makes sense here: a new agent has no events.
+        key: makes the command safe to repeat; the clients make one themselves.
+
+    Raises:
+        Exists: a living agent has this name.
+    """
+    return call(
+        "create", _INFO, writes=True, agent=agent, system=system, title=title, tags=tags, if_seq=if_seq, key=key
+    )
+
+
+def add(
+    agent: str,
+    messages: str | Sequence[Addable],
+    create: bool | None = None,  # noqa: FBT001 - the third of three, as in the protocol's words
+    *,
+    if_seq: int | None = None,
+    key: str | None = None,
+) -> Call[replies.Added]:
+    """Add messages, all or none; when this returns, they are on disk.
+
+    Args:
+        agent: a name or an id.
+        messages: a string (one user text), or a list of strings, messages and records.
+        create: make the agent where there is none.
+        if_seq: only if the agent's head is still this seq.
+        key: makes the command safe to repeat; the clients make one themselves.
+
+    Raises:
+        InvalidMessage: one of them is no message; ``data`` has its index and the field.
+        Conflict: the head is another; ``data`` has it.
+        NotFound: there is no such agent.
+        Killed: it is dead.
+    """
+    return call(
+        "add",
+        reader(replies.Added),
+        writes=True,
+        agent=agent,
+        messages=messages if isinstance(messages, str) else list(messages),
+        create=create,
+        if_seq=if_seq,
+        key=key,
+    )
+
+
+def clear(agent: str, *, if_seq: int | None = None, key: str | None = None) -> Call[replies.Moved]:
+    """Empty the conversation but for its prompt; ``undo`` brings it back."""
+    return call("clear", _MOVED, writes=True, agent=agent, if_seq=if_seq, key=key)
+
+
+def clone(
+    agent: str,
+    name: str | None = None,
+    at: int | None = None,
+    into: str | None = None,
+    *,
+    if_seq: int | None = None,
+    key: str | None = None,
+) -> Call[replies.AgentInfo]:
+    """Start a new conversation from where this one is, or was; nothing is copied.
+
+    Args:
+        agent: the source, a name or an id.
+        name: the new agent's; left out, a short one is made.
+        at: the position in the source, a seq; left out, its head.
+        into: an existing living agent whose state is replaced, in place of a new one.
+        if_seq: only if the head of the agent that is written (``into``, else the source) is still this seq.
+        key: makes the command safe to repeat; the clients make one themselves.
+    """
+    return call("clone", _INFO, writes=True, agent=agent, name=name, at=at, into=into, if_seq=if_seq, key=key)
+
+
+def mark(
+    agent: str, label: str | None = None, *, if_seq: int | None = None, key: str | None = None
+) -> Call[replies.Marked]:
+    """Set a mark to rewind to; labels may repeat, the newest wins."""
+    return call("mark", reader(replies.Marked), writes=True, agent=agent, label=label, if_seq=if_seq, key=key)
+
+
+def rewind(
+    agent: str, label: str | None = None, *, if_seq: int | None = None, key: str | None = None
+) -> Call[replies.Rewound]:
+    """Go back to a mark; without a label to the newest that something was said after.
+
+    Raises:
+        NoSuchMark: ``data`` lists the labels that there are.
+    """
+    return call("rewind", reader(replies.Rewound), writes=True, agent=agent, label=label, if_seq=if_seq, key=key)
+
+
+def restore(agent: str, at: int, *, if_seq: int | None = None, key: str | None = None) -> Call[replies.Moved]:
+    """Make the conversation what it was at a seq."""
+    return call("restore", _MOVED, writes=True, agent=agent, at=at, if_seq=if_seq, key=key)
+
+
+def undo(agent: str, *, if_seq: int | None = None, key: str | None = None) -> Call[replies.Undone]:
+    """Take back the newest command.
+
+    Raises:
+        NothingToUndo: the agent is in its first state.
+    """
+    return call("undo", reader(replies.Undone), writes=True, agent=agent, if_seq=if_seq, key=key)
+
+
+def redo(agent: str, *, if_seq: int | None = None, key: str | None = None) -> Call[replies.Redone]:
+    """Bring back what the newest undo took.
+
+    Raises:
+        NothingToUndo: nothing was undone, or something was done since.
+    """
+    return call("redo", reader(replies.Redone), writes=True, agent=agent, if_seq=if_seq, key=key)
+
+
+def kill(
+    agent: str,
+    reason: str | None = None,
+    cascade: bool | None = None,  # noqa: FBT001 - the third of three, as in the protocol's words
+    *,
+    if_seq: int | None = None,
+    key: str | None = None,
+) -> Call[replies.KilledAgents]:
+    """End an agent; it can still be read, cloned and revived.
+
+    Args:
+        agent: a name or an id.
+        reason: what people read about it.
+        cascade: its living clones too, and theirs.
+        if_seq: only if the agent's head is still this seq.
+        key: makes the command safe to repeat; the clients make one themselves.
+    """
+    return call(
+        "kill",
+        reader(replies.KilledAgents),
+        writes=True,
+        agent=agent,
+        reason=reason,
+        cascade=cascade,
+        if_seq=if_seq,
+        key=key,
+    )
+
+
+def revive(agent: str, *, if_seq: int | None = None, key: str | None = None) -> Call[replies.AgentInfo]:
+    """Bring a killed agent back to life.
+
+    Raises:
+        Exists: a living agent has taken its name.
+    """
+    return call("revive", _INFO, writes=True, agent=agent, if_seq=if_seq, key=key)
+
+
+def change(
+    agent: str,
+    name: str | None = None,
+    title: str | None = None,
+    tags: Mapping[str, str] | None = None,
+    *,
+    if_seq: int | None = None,
+    key: str | None = None,
+) -> Call[replies.AgentInfo]:
+    """Change what an agent is called; an empty title removes it, ``tags`` replaces them all."""
+    return call("change", _INFO, writes=True, agent=agent, name=name, title=title, tags=tags, if_seq=if_seq, key=key)
