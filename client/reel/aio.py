@@ -18,7 +18,7 @@ from reel import replies, requests
 from reel.address import default_socket
 from reel.aio_subscription import LOST, Subscription
 from reel.blocking import PATIENCE, nobody_answers
-from reel.errors import InvalidParams, NotRunning, ParseError, ReelError, ShuttingDown, from_wire
+from reel.errors import NotRunning, ParseError, ReelError, ShuttingDown, from_wire
 from reel.following import Following
 from reel.messages import Event, Message, Record
 from reel.peer import require_own
@@ -33,10 +33,16 @@ _CHUNK = 1 << 18
 
 
 class _Waiting:
-    """A call that has not been answered."""
+    """A call that has not been answered.
 
-    def __init__(self, call: Call[Any]) -> None:
-        self.call = call
+    Args:
+        method: what it asks for.
+        request: the bytes to send, on each connection until one brings the answer.
+    """
+
+    def __init__(self, method: str, request: bytes) -> None:
+        self.method = method
+        self.request = request
         self.answered = anyio.Event()
         self.result: dict[str, Any] = {}
         self.error: ReelError | None = None
@@ -92,10 +98,12 @@ class Client:
         """
         self._number += 1
         number = self._number
-        waiting = self._waiting[number] = _Waiting(keyed(call))
+        sent = keyed(call)
+        request = self._framing.request(number, sent.method, [sent.params])
+        waiting = self._waiting[number] = _Waiting(sent.method, request)
         try:
             if self._connected:
-                self._post(number, waiting)
+                self._post(waiting)
             self._wanted.set()
             await waiting.answered.wait()
         finally:
@@ -174,12 +182,9 @@ class Client:
     stats = _method(requests.stats)
     shutdown = _method(requests.shutdown)
 
-    def _post(self, number: Id, waiting: _Waiting) -> None:
+    def _post(self, waiting: _Waiting) -> None:
         """Queue a request for the sender."""
-        try:
-            self._outbox.append(self._framing.request(number, waiting.call.method, [waiting.call.params]))
-        except OverflowError:
-            waiting.end(None, InvalidParams("an integer is beyond ±(2^53-1)"))
+        self._outbox.append(waiting.request)
         self._mail.set()
 
     # --- the keeper
@@ -255,8 +260,8 @@ class Client:
         """Send what waits, and hand out answers until the connection is lost."""
         self._outbox.clear()
         self._connected = True
-        for number, waiting in self._waiting.items():
-            self._post(number, waiting)
+        for waiting in self._waiting.values():
+            self._post(waiting)
         try:
             async with stream, anyio.create_task_group() as tasks:
                 tasks.start_soon(self._send, stream)
@@ -267,7 +272,7 @@ class Client:
         finally:
             self._connected = False
         for waiting in list(self._waiting.values()):
-            if waiting.call.method == "shutdown":
+            if waiting.method == "shutdown":
                 waiting.end({})
 
     async def _send(self, stream: SocketStream) -> None:

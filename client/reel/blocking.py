@@ -11,7 +11,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
 
 from reel import replies, requests
 from reel.address import default_socket
-from reel.errors import InvalidParams, NotRunning, ParseError, ReelError, ShuttingDown, Timeout, from_wire
+from reel.errors import NotRunning, ParseError, ReelError, ShuttingDown, Timeout, from_wire
 from reel.following import Following
 from reel.messages import Event, Message, Record
 from reel.peer import require_own
@@ -260,10 +260,7 @@ class Client:
         """Send a request and read until its answer comes; pushes are for others and passed over."""
         assert self._socket is not None  # noqa: S101 - _open has just seen to it
         self._next_id += 1
-        try:
-            request = self._framing.request(self._next_id, call.method, [call.params])
-        except OverflowError:
-            raise InvalidParams("an integer is beyond ±(2^53-1)") from None
+        request = self._framing.request(self._next_id, call.method, [call.params])
         self._limit(deadline)
         with suppress(BrokenPipeError):  # why the daemon closed its end may still be there to read
             self._socket.sendall(request)

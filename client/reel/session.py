@@ -253,8 +253,15 @@ class MessagePack:
         self._scout = self._unpacker = Unpacker(max_buffer_size=1)
 
     def request(self, request_id: Id, method: str, params: Any) -> bytes:
-        """Encode a call that wants an answer."""
-        return self._pack((0, request_id, method, params))
+        """Encode a call that wants an answer.
+
+        Raises:
+            InvalidParams: it has an integer that MessagePack has no bytes for.
+        """
+        try:
+            return self._pack((0, request_id, method, params))
+        except OverflowError:
+            raise InvalidParams("an integer is beyond ±(2^53-1)") from None
 
     def notify(self, method: str, params: dict[str, Any] | list[Any]) -> bytes:
         """Encode a call that wants none, or a push, which is a map and travels as ``wrapper`` says."""

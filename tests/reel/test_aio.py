@@ -56,6 +56,18 @@ async def test_a_cancelled_call_harms_nobody(client: Client) -> None:
     assert await client.ping()
 
 
+async def test_what_cannot_be_sent(client: Client, daemon: Daemon) -> None:
+    """A value that no message can have is the error of its caller alone, also while there is no connection."""
+    await anyio.to_thread.run_sync(daemon.kill)
+    while client._connected:
+        await anyio.lowlevel.checkpoint()
+    with pytest.raises(TypeError):
+        await client.change("demo", tags={"a": object()})  # type: ignore[dict-item]
+    await anyio.to_thread.run_sync(daemon.start)
+
+    assert await client.ping()
+
+
 async def test_calls_in_flight_survive_a_crash(client: Client, daemon: Daemon) -> None:
     """What was not answered when the daemon died is asked again, and done once."""
     await client.create("demo")

@@ -113,6 +113,17 @@ def test_what_it_brings(run: Run, daemon: Daemon) -> None:
     assert ("demo", 2, added.agent, None) == (events[2].name, events[2].command, events[2].agent, events[2].message)
 
 
+def test_a_place_that_nothing_can_have(run: Run) -> None:
+    """An integer that goes over no wire is refused in the protocol's words, as in every other request."""
+
+    async def scenario(client: Any) -> None:
+        async with client.subscribe("demo", since=2**70):
+            pass
+
+    with pytest.raises(reel.InvalidParams, match="beyond"):
+        run(scenario)
+
+
 def test_all_agents(run: Run, daemon: Daemon) -> None:
     """Without an agent every event of every agent comes, in the order of the ids."""
 
