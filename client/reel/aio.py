@@ -17,10 +17,10 @@ from anyio.abc import SocketAttribute, SocketStream, TaskStatus
 from reel import replies, requests
 from reel.address import default_socket
 from reel.aio_subscription import LOST, Subscription
-from reel.blocking import PATIENCE, nobody_answers
 from reel.errors import NotRunning, ParseError, ReelError, ShuttingDown, from_wire
 from reel.following import Following
 from reel.messages import Event, Message, Record
+from reel.patience import PATIENCE, PAUSE, nobody_answers
 from reel.peer import require_own
 from reel.requests import Call, following, greeting, keyed
 from reel.session import MAX_REPLY, Answer, Broken, Id, MessagePack
@@ -28,7 +28,6 @@ from reel.session import MAX_REPLY, Answer, Broken, Id, MessagePack
 R = TypeVar("R")
 P = ParamSpec("P")
 
-_PAUSE = 0.1
 _CHUNK = 1 << 18
 
 
@@ -210,7 +209,7 @@ class Client:
                         return await self._open()
                     except ReelError as refused:
                         error = refused
-                        await anyio.sleep(_PAUSE)
+                        await anyio.sleep(PAUSE)
             for waiting in self._waiting.values():
                 waiting.end(None, error)
             self._waiting.clear()

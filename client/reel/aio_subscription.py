@@ -10,11 +10,11 @@ from anyio.abc import SocketStream
 
 from reel.errors import NotRunning, ReelError, ShuttingDown
 from reel.following import Following
+from reel.patience import PAUSE
 from reel.pushes import Push
 
 # How anyio says that a connection is no more.
 LOST = (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream, OSError)
-_PAUSE = 0.25
 _CHUNK = 1 << 18
 
 
@@ -91,7 +91,7 @@ class Subscription(AsyncIterator[Push]):
         """Wait before the next try, or give up."""
         if anyio.current_time() >= until:
             raise NotRunning(f"the daemon went away: {str(error) or 'connection closed'}") from error
-        await anyio.sleep(_PAUSE)
+        await anyio.sleep(PAUSE)
 
     async def _read(self) -> None:
         """Take in what has arrived, on a new connection where there is none."""

@@ -14,6 +14,7 @@ from reel.address import default_socket
 from reel.errors import NotRunning, ParseError, ReelError, ShuttingDown, Timeout, from_wire
 from reel.following import Following
 from reel.messages import Event, Message, Record
+from reel.patience import PATIENCE, PAUSE, nobody_answers
 from reel.peer import require_own
 from reel.requests import Call, following, greeting, keyed
 from reel.session import MAX_REPLY, Answer, Broken, MessagePack
@@ -22,15 +23,7 @@ from reel.subscription import Subscription
 R = TypeVar("R")
 P = ParamSpec("P")
 
-# How long a lost connection is tried again, and how long between two tries at most.
-PATIENCE = 10.0
-_PAUSE = 0.25
 _CHUNK = 1 << 18
-
-
-def nobody_answers(path: str, error: OSError) -> NotRunning:
-    """Say that a socket cannot be reached, and what helps."""
-    return NotRunning(f"nobody answers on {path} ({error.strerror or error}); start it with: reel start")
 
 
 def _method(request: Callable[P, Call[R]]) -> "Callable[Concatenate[Client, P], R]":
@@ -205,8 +198,8 @@ class Client:
         if left <= 0:
             if isinstance(error, NotRunning | ShuttingDown):
                 raise error
-            raise NotRunning(f"the daemon on {self.path} went away: {error or 'connection closed'}") from error
-        time.sleep(min(_PAUSE, left))
+            raise NotRunning(f"the daemon on {self.path} went away: {str(error) or 'connection closed'}") from error
+        time.sleep(min(PAUSE, left))
 
     def _open(self, deadline: float | None) -> None:
         if self._socket is not None:

@@ -10,9 +10,9 @@ from typing import Self
 
 from reel.errors import NotRunning, ReelError, ShuttingDown
 from reel.following import Following
+from reel.patience import PAUSE
 from reel.pushes import Push
 
-_PAUSE = 0.25
 _CHUNK = 1 << 18
 
 
@@ -79,7 +79,7 @@ class Subscription(Iterator[Push]):
         """Wait before the next try, or give up."""
         if time.monotonic() >= until:
             raise NotRunning(f"the daemon went away: {error}") from error
-        time.sleep(_PAUSE)
+        time.sleep(PAUSE)
 
     def close(self) -> None:
         """End it; another thread that waits for the next push is let go."""
