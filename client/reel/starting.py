@@ -18,6 +18,7 @@ from reel.units import UNIT, start_unit, unit_for
 # The exit status of a daemon that finds another one at work.
 ANOTHER_RUNS = 3
 READY_WITHIN = 20.0
+# Seconds between two looks, for nothing tells when a socket begins to answer; and before one more daemon is launched.
 _STEP = 0.01
 _AGAIN = 0.2
 # A daemon that is there and has not answered after so many seconds is not about to end.

@@ -41,7 +41,7 @@ def _hold(run: Invocation, said: str) -> None:
     run.client.draft(run.agent, _end(said))
     run.out.hint("shown until you press Ctrl-C")
     while True:
-        time.sleep(_AGAIN)
+        time.sleep(_AGAIN)  # nothing else happens here that would tell of a daemon that came back
         run.client.draft(run.agent, _end(said))
 
 
