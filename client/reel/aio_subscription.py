@@ -95,24 +95,24 @@ class Subscription(AsyncIterator[Push]):
 
     async def _read(self) -> None:
         """Take in what has arrived, on a new connection where there is none."""
-        if self._stream is None:
-            await self._connect()
-        assert self._stream is not None  # noqa: S101 - it has just been seen to
-        self._ready += self._following.feed(await self._stream.receive(_CHUNK))
+        stream = self._stream or await self._connect()
+        self._ready += self._following.feed(await stream.receive(_CHUNK))
         if self._following.stuck:
             raise BrokenPipeError("it cannot tell what was missed")
         if self._following.over:
             await self._hang_up()
 
-    async def _connect(self) -> None:
+    async def _connect(self) -> SocketStream:
         """Begin on a new connection; one that is given up half way is no connection."""
-        stream = await self._dial()
+        self._stream = stream = await self._dial()
+        if self._closed:
+            raise anyio.ClosedResourceError  # by another task, which found no connection to end
         try:
             await stream.send(self._following.open())
         except BaseException:
-            await anyio.aclose_forcefully(stream)
+            await self._hang_up()
             raise
-        self._stream = stream
+        return stream
 
     async def _hang_up(self) -> None:
         if self._stream is not None:

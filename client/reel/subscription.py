@@ -5,6 +5,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from threading import Event
 from types import TracebackType
 from typing import Self
 
@@ -34,7 +35,7 @@ class Subscription(Iterator[Push]):
         self._patience = patience
         self._ready: deque[Push] = deque()
         self._socket: socket.socket | None = None
-        self._closed = False
+        self._closed = Event()
         try:
             while following.head is None:
                 self._read()
@@ -60,7 +61,7 @@ class Subscription(Iterator[Push]):
         """
         until: float | None = None
         while not self._ready:
-            if self._closed:
+            if self._closed.is_set():
                 raise StopIteration
             try:
                 self._read()
@@ -68,7 +69,7 @@ class Subscription(Iterator[Push]):
             except (OSError, EOFError, NotRunning, ShuttingDown) as error:
                 self._hang_up()
                 until = time.monotonic() + self._patience if until is None else until
-                if not self._closed:
+                if not self._closed.is_set():
                     self._pause(error, until)
             except ReelError:
                 self._hang_up()
@@ -79,11 +80,11 @@ class Subscription(Iterator[Push]):
         """Wait before the next try, or give up."""
         if time.monotonic() >= until:
             raise NotRunning(f"the daemon went away: {error}") from error
-        time.sleep(PAUSE)
+        self._closed.wait(PAUSE)
 
     def close(self) -> None:
         """End it; another thread that waits for the next push is let go."""
-        self._closed = True
+        self._closed.set()
         self._ready.clear()
         if self._socket is not None:
             with suppress(OSError):  # it was lost already
@@ -100,11 +101,10 @@ class Subscription(Iterator[Push]):
 
     def _read(self) -> None:
         """Take in what has arrived, on a new connection where there is none."""
-        if self._socket is None:
-            self._socket = self._dial()
-            self._socket.sendall(self._following.open())
-        data = self._socket.recv(_CHUNK)
-        if self._closed:
+        # Not looked up again: another thread may end it at any time.
+        connection = self._socket or self._connect()
+        data = connection.recv(_CHUNK)
+        if self._closed.is_set():
             return
         if not data:
             raise EOFError("connection closed")
@@ -113,6 +113,13 @@ class Subscription(Iterator[Push]):
             raise EOFError("it cannot tell what was missed")
         if self._following.over:
             self._hang_up()
+
+    def _connect(self) -> socket.socket:
+        self._socket = connection = self._dial()
+        if self._closed.is_set():
+            raise EOFError("ended by another thread, which found no connection to end")
+        connection.sendall(self._following.open())
+        return connection
 
     def _hang_up(self) -> None:
         connection, self._socket = self._socket, None

@@ -13,10 +13,15 @@ from typing import Any, Self, TypeAlias
 import anyio
 import anyio.lowlevel
 import pytest
+from anyio.abc import SocketStream
 
 import reel
+from reel import requests
+from reel.aio_subscription import Subscription as AsyncSubscription
 from reel.blocking import Client
+from reel.following import Following
 from reel.pushes import DraftPush, EventPush
+from reel.subscription import Subscription
 from tests.daemon import Daemon, short_directory
 
 Scenario: TypeAlias = Callable[[Any], Awaitable[Any]]
@@ -343,3 +348,46 @@ def test_autostart(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(found, EventPush)
     assert 2 == found.seq
     assert [daemon.socket] == started
+
+
+def test_closed_while_it_comes_back(daemon: Daemon) -> None:
+    """One that another thread ends while it connects again is over at once, and leaves no connection behind."""
+    near, far = socket.socketpair()
+    dialled: list[socket.socket] = []
+
+    def dial() -> socket.socket:
+        if not dialled:
+            dialled.append(client._dial())
+        else:
+            dialled.append(near)
+            subscription.close()
+        return dialled[-1]
+
+    with far, Client(daemon.socket) as client:
+        subscription = Subscription(Following(requests.subscribe("demo"), "test"), dial, 20.0)
+        daemon.kill()
+
+        assert [] == list(subscription)
+        assert b"" == far.recv(1), "it asks for nothing more"
+    assert -1 == near.fileno()
+
+
+async def test_ended_while_it_comes_back(daemon: Daemon) -> None:
+    """The async one, too: another task that ends it leaves no connection behind."""
+    dialled: list[SocketStream] = []
+
+    async def dial() -> SocketStream:
+        if dialled:
+            await anyio.to_thread.run_sync(daemon.start)
+            await subscription.__aexit__(None, None, None)
+        dialled.append(await anyio.connect_unix(daemon.socket))
+        return dialled[-1]
+
+    with anyio.fail_after(_LIMIT):
+        subscription = AsyncSubscription(Following(requests.subscribe("demo"), "test"), dial, 20.0)
+        await subscription.__aenter__()
+        await anyio.to_thread.run_sync(daemon.kill)
+
+        assert [] == [push async for push in subscription]
+        with pytest.raises(anyio.ClosedResourceError):
+            await dialled[-1].receive()
