@@ -142,11 +142,7 @@ def _prompt(entry: Entry | None) -> Prompt | None:
 
 def _extend(kept: Kept, entries: Sequence[Entry], dialect: Dialect, settings: Settings) -> tuple[Repaired, Tail]:
     """Render what is new: keep what is settled of it, and give the open last turn."""
-    end = kept.count + _AT_ONCE
-    while end < len(entries):
-        _settle(kept, entries[kept.count : end], dialect)
-        end += _AT_ONCE
-    repaired = _settle(kept, entries[kept.count :], dialect)
+    repaired = _settle_all(kept, entries, dialect)
     page, last = Page(kept.model, kept.marks_left), Tail(Roll(), [])
     _write(repaired.open[:-1], last.roll, last.report, page, dialect)
     page.thinking = settings.thinking or not repaired.spoken
@@ -156,6 +152,16 @@ def _extend(kept: Kept, entries: Sequence[Entry], dialect: Dialect, settings: Se
         last.roll.add(dialect.entries(PLACEHOLDER_TURN, page), seq, is_user=True, begins=True)
         last.report.append(Change(seq, None, "synthesized", "there must be something to answer"))
     return repaired, last
+
+
+def _settle_all(kept: Kept, entries: Sequence[Entry], dialect: Dialect) -> Repaired:
+    """Repair in steps, and give what the last one found; what does not settle is not looked at over and over."""
+    step = _AT_ONCE
+    while kept.count + step < len(entries):
+        before = kept.count
+        _settle(kept, entries[before : before + step], dialect)
+        step = _AT_ONCE if kept.count > before else 2 * step
+    return _settle(kept, entries[kept.count :], dialect)
 
 
 def _settle(kept: Kept, news: Sequence[Entry], dialect: Dialect) -> Repaired:

@@ -268,6 +268,25 @@ def test_a_long_loop_over_the_budget(name: str) -> None:
     assert [] == check(name.replace("-", "_"), sent)
 
 
+class Read(list[Entry]):
+    """Entries that count how many of them were looked at."""
+
+    looked_at = 0
+
+    def __getitem__(self, place: Any) -> Any:
+        found = super().__getitem__(place)
+        self.looked_at += len(found) if isinstance(place, slice) else 1
+        return found
+
+
+def test_a_turn_without_end_is_looked_at_a_few_times() -> None:
+    """What does not settle is not repaired anew with every step that is taken through it."""
+    entries = Read(entries_of(["Hi"] * 10_000))
+    render(Asked("openai-chat"), entries)
+
+    assert len(entries) <= entries.looked_at < 3 * len(entries)
+
+
 def test_a_long_history_is_rendered_in_pieces() -> None:
     """It is what it would be at once, whether it was kept in steps or not."""
     history = [text for number in range(700) for text in (f"{number}", model(call(f"c{number}")))]
