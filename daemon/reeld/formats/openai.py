@@ -19,14 +19,6 @@ def by_message(pieces: Sequence[Piece]) -> Iterator[list[Piece]]:
         yield list(group)
 
 
-def as_content(parts: list[Json]) -> str | list[Json]:
-    """Give parts as the content of a message or a result: a string where one plain text is all."""
-    if len(parts) == 1 and parts[0].keys() == {"type", "text"}:
-        text: str = parts[0]["text"]
-        return text
-    return parts
-
-
 def admitting(answer: Answer, blocks: list[Json], page: Page) -> list[Json]:
     """Give what a result says; one that failed begins with a word that says so, for these APIs have no other sign.
 

@@ -9,6 +9,7 @@ tool that is at work holds its round and all after it open, until it has answere
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from reeld.formats.content import texts_of
 from reeld.formats.dialect import Dialect, Holder
 from reeld.formats.groups import Group, groups_of, served
 from reeld.formats.memory import Memory
@@ -203,9 +204,8 @@ class _Hearing:
 
 def _late(call: Call, content: str | list[Json]) -> str:
     """Say what a call gave that is over: the text of it."""
-    if isinstance(content, list):
-        content = "\n".join(block["text"] for block in content if block["type"] == "text")
-    return f"Late result of {call.given_name} ({call.given}): {content}"
+    said = content if isinstance(content, str) else texts_of(content)
+    return f"Late result of {call.given_name} ({call.given}): {said}"
 
 
 def _spoken(messages: list[Json], memory: Memory, rules: _Rules, report: list[Change]) -> AssistantTurn:

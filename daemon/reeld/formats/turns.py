@@ -70,6 +70,11 @@ class Answer(NamedTuple):
     piece: Piece | None
 
     @property
+    def blocks(self) -> list[Json]:
+        """The content as blocks, whether it is a text or not."""
+        return [{"type": "text", "text": self.content}] if isinstance(self.content, str) else self.content
+
+    @property
     def metadata(self) -> Json:
         """The result's own ``provider_metadata``."""
         found: Json = (self.piece.block.get("provider_metadata") if self.piece else None) or {}

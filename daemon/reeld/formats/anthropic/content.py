@@ -5,6 +5,7 @@ from typing import Any
 
 from reeld.formats import native
 from reeld.formats.anthropic.blocks import PROVIDER
+from reeld.formats.content import shortest
 from reeld.formats.reading import Json, arguments_of, entries_at, map_at, text_at
 
 
@@ -68,11 +69,10 @@ def _call(found: Json, where: str) -> Json:
 def _result(found: Json, where: str) -> Json:
     content = found.get("content")
     blocks = blocks_of("" if content is None else content, f"{where}.content", None)
-    plain = len(blocks) == 1 and blocks[0].keys() == {"type", "text"}
     return {
         "type": "tool_result",
         "tool_call_id": text_at(found.get("tool_use_id"), f"{where}.tool_use_id"),
-        "content": blocks[0]["text"] if plain else blocks or "",
+        "content": shortest(blocks),
         "is_error": found.get("is_error") is True,
         **native.keep(PROVIDER, found, ("type", "tool_use_id", "content", "is_error")),
     }

@@ -5,6 +5,7 @@ from typing import Any
 
 from reeld.formats import native
 from reeld.formats.arguments import as_object
+from reeld.formats.content import texts_of
 from reeld.formats.dialect import Holder, Pair
 from reeld.formats.families import same_family
 from reeld.formats.turns import Answer, Json
@@ -139,10 +140,9 @@ _WRITERS = {"text": _text, "thinking": _thinking, "tool_call": _call, "media": _
 def response(answer: Answer) -> Json:
     """Give a result as a part: Gemini's own object where it is one, else the text under a word."""
     found: Json = {"name": answer.call.name, "response": _object(answer), "id": answer.call.id}
-    if isinstance(answer.content, list):
-        media = [_WRITERS[block["type"]](block) for block in answer.content if block["type"] != "text"]
-        if media:
-            found["parts"] = media
+    media = [_WRITERS[block["type"]](block) for block in answer.blocks if block["type"] != "text"]
+    if media:
+        found["parts"] = media
     return {"functionResponse": found}
 
 
@@ -150,7 +150,4 @@ def _object(answer: Answer) -> Json:
     own = native.given_back(answer.metadata, PROVIDER, ("response",)).get("response")
     if isinstance(own, dict):
         return own
-    content = answer.content
-    if isinstance(content, list):
-        content = "\n".join(block["text"] for block in content if block["type"] == "text")
-    return {"error" if answer.failed else "result": content}
+    return {"error" if answer.failed else "result": texts_of(answer.blocks)}

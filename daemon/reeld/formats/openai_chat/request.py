@@ -3,6 +3,7 @@
 from typing import Any
 
 from reeld.formats import native
+from reeld.formats.content import shortest
 from reeld.formats.openai import PROVIDER
 from reeld.formats.openai_chat.assistant import message_of, with_ids
 from reeld.formats.openai_chat.parts import blocks_of, text
@@ -82,11 +83,7 @@ def _words(message: Json, role: str, where: str) -> Json:
 
 
 def _result(call_id: str, message: Json, where: str) -> Json:
-    blocks = blocks_of(message.get("content"), f"{where}.content")
-    plain = len(blocks) == 1 and blocks[0].keys() == {"type", "text"}
-    content = blocks[0]["text"] if plain else blocks or ""
     kept = native.keep(PROVIDER, message, ("role", "content", "tool_call_id", "name"))
-    return {
-        "role": "tool",
-        "content": [{"type": "tool_result", "tool_call_id": call_id, "content": content, "is_error": False, **kept}],
-    }
+    content = shortest(blocks_of(message.get("content"), f"{where}.content"))
+    result = {"type": "tool_result", "tool_call_id": call_id, "content": content, "is_error": False, **kept}
+    return {"role": "tool", "content": [result]}

@@ -21,14 +21,14 @@ def _answers(answers: Sequence[Answer], page: Page) -> Iterator[Json]:
     """Give the results; the media of all of them come after, for only a user can show any."""
     shown: list[Json] = []
     for answer in answers:
-        blocks = [{"type": "text", "text": answer.content}] if isinstance(answer.content, str) else answer.content
+        blocks = answer.blocks
         texts = admitting(answer, [block for block in blocks if block["type"] == "text"], page)
         media = [part_of(block) for block in blocks if block["type"] == "media"]
         if media and answer.piece is not None:
             page.note(answer.piece, "moved", "media of a result stand in a user message after all results")
             title = f"Media of the result of {answer.call.name} ({answer.call.id}):"
             shown += [{"type": "text", "text": title}, *media]
-        yield {"role": "tool", "tool_call_id": answer.call.id, "content": content_of(texts) if texts else ""}
+        yield {"role": "tool", "tool_call_id": answer.call.id, "content": content_of(texts)}
     if shown:
         yield {"role": "user", "content": shown}
 

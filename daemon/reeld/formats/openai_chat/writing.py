@@ -5,9 +5,10 @@ from collections.abc import Sequence
 
 from reeld.formats import native
 from reeld.formats.arguments import as_text
+from reeld.formats.content import shortest
 from reeld.formats.dataurl import url_of
 from reeld.formats.dialect import Page
-from reeld.formats.openai import PROVIDER, as_content, filename, input_of
+from reeld.formats.openai import PROVIDER, filename, input_of
 from reeld.formats.reading import ABOVE, Json
 from reeld.formats.turns import Piece
 
@@ -40,7 +41,7 @@ def _media_part(block: Json) -> Json:
 
 def content_of(blocks: Sequence[Json]) -> str | list[Json]:
     """Give the content of a message."""
-    return as_content([part_of(block) for block in blocks])
+    return shortest([part_of(block) for block in blocks])
 
 
 def words(pieces: Sequence[Piece], page: Page) -> Json:

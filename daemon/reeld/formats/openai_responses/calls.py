@@ -4,6 +4,7 @@ import json
 from typing import Any, NamedTuple
 
 from reeld.formats import native
+from reeld.formats.content import shortest
 from reeld.formats.openai import PROVIDER
 from reeld.formats.openai_responses.parts import blocks_of, text
 from reeld.formats.reading import Json, arguments_of, text_at
@@ -96,9 +97,7 @@ def result_of(item: Json, where: str) -> Json:
     if kind in _PLAIN_OUTPUTS:
         if type(output) is dict and "type" not in output:
             output = native.text_of(output)
-        blocks = blocks_of(output, f"{where}.output")
-        plain = len(blocks) == 1 and blocks[0].keys() == {"type", "text"}
         kept = native.keep(PROVIDER, item, ("id", "type", "status", "call_id", "output"))
-        return {**result, "content": blocks[0]["text"] if plain else blocks or "", **kept}
+        return {**result, "content": shortest(blocks_of(output, f"{where}.output")), **kept}
     readable = [text(output)] if type(output) is str and output else []
     return {**result, "content": [*readable, native.opaque(PROVIDER, item)]}

@@ -5,10 +5,11 @@ from typing import Any
 
 from reeld.formats import native
 from reeld.formats.arguments import as_text
+from reeld.formats.content import shortest, texts_of
 from reeld.formats.dataurl import url_of
 from reeld.formats.dialect import Page
 from reeld.formats.ids import sent_id
-from reeld.formats.openai import PROVIDER, admitting, as_content, filename, input_of
+from reeld.formats.openai import PROVIDER, admitting, filename, input_of
 from reeld.formats.openai_responses.calls import KINDS
 from reeld.formats.openai_responses.whole import CALLS, RESULTS, held, part_in, whole
 from reeld.formats.reading import Json
@@ -54,7 +55,7 @@ def _media_part(block: Json) -> Json:
 
 def content_of(blocks: Sequence[Json], spoken: str = "input_text") -> str | list[Json]:
     """Give the content of a message or an output; ``spoken`` is the type of a text."""
-    return as_content([part_of(block, spoken) for block in blocks])
+    return shortest([part_of(block, spoken) for block in blocks])
 
 
 def kind_of(metadata: Json, sent: str) -> str:
@@ -98,21 +99,19 @@ def output_of(answer: Answer, page: Page) -> Json:
     """Give the output of a call, in the kind that its call asks for."""
     kind = kind_of(answer.call.metadata, answer.call.id)
     shape = KINDS[kind]
-    blocks = [{"type": "text", "text": answer.content}] if isinstance(answer.content, str) else answer.content
     call_id = answer.call.given if shape.named == "id" else answer.call.id
-    kept = (held(block, RESULTS) for block in blocks if block["type"] == "opaque")
+    kept = (held(block, RESULTS) for block in answer.blocks if block["type"] == "opaque")
     item = next((item for item in kept if item is not None and item["type"] == shape.output), None)
     if item is not None:
         return {**item, shape.names: call_id}
-    parts = [block for block in blocks if block["type"] != "opaque" or part_in(block) is not None]
+    parts = [block for block in answer.blocks if block["type"] != "opaque" or part_in(block) is not None]
     if kind in _MADE:
-        text = "\n".join(block["text"] for block in parts if block["type"] == "text")
-        return {"type": shape.output, shape.names: call_id, **_MADE[kind](text, parts, answer.failed)}
+        return {"type": shape.output, shape.names: call_id, **_MADE[kind](texts_of(parts), parts, answer.failed)}
     # A function's output answers a search for tools as well.
     parts = admitting(answer, parts, page)
     output = "function_call_output" if kind == "tool_search_call" else shape.output
     kept_keys = native.given_back(answer.metadata, PROVIDER, ("caller",))
-    return {"type": output, "call_id": call_id, "output": content_of(parts) if parts else "", **kept_keys}
+    return {"type": output, "call_id": call_id, "output": content_of(parts), **kept_keys}
 
 
 def _screen(_text: str, parts: list[Json], _failed: bool) -> Json:  # noqa: FBT001 - one of a table
