@@ -87,6 +87,16 @@ def entries_at(value: Any, where: str) -> list[Any]:
     return [value] if type(value) is dict else list_at(value, where)
 
 
+def history_at(value: Any, where: str, api: str) -> list[Any]:
+    """Take the history of a request; without one it is no request of an API."""
+    if value is None:
+        raise refused(where, f"is missing; this is no request of {api}")
+    entries = entries_at(value, where)
+    if not entries:
+        raise refused(where, "is empty; there is nothing to load")
+    return entries
+
+
 def refuse_error(body: Mapping[str, Any]) -> None:
     """Refuse what a provider sends when it does not answer.
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from reel.errors import InvalidMessage
-from reeld.formats.reading import about_answer, left_to_extra, list_at, map_at, refuse_error, text_at
+from reeld.formats.reading import about_answer, history_at, left_to_extra, list_at, map_at, refuse_error, text_at
 
 
 @pytest.mark.parametrize(
@@ -27,6 +27,19 @@ def test_a_wrong_type_names_its_place(take: Any, value: Any, message: str) -> No
 def test_the_right_types_pass() -> None:
     """What is of the right type is given as it is."""
     assert ("x", {}, []) == (text_at("x", ""), map_at({}, ""), list_at([], ""))
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [(None, "is missing; this is no request of Gemini's"), ([], "is empty; there is nothing to load")],
+)
+def test_a_request_has_a_history(value: Any, why: str) -> None:
+    """A body without one is for another API, or has nothing to load; one entry may stand without a list."""
+    with pytest.raises(InvalidMessage) as caught:
+        history_at(value, "contents", "Gemini's")
+
+    assert (f"contents: {why}", "contents") == (caught.value.message, caught.value.data["field"])
+    assert [{}] == history_at({}, "contents", "Gemini's")
 
 
 @pytest.mark.parametrize("error", [{"message": "Rate limit reached"}, "Rate limit reached"])

@@ -6,8 +6,10 @@ from reeld.formats import native
 from reeld.formats.anthropic.blocks import PROVIDER
 from reeld.formats.anthropic.content import blocks_of
 from reeld.formats.prompting import prompt_of
-from reeld.formats.reading import ABOVE, Json, Loaded, entries_at, left_to_extra, map_at, refused, role_at
+from reeld.formats.reading import ABOVE, Json, Loaded, history_at, left_to_extra, map_at, role_at
 from reeld.formats.turns import speakers
+
+_API = "Anthropic's"
 
 
 def load(body: Json, model: str | None = None) -> Loaded:
@@ -22,15 +24,10 @@ def load(body: Json, model: str | None = None) -> Loaded:
     Raises:
         InvalidMessage: something in it is no message; ``data.field`` is the place.
     """
-    if "messages" not in body:
-        raise refused("messages", "is missing; this is no request to Anthropic")
-    messages = entries_at(body["messages"], "messages")
-    if not messages:
-        raise refused("messages", "is empty; there is nothing to load")
     made_by = body.get("model") or model
     loaded = [
         message
-        for index, found in enumerate(messages)
+        for index, found in enumerate(history_at(body.get("messages"), "messages", _API))
         for message in _messages(map_at(found, f"messages[{index}]"), f"messages[{index}]", made_by)
     ]
     return Loaded([*_prompt(body.get("system")), *loaded], left_to_extra(body, ("messages", "system", "model")))
@@ -46,7 +43,7 @@ def _prompt(system: Any) -> list[Json]:
 
 def _messages(found: Json, where: str, made_by: str | None) -> list[Json]:
     """Read one message: one for everybody who speaks in it."""
-    role = role_at(found.get("role"), f"{where}.role", "Anthropic's")
+    role = role_at(found.get("role"), f"{where}.role", _API)
     assistant = role == "assistant"
     blocks = blocks_of(found.get("content"), f"{where}.content", made_by if assistant else None)
     said = speakers(blocks, "assistant" if assistant else "user")

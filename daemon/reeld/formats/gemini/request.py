@@ -6,8 +6,10 @@ from reeld.formats.gemini.content import block_of, camel, part_at, result_of
 from reeld.formats.gemini.parts import PROVIDER
 from reeld.formats.pairing import Pairing
 from reeld.formats.prompting import prompt_of
-from reeld.formats.reading import ABOVE, Json, Loaded, entries_at, left_to_extra, map_at, refused, role_at, text_at
+from reeld.formats.reading import ABOVE, Json, Loaded, entries_at, history_at, left_to_extra, map_at, role_at, text_at
 from reeld.formats.turns import speakers
+
+_API = "Gemini's"
 
 
 def load(body: Json, model: str | None = None) -> Loaded:
@@ -21,9 +23,7 @@ def load(body: Json, model: str | None = None) -> Loaded:
         InvalidMessage: something in it is no message; ``data.field`` is the place.
     """
     body = camel(body)
-    contents = entries_at(body.get("contents"), "contents")
-    if not contents:
-        raise refused("contents", "is missing or empty; there is nothing to load")
+    contents = history_at(body.get("contents"), "contents", _API)
     made_by = model or body.get("model")
     reader = _Reader(made_by if isinstance(made_by, str) else None)
     loaded = [message for index, found in enumerate(contents) for message in reader.content(found, index)]
@@ -57,7 +57,7 @@ class _Reader:
         """Read the content at an index: a message for everybody who speaks in it."""
         where = f"contents[{index}]"
         found = camel(map_at(value, where))
-        role = role_at(found.get("role") or "user", f"{where}.role", "Gemini's")
+        role = role_at(found.get("role") or "user", f"{where}.role", _API)
         above = {"provider_metadata": {"provider": PROVIDER, "role": role}} if role in ABOVE else {}
         speaker = "assistant" if role == "assistant" else "user"
         blocks = [

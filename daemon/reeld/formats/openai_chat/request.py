@@ -9,7 +9,9 @@ from reeld.formats.openai_chat.assistant import message_of, with_ids
 from reeld.formats.openai_chat.parts import blocks_of, text
 from reeld.formats.pairing import Pairing
 from reeld.formats.prompting import prompt_of
-from reeld.formats.reading import ABOVE, Json, Loaded, entries_at, left_to_extra, map_at, refused, role_at
+from reeld.formats.reading import ABOVE, Json, Loaded, history_at, left_to_extra, map_at, role_at
+
+_API = "Chat Completions"
 
 
 def load(body: Json, model: str | None = None) -> Loaded:
@@ -25,11 +27,7 @@ def load(body: Json, model: str | None = None) -> Loaded:
     Raises:
         InvalidMessage: something in it is no message; ``data.field`` is the place.
     """
-    if "messages" not in body:
-        raise refused("messages", "is missing; this is no request of Chat Completions")
-    messages = entries_at(body["messages"], "messages")
-    if not messages:
-        raise refused("messages", "is empty; there is nothing to load")
+    messages = history_at(body.get("messages"), "messages", _API)
     reader = _Reader(body.get("model") or model)
     read = [reader.message(message, index) for index, message in enumerate(messages)]
     first = next((index for index, message in enumerate(messages) if message["role"] not in ABOVE), len(read))
@@ -48,7 +46,7 @@ class _Reader:
         """Read the message that stands at an index."""
         where = f"messages[{index}]"
         message = map_at(given, where)
-        role = role_at(message.get("role"), f"{where}.role", "Chat Completions")
+        role = role_at(message.get("role"), f"{where}.role", _API)
         if role == "assistant":
             return message_of(self._with_ids(message, index, where), where, self._model)
         if role == "tool":

@@ -6,7 +6,7 @@ from reeld.formats.openai import PROVIDER
 from reeld.formats.openai_responses.items import Gathering
 from reeld.formats.openai_responses.parts import text
 from reeld.formats.prompting import prompt_of
-from reeld.formats.reading import Json, Loaded, entries_at, left_to_extra, refused, text_at
+from reeld.formats.reading import Json, Loaded, history_at, left_to_extra, refused, text_at
 
 _OUTSIDE = ("previous_response_id", "conversation", "prompt")
 
@@ -28,11 +28,7 @@ def load(body: Json, model: str | None = None) -> Loaded:
         if body.get(key) is not None:
             raise refused(key, "the history begins outside this body; load one that has all of it")
     given = body.get("input")
-    if given is None:
-        raise refused("input", "is missing; this is no request of Responses")
-    items = entries_at([given] if type(given) is str else given, "input")
-    if not items:
-        raise refused("input", "is empty; there is nothing to load")
+    items = history_at([given] if type(given) is str else given, "input", "Responses")
     gathering = Gathering(body.get("model") or model)
     for index, item in enumerate(items):
         gathering.take(item, f"input[{index}]")
