@@ -3,6 +3,8 @@
 import os
 import signal
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -26,6 +28,16 @@ def kill_under_load(siege: Siege) -> None:
         time.sleep(siege.random.uniform(0.02, 0.3))  # the moment of death, not a wait for something
         siege.daemon.kill()
     tally.count("deaths")
+
+
+@contextmanager
+def death_at(doomed: Doomed, point: str) -> Iterator[None]:
+    """Let the daemon die at a place that it comes to because of the block; the next one lives."""
+    doomed.doom(point)
+    yield
+    assert point == doomed.died()
+    doomed.doom("")
+    tally.count("fault points hit")
 
 
 def test_ready_again(directory: Path) -> None:
@@ -58,13 +70,10 @@ def test_death_at_every_place(doomed: Doomed) -> None:
     siege = Siege(doomed, seed=100)
     doomed.start()
     for point in _WORKING:
-        doomed.doom(point)
-        with siege.load():
-            assert point == doomed.died()
-        doomed.doom("")
+        with siege.load(), death_at(doomed, point):
+            pass
         doomed.start()
         siege.look()
-        tally.count("fault points hit")
 
 
 @pytest.mark.parametrize("point", _STOPPING)
@@ -72,14 +81,10 @@ def test_death_while_it_stops(doomed: Doomed, point: str) -> None:
     """It dies while it stops under load, and nothing is lost."""
     siege = Siege(doomed, seed=101)
     doomed.start()
-    doomed.doom(point)
-    with siege.load():
+    with siege.load(), death_at(doomed, point):
         doomed.process.send_signal(signal.SIGTERM)
-        assert point == doomed.died()
-    doomed.doom("")
     doomed.start()
     siege.look()
-    tally.count("fault points hit")
 
 
 def test_death_while_it_opens(doomed: Doomed) -> None:
@@ -88,32 +93,23 @@ def test_death_while_it_opens(doomed: Doomed) -> None:
     doomed.start()
     for point in _OPENING:
         kill_under_load(siege)
-        doomed.doom(point)
-        doomed.launch()
-        assert point == doomed.died()
-        doomed.doom("")
+        with death_at(doomed, point):
+            doomed.launch()
         doomed.start()
         siege.look()
-        tally.count("fault points hit")
 
 
 def test_death_in_a_migration(doomed: Doomed) -> None:
     """It dies while a new file, or one of an older version, becomes one of today; the next one finishes that."""
     siege = Siege(doomed, seed=103)
     for point in _FIRST:
-        doomed.doom(point)
-        doomed.launch()
-        assert point == doomed.died()
-        tally.count("fault points hit")
-    doomed.doom("")
+        with death_at(doomed, point):
+            doomed.launch()
     doomed.start()
     kill_under_load(siege)
     doomed.later = True
     for point in _LATER:
-        doomed.doom(point)
-        doomed.launch()
-        assert point == doomed.died()
-        tally.count("fault points hit")
-    doomed.doom("")
+        with death_at(doomed, point):
+            doomed.launch()
     doomed.start()
     siege.look()
