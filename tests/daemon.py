@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
@@ -23,6 +23,14 @@ def short_directory() -> Iterator[Path]:
     """Make a directory whose name is short enough for a socket's path."""
     with tempfile.TemporaryDirectory(prefix="reel-", dir="/tmp") as path:
         yield Path(path)
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait until something is so that nobody tells of."""
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)  # between two looks
 
 
 class Daemon:

@@ -73,7 +73,7 @@ def push_delays(path: str, agent: str, rate: int, seconds: float) -> tuple[list[
     began = time.perf_counter()
     request = framing.request(1, "add", [agent, TEXT])
     for number in range(total):
-        time.sleep(max(0.0, began + number / rate - time.perf_counter()))
+        time.sleep(max(0.0, began + number / rate - time.perf_counter()))  # the pace of the load, not a wait
         writer.sendall(request)
     for thread in threads:
         thread.join()

@@ -12,7 +12,7 @@ from tests.crash import tally
 from tests.crash.checker import check
 from tests.crash.clients import Names, Worker
 from tests.crash.evidence import evidence
-from tests.daemon import PATIENCE, Daemon
+from tests.daemon import PATIENCE, Daemon, until
 
 
 class Siege:
@@ -47,6 +47,14 @@ class Siege:
             stop.set()
             for thread in threads:
                 thread.join(PATIENCE)
+
+    def work(self, commands: int) -> None:
+        """Wait under load until so many more commands were acknowledged."""
+        wanted = self._acknowledged() + commands
+        until(lambda: self._acknowledged() >= wanted)
+
+    def _acknowledged(self) -> int:
+        return sum(call.acknowledged for worker in self._workers for call in worker.calls)
 
     def look(self) -> None:
         """Look whether everything is as it was acknowledged.

@@ -2,7 +2,6 @@
 
 import errno
 import signal
-import time
 
 import pytest
 
@@ -11,6 +10,7 @@ from tests.crash import tally
 from tests.crash.nursery import Doomed
 from tests.crash.shim import COMPILER, Action, File, Op, Shim
 from tests.crash.siege import Siege
+from tests.daemon import until
 
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="there is no compiler")
 
@@ -52,7 +52,7 @@ def test_death_while_it_closes(frail: Doomed, shim: Shim) -> None:
     for action, op, files, skip in CLOSING.values():
         frail.start()
         with siege.load():
-            time.sleep(0.1)  # some load, not a wait for something
+            siege.work(100)
         with shim.ordered(action, op, files, skip=skip):
             frail.process.send_signal(signal.SIGTERM)
             frail.died()
@@ -96,6 +96,11 @@ def test_what_was_refused_stays_refused(frail: Doomed, shim: Shim, op: Op) -> No
         assert ["before"] == [record["content"] for record in client.iter_conversation("demo")]
 
 
+def struck(shim: Shim, times: int) -> None:
+    """Wait until the last order was carried out so often."""
+    until(lambda: shim.hits == times)
+
+
 @pytest.mark.parametrize("op", [Op.WRITE, Op.SYNC])
 @pytest.mark.parametrize("files", [File.WAL, File.DATABASE])
 def test_faults_under_load(frail: Doomed, shim: Shim, op: Op, files: File) -> None:
@@ -104,9 +109,10 @@ def test_faults_under_load(frail: Doomed, shim: Shim, op: Op, files: File) -> No
     frail.start()
     for skip in range(2):
         with siege.load():
-            for _ in range(6):
+            for _ in range(3):
                 shim.order(Action.FAIL, op, files, skip=skip, count=1 + skip, value=errno.EIO)
-                time.sleep(0.02)  # some load, not a wait for something
+                struck(shim, 1 + skip)
+                siege.work(10)
             frail.kill()
         shim.calm()
         frail.start()
@@ -118,7 +124,8 @@ def test_a_slow_disk(frail: Doomed, shim: Shim) -> None:
     siege = Siege(frail, seed=303)
     frail.start()
     with shim.ordered(Action.DELAY, Op.SYNC, File.WAL, value=30_000), siege.load():
-        time.sleep(0.4)  # some load, not a wait for something
+        siege.work(20)
         frail.kill()
+    assert shim.hits > 0
     frail.start()
     siege.look()

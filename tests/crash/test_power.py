@@ -3,7 +3,6 @@
 import os
 import random
 import sqlite3
-import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -35,7 +34,7 @@ def worked(frail: Doomed, shim: Shim, *, faults: bool = False) -> tuple[list[Don
         for turn in range(10 if LONG else 6):
             if faults:
                 shim.order(Action.FAIL, Op.SYNC, File.WAL | File.DATABASE, skip=turn, count=1 + turn % 2, value=EIO)
-            time.sleep(0.05)  # some load, not a wait for something
+            siege.work(50)
         frail.kill()
     shim.calm()
     done = list(shim.done(since))
@@ -122,6 +121,7 @@ def test_a_power_cut(frail: Doomed, shim: Shim, tmp_path: Path, durability: str)
 def test_a_power_cut_after_failed_syncs(frail: Doomed, shim: Shim, tmp_path: Path) -> None:
     """Also where syncs failed, and the kernel forgot what they were for, all that was acknowledged is there."""
     done, log = worked(frail, shim, faults=True)
+    assert Op.LOST in {call.op for call in done}
     for length, files in cuts(done, acknowledged(done, log), random.Random(2)):
         left = lay_out(tmp_path, files)
 

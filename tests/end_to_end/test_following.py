@@ -7,7 +7,7 @@ brings, and reads nothing but what ``count`` says it lacks.
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from itertools import count
 from random import Random
 from typing import Any
@@ -18,7 +18,7 @@ import pytest
 import reel
 from reel.blocking import Client
 from reel.pushes import EventPush, Push
-from tests.daemon import PATIENCE, Daemon
+from tests.daemon import PATIENCE, Daemon, until
 
 AGENTS = ("a", "b", "c")
 COMMANDS = 100
@@ -33,6 +33,7 @@ class Writer:
         self._client = client
         self._random = random
         self._names = names
+        self.done = 0
         self._acts: list[Callable[[str], Any]] = [
             *[self._add] * 5,
             lambda agent: client.mark(agent, random.choice(["one", "two", None])),
@@ -50,10 +51,9 @@ class Writer:
         """Do so many commands."""
         for _ in range(COMMANDS):
             act = self._random.choice(self._acts)
-            try:
+            with suppress(*REFUSED):
                 act(self._random.choice(AGENTS))
-            except REFUSED:
-                continue
+            self.done += 1
 
     def _add(self, agent: str) -> None:
         texts = ["x" * self._random.choice([1, 10, 20_000]) for _ in range(self._random.randint(1, 3))]
@@ -66,6 +66,11 @@ class Writer:
     def _clear(self, agent: str) -> None:
         if self._random.random() < 0.3:
             self._client.clear(agent)
+
+
+def written(writers: list[Writer], share: float) -> None:
+    """Wait until they have done this share of their commands."""
+    until(lambda: sum(writer.done for writer in writers) >= share * len(writers) * COMMANDS)
 
 
 class Copy:
@@ -198,10 +203,11 @@ def test_copies_are_what_they_are_copies_of(daemon: Daemon, seed: int, deaths: i
         for agent in AGENTS:
             client.create(agent, system="be kind")
         following = begin_to_follow(daemon, pool, seeds)
-        writers = [stack.enter_context(Client(daemon.socket, patience=PATIENCE)) for _ in range(4)]
-        writing = [pool.submit(Writer(each, Random(next(seeds)), names).run) for each in writers]
-        for _ in range(deaths):
-            time.sleep(0.3)  # let something happen
+        clients = [stack.enter_context(Client(daemon.socket, patience=PATIENCE)) for _ in range(4)]
+        writers = [Writer(each, Random(next(seeds)), names) for each in clients]
+        writing = [pool.submit(writer.run) for writer in writers]
+        for death in range(1, deaths + 1):
+            written(writers, death / (deaths + 1))
             daemon.kill()
             daemon.start()
         following += begin_to_follow(daemon, pool, seeds)  # some come later
