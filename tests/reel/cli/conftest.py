@@ -84,3 +84,17 @@ def reel(daemon: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
             return Ran(main(list(argv)), *capsys.readouterr())
 
     return run
+
+
+@pytest.fixture
+def talk(reel: Reel, name: str) -> str:
+    """An agent with a prompt, a question and an answer: seqs 1 to 4."""
+    reel("new", name, "--system", "Be brief.")
+    reel("add", name, "What is a tape deck?")
+    reel("add", name, "--role", "assistant", "A machine.")
+    return name
+
+
+def texts(reel: Reel, agent: str, *options: str) -> list[str]:
+    """What the messages of an agent say."""
+    return [message["content"][0]["text"] for message in reel("show", agent, "--json", *options).documents]

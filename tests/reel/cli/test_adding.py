@@ -1,5 +1,6 @@
-"""What ``add`` makes of its arguments and of a file."""
+"""What ``add`` makes of its arguments, of stdin and of a file, and what it says."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -7,6 +8,8 @@ import pytest
 from reel.cli.adding import Given, parse_lines, tool_calls
 from reel.cli.words import UsageError
 from reel.errors import InvalidMessage
+
+from .conftest import Reel, texts
 
 
 def test_lines_are_messages_records_and_strings() -> None:
@@ -55,3 +58,125 @@ def test_calls_share_a_message() -> None:
     }
 
     assert expected == tool_calls([["c1", "search", "{}"], ["c2", "read", "[]"]])
+
+
+def test_add_says_where_it_is(reel: Reel, talk: str) -> None:
+    """The seq is what one restores, clones and reads from."""
+    assert reel("add", talk, "And who makes them?") == (0, f"{talk}: added 5\n", "")
+
+    assert texts(reel, talk) == ["What is a tape deck?", "A machine.", "And who makes them?"]
+
+
+@pytest.mark.parametrize(
+    ("argv", "stdin", "expected"),
+    [
+        pytest.param(["-"], b"one\ntwo\n", "one\ntwo", id="a dash"),
+        pytest.param([], b"piped", "piped", id="left out"),
+        pytest.param([], b"two ends\n\n", "two ends\n", id="one line end goes"),
+        pytest.param([], b"dos\r\n", "dos", id="a DOS line end goes"),
+        pytest.param([], b"\xff\n", "\ufffd", id="no UTF-8"),
+        pytest.param(["--", "--role"], None, "--role", id="looks like an option"),
+        pytest.param([""], None, "", id="empty"),
+    ],
+)
+def test_add_takes_a_text(reel: Reel, name: str, argv: list[str], stdin: bytes | None, expected: str) -> None:
+    """The text comes from the arguments or from stdin."""
+    ran = reel("add", "--create", name, *argv, stdin=stdin)
+
+    assert ran.status == 0
+    assert texts(reel, name) == [expected]
+
+
+def test_add_does_not_wait_for_what_was_forgotten(reel: Reel, talk: str) -> None:
+    """Nothing on stdin is a mistake, and so is a text in the agent's place."""
+    assert reel("add", talk, stdin=b"").err.startswith(f"reel: usage: nothing came from stdin for the agent '{talk}'; ")
+    assert reel("add", "two words").err.startswith("reel: usage: no text for the agent 'two words'; ")
+
+
+def test_add_makes_the_agent_where_it_may(reel: Reel, name: str) -> None:
+    """A missing agent is an error that says how to make one."""
+    expected = f"reel: not_found: no agent {name}; make it with: reel new {name}, or add with --create\n"
+
+    assert reel("add", name, "hi") == (4, "", expected)
+    assert reel("add", name, "hi", "--create") == (0, f"{name}: added 2\n", "")
+
+
+def test_calls_and_results(reel: Reel, talk: str) -> None:
+    """Parallel calls, their results and a failure are told apart."""
+    reel("add", talk, "--tool-call", "c1", "search", '{"q":1}', "--tool-call", "c2", "read", "{}")
+    reel("add", talk, "--tool-result", "c1", "found it")
+    reel("add", talk, "--tool-result", "c2", "-", "--error", stdin=b"no such file\n")
+
+    shown = reel("show", talk, "--last", "3").out.splitlines()
+    assert [line for line in shown if "#" not in line] == [
+        "  call search  c1",
+        '    {"q":1}',
+        "  call read  c2",
+        "    {}",
+        "",
+        "  result of search  c1",
+        "    found it",
+        "",
+        "  error of read  c2",
+        "    no such file",
+    ]
+
+
+def test_result_without_a_call_is_added_and_noted(reel: Reel, talk: str) -> None:
+    """A late result is not lost, but one is told."""
+    added = reel("add", talk, "--tool-result", "c9", "late")
+
+    assert added.status == 0
+    assert added.err == "reel: note: the result of 5 is for c9, a call that is not open\n"
+
+
+def test_replaced_characters_are_noted(reel: Reel, talk: str) -> None:
+    """What no text can have is replaced, and one is told."""
+    assert (
+        reel("add", talk, "-", stdin=b"a\x00b").err == "reel: note: characters that no text can have were replaced: 1\n"
+    )
+
+
+def test_file_is_added_as_one(reel: Reel, name: str, tmp_path: Path) -> None:
+    """Messages, records and strings are one command, which one undo takes back."""
+    file = tmp_path / "messages.jsonl"
+    file.write_text('"one"\n\n{"role": "assistant", "content": "two"}\n{"kind": "user", "content": "three"}\n')
+
+    assert reel("add", name, "--create", "--file", str(file)).out == f"{name}: added 2-4\n"
+    assert texts(reel, name) == ["one", "two", "three"]
+    reel("undo", name)
+    assert texts(reel, name) == []
+
+
+def test_file_error_names_the_line(reel: Reel, talk: str, tmp_path: Path) -> None:
+    """Nothing is written, and the line that is wrong is named as an editor counts."""
+    file = tmp_path / "messages.jsonl"
+    file.write_text('"one"\n\n{"role": "robot", "content": "two"}\n')
+
+    refused = reel("add", talk, "--file", str(file))
+
+    assert refused.status == 1
+    assert refused.err.startswith(f"reel: invalid_message: {file} line 3: messages[1].role: ")
+    assert len(texts(reel, talk)) == 2
+
+
+@pytest.mark.parametrize("options", [[], ["--records"]])
+def test_conversation_can_be_piped_into_another(reel: Reel, talk: str, options: list[str]) -> None:
+    """What show prints as JSON is what add takes; with --records the prompt goes along."""
+    copied = reel("show", talk, "--json", *options).out.encode()
+    reel("add", f"{talk}-copy", "--create", "--file", "-", stdin=copied)
+
+    assert texts(reel, talk) == texts(reel, f"{talk}-copy")
+    assert reel("info", f"{talk}-copy", "--json").documents[0]["system"] == ("Be brief." if options else None)
+
+
+def test_too_many_lines(reel: Reel, talk: str) -> None:
+    """What is too much for one command is refused with the command line that adds it in parts."""
+    refused = reel("add", talk, "--file", "-", stdin=b'"x"\n' * 70_000)
+
+    assert (refused.status, refused.out) == (1, "")
+    assert refused.err == (
+        "reel: too_large: 70,000 messages are more than one command can add (65,536, and 16 MiB); "
+        f"add them in parts with: split -l 5000 '--filter=reel add {talk} --file -' -\n"
+    )
+    assert reel("add", talk, "--file", "-", stdin=b'"' + b"x" * (17 << 20) + b'"').err.endswith("; send it in parts\n")

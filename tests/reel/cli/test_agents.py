@@ -1,12 +1,13 @@
-"""Tags are changed one by one, though the daemon takes them as a whole."""
+"""Agents are made, cloned, ended, brought back and called something else; tags are changed one by one."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from reel.cli.agents import changed_tags, way_back
-from reel.cli.moving import seq
 from reel.cli.words import UsageError
+
+from .conftest import Reel, texts
 
 tags = st.dictionaries(st.sampled_from(["a", "b-", "c"]), st.sampled_from(["", "1", "=x"]))
 
@@ -41,9 +42,78 @@ def test_way_back_undoes(before: dict[str, str], after: dict[str, str]) -> None:
     assert before == changed_tags(after, way_back(before, after))
 
 
-def test_seq_is_a_number() -> None:
-    """A position that is none says where to find one."""
-    assert seq("17") == 17
-    for word in ("x", "", "9" * 20):
-        with pytest.raises(UsageError, match=f"'{word}' is no seq"):
-            seq(word)
+def test_new_prints_the_name(reel: Reel, name: str) -> None:
+    """The name is all there is on stdout, so that a script can keep it."""
+    assert reel("new", name, "--title", "Tapes", "--tag", "a=b", "--tag", "c=d") == (0, f"{name}\n", "")
+
+    info = reel("info", name, "--json").documents[0]
+    assert (info["title"], info["tags"], info["system"]) == ("Tapes", {"a": "b", "c": "d"}, None)
+
+
+def test_new_without_a_name_makes_one(reel: Reel) -> None:
+    """A short name is made and can be used."""
+    made = reel("new").out.strip()
+
+    assert reel("add", made, "hi").status == 0
+
+
+def test_new_refuses_a_name_that_is_taken(reel: Reel, talk: str) -> None:
+    """A living agent keeps its name."""
+    refused = reel("new", talk)
+
+    assert (refused.status, refused.out) == (1, "")
+    assert refused.err.startswith(f"reel: exists: agent {talk} is there already; ")
+
+
+def test_clone(reel: Reel, talk: str) -> None:
+    """A clone goes its own way; one into another replaces what that one had."""
+    assert reel("clone", talk, f"{talk}-2", "--at", "3") == (0, f"{talk}-2\n", "")
+    assert texts(reel, f"{talk}-2") == ["What is a tape deck?"]
+    assert reel("clone", talk, "--into", f"{talk}-2") == (0, f"{talk}-2\n", "")
+    assert len(texts(reel, f"{talk}-2")) == 2
+    assert reel("clone", talk, "name", "--into", f"{talk}-2").status == 2
+
+
+def test_kill_and_revive(reel: Reel, talk: str) -> None:
+    """The dead can be read and revived, not added to."""
+    assert reel("kill", talk, "--reason", "done").out == f"{talk}: killed\n"
+    assert reel("kill", talk).out == f"{talk}: was dead already\n"
+    refused = reel("add", talk, "hi")
+    assert refused.status == 1
+    assert refused.err.endswith(f"; bring it back with: reel revive {talk}\n")
+    assert len(texts(reel, talk)) == 2
+    assert reel("revive", talk).out == f"{talk}: lives\n"
+    assert reel("revive", talk).out == f"{talk}: lives already\n"
+
+
+def test_kill_cascade_names_the_clones(reel: Reel, talk: str) -> None:
+    """Who died too is said by id, by which it can be revived."""
+    reel("clone", talk, f"{talk}-2")
+    clone = reel("info", f"{talk}-2", "--json").documents[0]["id"]
+
+    assert reel("kill", talk, "--cascade").out == f"{talk}: killed, with {clone}\n"
+    assert reel("revive", clone).out == f"{talk}-2: lives\n"
+
+
+def test_rename(reel: Reel, talk: str) -> None:
+    """The new name is found, the old one is free."""
+    assert reel("rename", talk, f"new-{talk}").out == f"{talk}: is called new-{talk} now\n"
+    assert reel("show", talk).status == 4
+    assert len(texts(reel, f"new-{talk}")) == 2
+
+
+def test_title(reel: Reel, talk: str) -> None:
+    """A title is set, and an empty one takes it away."""
+    assert reel("title", talk, "Of tapes").out == f"{talk}: Of tapes\n"
+    assert reel("info", talk, "--json").documents[0]["title"] == "Of tapes"
+    assert reel("title", talk, "").out == f"{talk}: no title\n"
+    assert reel("info", talk, "--json").documents[0]["title"] is None
+    assert reel("title", talk).status == 2
+
+
+def test_tag(reel: Reel, talk: str) -> None:
+    """Tags are changed one by one."""
+    assert reel("tag", talk, "a=1", "b=2").out == f"{talk}: a=1 b=2\n"
+    assert reel("tag", talk, "a-", "b=3").out == f"{talk}: b=3\n"
+    assert reel("tag", talk, "b-").out == f"{talk}: no tags\n"
+    assert reel("tag", talk, "b=1", "--if-seq", "1").status == 5

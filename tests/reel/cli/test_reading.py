@@ -1,0 +1,142 @@
+"""What is shown of conversations, logs and agents, to people and to programs."""
+
+import json
+
+import pytest
+
+from .conftest import Reel, texts
+
+
+def test_show_is_plain_when_piped(reel: Reel, talk: str) -> None:
+    """Roles, seqs and texts, without colours and without broken lines."""
+    lines = reel("show", talk).out.splitlines()
+
+    assert [line.split("  2")[0] for line in lines] == [
+        "system",
+        "  Be brief.",
+        "",
+        "user  #3",
+        "  What is a tape deck?",
+        "",
+        "assistant  #4",
+        "  A machine.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [(["--last", "1"], ["A machine."]), (["--at", "3"], ["What is a tape deck?"]), (["--at", "0"], [])],
+)
+def test_show_a_part(reel: Reel, talk: str, options: list[str], expected: list[str]) -> None:
+    """The newest messages, or those that there were."""
+    assert expected == texts(reel, talk, *options)
+
+
+def test_show_records(reel: Reel, talk: str) -> None:
+    """Records are shown as they are stored, the prompt among them."""
+    assert [r["kind"] for r in reel("show", talk, "--records", "--json").documents] == ["system", "user", "assistant"]
+    assert reel("show", talk, "--records").out.startswith("system  #2")
+
+
+def test_show_goes_on_past_a_page(reel: Reel, name: str) -> None:
+    """However many messages there are, all are shown."""
+    lines = "\n".join(f'"{n}"' for n in range(2500)).encode()
+    reel("add", name, "--create", "--file", "-", stdin=lines)
+
+    assert [str(n) for n in range(2500)] == texts(reel, name)
+    assert [str(n) for n in range(300, 2500)] == texts(reel, name, "--last", "2200")
+
+
+def test_log_has_everything(reel: Reel, talk: str) -> None:
+    """What was cleared is still in the log."""
+    reel("clear", talk)
+
+    kinds = ["created", "system", "user", "assistant", "clear", "system"]
+    assert kinds == [event["kind"] for event in reel("log", talk, "--json").documents]
+    assert kinds == [line.split()[2] for line in reel("log", talk).out.splitlines()]
+
+
+def test_log_can_be_narrowed(reel: Reel, talk: str) -> None:
+    """By position and by kind."""
+    assert [event["seq"] for event in reel("log", talk, "--since", "2", "--json").documents] == [3, 4]
+    picked = reel("log", talk, "--kind", "user", "--kind", "system", "--json").documents
+    assert [event["seq"] for event in picked] == [2, 3]
+
+
+def test_log_of_a_clone_can_begin_before_it(reel: Reel, talk: str) -> None:
+    """The source's past stands in front."""
+    reel("clone", talk, f"{talk}-2")
+
+    assert [e["kind"] for e in reel("log", f"{talk}-2", "--json").documents] == ["clone"]
+    inherited = reel("log", f"{talk}-2", "--inherited", "--json").documents
+    assert [e["kind"] for e in inherited] == ["created", "system", "user", "assistant", "clone"]
+
+
+def test_list(reel: Reel, talk: str) -> None:
+    """The living by default, all where one wants, clones under their sources."""
+    reel("clone", talk, f"{talk}-2", "--at", "3")
+    reel("clone", talk, f"{talk}-3")
+    reel("kill", f"{talk}-3")
+
+    def names(*options: str) -> list[str]:
+        return [line.split("  ")[0].strip() for line in reel("list", "--prefix", talk, *options).out.splitlines()]
+
+    assert [talk, f"{talk}-2"] == names()
+    assert [talk, f"├─ {talk}-2", f"└─ {talk}-3"] == names("--tree", "--all")
+    rows = reel("list", "--prefix", talk, "--json").documents
+    assert [(row["name"], row.get("source", {}).get("at")) for row in rows] == [(talk, None), (f"{talk}-2", 3)]
+
+
+def test_info(reel: Reel, talk: str) -> None:
+    """What there is to know, and nothing of what there is not."""
+    reel("mark", talk, "draft")
+    rows = dict(line.split(maxsplit=1) for line in reel("info", talk).out.splitlines())
+
+    assert (rows["name"], rows["messages"], rows["prompt"]) == (talk, "2 (3 records)", "Be brief.")
+    assert (rows["marks"], rows["state"]) == ("draft #5", "alive")
+    assert "tags" not in rows
+
+
+def test_replay(reel: Reel, talk: str) -> None:
+    """The log and the running state say the same."""
+    assert reel("replay", talk).out == f"{talk}: 2 messages at 4; the running state is the same\n"
+    assert reel("replay", talk, "--at", "3", "--strict").out == f"{talk}: 1 messages at 3\n"
+    document = reel("replay", talk, "--json").documents[0]
+    assert (document["matched"], document["skipped"], len(document["messages"])) == (True, [], 2)
+
+
+def test_replay_is_whole(reel: Reel, name: str) -> None:
+    """A replay of many pages is one document; for people one page says enough."""
+    lines = b'"x"\n' * 10_001
+    reel("add", name, "--create", "--file", "-", stdin=lines)
+
+    assert len(reel("replay", name, "--json").documents[0]["messages"]) == 10_001
+    assert reel("replay", name).out == f"{name}: more than 10000 messages at 10002; the running state is the same\n"
+
+
+def test_text_cannot_drive_the_terminal(reel: Reel, name: str) -> None:
+    """Neither show nor log nor list nor JSON lets a control character through."""
+    evil = "\x1b[2J\x9b\x07\u202e"
+    reel("new", name, "--title", evil, "--system", evil, "--tag", f"t={evil}")
+    reel("add", name, evil)
+    reel("mark", name, evil)
+
+    for argv in (
+        ["show", name],
+        ["show", name, "--json"],
+        ["log", name],
+        ["list"],
+        ["info", name],
+        ["info", name, "--json"],
+    ):
+        out = reel(*argv).out
+        assert "[2J" in out
+        assert not set(evil) & set(out) - set("[2J")
+
+
+def test_json_is_what_went_in(reel: Reel, talk: str) -> None:
+    """Escapes of JSON are undone by who reads it."""
+    text = "\x1b é 日 \u202e 😀\u2028 end"
+    reel("add", talk, text)
+
+    assert text == json.loads(reel("show", talk, "--json").out.split("\n")[-2])["content"][0]["text"]
