@@ -1,0 +1,271 @@
+"""Each reply is read as a tuple of the protocol's fields, and a page leads to the next."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reel import replies, requests
+from reel.requests import Call, following
+
+SOURCE = {"agent": "a0", "at": 3}
+ROW = {
+    "id": "a1",
+    "name": "demo",
+    "title": None,
+    "tags": {"x": "y"},
+    "alive": True,
+    "head": 9,
+    "created": 1,
+    "updated": 2,
+}
+INFO = {
+    **ROW,
+    "system": "be brief",
+    "messages": 2,
+    "conversation": 3,
+    "ready": True,
+    "attached": 0,
+    "marks": [{"label": None, "seq": 4}, {"label": "x", "seq": 5}],
+    "open_calls": [{"id": "c1", "name": "grep", "seq": 6}],
+}
+WRITTEN = {"agent": "a1", "head": 9, "command": 8, "time": 7}
+PAGE = {"agent": "a1", "head": 9, "at": 9, "system": None, "more": False}
+MESSAGE = {"role": "user", "content": [{"type": "text", "text": "hi"}], "provider_metadata": {}, "seq": 2, "time": 1}
+RECORD = {"seq": 2, "kind": "user", "content": "hi", "data_json": None, "time": 1}
+EVENT = {**RECORD, "id": 5, "agent": "a1", "command": 2, "parent": {"agent": "a0", "seq": 1}, "client": None}
+
+MARKS = [replies.Mark(None, 4), replies.Mark("x", 5)]
+CALLS = [replies.OpenCall("c1", "grep", 6)]
+ROW_READ = replies.AgentRow("a1", "demo", None, {"x": "y"}, True, 9, 1, 2)
+INFO_READ = replies.AgentInfo(*ROW_READ[:-1], "be brief", 2, 3, MARKS, CALLS, True, 0)
+
+MOVED = {**WRITTEN, "was": 3}
+CHANGE = {"seq": 3, "block": None, "action": "dropped", "why": "a blank text"}
+CHANGE_READ = replies.Change(3, None, "dropped", "a blank text")
+PREFIX_READ = replies.Prefix(2, "ab")
+ADDED_READ = replies.Added("a1", 9, 8, 7, 8, [], [])
+RENDERED = {
+    "format": "gemini",
+    "at": 9,
+    "body": "{}",
+    "report": [CHANGE],
+    "ready": False,
+    "prefix": {"messages": 2, "hash": "ab"},
+}
+REPLIES: list[tuple[Call[Any], dict[str, Any], Any]] = [
+    (requests.ping(), {"pong": True}, True),
+    (
+        requests.methods(),
+        {"methods": [{"name": "add", "params": ["agent", "create?"], "summary": "Add.", "new": 1}]},
+        [replies.MethodInfo("add", ["agent", "create?"], "Add.")],
+    ),
+    (
+        requests.hello(),
+        {"server": {"pid": 1}, "protocol": 1, "framing": "f", "connection": 2, "features": ["x"], "limits": {"m": 3}},
+        replies.Hello({"pid": 1}, 1, "f", 2, ["x"], {"m": 3}),
+    ),
+    (requests.create(), INFO, INFO_READ),
+    (requests.agent("demo"), {**INFO, "source": SOURCE}, INFO_READ._replace(source=replies.Source("a0", 3))),
+    (requests.agent("demo"), {**INFO, "source": None}, INFO_READ),
+    (
+        requests.clone("demo"),
+        {**INFO, "command": 8, "time": 7, "repeated": True},
+        INFO_READ._replace(command=8, time=7, repeated=True),
+    ),
+    (requests.revive("demo"), {**INFO, "marks": []}, INFO_READ._replace(marks=[])),
+    (requests.change("demo"), INFO, INFO_READ),
+    (
+        requests.add("demo", "hi"),
+        {**WRITTEN, "first": 8, "orphans": [{"id": "c0", "seq": 8}], "open_calls": INFO["open_calls"]},
+        replies.Added("a1", 9, 8, 7, 8, [replies.Orphan("c0", 8)], CALLS),
+    ),
+    (
+        requests.add("demo", "hi"),
+        {**WRITTEN, "first": 8, "orphans": [], "open_calls": [], "replaced": 2, "repeated": True},
+        replies.Added("a1", 9, 8, 7, 8, [], [], 2, True),
+    ),
+    (
+        requests.render("demo", "gemini"),
+        {**RENDERED, "needs": "user", "names": {"a": "b c"}, "extends": True},
+        replies.Rendered("gemini", 9, "{}", [CHANGE_READ], False, PREFIX_READ, "user", {"a": "b c"}, True),
+    ),
+    (
+        requests.render("demo", "gemini"),
+        RENDERED,
+        replies.Rendered("gemini", 9, "{}", [CHANGE_READ], False, PREFIX_READ),
+    ),
+    (
+        requests.load("demo", "gemini", "{}"),
+        {**WRITTEN, "first": 8, "orphans": [], "open_calls": [], "report": [CHANGE]},
+        replies.Loaded("a1", 9, 8, 7, 8, [], [], [CHANGE_READ]),
+    ),
+    (requests.ingest("demo", "gemini", "{}"), {**WRITTEN, "first": 8, "orphans": [], "open_calls": []}, ADDED_READ),
+    (requests.clear("demo"), MOVED, replies.Moved("a1", 9, 8, 7, 3)),
+    (requests.restore("demo", 2), {**MOVED, "repeated": True}, replies.Moved("a1", 9, 8, 7, 3, True)),
+    (requests.mark("demo"), {**WRITTEN, "seq": 9, "label": None}, replies.Marked("a1", 9, 8, 7, 9, None)),
+    (requests.rewind("demo"), {**MOVED, "target": 2, "dropped": 5}, replies.Rewound("a1", 9, 8, 7, 2, 5, 3)),
+    (requests.undo("demo"), {**MOVED, "undone": 6}, replies.Undone("a1", 9, 8, 7, 6, 3)),
+    (requests.redo("demo"), {**MOVED, "redone": 6}, replies.Redone("a1", 9, 8, 7, 6, 3)),
+    (requests.kill("demo"), {**WRITTEN, "killed": ["a1"]}, replies.KilledAgents(["a1"], "a1", 9, 8, 7)),
+    (requests.kill("demo"), {"agent": "a1", "head": 9, "killed": []}, replies.KilledAgents([], "a1", 9)),
+    (requests.kill("demo"), {"killed": []}, replies.KilledAgents([], None, None, None, None, False)),
+    (requests.agents(), {"agents": [ROW, ROW], "more": True}, replies.AgentsPage([ROW_READ, ROW_READ], True)),
+    (
+        requests.agents(),
+        {"agents": [{**ROW, "source": SOURCE}], "more": False},
+        replies.AgentsPage([ROW_READ._replace(source=replies.Source("a0", 3))], False),
+    ),
+    (
+        requests.messages("demo"),
+        {**PAGE, "messages": [MESSAGE]},
+        replies.MessagesPage("a1", 9, 9, None, [MESSAGE], False),  # type: ignore[list-item]
+    ),
+    (
+        requests.conversation("demo"),
+        {**PAGE, "conversation": [RECORD]},
+        replies.ConversationPage("a1", 9, 9, None, [RECORD], False),  # type: ignore[list-item]
+    ),
+    (
+        requests.history("demo"),
+        {"agent": "a1", "head": 9, "events": [EVENT], "more": False},
+        replies.HistoryPage("a1", 9, [EVENT], False),  # type: ignore[list-item]
+    ),
+    (
+        requests.replay("demo"),
+        {**PAGE, "messages": [], "marks": INFO["marks"], "skipped": [{"seq": 3, "reason": "no JSON"}], "matched": True},
+        replies.ReplayPage("a1", 9, 9, None, MARKS, [replies.Skipped(3, "no JSON")], False, [], None, True),
+    ),
+    (
+        requests.replay("demo", at=9, view="conversation"),
+        {**PAGE, "conversation": [], "marks": [], "skipped": []},
+        replies.ReplayPage("a1", 9, 9, None, [], [], False, None, [], None),
+    ),
+    (requests.stats(), {"agents": {"live": 1}}, {"agents": {"live": 1}}),
+    (requests.shutdown(), {}, None),
+]
+
+
+REPEATED = {"repeated": False}
+
+
+@pytest.mark.parametrize(
+    ("shape", "expected"),
+    [
+        (replies.AgentRow, {"source": None}),
+        (replies.AgentInfo, {"source": None, "command": None, "time": None, **REPEATED}),
+        (replies.Added, {"replaced": 0, **REPEATED}),
+        (replies.Moved, REPEATED),
+        (replies.Marked, REPEATED),
+        (replies.Rewound, REPEATED),
+        (replies.Undone, REPEATED),
+        (replies.Redone, REPEATED),
+        (replies.KilledAgents, {"agent": None, "head": None, "command": None, "time": None, **REPEATED}),
+        (replies.ReplayPage, {"messages": None, "conversation": None, "matched": None}),
+        (Call, {"writes": False, "items": ""}),
+    ],
+)
+def test_what_may_be_left_out(shape: Any, expected: dict[str, Any]) -> None:
+    """A reply that does not say so was no repetition and replaced nothing."""
+    assert expected == shape._field_defaults
+
+
+@pytest.mark.parametrize(("call", "result", "expected"), REPLIES)
+def test_a_reply_is_read(call: Call[Any], result: dict[str, Any], expected: Any) -> None:
+    """A reply becomes a tuple of its fields; what an optional one lacks has its default."""
+    read = call.read(result)
+
+    assert type(expected) is type(read)
+    assert expected == read
+
+
+@pytest.mark.parametrize(
+    ("call", "result", "expected"), [case for case in REPLIES if isinstance(case[2], tuple)], ids=lambda _: ""
+)
+def test_unknown_fields_are_passed_over(call: Call[Any], result: dict[str, Any], expected: Any) -> None:
+    """What a newer daemon adds to a reply, or to what is in it, disturbs nobody."""
+    nested = {"marks", "open_calls", "orphans", "skipped", "agents"}
+    newer = {
+        field: [{**item, "newer": 1} for item in value] if field in nested else value for field, value in result.items()
+    }
+
+    assert expected == call.read({**newer, "newer": {"than": "this"}})
+
+
+def page(call: Call[Any], **fields: Any) -> Any:
+    """Read a page with these fields."""
+    return call.read({**PAGE, "marks": [], "skipped": [], **fields})
+
+
+@pytest.mark.parametrize(
+    ("call", "field"),
+    [
+        (requests.messages("demo"), "messages"),
+        (requests.conversation("demo"), "conversation"),
+        (requests.history("demo"), "events"),
+        (requests.replay("demo"), "messages"),
+        (requests.agents(), "agents"),
+    ],
+)
+def test_nothing_follows_the_last_page(call: Call[Any], field: str) -> None:
+    """A page that says that there is no more is the last."""
+    assert following(call, page(call, **{field: []})) is None
+
+
+@pytest.mark.parametrize(("call", "result"), [(requests.agent("demo"), INFO), (requests.stats(), {"more": True})])
+def test_nothing_follows_what_is_no_page(call: Call[Any], result: dict[str, Any]) -> None:
+    """A reply that does not come in pages is complete."""
+    assert following(call, call.read(result)) is None
+
+
+@pytest.mark.parametrize(
+    ("call", "field", "change"),
+    [
+        (requests.messages("demo", limit=2), "messages", {"since": 6, "at": 8}),
+        (requests.messages("demo", since=3, at=8), "messages", {"since": 6, "at": 8}),
+        (requests.conversation("demo", max_bytes=9), "conversation", {"since": 6, "at": 8}),
+        (requests.history("demo", kinds=["user"], inherited=True), "events", {"since": 6}),
+        (requests.replay("demo", strict=True), "messages", {"since": 6, "at": 8}),
+        (requests.replay("demo", view="conversation"), "conversation", {"since": 6, "at": 8}),
+    ],
+)
+def test_the_next_page_goes_on_after_the_last_item(call: Call[Any], field: str, change: dict[str, Any]) -> None:
+    """The next page is asked for as the first was, after its last item and in the state that it showed."""
+    before = dict(call.params)
+    after = following(call, page(call, more=True, head=9, at=8, **{field: [{"seq": 5}, {"seq": 6}]}))
+
+    assert after == call._replace(params={**before, **change})
+    assert before == call.params
+
+
+def test_the_newest_in_pages() -> None:
+    """Once the first page has found the newest so many, the next ones only go on after it."""
+    call = requests.messages("demo", last=100)
+    after = following(call, page(call, more=True, messages=[{"seq": 40}]))
+
+    assert after is not None
+    assert after.params == {"agent": "demo", "since": 40, "at": 9}
+
+
+def test_the_next_page_of_agents() -> None:
+    """Agents go on after the id of the last one."""
+    call = requests.agents(prefix="d", alive=True, limit=2)
+    after = following(call, call.read({"agents": [ROW, {**ROW, "id": "a7"}], "more": True}))
+
+    assert after is not None
+    assert after.params == {"prefix": "d", "alive": True, "limit": 2, "after": "a7"}
+
+
+@given(st.lists(st.integers(1, 1_000), unique=True).map(sorted), st.integers(1, 5), st.integers(0, 1_000))
+def test_pages_together_are_the_whole(seqs: list[int], size: int, since: int) -> None:
+    """Page after page, every item comes once and in order, however small the pages are."""
+    call: Call[replies.MessagesPage] | None = requests.messages("demo", since=since)
+    read: list[int] = []
+    while call is not None:
+        left = [seq for seq in seqs if seq > call.params["since"]]
+        reply = page(call, messages=[{"seq": seq} for seq in left[:size]], more=len(left) > size)
+        read += [message["seq"] for message in reply.messages]
+        call = following(call, reply)
+
+    assert [seq for seq in seqs if seq > since] == read
