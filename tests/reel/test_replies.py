@@ -142,6 +142,15 @@ REPLIES: list[tuple[Call[Any], dict[str, Any], Any]] = [
         {**PAGE, "conversation": [], "marks": [], "skipped": []},
         replies.ReplayPage("a1", 9, 9, None, [], [], False, None, [], None),
     ),
+    (
+        requests.verify(),
+        {"agents": 1, "events": 2, "problems": [{"what": "gap", "reason": "r", "agent": "a1", "seq": 3}], "omitted": 4},
+        replies.Verified(1, 2, [replies.Problem("gap", "r", "a1", None, 3)], 4),
+    ),
+    (requests.wait("demo", 8), {"head": 9, "events": [EVENT]}, replies.Waited(9, [EVENT])),  # type: ignore[list-item]
+    (requests.subscribe("demo"), {"sub": 1, "head": 9, "agent": "a1"}, replies.Subscribed(1, 9, "a1")),
+    (requests.subscribe(), {"sub": 1, "head": 9}, replies.Subscribed(1, 9, None)),
+    (requests.draft("demo", "hi"), {}, None),
     (requests.stats(), {"agents": {"live": 1}}, {"agents": {"live": 1}}),
     (requests.shutdown(), {}, None),
 ]
@@ -185,9 +194,10 @@ def test_a_reply_is_read(call: Call[Any], result: dict[str, Any], expected: Any)
 )
 def test_unknown_fields_are_passed_over(call: Call[Any], result: dict[str, Any], expected: Any) -> None:
     """What a newer daemon adds to a reply, or to what is in it, disturbs nobody."""
-    nested = {"marks", "open_calls", "orphans", "skipped", "agents"}
+    nested = {"marks", "open_calls", "orphans", "skipped", "agents", "report", "problems"}
     newer = {
-        field: [{**item, "newer": 1} for item in value] if field in nested else value for field, value in result.items()
+        field: [{**item, "newer": 1} for item in value] if field in nested and isinstance(value, list) else value
+        for field, value in result.items()
     }
 
     assert expected == call.read({**newer, "newer": {"than": "this"}})

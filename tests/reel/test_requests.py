@@ -35,6 +35,10 @@ SIGNATURES = {
     "render": "agent format at? model? extra? budget? open? pin? after?",
     "ingest": "agent format body model? create? names? interrupted? *",
     "load": "agent format body model? create? *",
+    "wait": "agent since kinds? timeout?",
+    "subscribe": "agent? since? view? kinds?",
+    "draft": "agent text",
+    "verify": "agent?",
     "stats": "",
     "shutdown": "",
 }
@@ -77,9 +81,14 @@ VALUES: dict[str, Any] = {
     "body": "{}",
     "names": {},
     "interrupted": False,
+    "timeout": 0,
+    "text": "",
 }
 # What is the same for one method under another name.
 FIXED = {"conversation": {"view": "conversation"}}
+
+# What works on calls, and what begins a connection.
+HELPERS = {"following", "keyed", "greeting"}
 
 every_request = pytest.mark.parametrize("name", list(SIGNATURES))
 
@@ -98,6 +107,17 @@ def request(name: str) -> Callable[..., Call[Any]]:
     """Find the function of a request."""
     found: Callable[..., Call[Any]] = getattr(requests, name)
     return found
+
+
+def test_every_request_is_tried() -> None:
+    """A new request needs a row in the table above."""
+    own = {
+        name
+        for name, function in inspect.getmembers(requests, inspect.isfunction)
+        if function.__module__ == requests.__name__ and not name.startswith("_")
+    }
+
+    assert own - HELPERS == set(SIGNATURES)
 
 
 @every_request
