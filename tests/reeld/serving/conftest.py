@@ -10,6 +10,7 @@ import anyio
 import pytest
 from anyio.streams.buffered import BufferedByteStream
 from anyio.streams.stapled import StapledObjectStream
+from msgpack import Unpacker
 
 from reel.errors import ReelError, from_wire
 from reel.session import Answer, Framing, Id, MessagePack, Notification
@@ -125,6 +126,19 @@ class Peer:
                 data += await self.stream.receive()
         except anyio.EndOfStream:
             return data
+
+
+async def texts(peer: Peer, agent: str) -> list[str]:
+    """Give the texts of an agent's messages."""
+    page = await peer.call("messages", agent)
+    return [message["content"][0]["text"] for message in page["messages"]]
+
+
+def unpacked(data: bytes) -> list[Any]:
+    """Take a stream of messages apart."""
+    unpacker = Unpacker()
+    unpacker.feed(data)
+    return list(unpacker)
 
 
 Dial: TypeAlias = Callable[..., Peer]

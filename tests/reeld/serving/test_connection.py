@@ -10,11 +10,10 @@ from typing import Any
 
 import anyio
 import pytest
-from msgpack import Unpacker, packb
+from msgpack import packb
 from trio.testing import wait_all_tasks_blocked
 
 from reel.errors import (
-    Busy,
     Internal,
     InvalidParams,
     InvalidRequest,
@@ -28,7 +27,7 @@ from reel.errors import (
 from reeld.serving.call import Call, Desk, Limits, Result
 from reeld.serving.methods import METHODS, Method
 from reeld.serving.params import Signature
-from tests.reeld.serving.conftest import Dial, Gate, Outcome, Peer
+from tests.reeld.serving.conftest import Dial, Gate, Outcome, texts, unpacked
 
 LIMIT = 30
 NO_METHOD = "method_not_found: no method nonsense; the method methods lists them"
@@ -65,12 +64,6 @@ TOLD = {
 }
 
 
-async def texts(peer: Peer, agent: str) -> list[str]:
-    """Give the texts of an agent's messages."""
-    page = await peer.call("messages", agent)
-    return [message["content"][0]["text"] for message in page["messages"]]
-
-
 def refusals(outcomes: list[Outcome]) -> list[int]:
     """Give the places of the errors."""
     return [place for place, outcome in enumerate(outcomes) if isinstance(outcome, ReelError)]
@@ -96,62 +89,6 @@ async def test_nothing_is_said_first(dial: Dial) -> None:
         assert await peer.rest() == b""
 
 
-async def test_hello(dial: Dial) -> None:
-    """Hello says who answers, and what may be asked of it."""
-    with anyio.fail_after(LIMIT):
-        said = await dial().call("hello", {"client": {"name": "test"}, "protocol": {"min": 1, "max": 7}})
-
-    assert (1, "msgpack-rpc", 1) == (said["protocol"], said["framing"], said["connection"])
-    assert said["server"]["name"] == "reeld"
-    assert said["limits"] == {
-        "message": 16 << 20,
-        "values": 1 << 20,
-        "elements": 1 << 16,
-        "page": 8 << 20,
-        "items": 10_000,
-        "depth": 16,
-        "in_flight": 256,
-    }
-
-
-@pytest.mark.parametrize("protocol", [{"min": 2}, {"max": 0}, {"min": 2, "max": 3}])
-async def test_no_common_protocol(dial: Dial, protocol: dict[str, int]) -> None:
-    """Who speaks another protocol is told ours; without a hello ours is meant."""
-    with anyio.fail_after(LIMIT):
-        peer = dial()
-        (error,) = await peer.ask(("hello", {"protocol": protocol, "errors": "map"}))
-
-        assert str(error).startswith("protocol_mismatch: this reeld speaks protocol 1, the client ")
-        assert await peer.call("ping") == {"pong": True}
-
-
-async def test_errors_as_text_and_as_maps(dial: Dial) -> None:
-    """Errors are pairs that Neovim shows, or maps for who asked for them."""
-    with anyio.fail_after(LIMIT):
-        peer = dial()
-        await peer.send(packb([0, 1, "agent", ["zed"]]) + packb([0, 2, "agent", []]))
-        await peer.send(packb([0, 3, "hello", [{"errors": "map"}]]) + packb([0, 4, "agent", ["zed"]]))
-        await peer.stream.send_eof()
-        found = {number: (error, result) for _, number, error, result in unpacked(await peer.rest())}
-    text = "not_found: no agent zed; make one with create, or add with create"
-
-    assert [[0, text], None] == list(found[1])
-    assert [[1, "invalid_params: agent is missing; accepted: agent"], None] == list(found[2])
-    assert found[4][0] == {
-        "code": -32004,
-        "name": "not_found",
-        "message": text,
-        "data": {"name": "not_found", "agent": "zed"},
-    }
-
-
-def unpacked(data: bytes) -> list[Any]:
-    """Take a stream of messages apart."""
-    unpacker = Unpacker()
-    unpacker.feed(data)
-    return list(unpacker)
-
-
 async def test_methods_are_listed(dial: Dial) -> None:
     """The method table is data."""
     with anyio.fail_after(LIMIT):
@@ -170,29 +107,6 @@ async def test_shutdown_is_answered(dial: Dial, stopped: list[str]) -> None:
     with anyio.fail_after(LIMIT):
         assert await dial().call("shutdown") == {}
     assert stopped == ["stop"]
-
-
-async def test_the_name_of_the_client_is_noted(dial: Dial) -> None:
-    """Each event says through whom it came: the name in hello, or nobody."""
-    with anyio.fail_after(LIMIT):
-        named, nameless = dial(), dial()
-        await named.ask(("hello", {"client": {"name": "vim"}}), ("create", "demo"), ("add", "demo", "hi"))
-        await nameless.call("mark", "demo")
-        events = (await nameless.call("history", "demo"))["events"]
-
-    assert ["vim", "vim", None] == [event["client"] for event in events]
-
-
-@pytest.mark.parametrize("name", [BAD_BYTES, "a\x00b", "", "x" * 257, 1, ["x"]])
-async def test_client_without_a_proper_name(dial: Dial, name: Any) -> None:
-    """A client's name is stored with its events, so it must be one that can be."""
-    with anyio.fail_after(LIMIT):
-        peer = dial()
-        await peer.send(packb([0, 1, "hello", [{"client": {"name": name}}]], unicode_errors="surrogateescape"))
-        outcome = await peer.answer(1)
-
-        assert isinstance(outcome, InvalidParams)
-        assert (await dial().call("add", "demo", "hi", True))["head"] == 2
 
 
 async def test_replaced(dial: Dial) -> None:
@@ -449,61 +363,6 @@ async def test_shutting_down(dial: Dial, gate: Gate) -> None:
 # --- too much
 
 
-async def test_busy_takes_a_prefix(dial: Dial, gate: Gate) -> None:
-    """Once a request is refused all others are, until none is in flight; then everything is taken again."""
-    with anyio.fail_after(LIMIT):
-        peer = dial(Limits(requests=3))
-        await peer.send(peer.encoded(("wait_for_it",), *[("ping",)] * 5))
-        await gate.entered.wait()
-        refused = [await peer.answer(number) for number in (4, 5, 6)]
-        gate.opened.set()
-
-        assert [Busy] * 3 == [type(outcome) for outcome in refused]
-        assert [{}, {"pong": True}, {"pong": True}] == [await peer.answer(number) for number in (1, 2, 3)]
-        assert await peer.ask(*[("ping",)] * 3) == [{"pong": True}] * 3
-
-
-async def test_busy_lasts_until_none_is_in_flight(dial: Dial, gate: Gate) -> None:
-    """Room for one more does not end it: what was accepted would not be a prefix."""
-    with anyio.fail_after(LIMIT):
-        peer = dial(Limits(requests=2))
-        await peer.call("create", "demo")
-        await peer.send(peer.encoded(("add", "demo", "one"), ("wait_for_it",), ("add", "demo", "two")))
-        assert isinstance(await peer.answer(2), dict)
-        await gate.entered.wait()
-        late = await peer.ask(("add", "demo", "three"))
-        gate.opened.set()
-        refused = [await peer.answer(4), *late]
-        await peer.answer(3)
-
-        assert [Busy, Busy] == [type(outcome) for outcome in refused]
-        assert await texts(peer, "demo") == ["one"]
-
-
-async def test_busy_of_an_agent_keeps_a_prefix(dial: Dial, desk: Desk, gate: Gate) -> None:
-    """When an agent has no room for a request, what came after it is refused as well, of whatever agent."""
-    with anyio.fail_after(LIMIT):
-        peer = dial()
-        await peer.ask(("create", "full"), ("create", "demo"))
-        (await desk.registry.find("full"))._room = 0
-        await peer.send(
-            peer.encoded(
-                ("add", "demo", "one"),
-                ("wait_for_it",),
-                ("add", "demo", "two"),
-                ("add", "full", "three"),
-                ("add", "demo", "four"),
-                ("ping",),
-            )
-        )
-        await gate.entered.wait()
-        gate.opened.set()
-        outcomes = [type(await peer.answer(number)) for number in range(3, 9)]
-
-        assert [dict, dict, dict, Busy, Busy, Busy] == outcomes
-        assert await texts(peer, "demo") == ["one", "two"]
-
-
 async def test_a_message_at_the_limit(dial: Dial) -> None:
     """Bytes and values of a message are settings, and hello says them."""
     with anyio.fail_after(LIMIT):
@@ -557,48 +416,6 @@ async def test_the_heaviest_is_dropped(dial: Dial) -> None:
         await heavy.ended.wait()
 
         assert (401, 1) == (light.load.waiting, light.load.dropped)
-
-
-async def test_busy_by_size(dial: Dial, gate: Gate) -> None:
-    """A connection's requests in flight have a size, too; a single one is always taken."""
-    with anyio.fail_after(LIMIT):
-        peer = dial(Limits(bytes=1000))
-        await peer.send(peer.encoded(("wait_for_it",), ("add", "demo", "x" * 2000, True)))
-        await gate.entered.wait()
-        refused = await peer.answer(2)
-        gate.opened.set()
-        await peer.answer(1)
-
-        assert isinstance(refused, Busy)
-        assert (await peer.call("add", "demo", "x" * 2000, True))["head"] == 2
-
-
-async def test_busy_by_what_all_have_in_flight(dial: Dial, gate: Gate) -> None:
-    """All connections together have a limit; it is free again when what was in flight is answered."""
-    with anyio.fail_after(LIMIT):
-        limits = Limits(all_bytes=20)
-        first, other = dial(limits), dial(limits)
-        await first.send(first.encoded(("wait_for_it",)))
-        await gate.entered.wait()
-        (refused,) = await other.ask(("ping",))
-        gate.opened.set()
-        await first.answer(1)
-
-        assert isinstance(refused, Busy)
-        assert (0, 0) == (other.load.requests, other.load.bytes)
-        assert await other.ask(("ping",)) == [{"pong": True}]
-
-
-async def test_the_daemon_goes_on_reading(dial: Dial, gate: Gate) -> None:
-    """However much is refused, it is read and answered: some editors block in their write otherwise."""
-    with anyio.fail_after(LIMIT):
-        peer = dial(Limits(requests=1))
-        outcomes = peer.encoded(("wait_for_it",), *[("ping",)] * 5000)
-        await peer.send(outcomes)
-
-        assert {Busy} == {type(await peer.answer(number)) for number in range(2, 5002)}
-        gate.opened.set()
-        assert await peer.answer(1) == {}
 
 
 # --- peers that are lost

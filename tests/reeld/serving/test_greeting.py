@@ -1,11 +1,19 @@
-"""What follows from what a peer says of itself."""
+"""What a peer says of itself and is told, and what follows from that."""
 
+from typing import Any
+
+import anyio
 import msgpack
 import pytest
+from msgpack import packb
 
+from reel.errors import InvalidParams
 from reel.session import MessagePack
 from reel.version import __version__
 from reeld.serving.greeting import Greeting, introduction
+from tests.reeld.serving.conftest import Dial, unpacked
+
+LIMIT = 30
 
 
 @pytest.mark.parametrize(
@@ -50,3 +58,75 @@ def test_the_introduction_is_no_push() -> None:
     framing.wrapper = ["nvim_exec_lua", "x"]
 
     assert msgpack.unpackb(introduction(framing))[1] == "nvim_set_client_info"
+
+
+async def test_hello(dial: Dial) -> None:
+    """Hello says who answers, and what may be asked of it."""
+    with anyio.fail_after(LIMIT):
+        said = await dial().call("hello", {"client": {"name": "test"}, "protocol": {"min": 1, "max": 7}})
+
+    assert (1, "msgpack-rpc", 1) == (said["protocol"], said["framing"], said["connection"])
+    assert said["server"]["name"] == "reeld"
+    assert said["limits"] == {
+        "message": 16 << 20,
+        "values": 1 << 20,
+        "elements": 1 << 16,
+        "page": 8 << 20,
+        "items": 10_000,
+        "depth": 16,
+        "in_flight": 256,
+    }
+
+
+@pytest.mark.parametrize("protocol", [{"min": 2}, {"max": 0}, {"min": 2, "max": 3}])
+async def test_no_common_protocol(dial: Dial, protocol: dict[str, int]) -> None:
+    """Who speaks another protocol is told ours; without a hello ours is meant."""
+    with anyio.fail_after(LIMIT):
+        peer = dial()
+        (error,) = await peer.ask(("hello", {"protocol": protocol, "errors": "map"}))
+
+        assert str(error).startswith("protocol_mismatch: this reeld speaks protocol 1, the client ")
+        assert await peer.call("ping") == {"pong": True}
+
+
+async def test_errors_as_text_and_as_maps(dial: Dial) -> None:
+    """Errors are pairs that Neovim shows, or maps for who asked for them."""
+    with anyio.fail_after(LIMIT):
+        peer = dial()
+        await peer.send(packb([0, 1, "agent", ["zed"]]) + packb([0, 2, "agent", []]))
+        await peer.send(packb([0, 3, "hello", [{"errors": "map"}]]) + packb([0, 4, "agent", ["zed"]]))
+        await peer.stream.send_eof()
+        found = {number: (error, result) for _, number, error, result in unpacked(await peer.rest())}
+    text = "not_found: no agent zed; make one with create, or add with create"
+
+    assert [[0, text], None] == list(found[1])
+    assert [[1, "invalid_params: agent is missing; accepted: agent"], None] == list(found[2])
+    assert found[4][0] == {
+        "code": -32004,
+        "name": "not_found",
+        "message": text,
+        "data": {"name": "not_found", "agent": "zed"},
+    }
+
+
+async def test_the_name_of_the_client_is_noted(dial: Dial) -> None:
+    """Each event says through whom it came: the name in hello, or nobody."""
+    with anyio.fail_after(LIMIT):
+        named, nameless = dial(), dial()
+        await named.ask(("hello", {"client": {"name": "vim"}}), ("create", "demo"), ("add", "demo", "hi"))
+        await nameless.call("mark", "demo")
+        events = (await nameless.call("history", "demo"))["events"]
+
+    assert ["vim", "vim", None] == [event["client"] for event in events]
+
+
+@pytest.mark.parametrize("name", ["\udcff", "a\x00b", "", "x" * 257, 1, ["x"]])
+async def test_client_without_a_proper_name(dial: Dial, name: Any) -> None:
+    """A client's name is stored with its events, so it must be one that can be."""
+    with anyio.fail_after(LIMIT):
+        peer = dial()
+        await peer.send(packb([0, 1, "hello", [{"client": {"name": name}}]], unicode_errors="surrogateescape"))
+        outcome = await peer.answer(1)
+
+        assert isinstance(outcome, InvalidParams)
+        assert (await dial().call("add", "demo", "hi", True))["head"] == 2

@@ -1,0 +1,106 @@
+"""Who asks for too much at once is told so, and what was taken of it is a beginning."""
+
+import anyio
+
+from reel.errors import Busy
+from reeld.serving.call import Desk, Limits
+from tests.reeld.serving.conftest import Dial, Gate, texts
+
+LIMIT = 30
+
+
+async def test_busy_takes_a_prefix(dial: Dial, gate: Gate) -> None:
+    """Once a request is refused all others are, until none is in flight; then everything is taken again."""
+    with anyio.fail_after(LIMIT):
+        peer = dial(Limits(requests=3))
+        await peer.send(peer.encoded(("wait_for_it",), *[("ping",)] * 5))
+        await gate.entered.wait()
+        refused = [await peer.answer(number) for number in (4, 5, 6)]
+        gate.opened.set()
+
+        assert [Busy] * 3 == [type(outcome) for outcome in refused]
+        assert [{}, {"pong": True}, {"pong": True}] == [await peer.answer(number) for number in (1, 2, 3)]
+        assert await peer.ask(*[("ping",)] * 3) == [{"pong": True}] * 3
+
+
+async def test_busy_lasts_until_none_is_in_flight(dial: Dial, gate: Gate) -> None:
+    """Room for one more does not end it: what was accepted would not be a prefix."""
+    with anyio.fail_after(LIMIT):
+        peer = dial(Limits(requests=2))
+        await peer.call("create", "demo")
+        await peer.send(peer.encoded(("add", "demo", "one"), ("wait_for_it",), ("add", "demo", "two")))
+        assert isinstance(await peer.answer(2), dict)
+        await gate.entered.wait()
+        late = await peer.ask(("add", "demo", "three"))
+        gate.opened.set()
+        refused = [await peer.answer(4), *late]
+        await peer.answer(3)
+
+        assert [Busy, Busy] == [type(outcome) for outcome in refused]
+        assert await texts(peer, "demo") == ["one"]
+
+
+async def test_busy_of_an_agent_keeps_a_prefix(dial: Dial, desk: Desk, gate: Gate) -> None:
+    """When an agent has no room for a request, what came after it is refused as well, of whatever agent."""
+    with anyio.fail_after(LIMIT):
+        peer = dial()
+        await peer.ask(("create", "full"), ("create", "demo"))
+        (await desk.registry.find("full"))._room = 0
+        await peer.send(
+            peer.encoded(
+                ("add", "demo", "one"),
+                ("wait_for_it",),
+                ("add", "demo", "two"),
+                ("add", "full", "three"),
+                ("add", "demo", "four"),
+                ("ping",),
+            )
+        )
+        await gate.entered.wait()
+        gate.opened.set()
+        outcomes = [type(await peer.answer(number)) for number in range(3, 9)]
+
+        assert [dict, dict, dict, Busy, Busy, Busy] == outcomes
+        assert await texts(peer, "demo") == ["one", "two"]
+
+
+async def test_busy_by_size(dial: Dial, gate: Gate) -> None:
+    """A connection's requests in flight have a size, too; a single one is always taken."""
+    with anyio.fail_after(LIMIT):
+        peer = dial(Limits(bytes=1000))
+        await peer.send(peer.encoded(("wait_for_it",), ("add", "demo", "x" * 2000, True)))
+        await gate.entered.wait()
+        refused = await peer.answer(2)
+        gate.opened.set()
+        await peer.answer(1)
+
+        assert isinstance(refused, Busy)
+        assert (await peer.call("add", "demo", "x" * 2000, True))["head"] == 2
+
+
+async def test_busy_by_what_all_have_in_flight(dial: Dial, gate: Gate) -> None:
+    """All connections together have a limit; it is free again when what was in flight is answered."""
+    with anyio.fail_after(LIMIT):
+        limits = Limits(all_bytes=20)
+        first, other = dial(limits), dial(limits)
+        await first.send(first.encoded(("wait_for_it",)))
+        await gate.entered.wait()
+        (refused,) = await other.ask(("ping",))
+        gate.opened.set()
+        await first.answer(1)
+
+        assert isinstance(refused, Busy)
+        assert (0, 0) == (other.load.requests, other.load.bytes)
+        assert await other.ask(("ping",)) == [{"pong": True}]
+
+
+async def test_the_daemon_goes_on_reading(dial: Dial, gate: Gate) -> None:
+    """However much is refused, it is read and answered: some editors block in their write otherwise."""
+    with anyio.fail_after(LIMIT):
+        peer = dial(Limits(requests=1))
+        outcomes = peer.encoded(("wait_for_it",), *[("ping",)] * 5000)
+        await peer.send(outcomes)
+
+        assert {Busy} == {type(await peer.answer(number)) for number in range(2, 5002)}
+        gate.opened.set()
+        assert await peer.answer(1) == {}
