@@ -51,12 +51,8 @@ UNSENT = {"unsubscribe", "call_async"}
 
 def sent() -> Iterator[tuple[str, list[str], bool]]:
     """Give each request of the client: the method, its parameters as the table shows them, whether it writes."""
-    for name, function in inspect.getmembers(requests, inspect.isfunction):
-        if name.startswith("_") or inspect.signature(function).return_annotation is inspect.Signature.empty:
-            continue
-        parameters = inspect.signature(function).parameters.values()
-        if name in ("following", "greeting", "keyed") or function.__module__ != requests.__name__:
-            continue
+    for name in sorted({*requests.__all__} - {"Call", "following", "greeting", "keyed"}):
+        parameters = inspect.signature(getattr(requests, name)).parameters.values()
         shown = [f"{p.name}?" if p.default is None else p.name for p in parameters]
         yield VIEWS.get(name, name), shown, "key?" in shown
 
