@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from tests.daemon import Daemon
-from tests.editors.conftest import Require
+from tests.editors.surroundings import Require
 
 _PAGE = Path(__file__).parent.parent.parent / "docs" / "editors.md"
 

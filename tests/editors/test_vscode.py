@@ -15,7 +15,7 @@ import pytest
 from reel.blocking import Client
 from reel.messages import tool_call
 from tests.daemon import Daemon
-from tests.editors.conftest import Require
+from tests.editors.surroundings import Require
 from tests.editors.vscode_driver import PATIENCE, SOURCE, VSCode, build, laid
 
 MEGABYTE = 1 << 20

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.editors.conftest import Require
+from tests.editors.surroundings import Require
 
 SOURCE = Path(__file__).parents[2] / "client" / "editors" / "vscode"
 PATIENCE = 100

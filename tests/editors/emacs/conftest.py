@@ -8,8 +8,8 @@ import pytest
 
 from reel.blocking import Client
 from reel.messages import Message
-from tests.editors.conftest import Require
 from tests.editors.emacs.driver import Emacs
+from tests.editors.surroundings import Require
 
 Shown = Callable[[str], str]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from reel.blocking import Client
-from tests.editors.conftest import Require
+from tests.editors.surroundings import Require
 
 _ROOT = Path(__file__).parents[3]
 _SECTION = (_ROOT / "docs" / "editors.md").read_text().partition("\n## Emacs\n")[2].partition("\n## ")[0]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.editors.conftest import Require
 from tests.editors.emacs.driver import LISP
+from tests.editors.surroundings import Require
 
 _FILES = sorted(path.name for path in LISP.glob("*.el"))
 _COMMANDS = ["open", "new", "send", "list", "clone", "mark", "rewind", "undo", "redo", "clear", "info"]

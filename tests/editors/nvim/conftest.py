@@ -6,8 +6,8 @@ from contextlib import ExitStack
 import pytest
 
 from reel.blocking import Client
-from tests.editors.conftest import Require
 from tests.editors.nvim.driver import Nvim, newest
+from tests.editors.surroundings import Require
 
 Launch = Callable[..., Nvim]
 

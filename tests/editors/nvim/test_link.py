@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 from reel.blocking import Client
 from tests.daemon import Daemon
-from tests.editors.conftest import Require
 from tests.editors.nvim.conftest import Launch
 from tests.editors.nvim.driver import Nvim
+from tests.editors.surroundings import Require
 from tests.model import refusal
 
 HEADING = re.compile(r"## (\w+) (\d+)")

@@ -1,0 +1,37 @@
+"""A daemon of the test's own, and a client of it; a ``conftest`` imports the fixtures."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from reel.blocking import Client
+from tests.daemon import Daemon, short_directory
+
+
+@pytest.fixture
+def directory() -> Iterator[Path]:
+    """A directory of the test's own whose name is short enough for a socket's path; the daemon's files are in it."""
+    with short_directory() as path:
+        yield path
+
+
+@pytest.fixture
+def prepared(directory: Path) -> Iterator[Daemon]:
+    """A daemon that is not started yet; it is ended with the test."""
+    daemon = Daemon(directory)
+    yield daemon
+    daemon.close()
+
+
+@pytest.fixture
+def daemon(prepared: Daemon) -> Daemon:
+    """A daemon that runs."""
+    return prepared.start()
+
+
+@pytest.fixture
+def client(daemon: Daemon) -> Iterator[Client]:
+    """A client that is connected to the daemon."""
+    with daemon.client() as client:
+        yield client

@@ -1,0 +1,50 @@
+"""What is around an editor: whether it is installed, and the environment that it finds."""
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from reel.blocking import Client
+from reel.errors import NotRunning
+from tests.daemon import Daemon
+
+Require = Callable[[str], str]
+
+
+@pytest.fixture(scope="session")
+def require() -> Require:
+    """Give a program's path; skip where it is missing, or fail where ``$REEL_EDITORS`` is ``required``."""
+
+    def find(program: str) -> str:
+        path = shutil.which(program)
+        if path is None and os.environ.get("REEL_EDITORS") == "required":
+            pytest.fail(f"{program} is not installed, and REEL_EDITORS=required")
+        return path or pytest.skip(f"{program} is not installed")
+
+    return find
+
+
+@pytest.fixture
+def environment(directory: Path, prepared: Daemon) -> Iterator[dict[str, str]]:
+    """The environment for an editor: an empty home, the daemon's socket, and the command ``reel`` on the path.
+
+    A daemon that the editor started is ended with the test.
+    """
+    home = directory / "home"
+    home.mkdir()
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "REEL_", "LC_"))}
+    yield kept | {
+        "HOME": str(home),
+        "LANG": "C.UTF-8",
+        "TERM": "dumb",
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "REEL_SOCKET": prepared.socket,
+        "REEL_DATABASE": prepared.database,
+    }
+    with suppress(NotRunning), Client(prepared.socket, patience=0) as client:
+        client.shutdown()
