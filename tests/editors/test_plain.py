@@ -1,22 +1,11 @@
 """The lines of docs/editors.md for those who have no editor of their own: Python and the shell."""
 
-import re
 import subprocess
 import sys
-from pathlib import Path
 
 from tests.daemon import Daemon
+from tests.editors.documented import blocks
 from tests.editors.surroundings import Require
-
-_PAGE = Path(__file__).parent.parent.parent / "docs" / "editors.md"
-
-
-def _lines(section: str, language: str) -> str:
-    """Give the first block of a section."""
-    text = _PAGE.read_text().partition(f"\n## {section}\n")[2]
-    found = re.search(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-    assert found is not None
-    return found[1]
 
 
 def _run(*command: str, environment: dict[str, str]) -> list[str]:
@@ -29,9 +18,9 @@ def test_python(daemon: Daemon, environment: dict[str, str]) -> None:
     """The Python lines add a message and see it come."""
     assert daemon.process.poll() is None
 
-    assert ["1 created ", "2 user Hello from Python"] == _run(
-        sys.executable, "-c", _lines("Python", "python"), environment=environment
-    )
+    (lines,) = blocks("Python", "python")
+
+    assert ["1 created ", "2 user Hello from Python"] == _run(sys.executable, "-c", lines, environment=environment)
 
 
 def test_shell(daemon: Daemon, environment: dict[str, str], require: Require) -> None:
@@ -40,7 +29,8 @@ def test_shell(daemon: Daemon, environment: dict[str, str], require: Require) ->
     require("nc")
     require("jq")
 
-    said = _run("bash", "-c", _lines("Shell", "sh"), environment=environment)
+    (lines,) = blocks("Shell", "sh")
+    said = _run("bash", "-c", lines, environment=environment)
 
     assert '"first":2' in said[0]
     assert ["Hello from a shell"] * 2 == said[1:]

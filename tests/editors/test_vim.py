@@ -1,6 +1,5 @@
 """The plug-in for Vim, in a real Vim against a real daemon: what each command does, and what the buffers show."""
 
-import re
 import subprocess
 from pathlib import Path
 
@@ -9,11 +8,11 @@ import pytest
 from reel.blocking import Client
 from reel.messages import NewMessage, Role
 from tests.daemon import Daemon
+from tests.editors.documented import ROOT, blocks
 from tests.editors.vim_driver import PLUGIN, Start, Vim, texts
 
 pytest_plugins = ["tests.editors.vim_fixtures"]
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "editors.md"
 BLOCKS: list[NewMessage] = [
     {
         "role": "assistant",
@@ -335,13 +334,6 @@ def test_completion(vim: Vim, client: Client) -> None:
 # --- the package
 
 
-def documented(language: str) -> str:
-    """Give the one example in a language that the documentation has for Vim."""
-    section = DOCUMENT.read_text().split("\n## Vim\n")[1].split("\n## ")[0]
-    (found,) = re.findall(rf"^```{language}\n(.*?)^```", section, re.DOTALL | re.MULTILINE)
-    return str(found)
-
-
 def test_help(vim: Vim, directory: Path) -> None:
     """The help has its tags, one for each command."""
     doc = directory / "more" / "doc"
@@ -373,7 +365,7 @@ def test_an_old_vim(start_vim: Start) -> None:
 
 def test_the_lines_of_the_documentation(start_vim: Start, client: Client, directory: Path) -> None:
     """What the documentation has for a Vim without the plug-in works as it stands there."""
-    script = documented("vim")
+    (script,) = blocks("Vim", "vim")
     (directory / "lines.vim").write_text(script)
     vim = start_vim(plugin=False)
 
@@ -384,8 +376,9 @@ def test_the_lines_of_the_documentation(start_vim: Start, client: Client, direct
 
 def test_the_installation_of_the_documentation(start_vim: Start, daemon: Daemon, environment: dict[str, str]) -> None:
     """Installed as the documentation says, the plug-in is there, with its help."""
-    command = ["sh", "-ec", documented("sh").replace("vim -c", "vim -es -c")]
-    subprocess.run(command, env=environment, cwd=DOCUMENT.parents[1], check=True, timeout=60)
+    (lines,) = blocks("Vim", "sh")
+    command = ["sh", "-ec", lines.replace("vim -c", "vim -es -c")]
+    subprocess.run(command, env=environment, cwd=ROOT, check=True, timeout=60)
     vim = start_vim(plugin=False)
     vim.run("Reel new demo", "Reel send one")
     vim.shows("## user #2", "one")

@@ -5,7 +5,6 @@ editor itself is not here.
 """
 
 import json
-import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,11 +14,11 @@ import pytest
 from reel.blocking import Client
 from reel.messages import tool_call
 from tests.daemon import Daemon
+from tests.editors.documented import blocks
 from tests.editors.surroundings import Require
 from tests.editors.vscode_driver import PATIENCE, SOURCE, VSCode, build, laid
 
 MEGABYTE = 1 << 20
-EDITORS = Path(__file__).parents[2] / "docs" / "editors.md"
 
 
 @pytest.fixture(scope="session")
@@ -340,8 +339,6 @@ def test_errors_have_names_and_codes(built: Path, environment: dict[str, str], c
 def test_the_lines_of_the_documentation(built: Path, environment: dict[str, str], client: Client) -> None:
     """What the document has for JavaScript works as it stands there."""
     assert client.ping()
-    section = EDITORS.read_text().partition("## VS Code and JavaScript")[2].partition("\n## ")[0]
-    programs = re.findall(r"^```js\n(.*?)^```", section, re.DOTALL | re.MULTILINE)
-    said = [node(built, environment, "-e", program) for program in programs]
+    said = [node(built, environment, "-e", program) for program in blocks("VS Code and JavaScript", "js")]
 
     assert ["user What is a reel?\n", {"3"}] == [said[0], {*said[1].split()}]

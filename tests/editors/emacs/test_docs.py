@@ -2,21 +2,18 @@
 
 import re
 import subprocess
-from pathlib import Path
 
 import pytest
 
 from reel.blocking import Client
+from tests.editors.documented import ROOT, blocks, section
 from tests.editors.surroundings import Require
-
-_ROOT = Path(__file__).parents[3]
-_SECTION = (_ROOT / "docs" / "editors.md").read_text().partition("\n## Emacs\n")[2].partition("\n## ")[0]
 
 
 @pytest.mark.usefixtures("daemon")
 def test_the_lines_without_the_plug_in(require: Require, environment: dict[str, str], client: Client) -> None:
     """The lines of Lisp add a message, read it back, and hear of it."""
-    (_, lines) = re.findall(r"^```elisp\n(.*?)^```", _SECTION, re.DOTALL | re.MULTILINE)
+    (_, lines) = blocks("Emacs", "elisp")
     command = [require("emacs"), "-Q", "--batch", "--eval", f"(progn {lines} (while t (accept-process-output)))"]
     expected = {"What is a Merkle tree?", "event of user"}
     with subprocess.Popen(command, env=environment, text=True, stderr=subprocess.PIPE) as emacs:
@@ -33,11 +30,12 @@ def test_the_lines_without_the_plug_in(require: Require, environment: dict[str, 
 
 def test_every_command_has_its_place() -> None:
     """The documentation names every command that the mode has a key for."""
-    lisp = (_ROOT / "client" / "editors" / "emacs" / "reel.el").read_text()
+    lisp = (ROOT / "client" / "editors" / "emacs" / "reel.el").read_text()
     table = lisp.partition("(defvar reel-mode-map")[2].partition("(define-derived")[0]
     keys = re.findall(r'define-key map "(.)" #\'(reel-[a-z]+)\)', table)
 
+    text = section("Emacs")
     assert len(keys) > 8
     for key, command in keys:
-        assert f"`{key}`" in _SECTION
-        assert f"`{command}`" in _SECTION or command in {"reel-next", "reel-previous"}
+        assert f"`{key}`" in text
+        assert f"`{command}`" in text or command in {"reel-next", "reel-previous"}

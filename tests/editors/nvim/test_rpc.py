@@ -1,17 +1,14 @@
 """Neovim without the plug-in: its own RPC client, and what the documentation has for it."""
 
-import re
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 
 from reel.blocking import Client
 from tests.daemon import Daemon
+from tests.editors.documented import blocks
 from tests.editors.nvim.conftest import Launch
 from tests.editors.nvim.driver import Nvim, Refused
-
-EDITORS = Path(__file__).parents[3] / "docs" / "editors.md"
 
 CONNECT = """
 reel = vim.fn.sockconnect('pipe', vim.env.REEL_SOCKET, {rpc = true})
@@ -96,9 +93,7 @@ def test_a_push_during_a_call(bare: Nvim, client: Client) -> None:
 
 def test_the_lines_of_the_documentation(launch: Launch, daemon: Daemon) -> None:
     """What docs/editors.md has for Lua works as it stands there, without the plug-in."""
-    section = re.split(r"^## ", EDITORS.read_text(), flags=re.MULTILINE)
-    (text,) = (part for part in section if part.startswith("Neovim\n"))
-    (code,) = re.findall(r"^```lua\n(.*?)^```", text, re.DOTALL | re.MULTILINE)[-1:]
+    (_, code) = blocks("Neovim", "lua")
     nvim = launch(plugin=False)
     nvim.lua("printed = {}; print = function(...) table.insert(printed, table.concat({...}, ' ')) end")
     nvim.lua(code)
