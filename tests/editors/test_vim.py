@@ -9,7 +9,8 @@ from reel.blocking import Client
 from reel.messages import NewMessage, Role
 from tests.daemon import Daemon
 from tests.editors.documented import ROOT, blocks
-from tests.editors.vim_driver import PLUGIN, Start, Vim, texts
+from tests.editors.texts import texts
+from tests.editors.vim_driver import PLUGIN, Start, Vim
 
 pytest_plugins = ["tests.editors.vim_fixtures"]
 

@@ -14,7 +14,9 @@ import pytest
 
 from reel.blocking import Client
 from tests.daemon import Daemon
-from tests.editors.vim_driver import PLUGIN, Start, Vim, texts
+from tests.editors.backup import backup
+from tests.editors.texts import texts
+from tests.editors.vim_driver import PLUGIN, Start, Vim
 
 pytest_plugins = ["tests.editors.vim_fixtures"]
 
@@ -246,16 +248,13 @@ def test_another_log(vim: Vim, daemon: Daemon) -> None:
     with daemon.client() as client:
         client.add("demo", "one", create=True)
         daemon.end()
-        before = {path: path.read_bytes() for path in Path(daemon.database).parent.glob("r.db*")}
+        restore = backup(daemon)
     with daemon.start().client() as client:
         client.add("demo", "two")
         vim.run("Reel open demo")
         vim.shows("## user #2", "one", "## user #3", "two")
         daemon.end()
-    for path in Path(daemon.database).parent.glob("r.db*"):
-        path.unlink()
-    for path, data in before.items():
-        path.write_bytes(data)
+    restore()
     daemon.start()
     vim.shows("## user #2", "one")
 

@@ -14,10 +14,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
-from reel.blocking import Client
+from tests.daemon import PATIENCE
 
-# Generous: what takes longer has hung.
-PATIENCE = 30.0
 PLUGIN = Path(__file__).parents[2] / "client" / "editors" / "vim"
 _DRIVER = Path(__file__).with_name("vim_driver.vim")
 _ANSWER = -1
@@ -145,11 +143,3 @@ def _command(program: str, *, plugin: bool) -> list[str]:
     before.append("set nocompatible nomore noswapfile")
     flags = [word for command in before for word in ("--cmd", command)]
     return [program, "-u", "NORC", "-i", "NONE", *flags, "-S", str(_DRIVER)]
-
-
-def texts(client: Client, agent: str = "demo") -> list[str]:
-    """Give what was said in a conversation where each message is one text."""
-    return [
-        "".join(block["text"] for block in each["content"] if block["type"] == "text")
-        for each in client.iter_messages(agent)
-    ]

@@ -35,12 +35,6 @@ def emacs(start: Callable[..., Emacs]) -> Emacs:
     return start()
 
 
-def texts(client: Client, agent: str) -> list[str]:
-    """Give what was said in a conversation."""
-    messages = client.iter_messages(agent)
-    return [block["text"] for message in messages for block in message["content"] if block["type"] == "text"]
-
-
 @pytest.fixture
 def shown(client: Client) -> Shown:
     """Give a function from an agent of texts to what its buffer must show, read anew."""

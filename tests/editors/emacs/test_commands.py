@@ -6,8 +6,9 @@ import pytest
 
 from reel.blocking import Client
 from reel.messages import Block
-from tests.editors.emacs.conftest import Shown, texts
+from tests.editors.emacs.conftest import Shown
 from tests.editors.emacs.driver import Emacs, Refused
+from tests.editors.texts import texts
 
 pytestmark = pytest.mark.usefixtures("daemon")
 

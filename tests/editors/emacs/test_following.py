@@ -10,8 +10,9 @@ import pytest
 
 from reel.blocking import Client
 from tests.daemon import Daemon
-from tests.editors.emacs.conftest import Shown, texts
+from tests.editors.emacs.conftest import Shown
 from tests.editors.emacs.driver import Emacs
+from tests.editors.texts import texts
 
 
 @pytest.fixture

@@ -1,0 +1,144 @@
+"""What the plug-in can bear: slow lines, large messages, many calls, and others who write all the while."""
+
+import json
+import subprocess
+import threading
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from reel.blocking import Client
+from tests.daemon import Daemon
+from tests.editors.nvim.conftest import Launch
+from tests.editors.nvim.driver import Nvim
+from tests.editors.nvim.shown import headings, opened, shows
+from tests.editors.surroundings import Require
+from tests.editors.texts import texts
+from tests.model import refusal
+
+
+def test_one_byte_at_a_time(launch: Launch, client: Client, dripping: str) -> None:
+    """A line that brings single bytes brings the same."""
+    client.create("demo", system="é" * 20)
+    client.add("demo", ["one", "two\nlines", "é"])
+    nvim = opened(launch(more={"REEL_SOCKET": dripping}))
+    client.add("demo", "häppchen")
+    nvim.command("Reel send stückwerk")
+    nvim.until("vim.fn.search('^stückwerk$', 'nw') > 0")
+
+    shows(nvim, client)
+    assert [] == nvim.notified()
+
+
+def test_ten_megabytes(nvim: Nvim, client: Client) -> None:
+    """Ten megabytes go both ways; too much is refused with the figures."""
+    client.create("demo")
+    opened(nvim)
+    nvim.lua("require('reel').call('add', {'demo', (...):rep(1024 * 1024)})", "0123456é\n")
+    shows(nvim, client)
+    assert 1024 * 1024 + 4 == len(nvim.lines())
+    assert ["0123456é\n" * (1024 * 1024)] == texts(client)
+    nvim.call("nvim_buf_delete", 0, {})
+    shows(opened(nvim), client)
+    nvim.command("enew")
+    nvim.call("nvim_buf_set_lines", 0, 0, -1, False, ["x" * (17 << 20)])
+    nvim.command("%Reel send")
+
+    nvim.complains(f"too_large: send: {17 << 20} bytes; a message may have {16 << 20}")
+
+
+def test_long_conversations_in_motion(nvim: Nvim, client: Client) -> None:
+    """A conversation of many pages is whole in the end, also where it moves while it is read."""
+    client.create("demo")
+    for batch in range(5):
+        client.add("demo", [f"{batch}.{number}" for number in range(500)])
+    client.mark("demo")
+    nvim.command("Reel open demo")
+    nvim.lua("return 1")
+    for _ in range(5):
+        client.add("demo", ["a", "b"])
+        client.rewind("demo")
+        client.undo("demo")
+
+    nvim.until("vim.fn.bufname() == 'reel://demo'")
+    nvim.until("require('reel.conversation').current().begun")
+    shows(nvim, client)
+
+
+def test_pipelined(nvim: Nvim, client: Client) -> None:
+    """Two hundred calls that are open at once take effect in their order."""
+    client.create("demo")
+    nvim.lua(
+        """heads = {}
+        for number = 1, 200 do
+          require('reel').call_async('add', {'demo', 'n' .. number}, function(problem, reply)
+            heads[#heads + 1] = problem and problem.message or reply.head
+          end)
+        end"""
+    )
+    nvim.until("#heads == 200")
+
+    assert list(range(2, 202)) == nvim.lua("return heads")
+    assert [f"n{number}" for number in range(1, 201)] == texts(client)
+
+
+ACTIONS: dict[str, Callable[[Client], Any]] = {
+    "add": lambda client: client.add("demo", ["a", "b"]),
+    "answer": lambda client: client.add("demo", [{"role": "assistant", "content": "c"}]),
+    "prompt": lambda client: client.add("demo", [{"role": "system", "content": str(client.agent("demo").head)}]),
+    "mark": lambda client: client.mark("demo"),
+    "rewind": lambda client: client.rewind("demo"),
+    "undo": lambda client: client.undo("demo"),
+    "redo": lambda client: client.redo("demo"),
+    "clear": lambda client: client.clear("demo"),
+    "restore": lambda client: client.restore("demo", client.agent("demo").head // 2),
+    "into": lambda client: client.clone("twin", into="demo"),
+    "twin": lambda client: client.add("twin", ["x", "y", "z"]),
+}
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(names=st.lists(st.sampled_from(sorted(ACTIONS)), max_size=20))
+def test_whatever_is_done(nvim: Nvim, client: Client, names: list[str]) -> None:
+    """After any commands the buffer has the daemon's messages and prompt, no more and no less."""
+    for agent in ("demo", "twin"):
+        client.add(agent, "begin", create=True)
+    opened(nvim)
+    for name in names:
+        assert refusal(partial(ACTIONS[name], client)) in {None, "no_such_mark", "nothing_to_undo"}
+    shows(nvim, client)
+
+    page = client.messages("demo")
+    expected = ["## system", "", page.system, ""] if page.system else []
+    for (role, seq), text in zip(headings(client), texts(client), strict=True):
+        expected += [f"## {role} {seq}", "", text, ""]
+    assert (expected or [""]) == nvim.lines()
+
+
+def test_three_kinds_of_clients(nvim: Nvim, client: Client, daemon: Daemon, require: Require) -> None:
+    """Neovim, a shell and Python write to one conversation at once, and all see one order."""
+    require("nc")
+    client.create("demo")
+    opened(nvim)
+    lines = b"".join(
+        json.dumps({"id": number, "method": "add", "params": ["demo", f"sh {number}"]}).encode() + b"\n"
+        for number in range(50)
+    )
+    command = ["nc", "-N", "-U", daemon.socket]
+    shell = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    sending = threading.Thread(target=shell.communicate, args=(lines,))
+    sending.start()
+    nvim.lua("for n = 0, 49 do vim.cmd('Reel send nvim ' .. n) end")
+    for number in range(50):
+        client.add("demo", f"py {number}")
+    sending.join()
+    nvim.until("vim.fn.search('^nvim 49$', 'nw') > 0")
+    shows(nvim, client)
+
+    order = texts(client)
+    assert order == nvim.lines()[2::4]
+    for kind in ("sh", "nvim", "py"):
+        assert [f"{kind} {n}" for n in range(50)] == [text for text in order if text.startswith(f"{kind} ")]

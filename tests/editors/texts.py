@@ -1,0 +1,11 @@
+"""What was said in a conversation."""
+
+from reel.blocking import Client
+
+
+def texts(client: Client, agent: str = "demo") -> list[str]:
+    """Give the text of each message."""
+    return [
+        "".join(block["text"] for block in each["content"] if block["type"] == "text")
+        for each in client.iter_messages(agent)
+    ]
