@@ -8,7 +8,7 @@ after the last event that it gave, so that each comes once, in order.
 from typing import Any
 
 from reel.errors import ParseError, from_wire
-from reel.pushes import DraftPush, EventPush, Push, read_push
+from reel.pushes import DraftPush, EventPush, Push, ResetPush, read_push
 from reel.replies import Subscribed
 from reel.requests import Call, greeting
 from reel.session import MAX_REPLY, Answer, Broken, Frame, MessagePack, Notification
@@ -34,6 +34,8 @@ class Following:
         self._call = call
         self._name = name
         self._framing = MessagePack(MAX_REPLY)
+        # The newest place that the log is known to have had.
+        self._newest = 0
         # Whether an event has come on this connection.
         self._moved = False
         # Who is writing what: a connection that is lost takes that with it.
@@ -73,19 +75,25 @@ class Following:
             return []
         reply = self._call.read(answer.result)
         self.head = reply.head
+        # A log never becomes shorter: an older one is in its place, a backup.
+        older, self._newest = reply.head < self._newest, reply.head
         if reply.agent is not None:  # whoever has its name when we come back
             self._go_on(agent=reply.agent)
-        if "since" not in self._call.params:
+        if older or "since" not in self._call.params:
             self._go_on(since=reply.head)
-        ended: list[Push] = [DraftPush(agent, connection, "") for agent, connection in self._drafts]
+        news: list[Push] = [DraftPush(agent, connection, "") for agent, connection in self._drafts]
         self._drafts.clear()
-        return ended
+        if older:
+            self.over = True  # it was asked to be silent until the log is as long as the other one was
+            news.append(ResetPush(reply.agent))
+        return news
 
     def _hear(self, method: str, params: dict[str, Any]) -> list[Push]:
         push = read_push(method, params)
         if isinstance(push, EventPush):
             self._moved = True
-            self._go_on(since=push.seq if "agent" in self._call.params else push.id)
+            self._newest = push.seq if "agent" in self._call.params else push.id
+            self._go_on(since=self._newest)
         elif isinstance(push, DraftPush):
             self._note(push)
         elif method == "lagged":

@@ -35,9 +35,13 @@ class DraftPush(NamedTuple):
 
 
 class ResetPush(NamedTuple):
-    """The living state was not what the log says, and has been replaced: read it again."""
+    """What was known is not so: read it again.
 
-    agent: str
+    The agent's living state was not what the log says, and has been replaced; or an older log, a backup, was put in the
+    place of the one that was known, and then where all agents are followed ``agent`` is ``None``.
+    """
+
+    agent: str | None
 
 
 Push: TypeAlias = EventPush | DraftPush | ResetPush

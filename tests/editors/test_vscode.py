@@ -14,6 +14,7 @@ import pytest
 from reel.blocking import Client
 from reel.messages import tool_call
 from tests.daemon import Daemon
+from tests.editors.backup import backup
 from tests.editors.documented import blocks
 from tests.editors.surroundings import Require
 from tests.editors.vscode_driver import PATIENCE, SOURCE, VSCode, build, laid
@@ -273,6 +274,23 @@ def test_a_restart_under_an_open_document(daemon: Daemon, editor: VSCode) -> Non
 
     editor.shows("demo", "not_running", gone=True)
     assert said == editor.shows("demo", "after")
+
+
+def test_another_log(daemon: Daemon, client: Client, editor: VSCode) -> None:
+    """Where an older log is put in the place of the one that was known, the conversation is read again."""
+    client.add("demo", "one", create=True)
+    daemon.end()
+    restore = backup(daemon)
+    daemon.start()
+    client.add("demo", "two")
+    editor.run("open", "demo")
+    daemon.end()
+    restore()
+    daemon.start()
+    editor.shows("demo", "two", gone=True)
+    client.add("demo", "three")
+
+    assert laid(("user 2", "one"), ("user 3", "three")) == editor.shows("demo", "three")
 
 
 def test_somebody_elses_socket(built: Path, environment: dict[str, str], directory: Path) -> None:

@@ -223,3 +223,27 @@ def test_an_event_is_read(fields: dict[str, Any], read: tuple[Any, ...]) -> None
 
     assert isinstance(push, EventPush)
     assert ("a", "n", 5, 4, 3, "user", 2, *read) == push
+
+
+@pytest.mark.parametrize("agent", ["a" * 32, None])
+def test_an_older_log(agent: str | None) -> None:
+    """Where a backup is in the place of the log that was known it says so, once, and goes on after what that has."""
+    following = Following(requests.subscribe(agent), "test")
+    whose = {"agent": agent} if agent else {}
+    opened(following)
+    following.feed(greeted(**whose, head=3) + event(4, 4))
+    assert 4 == opened(following)["since"]
+
+    assert [ResetPush(agent)] == following.feed(greeted(**whose, head=2) + event(5))
+    assert (True, False) == (following.over, following.stuck)
+    assert 2 == opened(following)["since"]
+    assert [3] == heard(following, greeted(**whose, head=3) + event(3, 3))
+    assert not following.over
+
+
+def test_a_place_that_is_still_to_come() -> None:
+    """Who asked for what comes after a place that the log has not reached yet still does so after a restart."""
+    following = Following(requests.subscribe("demo", since=9), "test")
+    for _ in range(2):
+        assert 9 == opened(following)["since"]
+        assert [] == following.feed(greeted(agent="a" * 32, head=3))

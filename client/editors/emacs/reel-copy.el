@@ -137,9 +137,13 @@ Nothing is done when TURN is over."
 (defun reel-copy--subscribed (reply)
   "Begin with the subscription in REPLY."
   (setq reel-copy--subscription (plist-get reply :sub))
-  (unless reel-copy--seq
-    (reel-copy--keep 0)
-    (reel-copy--fill (plist-get reply :head))))
+  (let ((head (plist-get reply :head)))
+    (cond ((not reel-copy--seq)
+           (reel-copy--keep 0)
+           (reel-copy--fill head))
+          ;; A log never becomes shorter: this one is a backup.
+          ((< head reel-copy--seq)
+           (reel-copy-refresh)))))
 
 (defun reel-copy--go-on ()
   "Work off the pushes that wait, as long as nothing must be read."

@@ -92,7 +92,7 @@ class _Reader:
         if isinstance(push, DraftPush):
             out.passing(f"… {flat(push.text[-1000:])}" if push.text else "")
         elif isinstance(push, ResetPush):
-            out.warn("the running state differed from the log and was mended; what is shown here may lack something")
+            out.warn("what was shown so far is not what the daemon has: its log was exchanged, or its state mended")
         elif self._one and push.message is not None:
             out.lines(self._paper.message(push.message))
         else:

@@ -8,6 +8,7 @@ import pytest
 
 from reel.blocking import Client
 from tests.daemon import PATIENCE, Daemon
+from tests.editors.backup import backup
 from tests.editors.emacs.conftest import Shown
 from tests.editors.emacs.driver import Emacs, Refused
 
@@ -71,6 +72,24 @@ def test_the_daemon_comes_back(daemon: Daemon, emacs: Emacs, shown: Shown, clien
 
     emacs.until(lambda: emacs.eval("reel--return") is None)
     assert 2 == emacs.eval("(length (reel--buffers))")
+
+
+def test_another_log(daemon: Daemon, emacs: Emacs, shown: Shown, client: Client) -> None:
+    """Where an older log is put in the place of the one that was known, the conversation is read again."""
+    client.add("demo", "one", create=True)
+    daemon.end()
+    restore = backup(daemon)
+    daemon.start()
+    client.add("demo", "two")
+    emacs.command("reel-open", "demo")
+    emacs.until_text(shown("demo"))
+    daemon.end()
+    restore()
+    daemon.start()
+    emacs.until_text(shown("demo"))
+    client.add("demo", "three")
+
+    emacs.until_text(shown("demo"))
 
 
 def test_a_command_while_it_is_away(daemon: Daemon, emacs: Emacs, shown: Shown, client: Client) -> None:

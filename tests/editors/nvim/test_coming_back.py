@@ -5,6 +5,7 @@ import signal
 
 from reel.blocking import Client
 from tests.daemon import Daemon
+from tests.editors.backup import backup
 from tests.editors.nvim.driver import Nvim
 from tests.editors.nvim.shown import opened, shows
 
@@ -95,3 +96,42 @@ def test_a_reset(nvim: Nvim, client: Client) -> None:
 
     shows(nvim, client)
     assert ["## system", "", "be kind", ""] == nvim.lines()[:4]
+
+
+def test_another_log(nvim: Nvim, client: Client, daemon: Daemon) -> None:
+    """Where an older log is put in the place of the one that was known, the conversation is read again."""
+    client.add("demo", "one", create=True)
+    daemon.end()
+    restore = backup(daemon)
+    daemon.start()
+    client.add("demo", "two")
+    shows(opened(nvim), client)
+    daemon.end()
+    restore()
+    daemon.start()
+    nvim.shows("## user 2", "", "one", "")
+    client.add("demo", "three")
+
+    nvim.shows("## user 2", "", "one", "", "## user 3", "", "three", "")
+    assert [] == nvim.notified()
+
+
+def test_a_daemon_that_stops_just_then(nvim: Nvim, client: Client, daemon: Daemon) -> None:
+    """Who would follow and is told that the daemon stops follows the next one."""
+    client.create("demo")
+    nvim.lua(
+        """local link, inbox, notify = require 'reel.link', require 'reel.inbox', vim.rpcnotify
+        vim.rpcnotify = function(channel, name, params)
+          if params.method ~= 'subscribe' then return notify(channel, name, params) end
+          vim.rpcnotify, told = notify, true
+          local problem = {name = 'shutting_down', message = 'shutting_down: the daemon stops'}
+          inbox.take(link.number, 'reply', {token = params.token, error = problem})
+        end"""
+    )
+    opened(nvim)
+    nvim.until("told")
+    daemon.end()
+    daemon.start()
+    client.add("demo", "one")
+
+    nvim.shows("## user 2", "", "one", "")

@@ -109,9 +109,9 @@ function hear.draft(conversation, push)
   changed_at_the_end(conversation)
 end
 
-function hear.reset(conversation)
+function hear.reset(conversation, push)
   changed(conversation, -1)
-  if copies.reset(conversation.copy) then
+  if copies.reset(conversation.copy, push.head) then
     read(conversation)
   end
 end

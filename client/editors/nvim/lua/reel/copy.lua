@@ -39,9 +39,11 @@ function M.event(copy, push)
   return stand, copy.reading
 end
 
---- Forget all, to be read again; give whether to begin to read (a request that is out goes on by itself).
-function M.reset(copy)
+--- Forget all, to be read again, as it is at a seq where one is given; give whether to begin to read (a request that is
+--- out goes on by itself).
+function M.reset(copy, at)
   local begin = not copy.reading
+  copy.at = at or copy.at
   copy.messages, copy.reading, copy.keep = {}, true, begin and ALL or 0
   return begin
 end

@@ -15,22 +15,32 @@ local function tell(following, name, push)
   end
 end
 
+local begin
+
 local function begun(following, reply)
   if not followings[following] then -- it was ended meanwhile
     return calls.send('unsubscribe', { reply.sub }, function() end)
   end
-  following.sub = reply.sub
   following.params.agent = reply.agent -- whoever has its name when we come back
+  local older = reply.head < following.newest -- a log never becomes shorter: this one is a backup
+  following.newest = reply.head
+  if older then -- it was asked to be silent until the log is as long as the other one was
+    following.params.since = reply.head
+    calls.send('unsubscribe', { reply.sub }, function() end)
+    begin(following)
+    return tell(following, 'reset', { agent = reply.agent, head = reply.head })
+  end
+  following.sub = reply.sub
   following.params.since = following.params.since or reply.head
   tell(following, 'begin', reply)
 end
 
-local function begin(following)
+function begin(following)
   following.sub = nil
   calls.send('subscribe', following.params, function(problem, reply)
     if reply then
       begun(following, reply)
-    elseif link.is_up() then -- refused; what a lost connection did not answer is asked again
+    elseif link.is_up() and problem.name ~= 'shutting_down' then -- refused; else it is asked again when it is back
       followings[following] = nil
       tell(following, 'error', problem)
     end
@@ -56,7 +66,8 @@ link.listen {
 
 local function hear(following, name, push)
   if name == 'event' then
-    following.params.since = following.params.agent and push.seq or push.id
+    following.newest = following.params.agent and push.seq or push.id
+    following.params.since = following.newest
     tell(following, name, push)
   elseif name == 'lagged' then
     following.params.since = push.from - 1
@@ -87,7 +98,7 @@ calls.on_push = route
 --- Follow one agent or all of them; see reel.subscribe.
 function M.open(options, handler)
   local params = { agent = options.agent, since = options.since, view = options.view, kinds = options.kinds }
-  local following = { params = params, handler = handler, sub = nil }
+  local following = { params = params, handler = handler, sub = nil, newest = 0 }
   followings[following] = true
   if link.is_up() then
     begin(following)

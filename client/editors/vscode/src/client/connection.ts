@@ -18,6 +18,8 @@ import type { Params, Push } from "./wire";
 export interface Subscribed {
   sub: number;
   agent: string;
+  /** The newest seq when it began. */
+  head: number;
   pushes: Inbox<Push>;
 }
 
@@ -93,12 +95,13 @@ export class Connection {
 
   /** Subscribe to an agent; what is pushed from then on goes into `pushes`, which ends with the connection. */
   async subscribe(params: Params): Promise<Subscribed> {
-    const { sub, agent } = await this.request<{ sub: number; agent: string }>("subscribe", params);
+    const reply = await this.request<{ sub: number; agent: string; head: number }>("subscribe", params);
     const pushes = new Inbox<Push>();
     // Messages are handled one a turn of the event loop: no push was handled since the reply.
-    this.subscribed.set(sub, { sub, agent, pushes });
+    const subscribed = { ...reply, pushes };
+    this.subscribed.set(reply.sub, subscribed);
     if (this.over) pushes.end(this.over);
-    return { sub, agent, pushes };
+    return subscribed;
   }
 
   /** End a subscription. */

@@ -80,11 +80,12 @@ export class Following {
   private async session(upToDate: () => void): Promise<void> {
     const connection = await this.client.connect(!this.hasBegun);
     if (!this.copy.whole) await this.readAll(connection);
-    const { sub, agent, pushes } = await connection.subscribe({ agent: this.agent, since: this.copy.at });
+    const { sub, agent, head, pushes } = await connection.subscribe({ agent: this.agent, since: this.copy.at });
     this.agent = agent;
     const end = () => pushes.end();
     this.ending.signal.addEventListener("abort", end);
     try {
+      if (head < this.copy.at) return this.copy.reset(); // a log never becomes shorter: this one is a backup
       upToDate();
       for await (const push of pushes) {
         if (this.over) return;
