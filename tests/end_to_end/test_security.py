@@ -39,6 +39,22 @@ def test_modes() -> None:
         os.umask(before)
 
 
+def test_a_backup_that_is_open_to_all() -> None:
+    """A database that was put back with the mode of any file is its owner's alone before anything is written to it."""
+    with short_directory() as directory:
+        daemon = Daemon(directory).start()
+        with daemon.client() as client:
+            client.add("demo", "hi", create=True)
+        daemon.kill()
+        for path in directory.glob("r.db*"):
+            path.chmod(0o644)
+        daemon.start()
+        try:
+            assert {modes(directory)[name] for name in ("r.db", "r.db-wal", "r.db-shm")} == {"0o600"}
+        finally:
+            daemon.close()
+
+
 @pytest.mark.parametrize("name", ["s.sock", "s.sock.lock", "r.db", "r.db.lock"])
 @pytest.mark.parametrize("to", ["a file", "nothing"])
 def test_links_are_not_followed(name: str, to: str) -> None:

@@ -8,8 +8,9 @@ would have to go by way of the asyncio loop, which is one more thread to wake be
 
 import os
 import sqlite3
+import stat
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from queue import SimpleQueue
 from typing import Any, TypeAlias, TypeVar, cast
@@ -21,6 +22,8 @@ import anyio
 from reeld.store.door import Answer, Door
 
 SQLITE = sqlite3.sqlite_version
+# For the owner only; SQLite gives its other files the mode of this one.
+_MODE = 0o600
 T = TypeVar("T")
 Job: TypeAlias = Callable[[sqlite3.Connection], T]
 
@@ -87,7 +90,7 @@ async def open_database(door: Door, path: str, setup: Job[None], *, readonly: bo
         readonly: open it for reading only.
     """
     if not readonly:
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
+        _keep_to_owner(path)
     uri = f"file:{quote(os.path.abspath(path))}?mode={'ro' if readonly else 'rw'}"  # noqa: ASYNC240, PTH100 - no I/O in it, and a symlink stays one
     connection = await door.call(_connect, uri)
     database = Database(door)
@@ -99,6 +102,18 @@ async def open_database(door: Door, path: str, setup: Job[None], *, readonly: bo
         database.end()
         with anyio.CancelScope(shield=True):
             await door.call(connection.close)
+
+
+def _keep_to_owner(path: str) -> None:
+    """Make the file where there is none, and let nobody else in: a backup that was put back may be open to all."""
+    for name, flags in ((path, os.O_CREAT), (f"{path}-wal", 0), (f"{path}-shm", 0)):
+        with suppress(FileNotFoundError):
+            descriptor = os.open(name, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC | flags, _MODE)
+            try:
+                if stat.S_IMODE(os.fstat(descriptor).st_mode) != _MODE:
+                    os.fchmod(descriptor, _MODE)
+            finally:
+                os.close(descriptor)
 
 
 async def _connect(uri: str) -> aiosqlite.Connection:

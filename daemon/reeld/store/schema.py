@@ -119,13 +119,14 @@ def opening(path: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise Storage(f"cannot open {path}: {error.strerror}") from error
+        raise Storage(f"cannot open {error.filename or path}: {error.strerror}") from error
     except sqlite3.OperationalError as error:
         failed = getattr(error, "sqlite_errorcode", 0) & 0xFF in {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR}
         raise Storage(f"cannot use {path}: {error}{'; is there room on its disk?' if failed else ''}") from error
     except sqlite3.DatabaseError as error:
         raise Storage(
-            f"{path} is damaged or no SQLite database ({error}); move it away, or put a backup in its place"
+            f"{path} is damaged or no SQLite database ({error});"
+            " move it away with its -wal and -shm, and put a backup in its place"
         ) from error
 
 

@@ -194,7 +194,8 @@ async def test_a_file_that_is_no_database_is_refused(path: str) -> None:
     await anyio.Path(path).write_text("Dear diary, " * 200)
 
     assert (
-        f"{path} is damaged or no SQLite database (file is not a database); move it away, or put a backup in its place"
+        f"{path} is damaged or no SQLite database (file is not a database);"
+        " move it away with its -wal and -shm, and put a backup in its place"
     ) == await refusal(path)
 
 
@@ -203,7 +204,7 @@ async def test_a_truncated_file_is_refused(used: str, length: int) -> None:
     """Wherever a file was cut off, it is said to be damaged."""
     os.truncate(used, length)
 
-    assert "move it away, or put a backup in its place" in await refusal(used)
+    assert "move it away with its -wal and -shm, and put a backup in its place" in await refusal(used)
 
 
 @pytest.mark.parametrize("table", ["events", "sqlite_sequence", "sqlite_master"])
@@ -213,7 +214,7 @@ async def test_a_damaged_file_is_refused(used: str, table: str) -> None:
     page = query(used, sql)[0][0]
     spoil(used, page, at=100 if page == 1 else 0)
 
-    assert "move it away, or put a backup in its place" in await refusal(used)
+    assert "move it away with its -wal and -shm, and put a backup in its place" in await refusal(used)
 
 
 async def test_a_directory_is_refused(tmp_path: Path) -> None:
@@ -230,8 +231,15 @@ async def test_a_symbolic_link_is_refused(tmp_path: Path, path: str) -> None:
 
 
 async def test_a_file_without_room_for_its_wal_is_refused(path: str) -> None:
-    """What SQLite itself cannot do is said in its words."""
+    """What stands where a file of the database belongs is named."""
     await anyio.Path(path + "-wal").mkdir()
+
+    assert f"cannot open {path}-wal: Is a directory" == await refusal(path)
+
+
+async def test_a_file_that_sqlite_cannot_use_is_refused(path: str) -> None:
+    """What SQLite itself cannot do is said in its words."""
+    await anyio.Path(path + "-journal").mkdir()
 
     assert f"cannot use {path}: " in await refusal(path)
 
@@ -240,7 +248,7 @@ async def test_a_directory_that_cannot_be_made_is_refused(path: str) -> None:
     """A file where a directory should be is named."""
     await anyio.Path(path).touch()
 
-    assert f"cannot open {path}/reel.db: File exists" == await refusal(f"{path}/reel.db")
+    assert f"cannot open {path}: File exists" == await refusal(f"{path}/reel.db")
 
 
 async def test_a_used_file_can_be_opened_again(used: str) -> None:
