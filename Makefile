@@ -56,7 +56,8 @@ FUZZ ?= 20000
 fuzz: $(READY)  ## shoot at a daemon, FUZZ inputs of each kind; a finding is kept and tried first
 	FUZZ=$(FUZZ) $(BIN)/pytest -o timeout=0 tests/fuzz
 
-bench: $(READY)  ## how fast it is on this machine
+bench: $(READY)  ## how fast it is on this machine, beside what others reach
+	-$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	$(BIN)/python -m tests.bench
 
 docs: $(READY)  ## what docs/ takes from the code, written anew

@@ -1,7 +1,7 @@
 """Print how fast this machine runs it: ``make bench``, or ``python -m tests.bench [DIRECTORY]``.
 
 Each figure stands beside what bounds it, measured in the same run on the same disk: one commit of one row by
-``sqlite3`` alone. Run it on a quiet machine.
+``sqlite3`` alone, and what others reach that are installed. Run it on a quiet machine.
 """
 
 import os
@@ -21,6 +21,7 @@ from reeld.store.schema import prepare
 from tests.bench.daemon import Daemon, daemon
 from tests.bench.following import followers, push_delays
 from tests.bench.load import TEXT, adds_a_second
+from tests.bench.others import Sessions, Streams, redis_streams, sqlite_sessions
 from tests.bench.rendering import render_times
 
 _ROUNDS = 500
@@ -69,19 +70,24 @@ def bare_rows(directory: Path) -> float:
     return 10_000 / took
 
 
-def adding(running: Daemon, bare: float) -> None:
+def adding(running: Daemon, bare: float, sessions: Sessions | None, streams: Streams | None) -> None:
     """Durable adds, alone and many at once."""
     client = running.client()
     client.create("lone")
+    theirs = f"; SQLiteSession {sessions.add * 1e6:.0f} us" if sessions else ""
     lone = _median(lambda: client.add("lone", TEXT))
-    _show("add, one at a time, p50", f"{lone * 1e6:.0f} us", f"bare commit {bare * 1e6:.0f} us; the client sends a key")
+    _show("add, one at a time, p50", f"{lone * 1e6:.0f} us", f"the client sends a key{theirs}")
     plain = _plain_adds(running)
-    _show("add, the same without a key, p50", f"{plain * 1e6:.0f} us")
-    for connections, depth, total in ((16, 1, 10_000), (64, 1, 20_000), (8, 32, 100_000)):
+    _show("add, the same without a key, p50", f"{plain * 1e6:.0f} us", f"bare commit {bare * 1e6:.0f} us")
+    many = f"; SQLiteSession, 16 of them {sessions.adds:,.0f} /s" if sessions else ""
+    redis = f"; Redis {streams.single:,.0f} /s" if streams else ""
+    piped = f"; Redis {streams.pipelined:,.0f} /s" if streams else ""
+    for connections, depth, total, note in ((16, 1, 10_000, many), (64, 1, 20_000, redis), (8, 32, 100_000, piped)):
         cpu = running.cpu()
         rate = adds_a_second(running.socket, connections, depth, total, f"load-{connections}-{depth}")
         cpu = (running.cpu() - cpu) / total
-        _show(f"adds, {connections} clients, {depth} in flight", f"{rate:,.0f} /s", f"{cpu * 1e6:.0f} us of CPU each")
+        what = f"adds, {connections} clients, {depth} in flight"
+        _show(what, f"{rate:,.0f} /s", f"{cpu * 1e6:.0f} us of CPU each{note}")
 
 
 def _plain_adds(running: Daemon) -> float:
@@ -143,7 +149,7 @@ def interleaved(client: Any) -> None:
             client.add(f"cold-{number}", [TEXT] * 100, create=True)
 
 
-def loading(directory: Path) -> None:
+def loading(directory: Path, sessions: Sessions | None) -> None:
     """10,000 messages of one conversation, cold and warm; a start on a large file."""
     with daemon(directory) as running:
         interleaved(running.client())
@@ -155,7 +161,8 @@ def loading(directory: Path) -> None:
         client.agent("cold-7")
         _show("first use of a cold agent of 10,000", f"{(time.perf_counter() - began) * 1e3:.0f} ms")
         warm = _median(lambda: client.messages("cold-7", limit=10_000), 20)
-        _show("10,000 messages to a client, decoded", f"{warm * 1e3:.1f} ms")
+        theirs = f"SQLiteSession {sessions.items * 1e3:.1f} ms" if sessions else ""
+        _show("10,000 messages to a client, decoded", f"{warm * 1e3:.1f} ms", theirs)
         before = running.memory()
         for number in range(50):
             client.agent(f"cold-{number}")
@@ -193,16 +200,17 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="reel-bench-", dir=where) as name:
         directory = Path(name)
         bare, rows = bare_commit(directory), bare_rows(directory)
+        sessions, streams = sqlite_sessions(directory, TEXT), redis_streams(directory, TEXT)
         with daemon(directory) as running:
             _show("start, empty database", f"{running.ready * 1e3:.0f} ms")
             _show("memory at rest", f"{running.memory():.0f} MB")
-            adding(running, bare)
+            adding(running, bare, sessions, streams)
             following(running)
             adding_many(running, rows)
             cloning(running)
             commands(running)
         (directory / "large").mkdir()
-        loading(directory / "large")
+        loading(directory / "large", sessions)
 
 
 if __name__ == "__main__":
