@@ -14,3 +14,8 @@ def shortest(parts: list[dict[str, Any]]) -> str | list[dict[str, Any]]:
 def texts_of(blocks: list[dict[str, Any]]) -> str:
     """Give the texts among blocks, a line each."""
     return "\n".join(block["text"] for block in blocks if block["type"] == "text")
+
+
+def as_error(text: str) -> str:
+    """Give a text that says of itself that something failed, where nothing else can say it."""
+    return text if text.lower().startswith("error") else f"Error: {text}"

@@ -5,6 +5,7 @@ from itertools import groupby
 from typing import Any
 
 from reeld.formats.arguments import as_object
+from reeld.formats.content import as_error
 from reeld.formats.dialect import Page
 from reeld.formats.turns import Answer, Json, Piece
 
@@ -31,8 +32,7 @@ def admitting(answer: Answer, blocks: list[Json], page: Page) -> list[Json]:
         return blocks
     page.note(answer.piece, "downgraded", "that a result failed can only be said in its text")
     first, rest = (blocks[0], blocks[1:]) if blocks and blocks[0]["type"] == "text" else (_NOTHING, blocks)
-    said = first["text"].lower().startswith("error")
-    return blocks if said else [{**first, "text": f"Error: {first['text']}"}, *rest]
+    return [{**first, "text": as_error(first["text"])}, *rest]
 
 
 def filename(block: Json) -> str:

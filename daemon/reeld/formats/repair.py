@@ -9,7 +9,7 @@ tool that is at work holds its round and all after it open, until it has answere
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from reeld.formats.content import texts_of
+from reeld.formats.content import as_error, texts_of
 from reeld.formats.dialect import Dialect, Holder
 from reeld.formats.groups import Group, groups_of, served
 from reeld.formats.memory import Memory
@@ -179,10 +179,22 @@ class _Hearing:
                 self.note(piece, "moved", "a result stands directly after its call")
             self.answers[number] = self._answer(self.calls[number], piece)
         elif (late := self.memory.take_late(given)) is not None:
-            self.note(piece, "downgraded", "a result that came when its call had been given up")
-            self.said.append(text_piece(_late(late, piece.block["content"]), piece.message, piece.index))
+            self._late(late, piece)
         else:
             self.note(piece, "dropped", "a second result" if fitting else "a result of no call that is open")
+
+    def _late(self, call: Call, piece: Piece) -> None:
+        """Say what a call gave that is over: a text, then whatever else the user can show of it."""
+        self.note(piece, "downgraded", "a result that came when its call had been given up")
+        content = piece.block["content"]
+        blocks = [] if isinstance(content, str) else content
+        words = texts_of(blocks) if blocks else content
+        said = as_error(words) if piece.block.get("is_error") else words
+        told = f"Late result of {call.given_name} ({call.given}): {said}"
+        self.said.append(text_piece(told, piece.message, piece.index))
+        for block in blocks:
+            if block["type"] != "text":
+                self.say(Piece(piece.message, piece.index, block))
 
     def _answer(self, call: Call, piece: Piece) -> Answer:
         block = piece.block
@@ -200,12 +212,6 @@ class _Hearing:
             else:
                 self.note(piece, "dropped", f"in the result: {why}")
         return kept
-
-
-def _late(call: Call, content: str | list[Json]) -> str:
-    """Say what a call gave that is over: the text of it."""
-    said = content if isinstance(content, str) else texts_of(content)
-    return f"Late result of {call.given_name} ({call.given}): {said}"
 
 
 def _spoken(messages: list[Json], memory: Memory, rules: _Rules, report: list[Change]) -> AssistantTurn:

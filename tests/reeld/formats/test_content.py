@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from reeld.formats.content import shortest, texts_of
+from reeld.formats.content import as_error, shortest, texts_of
 
 WORDS = {"type": "text", "text": "Hi"}
 MARKED = {**WORDS, "cache_control": {"type": "ephemeral"}}
@@ -23,3 +23,10 @@ def test_the_shortest_form(content: Any, parts: list[Any]) -> None:
 def test_the_texts_of_blocks() -> None:
     """They are lines; what is no text is not among them."""
     assert "Hi\nHi" == texts_of([WORDS, PICTURE, MARKED])
+
+
+@pytest.mark.parametrize("text", ["Error: gone", "error 404", "ERRORS"])
+def test_a_failure_that_says_so(text: str) -> None:
+    """It is left as it is; any other begins with the word."""
+    assert text == as_error(text)
+    assert f"Error: no {text}" == as_error(f"no {text}")

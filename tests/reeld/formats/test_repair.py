@@ -8,7 +8,19 @@ from reel.wire import unpack
 from reeld.formats.memory import Memory
 from reeld.formats.rendering import FORMATS
 from reeld.formats.repair import MADE_UP, PLACEHOLDER, Repaired, Round, repair
-from tests.reeld.formats.histories import IMAGE, call, entries_of, model, opaque, result, text, thinking, tool, user
+from tests.reeld.formats.histories import (
+    IMAGE,
+    SOUND,
+    call,
+    entries_of,
+    model,
+    opaque,
+    result,
+    text,
+    thinking,
+    tool,
+    user,
+)
 
 SEARCH = '{"type":"server_tool_use","id":"s1","name":"web_search","input":{}}'
 FOUND = '{"type":"web_search_tool_result","tool_use_id":"s1","content":[]}'
@@ -97,9 +109,18 @@ def test_a_late_result_is_said_where_it_arrives() -> None:
     found = repaired("Hi", model(call()), "Never mind", model("OK"), late, tool(result("c1", "again")))
 
     assert [f"c1={MADE_UP}", "Never mind", "|", "OK"] == shown(found)[1]
-    assert ["Late result of look (c1): done", "|"] == shown(found)[2]
+    assert ["Late result of look (c1): done", "media", "|"] == shown(found)[2]
     assert [(2, None, "synthesized"), (5, 0, "downgraded"), (6, 0, "dropped")] == actions(found)
     assert [] == found.open_calls
+
+
+def test_a_late_failure_says_so() -> None:
+    """A text of the user's has no other sign; what the user cannot hand in is reported, as anywhere."""
+    late = tool(result("c1", [text("no such file"), SOUND], is_error=True))
+    found = repaired("Hi", model(call()), "Never mind", model("OK"), late)
+
+    assert ["Late result of look (c1): Error: no such file", "|"] == shown(found)[2]
+    assert [(5, 0, "downgraded"), (5, 0, "dropped")] == actions(found)[1:]
 
 
 def test_of_two_given_up_calls_of_one_id_the_newer_is_late() -> None:
