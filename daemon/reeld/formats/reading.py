@@ -16,8 +16,6 @@ _ROLES = {
     "model": "assistant",
     "function": "tool",
 }
-# The roles above the user's.
-ABOVE = ("system", "developer")
 _DIGITS = 16
 
 

@@ -10,6 +10,8 @@ from itertools import groupby
 from typing import Any, NamedTuple, TypeAlias
 
 Json: TypeAlias = dict[str, Any]
+# The roles above the user's.
+ABOVE = ("system", "developer")
 
 
 class Piece(NamedTuple):
@@ -37,6 +39,12 @@ class Piece(NamedTuple):
         """What the provider of its message said beside the blocks, such as ``role`` or ``name``."""
         found: Json = self.message.get("provider_metadata") or {}
         return found
+
+    @property
+    def above(self) -> str | None:
+        """The role above the user's in which its message was said, whoever's request that was in; or none."""
+        role = self.metadata.get("role")
+        return role if role in ABOVE else None
 
 
 class Call(NamedTuple):

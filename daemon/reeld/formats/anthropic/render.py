@@ -42,18 +42,18 @@ def _thoughtful(pieces: list[Piece], page: Page) -> list[Piece]:
 
 def _instructions(turn: UserTurn, page: Page) -> tuple[list[Piece], list[Piece]]:
     """Split off what may be said as the system: the end of a turn in which the user or a tool spoke before."""
-    if not any(map(_is_system, turn.said)):
+    if not any(piece.above for piece in turn.said):
         return turn.said, []
     system = list(takewhile(_can_instruct, reversed(turn.said)))[::-1]
     said = turn.said[: len(turn.said) - len(system)]
     found = version(page.model)
-    if found is None or found < _SYSTEM_MESSAGES or not (turn.answers or any(not _is_system(piece) for piece in said)):
+    if found is None or found < _SYSTEM_MESSAGES or not (turn.answers or any(not piece.above for piece in said)):
         said, system = turn.said, []
     allowed = []
     for piece in said:
-        if _is_system(piece):
+        if piece.above:
             change = _type_of(piece) in CHANGES
-            why = "only a system message can do this" if change else "a system message cannot stand here"
+            why = "only a system message can do this" if change else f"a {piece.above} message is the user's here"
             page.note(piece, "dropped" if change else "downgraded", why)
             if change:
                 continue
@@ -63,12 +63,8 @@ def _instructions(turn: UserTurn, page: Page) -> tuple[list[Piece], list[Piece]]
     return allowed, system
 
 
-def _is_system(piece: Piece) -> bool:
-    return piece.metadata.get("role") in ("system", "developer")
-
-
 def _can_instruct(piece: Piece) -> bool:
-    return _is_system(piece) and _type_of(piece) in ("text", *CHANGES)
+    return piece.above is not None and _type_of(piece) in ("text", *CHANGES)
 
 
 def _type_of(piece: Piece) -> str:

@@ -6,8 +6,8 @@ from reeld.formats import native
 from reeld.formats.anthropic.blocks import PROVIDER
 from reeld.formats.anthropic.content import blocks_of
 from reeld.formats.prompting import prompt_of
-from reeld.formats.reading import ABOVE, Json, Loaded, history_at, left_to_extra, map_at, role_at
-from reeld.formats.turns import speakers
+from reeld.formats.reading import Json, Loaded, history_at, left_to_extra, map_at, role_at
+from reeld.formats.turns import ABOVE, speakers
 
 _API = "Anthropic's"
 

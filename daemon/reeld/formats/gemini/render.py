@@ -14,8 +14,8 @@ def entries(turn: Turn, page: Page) -> list[Json]:
     if isinstance(turn, AssistantTurn):
         return [{"role": "model", "parts": _signed(turn.pieces, page.model)}] if turn.pieces else []
     for piece in turn.said:
-        if piece.metadata.get("role") in ("system", "developer"):
-            page.note(piece, "downgraded", "the system speaks before the history only")
+        if piece.above:
+            page.note(piece, "downgraded", f"a {piece.above} message is the user's here")
     contents = []
     if turn.answers:
         contents.append({"role": "user", "parts": [response(answer) for answer in turn.answers]})

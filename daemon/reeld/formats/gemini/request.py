@@ -6,8 +6,8 @@ from reeld.formats.gemini.content import block_of, camel, part_at, result_of
 from reeld.formats.gemini.parts import PROVIDER
 from reeld.formats.pairing import Pairing
 from reeld.formats.prompting import prompt_of
-from reeld.formats.reading import ABOVE, Json, Loaded, entries_at, history_at, left_to_extra, map_at, role_at, text_at
-from reeld.formats.turns import speakers
+from reeld.formats.reading import Json, Loaded, entries_at, history_at, left_to_extra, map_at, role_at, text_at
+from reeld.formats.turns import ABOVE, speakers
 
 _API = "Gemini's"
 

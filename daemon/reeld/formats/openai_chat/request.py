@@ -9,7 +9,8 @@ from reeld.formats.openai_chat.assistant import message_of, with_ids
 from reeld.formats.openai_chat.parts import blocks_of, text
 from reeld.formats.pairing import Pairing
 from reeld.formats.prompting import prompt_of
-from reeld.formats.reading import ABOVE, Json, Loaded, history_at, left_to_extra, map_at, role_at
+from reeld.formats.reading import Json, Loaded, history_at, left_to_extra, map_at, role_at
+from reeld.formats.turns import ABOVE
 
 _API = "Chat Completions"
 

@@ -9,8 +9,7 @@ from reeld.formats.content import shortest
 from reeld.formats.dataurl import url_of
 from reeld.formats.dialect import Page
 from reeld.formats.openai import PROVIDER, filename, input_of
-from reeld.formats.reading import ABOVE, Json
-from reeld.formats.turns import Piece
+from reeld.formats.turns import Json, Piece
 
 SOUNDS = {"audio/mpeg": "mp3", "audio/mp3": "mp3", "audio/wav": "wav", "audio/x-wav": "wav", "audio/wave": "wav"}
 _DETAILS = ("auto", "low", "high")
@@ -52,8 +51,8 @@ def words(pieces: Sequence[Piece], page: Page) -> Json:
         page: what it is written with; a role or a name that cannot be sent is reported there.
     """
     blocks = [piece.block for piece in pieces]
-    kept = native.given_back(pieces[0].metadata, PROVIDER, ("role", "name"))
-    role = kept["role"] if kept.get("role") in ABOVE else "user"
+    kept = native.given_back(pieces[0].metadata, PROVIDER, ("name",))
+    role = pieces[0].above or "user"
     if role != "user" and (not knows_roles(page.model) or any(block["type"] != "text" for block in blocks)):
         page.note(pieces[0], "downgraded", f"a {role} message is the user's here")
         role = "user"

@@ -8,8 +8,7 @@ from reeld.formats.dialect import Page
 from reeld.formats.openai import PROVIDER
 from reeld.formats.openai_responses.whole import CLIENTS, SERVERS, held, is_reasoning, part_in
 from reeld.formats.openai_responses.writing import PHASES, call_of, content_of, output_of
-from reeld.formats.reading import ABOVE, Json
-from reeld.formats.turns import Answer, Piece, Turn, UserTurn
+from reeld.formats.turns import Answer, Json, Piece, Turn, UserTurn
 
 
 def entries(turn: Turn, page: Page) -> list[Json]:
@@ -37,15 +36,14 @@ def _place(entry: Answer | Piece) -> tuple[int, int]:
 
 def words(pieces: Sequence[Piece], page: Page) -> Iterator[Json]:
     """Give what the user, or somebody above, said in one message; what is an item of its own stands by itself."""
-    kept = native.given_back(pieces[0].metadata, PROVIDER, ("role", "name"))
-    role = kept.get("role")
-    _unnamed(pieces[0], kept, page)
+    _unnamed(pieces[0], native.given_back(pieces[0].metadata, PROVIDER, ("name",)), page)
+    role = pieces[0].above or "user"
     for whole, group in groupby(pieces, key=lambda piece: is_item(piece.block)):
         blocks = [piece.block for piece in group]
         if whole:
             yield from (held(block, CLIENTS) or {} for block in blocks)
         else:
-            yield {"role": role if role in ABOVE else "user", "content": content_of(blocks)}
+            yield {"role": role, "content": content_of(blocks)}
 
 
 def _unnamed(piece: Piece, kept: Json, page: Page) -> None:

@@ -221,7 +221,7 @@ def test_media_of_results_are_shown_by_the_user() -> None:
 
 
 def test_names_and_roles_go_back() -> None:
-    """Who spoke, and from where, where it came from this provider."""
+    """Who spoke, where it came from this provider, and from where, whoever it came from."""
     history = messages(
         ASK,
         said("user", words("now"), provider="openai", role="developer"),
@@ -229,6 +229,8 @@ def test_names_and_roles_go_back() -> None:
         said("assistant", words("y"), provider="openai", name="bob"),
         said("user", words("z"), provider="openai", name="a b"),
         said("user", words("z"), provider="openai", role="king"),
+        said("user", words("z"), provider="anthropic", role="system", name="eve"),
+        said("user", words("z"), role="developer"),
     )
 
     assert [
@@ -238,6 +240,8 @@ def test_names_and_roles_go_back() -> None:
         ("assistant", "bob"),
         ("user", None),
         ("user", None),
+        ("system", None),
+        ("developer", None),
     ] == [(message["role"], message.get("name")) for message in history]
 
 

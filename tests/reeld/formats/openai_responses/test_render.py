@@ -256,10 +256,16 @@ def test_an_item_stands_once() -> None:
 
 
 def test_roles_go_back() -> None:
-    """Words from above, where they came from this provider."""
-    history = (ASK, user("a", provider="openai", role="developer"), user("b", provider="openai", role="king"))
+    """Words from above, whoever's request they stood in."""
+    history = (
+        ASK,
+        user("a", provider="openai", role="developer"),
+        user("b", provider="openai", role="king"),
+        user("c", provider="anthropic", role="system"),
+        user("d", role="developer"),
+    )
 
-    assert ["user", "developer", "user"] == [item["role"] for item in items(*history)]
+    assert ["user", "developer", "user", "system", "developer"] == [item["role"] for item in items(*history)]
 
 
 def test_names_have_no_place() -> None:
