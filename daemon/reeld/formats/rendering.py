@@ -20,6 +20,7 @@ from reeld.formats.dialect import Dialect, Page, Prompt, Settings
 from reeld.formats.gemini import DIALECT as GEMINI
 from reeld.formats.gemini.request import load as load_gemini
 from reeld.formats.gemini.response import read as read_gemini
+from reeld.formats.jsonbytes import encode
 from reeld.formats.kept import Kept
 from reeld.formats.openai_chat import DIALECT as OPENAI_CHAT
 from reeld.formats.openai_chat.request import load as load_openai_chat
@@ -120,6 +121,10 @@ def _extra(asked: Asked, dialect: Dialect) -> Json:
             raise InvalidParams(f"extra: no JSON: {error}", field="extra") from None
     if not isinstance(extra, dict) or not is_sendable(extra):
         raise InvalidParams("extra: expected a map of what JSON can carry", field="extra")
+    try:
+        encode(extra)
+    except UnicodeEncodeError:
+        raise InvalidParams("extra: a text in it has half a character (a lone surrogate)", field="extra") from None
     for key in extra:
         if key in dialect.owned:
             raise InvalidParams(f"extra.{key}: that is for the conversation to say; add it there", field=f"extra.{key}")

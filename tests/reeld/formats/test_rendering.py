@@ -45,6 +45,8 @@ def body(messages: list[Any], name: str = "anthropic", **how: Any) -> Any:
         ("extra", {"extra": "{"}),
         ("extra", {"extra": "[1]"}),
         ("extra", {"extra": {"temperature": float("nan")}}),
+        ("extra", {"extra": '{"metadata": {"user_id": "\\ud83d"}}'}),
+        ("extra", {"extra": {"tools": [{"name": "\ud83d"}]}}),
         ("extra.messages", {"extra": {"messages": []}}),
         ("extra.system", {"extra": '{"system": "Be brief"}'}),
         ("extra", {"extra": {"model": 1}}),
