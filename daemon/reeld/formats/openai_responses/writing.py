@@ -16,6 +16,7 @@ from reeld.formats.reading import Json
 from reeld.formats.turns import Answer
 
 DETAILS = ("low", "high", "auto", "original")
+_CITED = ("url", "title", "start_index", "end_index")
 PHASES = ("commentary", "final_answer")
 # What stands for a screen that nobody saw: one black pixel.
 _NO_SCREEN = (
@@ -40,7 +41,19 @@ def part_of(block: Json, spoken: str = "input_text") -> Json:
 
 def _annotations(metadata: Json | None) -> Json:
     kept = native.given_back(metadata, PROVIDER, ("annotations", "logprobs"))
-    return {key: value for key, value in kept.items() if type(value) is list}
+    lists = {key: value for key, value in kept.items() if type(value) is list}
+    if "annotations" in lists:
+        lists["annotations"] = [found for found in map(_annotation, lists["annotations"]) if found is not None]
+    return {key: value for key, value in lists.items() if value}
+
+
+def _annotation(given: Any) -> Any:
+    """Give an annotation; Chat Completions nests what it cites, of which nothing may be missing here."""
+    cited = given.get("url_citation") if type(given) is dict else None
+    if type(cited) is not dict:
+        return given
+    found = {key: cited[key] for key in _CITED if cited.get(key) is not None}
+    return {"type": "url_citation", **found} if len(found) == len(_CITED) else None
 
 
 def _media_part(block: Json) -> Json:

@@ -7,6 +7,7 @@ import pytest
 
 from reel import text, tool_call, tool_result
 from reeld.formats.openai_chat.request import load as load_chat
+from reeld.formats.openai_chat.response import read as read_chat
 from reeld.formats.openai_responses.request import load
 from reeld.formats.openai_responses.response import read
 from tests.formats.checker import check
@@ -156,6 +157,21 @@ def test_texts_of_one_answer_are_parts_of_one_message() -> None:
         {"type": "output_text", "text": "x", "annotations": [{"a": 1}]},
         {"type": "refusal", "refusal": "no"},
     ] == item["content"]
+
+
+def test_citations_of_chat_completions() -> None:
+    """It nests what it cites; what lacks something here is left out."""
+    cited = {"url": "https://x", "title": "X", "start_index": 0, "end_index": 1}
+    given = [{"type": "url_citation", "url_citation": of} for of in (cited, {"url": "https://y"})]
+    (answer, bare) = (
+        read_chat({"choices": [{"message": {"content": "x", "annotations": annotations}}]}).message
+        for annotations in (given, given[1:])
+    )
+
+    assert [{"type": "output_text", "text": "x", "annotations": [{"type": "url_citation", **cited}]}] == items(answer)[
+        0
+    ]["content"]
+    assert "x" == items(bare)[0]["content"]
 
 
 def test_phases_part_a_message() -> None:
