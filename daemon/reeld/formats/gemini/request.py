@@ -47,7 +47,7 @@ def _prompt(instruction: Any) -> list[Json]:
 
 
 class _Reader:
-    """Reads one content after the other; it pairs responses with calls that have no id."""
+    """Reads one content after the other; it pairs responses with calls where either has no id."""
 
     def __init__(self, model: str | None) -> None:
         self.pairing = Pairing()
@@ -72,6 +72,8 @@ class _Reader:
             place = f"{where}.functionResponse.id"
             return result_of(part, where, self.pairing.result(response.get("id"), response.get("name"), place))
         block = block_of(part, where, f"call_{index}_{number}", self._model if role == "assistant" else None)
-        if block["type"] == "tool_call" and not part["functionCall"].get("id"):
+        if block["type"] == "tool_call" and part["functionCall"].get("id"):
+            self.pairing.called(block["id"], block["name"])
+        elif block["type"] == "tool_call":
             self.pairing.call(block["id"], block["name"], f"{where}.functionCall")
         return block

@@ -60,6 +60,18 @@ def test_calls_without_ids_get_some() -> None:
     assert ["synthesized", "synthesized"] == [change.action for change in found.report]
 
 
+def test_ids_on_one_side_only() -> None:
+    """The API pairs by place and name; some clients leave an id out of the response, others make one up."""
+    calls = [{"functionCall": {"name": name, "args": {}, **more}} for name, more in (("f", {"id": "a"}), ("g", {}))]
+    answers = [
+        {"functionResponse": {"name": name, "response": {"result": name}, **more}}
+        for name, more in (("g", {"id": "g-1"}), ("f", {}), ("h", {"id": "h-1"}))
+    ]
+    found = load({"contents": [said(*calls), said(*answers, role="user")]})
+
+    assert ["call_0_1", "a", "h-1"] == [block["tool_call_id"] for block in found.messages[1]["content"]]
+
+
 def test_its_own_words_are_kept() -> None:
     """Thoughts and signatures with their maker, parts without a neutral form whole."""
     signed = {"provider": "gemini", "model": GEMINI_3, "signature": "c2ln"}
