@@ -3,7 +3,15 @@
 import re
 from typing import Any
 
+# What a picture is of which a request says no more than its URL.
+ANY_PICTURE = "image/*"
 _DATA_URL = re.compile(r"data:([^;,]*)((?:;[^;,]*)*),")
+
+
+def mime_of(block: dict[str, Any]) -> str:
+    """Give the type of a media block: what many call image/jpg has another name, and is refused under its own."""
+    mime: str = block["mime_type"]
+    return "image/jpeg" if mime == "image/jpg" else mime
 
 
 def media_from(url: str, mime_type: str) -> dict[str, Any]:
@@ -22,4 +30,4 @@ def media_from(url: str, mime_type: str) -> dict[str, Any]:
 def url_of(block: dict[str, Any]) -> str:
     """Give the URL of a media block: its own, or one that carries its bytes."""
     url: str | None = block.get("url")
-    return url if url is not None else f"data:{block['mime_type']};base64,{block['data_base64']}"
+    return url if url is not None else f"data:{mime_of(block)};base64,{block['data_base64']}"

@@ -2,7 +2,10 @@
 
 import pytest
 
-from reeld.formats.dataurl import media_from, url_of
+from reeld.formats.dataurl import media_from, mime_of, url_of
+from reeld.formats.rendering import FORMATS
+from tests.reeld.formats.histories import user
+from tests.reeld.formats.sending import sent
 
 
 @pytest.mark.parametrize(
@@ -26,3 +29,15 @@ def test_bytes_stand_in_the_block() -> None:
     assert {"type": "media", "mime_type": "image/*", "data_base64": "QUJD"} == media_from(
         "data:;charset=x;base64,QUJD", "image/*"
     )
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_the_name_that_a_jpeg_has_not(name: str) -> None:
+    """No API takes it, and many write it."""
+    block = {"type": "media", "mime_type": "image/jpg", "data_base64": "AAAA"}
+    body, report = sent(name, [user(block)])
+
+    assert ("image/jpeg", "image/png") == (mime_of(block), mime_of({"mime_type": "image/png"}))
+    assert "image/jpeg" in str(body)
+    assert "image/jpg" not in str(body)
+    assert [] == report

@@ -5,6 +5,7 @@ from types import UnionType
 
 from reeld.formats import native
 from reeld.formats.arguments import as_object
+from reeld.formats.dataurl import mime_of
 from reeld.formats.dialect import Holder, Page, Pair
 from reeld.formats.families import same_family
 from reeld.formats.turns import Json, Piece
@@ -82,7 +83,7 @@ def _refuses_media(block: Json, holder: Holder) -> str | None:
         return "media from the assistant"
     if holder == "failed":
         return "media in a failed result"
-    mime = block["mime_type"]
+    mime = mime_of(block)
     taken = mime == _DOCUMENT or mime in _IMAGES or (block.get("url") is not None and mime.startswith("image/"))
     return None if taken else f"media of type {mime}"
 
@@ -174,9 +175,10 @@ def _redacted(block: Json) -> Json:
 
 
 def _media(block: Json) -> Json:
-    kind = "document" if block["mime_type"] == _DOCUMENT else "image"
+    mime = mime_of(block)
+    kind = "document" if mime == _DOCUMENT else "image"
     source = {"type": "url", "url": block["url"]} if block.get("url") is not None else None
-    source = source or {"type": "base64", "media_type": block["mime_type"], "data": block["data_base64"]}
+    source = source or {"type": "base64", "media_type": mime, "data": block["data_base64"]}
     titled = {"title": block["name"]} if kind == "document" and block.get("name") else {}
     return {"type": kind, "source": source, **titled, **own_keys(block, kind)}
 

@@ -6,6 +6,7 @@ from typing import Any
 from reeld.formats import native
 from reeld.formats.anthropic.blocks import PROVIDER
 from reeld.formats.content import shortest
+from reeld.formats.dataurl import ANY_PICTURE
 from reeld.formats.reading import Json, arguments_of, entries_at, map_at, text_at
 
 
@@ -81,7 +82,7 @@ def _result(found: Json, where: str) -> Json:
 def _media(found: Json, where: str) -> Json | None:
     """Read an image or a PDF that carries itself or is linked to; other sources are Anthropic's own."""
     kind, source = found["type"], map_at(found.get("source"), f"{where}.source")
-    mime = source.get("media_type") or ("application/pdf" if kind == "document" else "image/*")
+    mime = source.get("media_type") or ("application/pdf" if kind == "document" else ANY_PICTURE)
     if kind == "document" and mime != "application/pdf":
         return None
     block: Json = {"type": "media", "mime_type": text_at(mime, f"{where}.source.media_type")}

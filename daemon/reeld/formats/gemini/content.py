@@ -95,7 +95,8 @@ def _file(part: Json, where: str) -> Json | None:
 
 def _beside(found: Json, part: Json) -> Json:
     named = {"name": found["displayName"]} if found.get("displayName") else {}
-    return {**named, **native.keep(PROVIDER, {key: part[key] for key in BESIDE if key in part})}
+    kept = native.keep(PROVIDER, {key: part[key] for key in BESIDE if key in part}).get("provider_metadata")
+    return {**named, "provider_metadata": kept or {"provider": PROVIDER}}
 
 
 _READERS: dict[str, Callable[[Json, str], Json | None]] = {

@@ -6,6 +6,7 @@ from typing import Any
 from reeld.formats import native
 from reeld.formats.arguments import as_object
 from reeld.formats.content import texts_of
+from reeld.formats.dataurl import ANY_PICTURE, mime_of
 from reeld.formats.dialect import Holder, Pair
 from reeld.formats.families import same_family
 from reeld.formats.turns import Answer, Json
@@ -18,6 +19,9 @@ _SIGNING = 3
 # The kinds of data of which a part has one.
 _NEUTRAL = ("text", "functionCall", "functionResponse")
 _MEDIA = ("inlineData", "fileData")
+# What it reads of what others handed in: "Unsupported MIME type" is a 400, also for a GIF.
+_READ = ("application/pdf", *(f"image/{kind}" for kind in ("png", "jpeg", "webp", "heic", "heif")))
+_READ_KINDS = ("audio/", "video/", "text/")
 _DATA = (*_MEDIA, "executableCode", "codeExecutionResult", "toolCall", "toolResponse")
 # What stands beside the data.
 BESIDE = ("videoMetadata", "partMetadata", "audioTranscription", "mediaProcessing", "speechMetadata",
@@ -47,7 +51,15 @@ def refuses(block: Json, holder: Holder, model: str | None) -> str | None:
 def _refuses_media(block: Json, holder: Holder, model: str | None) -> str | None:
     if holder in ("result", "failed") and (not is_signing(model) or block.get("url") is not None):
         return "media in a result"
-    return None
+    return None if _is_read(block) else f"media of type {mime_of(block)}"
+
+
+def _is_read(block: Json) -> bool:
+    """Tell whether Gemini reads media of a type; what came from it, it does."""
+    mime = mime_of(block)
+    if (block.get("provider_metadata") or {}).get("provider") == PROVIDER:
+        return True
+    return mime in _READ or mime.startswith(_READ_KINDS) or (mime == ANY_PICTURE and block.get("url") is not None)
 
 
 def _refuses_opaque(found: Json | None, holder: Holder, model: str | None) -> str | None:
@@ -120,9 +132,11 @@ def _call(block: Json) -> Json:
 def _media(block: Json) -> Json:
     named = {"displayName": block["name"]} if block.get("name") else {}
     beside = native.given_back(block.get("provider_metadata"), PROVIDER, BESIDE)
+    mime = mime_of(block)
     if block.get("url") is not None:
-        return {"fileData": {"fileUri": block["url"], "mimeType": block["mime_type"], **named}, **beside}
-    return {"inlineData": {"data": block["data_base64"], "mimeType": block["mime_type"], **named}, **beside}
+        typed = {} if mime == ANY_PICTURE else {"mimeType": mime}
+        return {"fileData": {"fileUri": block["url"], **typed, **named}, **beside}
+    return {"inlineData": {"data": block["data_base64"], "mimeType": mime, **named}, **beside}
 
 
 def _opaque(block: Json) -> Json:

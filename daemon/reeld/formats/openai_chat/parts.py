@@ -3,7 +3,7 @@
 from typing import Any
 
 from reeld.formats import native
-from reeld.formats.dataurl import media_from
+from reeld.formats.dataurl import ANY_PICTURE, media_from
 from reeld.formats.openai import PROVIDER
 from reeld.formats.reading import Json, entries_at, map_at, text_at
 
@@ -63,7 +63,7 @@ def _media(block: Json, native_keys: Json, *without: str) -> Json:
 def _image(part: Json, where: str) -> Json:
     given = part.get("image_url")
     image = {"url": given} if type(given) is str else map_at(given, f"{where}.image_url")
-    block = media_from(text_at(image.get("url"), f"{where}.image_url.url"), "image/*")
+    block = media_from(text_at(image.get("url"), f"{where}.image_url.url"), ANY_PICTURE)
     return _media(block, {**part, **image}, "image_url", "url")
 
 

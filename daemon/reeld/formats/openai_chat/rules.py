@@ -1,6 +1,7 @@
 """What Chat Completions takes, and where the prompt stands (``formats.md`` section 1)."""
 
 from reeld.formats import native
+from reeld.formats.dataurl import mime_of
 from reeld.formats.dialect import Head, Holder, Page, Prompt
 from reeld.formats.openai import PICTURES, PROVIDER, by_message
 from reeld.formats.openai_chat.parts import FORMAT
@@ -20,7 +21,7 @@ def refuses(block: Json, holder: Holder, model: str | None) -> str | None:
 
 
 def _refuses_media(block: Json, model: str | None) -> str | None:
-    mime_type: str = block["mime_type"]
+    mime_type = mime_of(block)
     ours = (block.get("provider_metadata") or {}).get("provider") == PROVIDER
     if mime_type in SOUNDS:
         if block.get("data_base64") is None:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from reeld.formats import native
-from reeld.formats.dataurl import media_from
+from reeld.formats.dataurl import ANY_PICTURE, media_from
 from reeld.formats.openai import PROVIDER
 from reeld.formats.reading import Json, entries_at, map_at, text_at
 
@@ -32,7 +32,7 @@ def _block(part: Any, where: str) -> Json:
             **native.keep(PROVIDER, {**part, "refusal": True}, ("type",)),
         }
     if kind == "input_image" and type(part.get("image_url")) is str:
-        return _media(media_from(part["image_url"], "image/*"), part, "image_url")
+        return _media(media_from(part["image_url"], ANY_PICTURE), part, "image_url")
     if kind == "input_file" and (block := _file(part)) is not None:
         return block
     return native.opaque(PROVIDER, part)

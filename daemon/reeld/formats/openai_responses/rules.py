@@ -1,6 +1,7 @@
 """What Responses takes, and where the prompt stands (``formats.md`` section 2)."""
 
 from reeld.formats import native
+from reeld.formats.dataurl import mime_of
 from reeld.formats.dialect import Head, Holder, Page, Prompt
 from reeld.formats.families import same_family
 from reeld.formats.openai import PICTURES, PROVIDER, by_message
@@ -21,7 +22,7 @@ def refuses(block: Json, holder: Holder, model: str | None) -> str | None:
 
 
 def _refuses_media(block: Json) -> str | None:
-    mime_type: str = block["mime_type"]
+    mime_type = mime_of(block)
     ours = (block.get("provider_metadata") or {}).get("provider") == PROVIDER
     if mime_type.startswith(("audio/", "video/")):
         return f"Responses takes no {mime_type}"

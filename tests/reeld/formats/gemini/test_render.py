@@ -161,3 +161,23 @@ def test_names_of_functions(extra: dict[str, Any], expected: int) -> None:
 
     assert expected == str(body).count("a_b_")
     assert "model" not in body
+
+
+@pytest.mark.parametrize("mime_type", ["image/gif", "application/zip", "image/*"])
+def test_media_of_types_that_are_not_read(mime_type: str) -> None:
+    """They are refused with the whole request, so they are left out and reported; what came from Gemini goes back."""
+    data = {"type": "media", "mime_type": mime_type, "data_base64": "AAAA"}
+    body, report = sent("gemini", [user("Hi", data)])
+    back, _ = sent("gemini", [user("Hi", {**data, "provider_metadata": {"provider": "gemini"}})])
+
+    assert [{"text": "Hi"}] == body["contents"][0]["parts"]
+    assert [f"media of type {mime_type}"] == [change.why for change in report]
+    assert {"inlineData": {"data": "AAAA", "mimeType": mime_type}} == back["contents"][0]["parts"][1]
+
+
+def test_a_picture_of_unknown_type() -> None:
+    """What is linked to may be any picture; its type is left out, for a wildcard is none."""
+    body, report = sent("gemini", [user({"type": "media", "mime_type": "image/*", "url": "https://example.org/a"})])
+
+    assert [{"fileData": {"fileUri": "https://example.org/a"}}] == body["contents"][0]["parts"]
+    assert [] == report
