@@ -2,7 +2,10 @@
 
 import pytest
 
-from reeld.formats.families import family, same_family
+from reeld.formats.families import family, foreign, same_family
+from reeld.formats.rendering import FORMATS
+from tests.reeld.formats.histories import IMAGE, SOUND, model, opaque, thinking
+from tests.reeld.formats.sending import sent
 
 
 @pytest.mark.parametrize(
@@ -30,3 +33,17 @@ def test_what_is_unknown_stands_in_nobodys_way() -> None:
     assert same_family(None, "gpt-5")
     assert same_family("gpt-5", None)
     assert not same_family("gpt-5", "gpt-4.1")
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_whose_a_block_is(name: str) -> None:
+    """In every format's report the same thing has the same words."""
+    blocks = [thinking(provider="elsewhere"), thinking(provider=None), opaque("{}", "elsewhere"), SOUND, IMAGE]
+    _, report = sent(name, ["Hi", model(*blocks, "Hi")], "m-2")
+    other = opaque("{}", "p", model="m-1")
+
+    assert ["thinking of elsewhere", "thinking of an unknown provider", "a block of elsewhere"] == [
+        change.why for change in report[:3]
+    ]
+    assert {"media from the assistant"} >= {change.why for change in report[3:]}
+    assert ("a block of another model, m-1", None) == (foreign(other, "p", "m-2"), foreign(other, "p", "m-1"))

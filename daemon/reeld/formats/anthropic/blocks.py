@@ -7,7 +7,7 @@ from reeld.formats import native
 from reeld.formats.arguments import as_object
 from reeld.formats.dataurl import mime_of
 from reeld.formats.dialect import Holder, Page, Pair
-from reeld.formats.families import same_family
+from reeld.formats.families import foreign
 from reeld.formats.turns import Json, Piece
 
 PROVIDER = "anthropic"
@@ -67,10 +67,8 @@ def refuses(block: Json, holder: Holder, model: str | None) -> str | None:
     kind = block["type"]
     if kind == "media":
         return _refuses_media(block, holder)
-    if block.get("provider") != PROVIDER:
-        return f"{kind} of {block.get('provider') or 'an unknown provider'}"
-    if not same_family(block.get("model"), model):
-        return f"{kind} of another model, {block['model']}"
+    if (why := foreign(block, PROVIDER, model)) is not None:
+        return why
     if kind == "opaque":
         return _refuses_opaque(native.object_of(block), holder, answered=is_answered(block))
     if kind == "thinking" and not block.get("signature"):

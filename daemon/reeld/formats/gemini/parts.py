@@ -8,7 +8,7 @@ from reeld.formats.arguments import as_object
 from reeld.formats.content import texts_of
 from reeld.formats.dataurl import ANY_PICTURE, mime_of
 from reeld.formats.dialect import Holder, Pair
-from reeld.formats.families import same_family
+from reeld.formats.families import foreign, same_family
 from reeld.formats.turns import Answer, Json
 
 PROVIDER = "gemini"
@@ -37,10 +37,8 @@ def refuses(block: Json, holder: Holder, model: str | None) -> str | None:
     kind = block["type"]
     if kind == "media":
         return _refuses_media(block, holder, model)
-    if block.get("provider") != PROVIDER:
-        return f"{kind} of {block.get('provider') or 'an unknown provider'}"
-    if not same_family(block.get("model"), model):
-        return f"{kind} of another model, {block['model']}"
+    if (why := foreign(block, PROVIDER, model)) is not None:
+        return why
     if kind == "redacted_thinking":
         return "Gemini has no hidden thinking"
     if kind == "opaque":

@@ -3,6 +3,7 @@
 from reeld.formats import native
 from reeld.formats.dataurl import mime_of
 from reeld.formats.dialect import Head, Holder, Page, Prompt
+from reeld.formats.families import foreign
 from reeld.formats.openai import PICTURES, PROVIDER, by_message
 from reeld.formats.openai_chat.parts import FORMAT
 from reeld.formats.openai_chat.writing import SOUNDS, knows_roles, words
@@ -16,8 +17,8 @@ def refuses(block: Json, holder: Holder, model: str | None) -> str | None:
     if kind == "opaque":
         return _refuses_opaque(block, holder)
     if kind != "media":
-        return "Chat Completions takes no reasoning back"
-    return "media come from the user only" if holder == "assistant" else _refuses_media(block, model)
+        return foreign(block, PROVIDER, None) or "Chat Completions takes no reasoning back"
+    return "media from the assistant" if holder == "assistant" else _refuses_media(block, model)
 
 
 def _refuses_media(block: Json, model: str | None) -> str | None:
@@ -31,13 +32,14 @@ def _refuses_media(block: Json, model: str | None) -> str | None:
         return None
     if block.get("data_base64") is None:
         return "a file can only be sent, not linked to"
-    return None if ours or mime_type == "application/pdf" else f"no place for {mime_type}"
+    return None if ours or mime_type == "application/pdf" else f"media of type {mime_type}"
 
 
 def _refuses_opaque(block: Json, holder: Holder) -> str | None:
-    own = native.given_back(block.get("provider_metadata"), PROVIDER, ("format",)) == {"format": FORMAT}
-    if block["provider"] != PROVIDER or not own:
-        return f"a block of {block['provider']} that has no form here"
+    if (why := foreign(block, PROVIDER, None)) is not None:
+        return why
+    if native.given_back(block.get("provider_metadata"), PROVIDER, ("format",)) != {"format": FORMAT}:
+        return "a block of Responses"
     match holder, native.object_of(block):
         case "assistant", {"audio": {"id": str()}}:
             return None

@@ -3,7 +3,7 @@
 from reeld.formats import native
 from reeld.formats.dataurl import mime_of
 from reeld.formats.dialect import Head, Holder, Page, Prompt
-from reeld.formats.families import same_family
+from reeld.formats.families import foreign
 from reeld.formats.openai import PICTURES, PROVIDER, by_message
 from reeld.formats.openai_responses.turns import words
 from reeld.formats.openai_responses.whole import CLIENTS, RESULTS, SERVERS, held, is_reasoning, part_in
@@ -17,23 +17,23 @@ def refuses(block: Json, holder: Holder, model: str | None) -> str | None:
     if kind == "opaque":
         return _refuses_opaque(block, holder, model)
     if kind != "media":
-        return "reasoning of another provider"
-    return "media come from the user only" if holder == "assistant" else _refuses_media(block)
+        return foreign(block, PROVIDER, None) or "Responses takes reasoning back as items only"
+    return "media from the assistant" if holder == "assistant" else _refuses_media(block)
 
 
 def _refuses_media(block: Json) -> str | None:
     mime_type = mime_of(block)
     ours = (block.get("provider_metadata") or {}).get("provider") == PROVIDER
     if mime_type.startswith(("audio/", "video/")):
-        return f"Responses takes no {mime_type}"
+        return f"media of type {mime_type}"
     if mime_type in PICTURES or not mime_type.startswith("image/") or ours or block.get("url") is not None:
         return None
-    return f"Responses takes no {mime_type}"
+    return f"media of type {mime_type}"
 
 
 def _refuses_opaque(block: Json, holder: Holder, model: str | None) -> str | None:
-    if block["provider"] != PROVIDER:
-        return f"a block of {block['provider']}"
+    if (why := foreign(block, PROVIDER, None)) is not None:
+        return why
     if native.given_back(block.get("provider_metadata"), PROVIDER, ("format",)):
         return "a block of Chat Completions"
     if holder in ("result", "failed"):
@@ -43,7 +43,7 @@ def _refuses_opaque(block: Json, holder: Holder, model: str | None) -> str | Non
     if held(block, SERVERS) is None:
         unread = is_reasoning(block)
         return "reasoning without encrypted_content" if unread else "no item that the API takes back whole"
-    return None if same_family(block.get("model"), model) else f"what only {block['model']} can read"
+    return foreign(block, PROVIDER, model)
 
 
 def identity(block: Json) -> str | None:
