@@ -78,6 +78,10 @@ def _result(answer: Answer, page: Page) -> Json:
         found["is_error"] = True
     if answer.piece is None:
         return found
+    if isinstance(answer.content, str) and answer.content.isspace():
+        # A text block of white space is refused; nothing at all is taken.
+        found["content"] = ""
+        page.note(answer.piece, "dropped", "in the result: a blank text")
     if isinstance(answer.content, list):
         found["content"] = [written(block, answer.piece, page) for block in answer.content]
     return marked({**found, **own_keys(answer.piece.block, "tool_result")}, answer.piece, page)

@@ -200,3 +200,13 @@ def test_versions(named: str) -> None:
     told = user("Be brief", role="system")
 
     assert (named == "claude-fable-5") == ("system" in [found["role"] for found in messages("Hi", told, named=named)])
+
+
+@pytest.mark.parametrize("blank", [" ", "\n", " \t\n"])
+def test_a_blank_result(blank: str) -> None:
+    """It is as empty as one of blank blocks, and reported like it."""
+    for content in (blank, [text(blank)]):
+        body, report = sent("anthropic", ["Hi", model(call()), tool(result("c1", content))])
+
+        assert "" == body["messages"][2]["content"][0]["content"]
+        assert ["in the result: a blank text"] == [change.why for change in report]
