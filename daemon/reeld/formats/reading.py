@@ -20,10 +20,17 @@ _DIGITS = 16
 
 
 class Response(NamedTuple):
-    """What a response body holds: one message of the assistant's, in the form that is added, and what it cost."""
+    """What a response body holds.
+
+    Args:
+        message: the assistant's, in the form that is added.
+        usage: what it cost, in the provider's words.
+        broke_off: why it is not whole; ``None`` where it is, or does not say.
+    """
 
     message: Json
     usage: Json | None
+    broke_off: str | None = None
 
 
 class Loaded(NamedTuple):
@@ -103,8 +110,12 @@ def refuse_error(body: Mapping[str, Any]) -> None:
     """
     error = body.get("error")
     if error is not None:
-        said = error.get("message") if type(error) is dict else error
-        raise refused("error", f"the provider did not answer; it said: {said}")
+        raise refused("error", f"the provider did not answer; it said: {said_in(error)}")
+
+
+def said_in(error: Any) -> Any:
+    """Give what an error says, whether it is a text or has one; else all of it."""
+    return (error.get("message") or native.text_of(error)) if type(error) is dict else error
 
 
 def left_to_extra(body: Mapping[str, Any], taken: tuple[str, ...]) -> list[Change]:

@@ -37,8 +37,8 @@ def receive(
         InvalidMessage: the body is no answer of this API, or broke off before there was anything to keep.
     """
     found, why = _response(format, body)
-    why = why or (_BROKE_OFF if interrupted else None)
-    message, usage = READERS[format](found, model)
+    message, usage, broke_off = READERS[format](found, model)
+    why = why or broke_off or (_BROKE_OFF if interrupted else None)
     if why is not None and not any(map(_says_something, message["content"])):
         raise refused("body", f"nothing came of an answer: {why}")
     for block in message["content"]:

@@ -40,6 +40,41 @@ def test_every_format_has_all_that_it_needs() -> None:
     assert all(list(ASSEMBLERS) == list(table) for table in tables)
 
 
+def unfinished(status: str, text: str = "half", **more: Any) -> str:
+    part = {"type": "output_text", "text": text}
+    item = {"type": "message", "role": "assistant", "content": [part]}
+    return json.dumps({"id": "r", "status": status, "output": [item], **more})
+
+
+@pytest.mark.parametrize(
+    ("format", "body", "why"),
+    [
+        ("openai-responses", unfinished("failed", error={"message": "boom"}), "the response is failed: boom"),
+        ("openai-responses", unfinished("failed", error={"code": 1}), 'the response is failed: {"code":1}'),
+        ("openai-responses", unfinished("cancelled"), "the response is cancelled"),
+        ("openai-responses", unfinished("in_progress"), "the response is in_progress"),
+        (
+            "openai-chat",
+            json.dumps({"choices": [{"error": {"message": "gone"}, "message": {"content": "half"}}]}),
+            "the provider said: gone",
+        ),
+    ],
+)
+def test_a_body_that_is_not_whole(format: str, body: str, why: str) -> None:  # noqa: A002 - the protocol's own word
+    """It is kept and marked, like a stream that broke off; where it holds nothing, there is nothing to add."""
+    message, interrupted = receive(format, body)
+    with pytest.raises(InvalidMessage, match="nothing came of an answer"):
+        receive(format, body.replace("half", ""))
+
+    assert "half" == message["content"][0]["text"]
+    assert {"kind": "interrupted", "content": why} == interrupted
+
+
+def test_a_body_that_a_limit_cut_short_is_whole() -> None:
+    """That is an answer; the reason stands in its metadata."""
+    assert 1 == len(receive("openai-responses", unfinished("incomplete")))
+
+
 @each_sample
 def test_a_stream_is_the_answer_that_it_amounts_to(sample: Sample) -> None:
     """The body of the response and its stream give the same."""

@@ -4,7 +4,7 @@ from typing import Any
 
 from reeld.formats.openai import PROVIDER
 from reeld.formats.openai_chat.assistant import message_of, with_ids
-from reeld.formats.reading import Json, Response, about_answer, list_at, map_at, refuse_error, refused, stem_of
+from reeld.formats.reading import Json, Response, about_answer, list_at, map_at, refuse_error, refused, said_in, stem_of
 
 
 def read(body: Json, model: str | None = None) -> Response:
@@ -30,7 +30,11 @@ def read(body: Json, model: str | None = None) -> Response:
         finish_reason=choice.get("finish_reason"),
         usage=usage,
     )
-    return Response({**message, "provider_metadata": {**message.get("provider_metadata", {}), **about}}, usage)
+    # Routers say so that who answered failed on the way.
+    failed = choice.get("error")
+    broke_off = None if failed is None else f"the provider said: {said_in(failed)}"
+    metadata = {**message.get("provider_metadata", {}), **about}
+    return Response({**message, "provider_metadata": metadata}, usage, broke_off)
 
 
 def _maker(body: Json, model: str | None) -> Any:

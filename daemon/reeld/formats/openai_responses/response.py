@@ -3,9 +3,9 @@
 from reeld.formats.openai import PROVIDER
 from reeld.formats.openai_responses.items import Gathering
 from reeld.formats.openai_responses.parts import text
-from reeld.formats.reading import Json, Response, about_answer, list_at, refuse_error, refused
+from reeld.formats.reading import Json, Response, about_answer, list_at, refuse_error, refused, said_in
 
-# What a response that holds nothing may still become.
+# The states of a response that is not whole; one that holds nothing is none.
 _UNFINISHED = ("queued", "in_progress", "failed", "cancelled")
 
 
@@ -38,7 +38,13 @@ def read(body: Json, model: str | None = None) -> Response:
         usage=usage,
     )
     blocks = _blocks(items, maker) or [text("")]
-    return Response({"role": "assistant", "content": blocks, "provider_metadata": about}, usage)
+    message = {"role": "assistant", "content": blocks, "provider_metadata": about}
+    return Response(message, usage, _broke_off(body) if body.get("status") in _UNFINISHED else None)
+
+
+def _broke_off(body: Json) -> str:
+    error = body.get("error")
+    return f"the response is {body['status']}" + ("" if error is None else f": {said_in(error)}")
 
 
 def _blocks(items: list[object], model: str | None) -> list[Json]:
