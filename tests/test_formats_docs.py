@@ -50,13 +50,17 @@ def item(provider: str, by: str, value: Json) -> Json:
     return opaque(json.dumps(value), provider, model=by)
 
 
-_SEARCH: list[Json] = [
-    item("anthropic", "claude-opus-5", value)
-    for value in (
-        {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"query": _MARK}},
-        {"type": "web_search_tool_result", "tool_use_id": "s1", "content": []},
-    )
-]
+def searched(by: str) -> list[Json]:
+    return [
+        item("anthropic", by, value)
+        for value in (
+            {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"query": _MARK}},
+            {"type": "web_search_tool_result", "tool_use_id": "s1", "content": []},
+        )
+    ]
+
+
+_SEARCH = searched("claude-opus-5")
 _REASONING = item("openai", "gpt-5.2", {"type": "reasoning", "summary": [], "encrypted_content": _MARK})
 _CODE = item("gemini", "gemini-3-pro", {"executableCode": {"language": "PYTHON", "code": _MARK}})
 _SIGNED: Json = {"provider": "gemini", "model": "gemini-3-pro", "signature": _MARK_BASE64 + "w=="}
@@ -64,6 +68,7 @@ _LOST: dict[str, list[Any]] = {
     "texts, calls, results": [user("x"), model(call()), tool(result(content=_MARK))],
     "arguments that broke off": [user("x"), model(call(arguments='{"a": "MARK'))],
     "pictures and PDFs of the user": [user(media("image/png")), user(media("application/pdf"))],
+    "GIFs of the user": [user(media("image/gif"))],
     "sound": [user(media("audio/wav"))],
     "pictures of the assistant": [user("x"), model(media("image/png"), "y")],
     "pictures in results": [user("x"), model(call()), tool(result(content=[text("y"), media("image/png")]))],
@@ -76,6 +81,7 @@ _LOST: dict[str, list[Any]] = {
     "signatures of Gemini's": [user("x"), model(text("y", provider_metadata=_SIGNED))],
     "reasoning items of OpenAI's": [user("x"), model(_REASONING, "y")],
     "server tools of Anthropic's": [user("x"), model(*_SEARCH, "y")],
+    "server tools of another model family of Anthropic's": [user("x"), model(*searched("claude-haiku-4-5"), "y")],
     "cache marks of Anthropic's": [
         user(text("x", provider_metadata={"provider": "anthropic", "cache_control": {"type": _MARK}}))
     ],
