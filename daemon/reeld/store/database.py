@@ -92,7 +92,8 @@ async def open_database(door: Door, path: str, setup: Job[None], *, readonly: bo
     if not readonly:
         _keep_to_owner(path)
     uri = f"file:{quote(os.path.abspath(path))}?mode={'ro' if readonly else 'rw'}"  # noqa: ASYNC240, PTH100 - no I/O in it, and a symlink stays one
-    connection = await door.call(_connect, uri)
+    with anyio.CancelScope(shield=True):  # what is opened for nobody would be closed by nobody
+        connection = await door.call(_connect, uri)
     database = Database(door)
     door.begin(partial(_serve, connection, database))
     try:

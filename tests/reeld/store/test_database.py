@@ -8,9 +8,10 @@ from pathlib import Path
 import anyio
 import pytest
 import trio
+import trio.testing
 
 from reeld.store.database import Database, open_database
-from reeld.store.door import open_door
+from reeld.store.door import Door, open_door
 
 
 def nothing(_: sqlite3.Connection) -> None:
@@ -124,3 +125,38 @@ async def test_a_setup_that_fails_closes_the_connection(path: str) -> None:
             with pytest.raises(ValueError, match="no"):
                 async with open_database(door, path, fail, readonly=False):
                     raise AssertionError
+
+
+def open_files() -> set[str]:
+    """Name the files that this process has open."""
+    return {str(file.readlink()) for file in Path("/proc/self/fd").iterdir() if file.is_symlink()}
+
+
+async def test_who_is_cancelled_while_it_opens_leaves_nothing_open(path: str) -> None:
+    """It waits until it has opened, and closes that: nobody else would."""
+    gate, over = threading.Event(), anyio.Event()
+
+    async def hold_up() -> None:
+        gate.wait(30)
+
+    async def open_it(door: Door) -> None:
+        try:
+            async with open_database(door, path, nothing, readonly=False):
+                raise AssertionError
+        finally:
+            over.set()
+
+    with anyio.fail_after(30):
+        async with open_door() as door:
+            door.begin(hold_up)
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(open_it, door)
+                await trio.testing.wait_all_tasks_blocked()
+                tasks.cancel_scope.cancel()
+                with anyio.CancelScope(shield=True):
+                    await trio.testing.wait_all_tasks_blocked()
+                    gate.set()
+                    assert not over.is_set()
+                    await over.wait()
+
+            assert path not in open_files()
