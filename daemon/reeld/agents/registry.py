@@ -50,8 +50,9 @@ class Registry:
         self._idle = idle
         self._mailbox = mailbox
         self._live: dict[int, Agent] = {}
-        self._by_name: dict[str, Agent] = {}
-        self._by_uid: dict[str, Agent] = {}
+        # What each is found by: its id, and its name while it lives.
+        self._addresses: dict[Agent, list[str]] = {}
+        self._by_address: dict[str, Agent] = {}
         self._scopes: dict[int, anyio.CancelScope] = {}
         self._posted: list[Agent] = []
         self.started = 0
@@ -63,7 +64,7 @@ class Registry:
 
     def get(self, address: str) -> Agent | None:
         """Find a live agent by its living name or its id."""
-        agent = self._by_name.get(address) or self._by_uid.get(address)
+        agent = self._by_address.get(address)
         return None if agent is None or agent.failed else agent
 
     def live(self, row: int | None = None) -> list[Agent]:
@@ -104,9 +105,7 @@ class Registry:
         if len(self._live) >= self._max_live:
             self.retire(keep=self._max_live * 9 // 10)
         agent = self._live[profile.row] = Agent(profile.row, self.store, self.hub, self._mailbox)
-        self._by_uid[profile.uid] = agent
-        if profile.alive:
-            self._by_name[profile.name] = agent
+        self._enter(agent, profile)
         self.started += 1
         self._tasks.start_soon(self._run, agent, profile)
         return agent
@@ -133,17 +132,24 @@ class Registry:
         if self._live.get(agent.row) is agent:
             del self._live[agent.row]
             del self._scopes[agent.row]
-        for index in (self._by_name, self._by_uid):
-            for address in [address for address, known in index.items() if known is agent]:
-                del index[address]
+        self._strike(agent)
+
+    def _enter(self, agent: Agent, profile: Profile) -> None:
+        """Let an agent be found by what it is called."""
+        self._addresses[agent] = [profile.uid, profile.name] if profile.alive else [profile.uid]
+        for address in self._addresses[agent]:
+            self._by_address[address] = agent
+
+    def _strike(self, agent: Agent) -> None:
+        """Let an agent not be found any more; what it was called may be another's by now."""
+        for address in self._addresses.pop(agent, []):
+            if self._by_address.get(address) is agent:
+                del self._by_address[address]
 
     def renamed(self, agent: Agent) -> None:
         """Note that an agent's name changed, or that it died or came back to life."""
-        profile = agent.living.profile
-        for name in [name for name, known in self._by_name.items() if known is agent]:
-            del self._by_name[name]
-        if profile.alive:
-            self._by_name[profile.name] = agent
+        self._strike(agent)
+        self._enter(agent, agent.living.profile)
 
     def posted(self, agent: Agent) -> None:
         """Note that an agent has mail; :meth:`advance` sees to it."""
