@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from queue import SimpleQueue
+from traceback import clear_frames
 from typing import Any, TypeAlias, TypeVar, cast
 from urllib.parse import quote
 
@@ -71,6 +72,9 @@ class Database:
             try:
                 answer.give(job(connection))
             except BaseException as error:
+                # Whoever keeps the error keeps the frames that it went through. A cursor in one of them that is half
+                # read would keep the connection in the state of the file in which it began.
+                clear_frames(error.__traceback__)
                 answer.fail(error)
             del item, job, answer  # a batch may be large, and the next job far away
 

@@ -219,14 +219,13 @@ def redo_target(connection: sqlite3.Connection, row: int, head: int) -> int | No
 
 def _newest(connection: sqlite3.Connection, row: int) -> Callable[[int], Step | None]:
     """Make the function that finds the newest command that counts; see :mod:`reeld.core.timeline`."""
-    cursor = connection.cursor()
-    first, begins = cursor.execute(
+    first, begins = connection.execute(
         "SELECT seq, kind FROM events WHERE agent = ? ORDER BY seq LIMIT 1", (row,)
     ).fetchone() or (0, "created")
     floor = _first_state(connection, row, first) if begins in ("created", "clone") else first - 1
 
     def newest(at: int) -> Step | None:
-        found = cursor.execute(_NEWEST, (row, at, floor, *_COUNTED)).fetchone()
+        found = connection.execute(_NEWEST, (row, at, floor, *_COUNTED)).fetchone()
         if found is None:
             return None
         command, kind, data_json = found

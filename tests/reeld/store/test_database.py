@@ -3,6 +3,7 @@
 import sqlite3
 import threading
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 
 import anyio
@@ -88,6 +89,24 @@ async def test_a_cancelled_caller_leaves_no_transaction_open(database: Database)
 
     assert (1, 0) == (await database.run(count), database.waiting)
     assert not await database.run(lambda connection: connection.in_transaction)
+
+
+async def test_a_job_that_fails_leaves_no_reading_open(database: Database, path: str) -> None:
+    """What it had begun to read is over, though somebody keeps its error: later jobs see what others have written."""
+
+    def job(connection: sqlite3.Connection) -> None:
+        rows = connection.execute("SELECT x FROM t")
+        raise ValueError(next(rows))
+
+    await database.run(lambda connection: connection.execute("PRAGMA journal_mode = WAL").fetchall())
+    await database.run(lambda connection: connection.execute("INSERT INTO t VALUES (1), (2)").rowcount)
+    with pytest.raises(ValueError, match="1") as kept:
+        await database.run(job)
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("INSERT INTO t VALUES (3)")
+
+    assert 3 == await database.run(count)
+    assert kept.value.__traceback__ is not None
 
 
 async def test_a_path_may_hold_anything(tmp_path: Path) -> None:

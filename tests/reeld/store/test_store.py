@@ -1,7 +1,9 @@
 """The store as the rest of the daemon sees it."""
 
 import logging
+from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -10,6 +12,7 @@ from msgpack import unpackb
 from reel.errors import Storage
 from reeld.store.reading import Position, StoredKey
 from reeld.store.store import KEYS_KEPT, Store, open_store
+from tests.reeld.store.damage import damage
 from tests.reeld.store.making import draft, key, made, mode, pragma, profile, query, said, size, spoil, write
 from tests.reeld.store.rows import Rows
 
@@ -101,6 +104,29 @@ async def test_what_cannot_be_read_is_a_storage_error(store: Store, path: str) -
 
     with pytest.raises(Storage, match="the database cannot be read: database disk image is malformed"):
         await store.find("agent-1")
+
+
+@pytest.mark.parametrize(
+    ("column", "ask"),
+    [("data_json", lambda store: store.undo_target(1, 3)), ("kind", lambda store: store.unknown_kinds(1, 3))],
+    ids=["undo", "kinds"],
+)
+async def test_a_row_that_is_no_text_keeps_no_reader_in_the_past(
+    path: str, column: str, ask: Callable[[Store], Awaitable[Any]]
+) -> None:
+    """Whoever keeps the error of a question, the next ones are answered from what has been written since."""
+    async with open_store(path) as store:
+        await write(store, made(1, draft(2), draft(3, "clear", None)))
+    damage(path, f"UPDATE events SET {column} = CAST(x'7bff7d' AS TEXT) WHERE seq = 3")
+
+    with anyio.fail_after(30):
+        async with open_store(path) as store:
+            with pytest.raises(Storage, match="Could not decode to UTF-8 column") as kept:
+                await ask(store)
+            await write(store, made(2))
+
+            assert profile(2, 1) == await store.find("agent-2")
+            assert kept.value.__cause__ is not None
 
 
 async def test_tidying_forgets_old_keys_and_copies_the_wal(store: Store, path: str) -> None:
