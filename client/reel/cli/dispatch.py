@@ -18,7 +18,9 @@ def dispatch(command: Command, args: Namespace, agent: str, words: list[str]) ->
     """Run a command's function and give the exit status; what the daemon refuses becomes one line on stderr."""
     module, _, function = command.function.partition(".")
     socket = os.path.abspath(args.socket or default_socket())  # noqa: PTH100 - pathlib costs 4 ms
-    run = Invocation(args, agent, words, socket, Output(sys.stdout, sys.stderr, as_json=args.json))
+    out = Output(sys.stdout, sys.stderr, as_json=args.json)
+    changes = command.writes or bool(vars(args).get("add"))  # a draft changes something where it is added
+    run = Invocation(args, agent, words, socket, out, changes=changes)
     try:
         with run.client:
             return getattr(import_module(f"reel.cli.{module}"), function)(run) or OK

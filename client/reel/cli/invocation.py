@@ -18,14 +18,22 @@ class _Asking(Client):
     """A client that takes the beginning of a name for the name, where it is that of one agent only.
 
     A script that changes something has to name its agent in full: after a rename it would write to another one,
-    and nobody would see it.
+    and nobody would see it. The command counts, not the request: some look at the agent before they change it.
+
+    Args:
+        socket: where the daemon listens.
+        out: where to say what is being waited for.
+        exact: whether agents have to be named in full.
     """
 
     meant: str | None = None
 
-    def __init__(self, socket: str, out: Output) -> None:
+    def __init__(self, socket: str, out: Output, *, exact: bool) -> None:
         super().__init__(socket, name="reel")
         self._out = out
+        self._exact = exact
+        # What was typed in the place of ``meant``.
+        self._beginning: str | None = None
 
     def connect(self) -> Self:
         """Connect now, rather than at the first call."""
@@ -44,16 +52,16 @@ class _Asking(Client):
 
     def _call(self, call: Call[R]) -> R:
         agent = call.params.get("agent")
-        if self.meant is not None and agent is not None:
+        if self.meant is not None and agent == self._beginning:
             return super().call(_about(call, self.meant))
         try:
             return super().call(call)
         except NotFound as error:
-            if agent is None or error.data.get("agent") != agent or (call.writes and not self._out.terminal):
+            if agent is None or error.data.get("agent") != agent or self._exact:
                 raise
             from reel.cli.prefixes import only_one  # noqa: PLC0415 - who names an agent in full pays nothing
 
-            self.meant = only_one(self, agent, error)
+            self.meant, self._beginning = only_one(self, agent, error), agent
         return super().call(_about(call, self.meant))
 
 
@@ -70,16 +78,19 @@ class Invocation:
         words: the other words.
         socket: where the daemon listens.
         out: where to print.
+        changes: whether the command changes something.
     """
 
-    def __init__(self, args: Namespace, agent: str, words: list[str], socket: str, out: Output) -> None:
+    def __init__(
+        self, args: Namespace, agent: str, words: list[str], socket: str, out: Output, *, changes: bool
+    ) -> None:
         self.args = args
         self._agent = agent
         self.words = words
         self.socket = socket
         self.out = out
         # It connects when it is first asked.
-        self.client = _Asking(socket, out)
+        self.client = _Asking(socket, out, exact=changes and not out.terminal)
 
     @property
     def agent(self) -> str:

@@ -126,6 +126,19 @@ def test_follow_all(client: Client, daemon: str, name: str) -> None:
     assert any(line.startswith(f"{name}-") and "user" in line for line in text.splitlines())
 
 
+def test_follow_through_another_name(client: Client, daemon: str, name: str) -> None:
+    """Who is meant by the beginning of a name is found out once, and followed whatever its name is by then."""
+    client.create(f"{name}-one")
+    with started(daemon, "follow", name) as running:
+        attached(client, f"{name}-one")
+        client.change(f"{name}-one", name=f"other-{name}")
+        client.add(f"other-{name}", "still here")
+
+        text = running.until("still here")
+
+    assert f"name other-{name}" in text
+
+
 def test_follow_chosen_kinds(client: Client, daemon: str, name: str) -> None:
     """Only what was chosen is shown."""
     client.create(name)

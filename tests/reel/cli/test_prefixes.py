@@ -49,6 +49,32 @@ def test_a_script_names_what_it_changes(reel: Reel, pair: str) -> None:
     assert reel("add", f"{pair}-a", "hi").status == 4
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("rename", "AGENT", "other"),
+        ("title", "AGENT", "other"),
+        ("tag", "AGENT", "k=v"),
+        ("edit", "AGENT"),
+        ("draft", "AGENT", "--add"),
+        ("ingest", "AGENT", "/dev/null", "--format", "openai-chat", "--stream"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_script_names_what_is_read_before_it_changes(
+    reel: Reel, pair: str, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor where a command looks at the agent first."""
+    monkeypatch.setenv("VISUAL", "sh -c 'echo hi > \"$0\"'")
+    before = reel("log", f"{pair}-ab").out
+    with Path(os.devnull).open() as stdin:
+        monkeypatch.setattr("sys.stdin", stdin)
+        ran = reel(*(word.replace("AGENT", f"{pair}-a") for word in words))
+
+    assert (4, "") == (ran.status, ran.out)
+    assert before == reel("log", f"{pair}-ab").out
+
+
 def test_exact_name_goes_first(reel: Reel, pair: str) -> None:
     """A name that is there means itself, whatever else begins with it."""
     reel("new", f"{pair}-a")
