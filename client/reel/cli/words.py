@@ -66,12 +66,14 @@ def resolve(
         the agent (empty where none is meant), and the other words.
 
     Raises:
-        UsageError: no agent is named, or there are too many words or too few.
+        UsageError: no agent is named, or by an empty word, or there are too many words or too few.
     """
     takes = places(usage)
-    if anybody and not (words or option or default):
+    if anybody and option is None and not (words or default):
         return "", []
     agent, rest = _split(takes, list(words), option, default)
+    if takes.agent and not agent:  # a variable of a script's that is not set, and no wish for whoever is there
+        raise UsageError("the agent's name is empty")
     if len(rest) > takes.most:
         raise UsageError(f"{rest[takes.most]!r} is one word too many; expected {usage or 'none'}")
     if len(rest) < takes.least:
@@ -84,7 +86,7 @@ def resolve(
 def _split(takes: Places, words: list[str], option: str | None, default: str | None) -> tuple[str, list[str]]:
     if not takes.agent:
         return "", words
-    if option:
+    if option is not None:
         return option, words
     if default and len(words) <= takes.most:
         return default, words

@@ -61,6 +61,8 @@ def test_agent_is_told_from_other_words(
         pytest.param(SHOW, ["a", "b"], None, "env", "'b' is one word too many; expected [AGENT]", id="too many"),
         pytest.param(ADD, ["a", "b"], "opt", None, "'b' is one word too many; expected [AGENT] [TEXT]", id="option"),
         pytest.param("", ["a"], None, None, "'a' is one word too many; expected none", id="takes none"),
+        pytest.param(SHOW, [""], None, "env", "the agent's name is empty", id="an empty word"),
+        pytest.param(ADD, ["demo", "hi"], "", "env", "the agent's name is empty", id="an empty option"),
         pytest.param(RESTORE, [], None, "env", "SEQ is missing; expected [AGENT] SEQ", id="too few"),
         pytest.param(
             TAG,
@@ -80,3 +82,10 @@ def test_wrong_words_are_told_what_is_right(
         resolve(usage, words, option, default)
 
     assert expected == caught.value.message
+
+
+@pytest.mark.parametrize(("words", "option"), [([""], None), ([], "")])
+def test_an_empty_name_is_not_everybody(words: list[str], option: str | None) -> None:
+    """Where all agents may be meant, they are by no word at all, and by none that a script left empty."""
+    with pytest.raises(UsageError, match="is empty"):
+        resolve(SHOW, words, option, None, anybody=True)
