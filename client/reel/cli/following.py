@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 from reel import requests
 from reel.cli import events
@@ -15,7 +16,10 @@ from reel.cli.screen import flat
 from reel.cli.transcript import Transcript
 from reel.cli.words import UsageError
 from reel.errors import NotRunning
+from reel.patience import PAUSE
 from reel.pushes import DraftPush, EventPush, Push, ResetPush
+
+R = TypeVar("R")
 
 # How long one request waits at most, in seconds; then comes the next.
 _WAIT = 30.0
@@ -55,18 +59,22 @@ def _show_last(run: Invocation, agent: str) -> int:
 
 def _pushes(run: Invocation, agent: str | None, since: int | None) -> Iterator[Push]:
     """Give what happens, however often the daemon comes and goes."""
-    told = False
     with run.client.subscribe(agent, since, kinds=run.args.kind) as subscription:
         while True:
-            try:
-                push = next(subscription)
-            except NotRunning:
-                if not told:
-                    run.out.warn("the daemon went away; waiting for it to come back")
-                told = True
-            else:
-                told = False
-                yield push
+            yield _at_last(run, lambda: next(subscription))
+
+
+def _at_last(run: Invocation, ask: Callable[[], R]) -> R:
+    """Ask until the daemon is there to answer."""
+    told = False
+    while True:
+        try:
+            return ask()
+        except NotRunning:
+            if not told:
+                run.out.warn("the daemon went away; waiting for it to come back")
+            told = True
+            time.sleep(PAUSE)
 
 
 def _shown(run: Invocation, agent: str | None) -> Callable[[Push], None]:
@@ -101,7 +109,8 @@ class _Reader:
     def _line(self, push: EventPush) -> None:
         """Show an event as the log does, whose words the push does not have."""
         out = self._run.out
-        page = self._run.client.history(push.agent, since=push.seq - 1, limit=1)
+        client = self._run.client
+        page = _at_last(self._run, lambda: client.history(push.agent, since=push.seq - 1, limit=1))
         width = out.width
         if not self._one:
             name = f"{push.name}  "

@@ -17,6 +17,7 @@ import pytest
 
 from reel.blocking import Client
 from reel.pushes import EventPush
+from tests.daemon import Daemon
 
 from .conftest import Reel, wait_for
 
@@ -29,16 +30,16 @@ class Running:
 
     def __init__(self, process: "subprocess.Popen[bytes]", shown: int) -> None:
         self.process = process
-        self._shown = shown
+        self.shown = shown
         self.text = ""
 
     def until(self, wanted: str) -> str:
         """Read until it has printed this; give all that it has printed."""
         deadline = time.monotonic() + _PATIENCE
         while wanted not in self.text:
-            ready = select.select([self._shown], [], [], max(deadline - time.monotonic(), 0))[0]
+            ready = select.select([self.shown], [], [], max(deadline - time.monotonic(), 0))[0]
             assert ready, f"no {wanted!r} in {self.text!r}"
-            self.text += os.read(self._shown, 1 << 16).decode()
+            self.text += os.read(self.shown, 1 << 16).decode()
         return self.text
 
 
@@ -119,7 +120,7 @@ def test_follow_all(client: Client, daemon: str, name: str) -> None:
     with started(daemon, "follow", "--all") as running:
         for number in range(1000):  # whoever follows all is attached to nobody: until it is there
             client.add(f"{name}-{number}", f"hi {number}", create=True)
-            if select.select([running._shown], [], [], 0.05)[0]:
+            if select.select([running.shown], [], [], 0.05)[0]:
                 break
         text = running.until("hi")
 
@@ -204,6 +205,25 @@ def test_follow_outlives_the_daemon(directory: Path) -> None:
                     second.terminate()
 
     assert 1 == text.count("one")
+
+
+def test_follow_outlives_the_daemon_while_it_asks(directory: Path) -> None:
+    """A daemon that went before it could say what an event was about is asked when it is back."""
+    daemon = Daemon(directory).start()
+    with daemon.client() as client:
+        client.create("demo")
+    with daemon.client() as client, started(daemon.socket, "follow", "--all", terminal=True) as running:
+        while not select.select([running.shown], [], [], 0.05)[0]:  # whoever follows all is attached to nobody
+            client.draft("demo", "so far")
+        running.process.send_signal(signal.SIGSTOP)
+        client.mark("demo", "seen")
+        daemon.end()
+        running.process.send_signal(signal.SIGCONT)
+        running.until("went away")
+        daemon.start()
+
+        assert "label seen" in running.until("seen")
+    daemon.close()
 
 
 def test_follow_ends_with_control_c(client: Client, daemon: str, name: str) -> None:
