@@ -8,7 +8,9 @@ import time
 from collections.abc import Iterator
 
 from reel.cli.invocation import Invocation
+from reel.cli.keeping import keep, tell_of_text
 from reel.cli.words import UsageError
+from reel.errors import ReelError
 from reel.messages import text
 
 # Seconds between two drafts, and between two of the same, for a daemon that came back.
@@ -23,15 +25,39 @@ def draft(run: Invocation) -> None:
     """Show a text until interrupted; or what stdin brings, as it comes, and in the end add it."""
     if run.word is not None and run.word != "-":
         _hold(run, run.word)
-    said = ""
-    for said in _growing(sys.stdin.fileno()):
-        run.client.draft(run.agent, _end(said))
+    if run.args.add:
+        # What is streamed cannot be had again: who gets it is known before the first byte is read.
+        run.client.agent(run.agent)
+    said = _read(run)
     if not run.args.add:
         run.client.draft(run.agent, "")
         return
     if not said:
         raise UsageError("nothing came from stdin, and so there is nothing to add")
-    reply = run.client.add(run.agent, [text(run.args.role or "user", said.removesuffix("\n"))])
+    _add(run, said.removesuffix("\n"))
+
+
+def _read(run: Invocation) -> str:
+    """Show what comes from stdin as it comes; give all of it, though it could not be shown where it is to be added."""
+    said, shown = "", True
+    for said in _growing(sys.stdin.fileno()):
+        if not shown:
+            continue
+        try:
+            run.client.draft(run.agent, _end(said))
+        except ReelError:
+            if not run.args.add:
+                raise
+            shown = False
+    return said
+
+
+def _add(run: Invocation, said: str) -> None:
+    try:
+        reply = run.client.add(run.agent, [text(run.args.role or "user", said)])
+    except BaseException:
+        tell_of_text(run, keep(f"{said}\n", ".md"))  # whose end goes again when it is read
+        raise
     run.done(reply, f"{run.agent}: added {reply.first}", "undo", run.agent)
 
 

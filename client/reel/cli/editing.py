@@ -9,6 +9,7 @@ from tempfile import mkstemp
 
 from reel.cli.exits import OK, REFUSED
 from reel.cli.invocation import Invocation
+from reel.cli.keeping import tell_of_text
 from reel.cli.words import UsageError
 from reel.messages import text
 
@@ -66,6 +67,6 @@ def _wait_for(command: list[str]) -> int:
 
 def _keep(run: Invocation, path: Path) -> None:
     if path.stat().st_size:
-        run.out.warn(f"your text is kept; add it with: {run.command('add', run.agent, '-')} < {path}")
+        tell_of_text(run, str(path))
     else:
         path.unlink()

@@ -5,7 +5,6 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from tempfile import NamedTemporaryFile
 from typing import BinaryIO
 
 from reel.characters import clean
@@ -13,6 +12,7 @@ from reel.cli.exits import BROKEN_PIPE, INTERRUPTED, OK, REFUSED
 from reel.cli.files import name_of, source
 from reel.cli.ingesting import add_response, done, remark
 from reel.cli.invocation import Invocation
+from reel.cli.keeping import keep
 from reel.cli.rendering import format_of
 from reel.cli.words import UsageError
 from reel.errors import InvalidMessage, ReelError
@@ -129,15 +129,21 @@ def _kept(run: Invocation, body: str, *, interrupted: bool) -> Added:
     """Add an answer; one that could not be added is put where it can be had again."""
     try:
         return add_response(run, body, interrupted=interrupted)
-    except ReelError as error:
-        if error.data.get("field") == "error":
+    except BaseException as error:
+        if isinstance(error, ReelError) and error.data.get("field") == "error":
             raise  # no answer, but what the provider said in place of one
-        with NamedTemporaryFile("w", prefix="reel-", suffix=".json", delete=False, encoding="utf-8") as file:
-            file.write(body)
-        flags = [flag for flag, wanted in (("--create", run.args.create), ("--interrupted", interrupted)) if wanted]
-        again = run.command("ingest", run.agent, "--format", run.args.format, *flags, file.name)
+        again = _again(run, keep(body, ".json"), interrupted=interrupted or run.args.interrupted)
         run.out.warn(f"the answer is kept; add it with: {again}")
         raise
+
+
+def _again(run: Invocation, path: str, *, interrupted: bool) -> str:
+    """Give the command that adds an answer from a file as it was to be added."""
+    args = run.args
+    flags = [flag for flag, wanted in (("--create", args.create), ("--interrupted", interrupted)) if wanted]
+    for option, value in (("--model", args.model), ("--names", args.names)):
+        flags += [option, value] if value else []
+    return run.command("ingest", run.agent, "--format", args.format, *flags, path)
 
 
 class _Draft:

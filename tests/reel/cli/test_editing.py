@@ -93,8 +93,8 @@ def test_text_that_could_not_be_added_is_kept(
     """What was written is never lost, and can be added by the line that is printed."""
     monkeypatch.setenv("EDITOR", editor('echo precious > "$0"'))
     reel("kill", talk)
-    refused = reel("edit", talk)
+    refused = reel("edit", talk, "--role", "assistant")
     (kept,) = tmp_path.iterdir()
 
     assert (1, "precious\n") == (refused.status, kept.read_text())
-    assert f"reel: your text is kept; add it with: reel add {talk} - < {kept}\n" in refused.err
+    assert f"reel: your text is kept; add it with: reel add {talk} - --role assistant < {kept}\n" in refused.err

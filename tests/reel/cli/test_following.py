@@ -19,7 +19,7 @@ from reel.blocking import Client
 from reel.pushes import EventPush
 from tests.daemon import Daemon
 
-from .conftest import Reel, wait_for
+from .conftest import Reel, texts, wait_for
 
 _REEL = [sys.executable, "-c", "import sys; from reel.cli import main; sys.exit(main())"]
 _PATIENCE = 20.0
@@ -353,3 +353,28 @@ def test_a_draft_that_cannot_be_added(client: Client, daemon: str, name: str, ar
 
         assert said in running.until("--help")
         assert 2 == running.process.wait(_PATIENCE)
+
+
+def test_a_draft_that_is_refused_in_the_end(
+    reel: Reel, client: Client, daemon: str, name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """What was to be added is read to its end and kept, and can be added by the line that is printed."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    client.create(name)
+    with client.subscribe(name) as pushes, started(daemon, "draft", name, "--add", "--role", "assistant") as running:
+        stdin = running.process.stdin
+        assert stdin is not None
+        stdin.write(b"one,")
+        stdin.flush()
+        assert "one," == next(pushes).text  # type: ignore[union-attr]
+        client.kill(name)
+        stdin.write(b" two\n\n")
+        stdin.close()
+        assert 1 == running.process.wait(_PATIENCE)
+        said = running.until("killed: ")
+
+    (kept,) = tmp_path.iterdir()
+    assert f"reel: your text is kept; add it with: reel add {name} - --role assistant < {kept}\n" in said
+    client.revive(name)
+    reel("add", name, "-", "--role", "assistant", stdin=kept.read_bytes())
+    assert texts(reel, name) == ["one, two\n"]

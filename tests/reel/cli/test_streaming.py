@@ -99,11 +99,14 @@ def test_an_answer_that_cannot_be_added(reel: Reel, name: str, monkeypatch: pyte
     """It is kept in a file, with the command that adds it."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     reel("new", name)
-    ran = reel("ingest", name, *ARGV, "--if-seq", "9", stdin=HALF)
+    (tmp_path / "names").write_text('{"prefix": {}, "names": {"a_b": "a.b"}}')
+    options = ["--model", "m1", "--names", str(tmp_path / "names")]
+    ran = reel("ingest", name, *ARGV, *options, "--if-seq", "9", stdin=HALF)
     found = re.search(r"^reel: the answer is kept; add it with: reel (.*)$", ran.err, re.MULTILINE)
 
     assert 5 == ran.status
     assert found is not None
+    assert " ".join(options) in found[1]
     assert (0, f"{name}: added 2-3\n") == reel(*found[1].split())[:2]
     assert ["assistant", "interrupted"] == kinds(reel, name)
 
