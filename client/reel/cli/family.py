@@ -8,8 +8,9 @@ from reel.cli.screen import cells, cut, flat, pad
 from reel.replies import AgentRow
 
 _GAP = "  "
-# A name may have 128 characters; a longer one than this moves its own line only.
+# A name may have 128 characters; a longer one than this, or than leaves room for the rest, moves its own line only.
 _WIDEST = 36
+_REST = 44
 # What stands under a branch on the lines of its own clones.
 _CONTINUED = {"": "", "├─ ": "│  ", "└─ ": "   "}
 
@@ -40,7 +41,8 @@ def table(agents: Iterable[AgentRow], clock: Callable[[int], str], *, tree: bool
 def layout(rows: list[Row], width: int | None) -> list[Line]:
     """Lay rows out in columns; a terminal gets titles, and no line that is too long for it."""
     shown = rows if width is None else [_TITLES, *rows]
-    widths = [min(max(cells(row.columns[column]) for row in shown), _WIDEST) for column in range(3)]
+    widest = _WIDEST if width is None else min(_WIDEST, max(width - _REST, width // 3))
+    widths = [min(max(cells(row.columns[column]) for row in shown), widest) for column in range(3)]
     return [[(_line(row, widths, width), row.style)] for row in shown]
 
 

@@ -155,6 +155,6 @@ def _listing() -> str:
 
 def _width() -> int:
     try:
-        return min(int(os.environ.get("COLUMNS", "80")), 100)
-    except ValueError:
+        return min(int(os.environ.get("COLUMNS") or os.get_terminal_size().columns) or 80, 100)
+    except (ValueError, OSError):
         return 80

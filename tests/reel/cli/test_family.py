@@ -43,6 +43,13 @@ def test_long_name_moves_its_own_line_only() -> None:
     assert lines[2] == "n" * 79 + "…"
 
 
+def test_long_name_on_a_narrow_screen() -> None:
+    """A third of it is the names', so that there is room for what is said about the others."""
+    lines = shown([agent("a", title="About tapes"), agent("n" * 30)], width=40)
+
+    assert lines[1].endswith("  About tap…")
+
+
 def test_dead_are_said_to_be() -> None:
     """A killed agent is dim and says why it is there."""
     assert shown([agent("a", alive=False)]) == ["a  5  t2  killed"]
