@@ -45,10 +45,10 @@ def follow(run: Invocation) -> None:
 
 def _show_last(run: Invocation, agent: str) -> int:
     """Show the newest messages; give the seq up to which everything has been shown."""
-    page = run.client.messages(agent, last=max(run.args.last, 1))
+    page = run.client.messages(agent, last=run.args.last or 1)
     if not run.args.exec:
         paper = Transcript(run.out.width, run.clock)
-        for message in page.messages:
+        for message in page.messages if run.args.last else ():
             if run.out.as_json:
                 run.out.document(message)
             else:
@@ -130,7 +130,7 @@ def _execute(run: Invocation, push: Push) -> None:
         run.args.exec, shell=True, check=False, input=to_json(push).encode() + b"\n", env={**os.environ, **known}
     )
     if ran.returncode:
-        run.out.warn(f"seq {push.seq}: the command ended with status {ran.returncode}")
+        run.out.warn(f"{push.name} seq {push.seq}: the command ended with status {ran.returncode}")
 
 
 def wait(run: Invocation) -> int:

@@ -1,7 +1,7 @@
 """Names that were typed in part."""
 
 from reel.blocking import Client
-from reel.errors import NotFound, ReelError
+from reel.errors import InvalidParams, NotFound
 
 _SHOWN = 6
 
@@ -24,6 +24,6 @@ def only_one(client: Client, beginning: str, refused: NotFound) -> str:
 def _names(client: Client, beginning: str, *, alive: bool) -> list[str]:
     try:
         page = client.agents(beginning, alive, _SHOWN + 1)
-    except ReelError:
+    except InvalidParams:
         return []  # nothing that could begin a name
     return sorted({row.name for row in page.agents})

@@ -22,6 +22,8 @@ def run(argv: Sequence[str] | None = None) -> int:
     except UsageError as error:
         return _say(f"usage: {error.message}; see: {f'reel {error.command}'.rstrip()} --help", USAGE)
     except KeyboardInterrupt:
+        if sys.stderr.isatty():
+            print(file=sys.stderr)  # the shell's prompt is not to stand behind what the terminal made of Ctrl-C
         return INTERRUPTED
     except BrokenPipeError:
         return _leave_stdout(BROKEN_PIPE)

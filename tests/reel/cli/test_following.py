@@ -101,6 +101,18 @@ def test_follow_begins_with_the_last(client: Client, daemon: str, name: str) -> 
     assert text.index("two") < text.index("three") < text.index("four")
 
 
+def test_follow_begins_with_none(client: Client, daemon: str, name: str) -> None:
+    """The newest none are none."""
+    client.add(name, "one", create=True)
+    with started(daemon, "follow", name, "--last", "0") as running:
+        attached(client, name)
+        client.add(name, "two")
+
+        text = running.until("two")
+
+    assert "one" not in text
+
+
 def test_follow_from_the_log(client: Client, daemon: str, name: str) -> None:
     """With --since the log is told first; as JSON each event is a line of the protocol's words."""
     info = client.create(name)
@@ -163,7 +175,7 @@ def test_follow_executes(client: Client, daemon: str, name: str) -> None:
         attached(client, name)
         client.add(name, ["one", "two"])
 
-        text = running.until("seq 3: the command ended with status 3")
+        text = running.until(f"{name} seq 3: the command ended with status 3")
 
     assert f'{name} user 2\n"text":"one"\n' in text
     assert f'{name} user 3\n"text":"two"\n' in text
@@ -235,6 +247,17 @@ def test_follow_ends_with_control_c(client: Client, daemon: str, name: str) -> N
 
         assert 130 == running.process.wait(_PATIENCE)
         assert not running.text
+
+
+def test_control_c_on_a_terminal(client: Client, daemon: str, name: str) -> None:
+    """The shell's prompt begins a line of its own."""
+    client.create(name)
+    with started(daemon, "follow", name, terminal=True) as running:
+        attached(client, name)
+        running.process.send_signal(signal.SIGINT)
+
+        assert 130 == running.process.wait(_PATIENCE)
+        assert "\r\n" == running.until("\n")
 
 
 @pytest.mark.parametrize(
