@@ -116,9 +116,12 @@ def _is(descriptor: Path, file: os.stat_result) -> bool:
 def space(database: str) -> Finding:
     """Judge how much room there is where the database is, or would be."""
     where = Path(database).parent
-    while not where.exists():
-        where = where.parent
-    free = shutil.disk_usage(where).free
+    try:
+        while not where.exists():
+            where = where.parent
+        free = shutil.disk_usage(where).free
+    except OSError as error:
+        return Finding("database", BAD, f"{where}: {error.strerror}", "name another place with $REEL_DATABASE")
     about = f"{database}: {free // _MEGABYTE:,} MB free"
     if free < _SCARCE:
         return Finding("database", BAD if free < _TOO_LITTLE else WARN, about, f"make room on the disk of {where}")

@@ -4,6 +4,7 @@ import os
 import select
 from typing import Any
 
+from reel.blocking import Client
 from reel.cli import clock
 from reel.cli.exits import NOT_RUNNING, OK, REFUSED
 from reel.cli.invocation import Invocation
@@ -41,18 +42,28 @@ def start(run: Invocation) -> int:
 
 def stop(run: Invocation) -> None:
     """Stop the daemon and wait until it has ended; where none runs, there is nothing to do."""
-    try:
-        hello = run.client.connect().server
-    except NotRunning:
+    with run.out.waiting("the daemon finishes what is in flight"):
+        stopped = _stop(run.socket)
+    if stopped:
+        run.done({"socket": run.socket, "stopped": True}, f"stopped: {run.socket}", "start")
+    else:
         run.done({"socket": run.socket, "stopped": False}, f"does not run: {run.socket}")
-        return
-    # A handle rather than the bare number: that may be another process's by the time we look.
-    process = _open_process(int(hello.server["pid"])) if hello else None
-    run.client.shutdown()
+
+
+def _stop(path: str) -> bool:
+    with Client(path, timeout=_ENDS_WITHIN, name="reel") as client:
+        try:
+            hello = client.connect().server
+        except NotRunning:
+            return False
+        except Timeout:
+            raise Timeout("the daemon does not answer; see what to do with: reel doctor") from None
+        # A handle rather than the bare number: that may be another process's by the time we look.
+        process = _open_process(int(hello.server["pid"])) if hello else None
+        client.shutdown()
     if process is not None:
-        with run.out.waiting("the daemon finishes what is in flight"):
-            _wait(process)
-    run.done({"socket": run.socket, "stopped": True}, f"stopped: {run.socket}", "start")
+        _wait(process)
+    return True
 
 
 def _open_process(pid: int) -> int | None:

@@ -14,7 +14,7 @@ from reel.errors import ReelError, Timeout
 
 # A daemon that is well answers within milliseconds.
 _PATIENCE = 5.0
-_STUCK = "its log says with what it is busy; end it: reel stop"
+_STUCK = "its log says with what it is busy; where it stays so, kill the process that holds the locks"
 # What stands below a finding stands below what it is about.
 _MARGIN = " " * 23
 _ELSEWHERE = "name another path with --socket or $REEL_SOCKET"

@@ -132,6 +132,14 @@ def test_full_disk() -> None:
     assert BAD == checks.space("/proc/none/r.db").verdict
 
 
+def test_a_place_that_cannot_be_looked_at() -> None:
+    """It is a finding like any other, and the questions after it are asked."""
+    name = "x" * 300
+
+    remedy = "name another place with $REEL_DATABASE"
+    assert Finding("database", BAD, f"/{name}: File name too long", remedy) == checks.space(f"/{name}/r.db")
+
+
 @pytest.mark.parametrize(("needed", "expected"), [(True, BAD), (False, WARN)])
 def test_reeld_is_missing(monkeypatch: pytest.MonkeyPatch, needed: bool, expected: str) -> None:
     """Who only talks to a daemon can do without one of their own."""

@@ -4,6 +4,7 @@ import fcntl
 import os
 import pty
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -58,15 +59,15 @@ def _read(terminal: int) -> bytes:
 
 def test_start_and_stop(home: Path) -> None:
     """Both can be repeated, and each waits until it is so."""
-    socket = home / "s.sock"
+    path = home / "s.sock"
 
-    assert run("start").stdout == f"started: {socket}\n"
-    assert run("start").stdout == f"runs already: {socket}\n"
+    assert run("start").stdout == f"started: {path}\n"
+    assert run("start").stdout == f"runs already: {path}\n"
     assert run("status").returncode == 0
-    assert run("stop").stdout == f"stopped: {socket}\n"
-    assert run("stop").stdout == f"does not run: {socket}\n"
+    assert run("stop").stdout == f"stopped: {path}\n"
+    assert run("stop").stdout == f"does not run: {path}\n"
     assert run("status").returncode == 3
-    assert run("start", "--json").stdout == f'{{"socket":"{socket}","started":true}}\n'
+    assert run("start", "--json").stdout == f'{{"socket":"{path}","started":true}}\n'
 
 
 def test_start_with_another_database(home: Path) -> None:
@@ -89,6 +90,20 @@ def test_stop_waits_for_the_end(home: Path) -> None:
     assert main(["stop"]) == 0
     with (home / "r.db.lock").open() as lock:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def test_stop_of_a_daemon_that_does_not_answer(
+    directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is not waited for without end."""
+    monkeypatch.setattr("reel.cli.daemon._ENDS_WITHIN", 0.05)
+    path = f"{directory}/s.sock"
+    with socket.socket(socket.AF_UNIX) as stuck:
+        stuck.bind(path)
+        stuck.listen()
+
+        assert main(["--socket", path, "stop"]) == 1
+    assert "reel: timeout: the daemon does not answer; see what to do with: reel doctor\n" == capsys.readouterr().err
 
 
 def test_what_was_added_survives_a_crash(home: Path) -> None:
