@@ -229,20 +229,26 @@ class Client:
     async def _reach(self) -> SocketStream:
         """Connect; start a daemon where none answers, if that is wanted."""
         try:
-            stream = await anyio.connect_unix(self.path)
+            stream = await self._dial()
         except OSError as error:
-            if not self._autostart:
-                raise nobody_answers(self.path, error) from error
-            from reel.starting import start  # noqa: PLC0415 - only who starts a daemon pays for subprocess
-
-            await anyio.to_thread.run_sync(partial(start, self.path))
-            stream = await anyio.connect_unix(self.path)
+            raise nobody_answers(self.path, error) from error
         try:
             require_own(stream.extra(SocketAttribute.raw_socket), self.path)
         except BaseException:
             await anyio.aclose_forcefully(stream)
             raise
         return stream
+
+    async def _dial(self) -> SocketStream:
+        try:
+            return await anyio.connect_unix(self.path)
+        except OSError:
+            if not self._autostart:
+                raise
+            from reel.starting import start  # noqa: PLC0415 - only who starts a daemon pays for subprocess
+
+            await anyio.to_thread.run_sync(partial(start, self.path))
+            return await anyio.connect_unix(self.path)
 
     async def _greet(self, stream: SocketStream) -> None:
         self._framing = MessagePack(MAX_REPLY)
@@ -261,18 +267,23 @@ class Client:
         self._connected = True
         for waiting in self._waiting.values():
             self._post(waiting)
+        failed: ParseError | None = None
         try:
             async with stream, anyio.create_task_group() as tasks:
                 tasks.start_soon(self._send, stream)
-                await self._hand_out(stream)
+                try:
+                    await self._hand_out(stream)
+                except ParseError as error:
+                    failed = error  # whoever is asked again may say the same again
                 tasks.cancel_scope.cancel()
-        except* (*LOST, ParseError):
+        except* LOST:
             pass  # what was not answered is sent again
         finally:
             self._connected = False
-        for waiting in list(self._waiting.values()):
-            if waiting.method == "shutdown":
-                waiting.end({})
+        for number, waiting in list(self._waiting.items()):
+            if failed is not None or waiting.method == "shutdown":
+                del self._waiting[number]
+                waiting.end(None, failed)
 
     async def _send(self, stream: SocketStream) -> None:
         while True:

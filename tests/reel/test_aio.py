@@ -2,15 +2,20 @@
 
 import signal
 from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import anyio
 import anyio.lowlevel
 import pytest
+from anyio.abc import SocketListener
 
 import reel
 from reel.aio import Client
+from reel.session import MessagePack, Request
 from tests.daemon import Daemon, short_directory
+
+from .test_blocking import HELLO
 
 
 @pytest.fixture
@@ -125,3 +130,29 @@ async def test_a_daemon_that_hangs_up(tmp_path: Path) -> None:
             with pytest.raises(reel.NotRunning, match="hung up"):
                 async with reel.aio.connect(path):
                     pass
+
+
+async def test_no_reply_at_all(tmp_path: Path) -> None:
+    """What is no message of the protocol's ends the calls that wait, as it does the blocking client's, and no more."""
+    path = str(tmp_path / "s")
+    with anyio.fail_after(30):
+        async with await anyio.create_unix_listener(path) as listener, anyio.create_task_group() as tasks:
+            tasks.start_soon(_answer, listener, [b"\xc1", None])
+            async with reel.aio.connect(path) as client:
+                with pytest.raises(reel.ParseError, match="is no reply"):
+                    await client.ping()
+
+                assert await client.ping()
+
+
+async def _answer(listener: SocketListener, parts: list[bytes | None]) -> None:
+    """Be a daemon of as many connections: greet, and answer the first request with this, or as it should be."""
+    for part in parts:
+        async with await listener.accept() as stream:
+            framing = MessagePack()
+            for result in (HELLO, {"pong": True}):
+                (request,) = framing.feed(await stream.receive())
+                assert isinstance(request, Request)
+                await stream.send(part if part and result != HELLO else framing.answer(request.id, result))
+            with suppress(anyio.EndOfStream, anyio.BrokenResourceError):
+                await stream.receive()

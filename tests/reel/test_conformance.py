@@ -3,6 +3,7 @@
 import inspect
 import json
 from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import anyio
@@ -224,3 +225,19 @@ def test_nobody_there(run: Run, tmp_path: Any) -> None:
         return "same" if str(caught.value) == str(expected.value) else "different"
 
     assert "same" == run(scenario)
+
+
+def test_a_daemon_that_went_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that was started and is gone by the time that one connects is not there."""
+    monkeypatch.setattr("reel.starting.start", lambda _: True)
+    path = str(tmp_path / "s")
+
+    async def concurrent() -> None:
+        async with reel.aio.connect(path, autostart=True):
+            pass
+
+    with pytest.raises(reel.NotRunning):
+        reel.connect(path, autostart=True)
+    for backend in ("trio", "asyncio"):
+        with pytest.raises(reel.NotRunning):
+            anyio.run(concurrent, backend=backend)
