@@ -6,10 +6,10 @@ Run ``OPENAI_BASE_URL=http://localhost:11434/v1 python examples/agent.py NAME MO
 
 import os
 import sys
-import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import suppress
+from http.client import HTTPException
 
 import reel
 from reel.streams.stream import Stream
@@ -53,9 +53,12 @@ def main(name: str, model: str) -> None:
         if isinstance(push, reel.EventPush):
             try:
                 answer(client, name, model)
-            except (reel.ReelError, urllib.error.URLError) as error:
+            except (reel.ReelError, OSError, HTTPException) as error:
                 print(f"{name}: {error}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    if len(sys.argv) != 3:  # noqa: PLR2004 - itself, and the two
+        sys.exit(__doc__)
+    with suppress(KeyboardInterrupt):
+        main(*sys.argv[1:])

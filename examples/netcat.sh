@@ -6,7 +6,7 @@
 # adds what comes on stdin to the conversation NAME and prints all of it. Each request is a line, and so is each answer.
 set -euo pipefail
 
-name=$1
+name=${1:?which conversation? echo TEXT | examples/netcat.sh NAME}
 socket=${REEL_SOCKET:-${XDG_RUNTIME_DIR:+$XDG_RUNTIME_DIR/reel/reel.sock}}
 socket=${socket:-/tmp/reel-$(id -u)/reel.sock}
 

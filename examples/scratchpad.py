@@ -1,7 +1,7 @@
 """A scratchpad that terminals share: what is typed in one stands in all of them, in one order.
 
 Run ``python examples/scratchpad.py`` in two terminals, and type. ``/undo`` takes the newest line back, ``/clear`` all
-of them; Ctrl-D leaves. Everything is still there when you come back, or after a ``kill -9`` of the daemon.
+of them; Ctrl-D or Ctrl-C leaves. Everything is still there when you come back, or after a ``kill -9`` of the daemon.
 """
 
 import sys
@@ -59,4 +59,5 @@ def main(pad: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:] or ["scratchpad"])
+    with suppress(KeyboardInterrupt):
+        main(*sys.argv[1:] or ["scratchpad"])

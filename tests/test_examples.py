@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -49,6 +50,11 @@ class Running:
         """Press Ctrl-D; give the exit status."""
         assert self._process.stdin is not None
         self._process.stdin.close()
+        return self._process.wait(10)
+
+    def interrupt(self) -> int:
+        """Press Ctrl-C; give the exit status."""
+        self._process.send_signal(signal.SIGINT)
         return self._process.wait(10)
 
 
@@ -142,3 +148,23 @@ def test_agent(daemon: Daemon) -> None:
 def text_of(block: Block) -> str:
     """Give the text of a block."""
     return block["text"] if block["type"] == "text" else ""
+
+
+def test_agent_that_is_told_nothing() -> None:
+    """It says how it is used."""
+    ran = subprocess.run(
+        [sys.executable, str(_EXAMPLES / "agent.py")], capture_output=True, text=True, check=False, timeout=30
+    )
+
+    assert 1 == ran.returncode
+    assert "examples/agent.py NAME MODEL" in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+def test_scratchpad_that_is_interrupted(daemon: Daemon) -> None:
+    """Ctrl-C leaves as well, without a traceback."""
+    with running(daemon, "scratchpad.py") as pad:
+        pad.type("a line")
+        pad.read(1)
+
+        assert 0 == pad.interrupt()
