@@ -28,6 +28,8 @@ def draft(run: Invocation) -> None:
     if run.args.add:
         # What is streamed cannot be had again: who gets it is known before the first byte is read.
         run.client.agent(run.agent)
+    if sys.stdin.isatty():
+        run.out.hint("type it; the others see each line, and Ctrl-D ends it")
     said = _read(run)
     if not run.args.add:
         run.client.draft(run.agent, "")
