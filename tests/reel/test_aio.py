@@ -1,21 +1,26 @@
 """The async client, where it is more than the blocking one."""
 
 import signal
-from collections.abc import AsyncIterator, Iterator
-from contextlib import suppress
+from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import anyio
 import anyio.lowlevel
 import pytest
-from anyio.abc import SocketListener
+from anyio.abc import SocketListener, SocketStream
 
 import reel
 from reel.aio import Client
+from reel.errors import ReelError
 from reel.session import MessagePack, Request
 from tests.daemon import Daemon, short_directory
 
 from .test_blocking import HELLO
+
+# What one connection answers, or that it hangs up.
+_Part: TypeAlias = bytes | ReelError | dict[str, Any] | None
+PONG = {"pong": True}
 
 
 @pytest.fixture
@@ -137,7 +142,8 @@ async def test_no_reply_at_all(tmp_path: Path) -> None:
     path = str(tmp_path / "s")
     with anyio.fail_after(30):
         async with await anyio.create_unix_listener(path) as listener, anyio.create_task_group() as tasks:
-            tasks.start_soon(_answer, listener, [b"\xc1", None])
+            parts: list[_Part] = [b"\xc1", PONG]
+            tasks.start_soon(_answer, listener, parts)
             async with reel.aio.connect(path) as client:
                 with pytest.raises(reel.ParseError, match="is no reply"):
                     await client.ping()
@@ -145,14 +151,60 @@ async def test_no_reply_at_all(tmp_path: Path) -> None:
                 assert await client.ping()
 
 
-async def _answer(listener: SocketListener, parts: list[bytes | None]) -> None:
-    """Be a daemon of as many connections: greet, and answer the first request with this, or as it should be."""
-    for part in parts:
-        async with await listener.accept() as stream:
-            framing = MessagePack()
-            for result in (HELLO, {"pong": True}):
-                (request,) = framing.feed(await stream.receive())
-                assert isinstance(request, Request)
-                await stream.send(part if part and result != HELLO else framing.answer(request.id, result))
-            with suppress(anyio.EndOfStream, anyio.BrokenResourceError):
-                await stream.receive()
+async def test_a_command_is_asked_again_under_its_key(tmp_path: Path) -> None:
+    """Whether nobody answered it, or the daemon was about to end."""
+    path = str(tmp_path / "s")
+    with anyio.fail_after(30):
+        async with await anyio.create_unix_listener(path) as listener, anyio.create_task_group() as tasks:
+            seen: list[Request] = []
+            moved = {"agent": "a1", "head": 2, "command": 2, "time": 1, "was": 1}
+            tasks.start_soon(_answer, listener, [None, reel.ShuttingDown("it ends"), moved], seen)
+            async with reel.aio.connect(path) as client:
+                assert 2 == (await client.clear("demo")).head
+
+    assert 3 == len(seen)
+    assert 1 == len({request.params[0]["key"] for request in seen})
+
+
+async def test_a_shutdown_that_is_not_answered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was heard, and nothing is started again for its sake."""
+    started: list[str] = []
+    monkeypatch.setattr("reel.starting.start", started.append)
+    path = str(tmp_path / "s")
+    with anyio.fail_after(30):
+        async with anyio.create_task_group() as tasks:
+            listener = await anyio.create_unix_listener(path)
+            tasks.start_soon(_answer, listener, [None])
+            async with reel.aio.connect(path, autostart=True) as client:
+                await client.shutdown()
+                await anyio.wait_all_tasks_blocked()
+
+    assert [] == started
+
+
+async def _answer(
+    listener: SocketListener,
+    parts: Sequence[bytes | ReelError | dict[str, Any] | None],
+    seen: list[Request] | None = None,
+) -> None:
+    """Be a daemon of as many connections: greet, answer a request with this or not at all, and hang up."""
+    async with listener:
+        for part in parts:
+            async with await listener.accept() as stream:
+                framing = MessagePack(error_maps=True)
+                await stream.send(framing.answer((await _request(stream, framing)).id, HELLO))
+                request = await _request(stream, framing)
+                if seen is not None:
+                    seen.append(request)
+                if isinstance(part, dict):
+                    await stream.send(framing.answer(request.id, part))
+                elif isinstance(part, ReelError):
+                    await stream.send(framing.refuse(request.id, part))
+                elif part is not None:
+                    await stream.send(part)
+
+
+async def _request(stream: SocketStream, framing: MessagePack) -> Request:
+    (request,) = framing.feed(await stream.receive())
+    assert isinstance(request, Request)
+    return request
