@@ -155,6 +155,29 @@ def test_windows(vim: Vim, client: Client) -> None:
     assert 2 == vim.eval("winnr('$')")
 
 
+def test_the_end_is_seen_from_another_window(vim: Vim, client: Client) -> None:
+    """A window that stands at the end scrolls with it, also while one works in another."""
+    client.create("demo")
+    vim.run("Reel open demo")
+    vim.until(lambda: client.agent("demo").attached, 1)
+    vim.run("new")
+    for _ in range(2):
+        client.add("demo", "\n".join("line" for _ in range(60)))
+        shown = client.agent("demo").messages * 63
+        vim.until(lambda: vim.eval("line('$', win_getid(2))"), shown)
+
+        assert shown == vim.eval("line('w$', win_getid(2))")
+
+
+def test_nothing_is_said_of_a_file(vim: Vim, client: Client) -> None:
+    """A conversation is no file: Vim does not call it a new one."""
+    client.add("demo", "this is shown", create=True)
+    vim.keys(":Reel open demo\r")
+    vim.until(lambda: b"this is shown" in vim.screen, True)
+
+    assert b"[New" not in vim.screen
+
+
 def test_edit_by_name(vim: Vim, client: Client) -> None:
     """A conversation's buffer can be edited by its name, loaded again and unloaded, after which it is not followed."""
     client.add("a/b", "one", create=True)

@@ -6,6 +6,9 @@ import autoload './copy.vim'
 import autoload './follow.vim'
 import autoload './layout.vim'
 
+# Goes to the end. Vim itself scrolls to the cursor in the current window only; to ask what is on top does so in any.
+const END = "call cursor('$', 1) | call line('w0')"
+
 var current = ''
 
 # The conversation that was last opened or entered; {} where there is none.
@@ -25,9 +28,9 @@ export def Show(agent: dict<any>)
   Enter(buffer)
 enddef
 
-# Makes a buffer show an agent. Loads nothing by its name: what is in it comes from the daemon.
+# Makes a buffer show an agent. Loads nothing by its name, and says nothing of it: what is in it comes from the daemon.
 export def Attach(buffer: number, agent: dict<any>)
-  noautocmd bufload(buffer)
+  silent noautocmd bufload(buffer)
   follow.End(string(buffer))
   setbufvar(buffer, '&buftype', 'nofile')
   setbufvar(buffer, '&bufhidden', 'hide')
@@ -103,7 +106,7 @@ def Write(buffer: number, after: number, lines: list<string>, levels: list<strin
   final after_that: list<list<any>> = []
   for window in win_findbuf(buffer)
     win_execute(window, 'w:reel_view = winsaveview()')
-    after_that->add([window, line('.', window) == line('$', window) ? "cursor('$', 1)" : 'winrestview(w:reel_view)'])
+    after_that->add([window, line('.', window) == line('$', window) ? END : 'call winrestview(w:reel_view)'])
   endfor
   setbufvar(buffer, 'reel_levels', getbufvar(buffer, 'reel_levels')->slice(0, after) + levels)
   setbufvar(buffer, '&modifiable', true)
@@ -116,7 +119,7 @@ def Write(buffer: number, after: number, lines: list<string>, levels: list<strin
   setbufvar(buffer, '&modifiable', false)
   setbufvar(buffer, '&modified', false)
   for [window, command] in after_that
-    win_execute(window, 'call ' .. command)
+    win_execute(window, command)
   endfor
 enddef
 
