@@ -125,6 +125,20 @@ def test_what_is_not_answered_does_nothing(client: Client, editor: VSCode) -> No
     assert (2, ["demo"]) == (client.agent("demo").head, [row.name for row in client.iter_agents()])
 
 
+@pytest.mark.parametrize(("command", "answer"), [("send", "hi"), ("mark", "here"), ("rewind", "first")])
+def test_a_command_is_about_what_was_looked_at(client: Client, editor: VSCode, command: str, answer: str) -> None:
+    """Who looks at another conversation while something is asked for does not do it to that one."""
+    for name in ("one", "two"):
+        client.create(name)
+        client.mark(name, "first")
+        client.add(name, "said")
+        editor.run("open", name)
+    editor.run("open", "one")
+    editor.ask("run", command=command, answers=[answer], meanwhile="two")
+
+    assert [4, 3] == [client.agent(name).head for name in ("one", "two")]
+
+
 def test_refusals_are_one_line(client: Client, editor: VSCode) -> None:
     """An error says its name, what is wrong and where."""
     assert editor.refused("send", "hi").startswith("invalid_params: no conversation is open")

@@ -29,8 +29,9 @@ function shown(name: string, wanted: string, gone: boolean): Promise<void> {
 }
 
 const actions: Record<string, (asked: any) => unknown> = {
-  async run({ command, given, answers = [] }) {
+  async run({ command, given, answers = [], meanwhile }) {
     user.answers = answers;
+    user.meanwhile = meanwhile === undefined ? undefined : () => user.look(path(meanwhile));
     for (const list of [user.asked, user.said, user.complained]) list.length = 0;
     await user.run(command, ...(given === undefined ? [] : [given]));
     const { asked, said, complained } = user;

@@ -105,6 +105,8 @@ async function refresh(uri: Uri): Promise<void> {
 /** What the user sees and does; the driver's own. */
 export const user = {
   answers: [] as string[],
+  /** Does what the user does before the next answer. */
+  meanwhile: undefined as (() => Promise<void>) | undefined,
   asked: [] as { prompt: string; choices?: string[] }[],
   said: [] as string[],
   complained: [] as string[],
@@ -114,6 +116,9 @@ export const user = {
   changed,
   async open(path: string): Promise<void> {
     await workspace.openTextDocument(new Uri("reel", path));
+  },
+  async look(path: string): Promise<void> {
+    await window.showTextDocument(await workspace.openTextDocument(new Uri("reel", path)));
   },
   select(text: string): void {
     window.activeTextEditor = new TextEditor(new TextDocument(new Uri("file", "/notes.txt"), text));
@@ -131,10 +136,12 @@ export const window = {
   visibleTextEditors: [] as TextEditor[],
   async showInputBox({ prompt }: { prompt: string }): Promise<string | undefined> {
     user.asked.push({ prompt });
+    await user.meanwhile?.();
     return user.answers.shift();
   },
   async showQuickPick<T extends { label: string }>(choices: T[], { placeHolder }: { placeHolder: string }) {
     user.asked.push({ prompt: placeHolder, choices: choices.map(({ label }) => label) });
+    await user.meanwhile?.();
     const answer = user.answers.shift();
     return choices.find(({ label }) => label === answer);
   },

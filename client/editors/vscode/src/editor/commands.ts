@@ -44,7 +44,7 @@ export const commands: Record<string, Command> = {
   async send(desk, given) {
     const name = current(desk);
     const text = given ?? desk.screen.selection() ?? (await desk.screen.ask(`To ${name}`));
-    if (text) await carryOut(desk, "add", { messages: [text] });
+    if (text) await carryOut(desk, name, "add", { messages: [text] });
   },
 
   async new({ client, screen }, given) {
@@ -58,41 +58,46 @@ export const commands: Record<string, Command> = {
     const from = current(desk);
     const name = given ?? (await desk.screen.ask(`Name of the clone of ${from} (empty: one is made)`));
     if (name === undefined) return;
-    const made = await carryOut<AgentInfo>(desk, "clone", name ? { name } : {});
+    const made = await carryOut<AgentInfo>(desk, from, "clone", name ? { name } : {});
     await desk.screen.show(made.name);
   },
 
   async mark(desk, given) {
-    const label = given ?? (await desk.screen.ask("Label of the mark (may be empty)"));
+    const name = current(desk);
+    const label = given ?? (await desk.screen.ask(`Label of the mark in ${name} (may be empty)`));
     if (label === undefined) return;
-    const { seq } = await carryOut<{ seq: number }>(desk, "mark", label ? { label } : {});
-    desk.screen.say(`${current(desk)}: marked${label ? ` ${label}` : ""} at ${seq}`);
+    const { seq } = await carryOut<{ seq: number }>(desk, name, "mark", label ? { label } : {});
+    desk.screen.say(`${name}: marked${label ? ` ${label}` : ""} at ${seq}`);
   },
 
   async rewind(desk, given) {
-    const label = given ?? (await chooseMark(desk));
+    const name = current(desk);
+    const label = given ?? (await chooseMark(desk, name));
     if (label === undefined) return;
-    const { dropped } = await carryOut<{ dropped: number }>(desk, "rewind", label ? { label } : {});
-    desk.screen.say(`${current(desk)}: rewound${label ? ` to ${label}` : ""}, dropped ${dropped}`);
+    const { dropped } = await carryOut<{ dropped: number }>(desk, name, "rewind", label ? { label } : {});
+    desk.screen.say(`${name}: rewound${label ? ` to ${label}` : ""}, dropped ${dropped}`);
   },
 
   async undo(desk) {
-    const { undone } = await carryOut<{ undone: number }>(desk, "undo");
-    desk.screen.say(`${current(desk)}: took back ${undone}`);
+    const name = current(desk);
+    const { undone } = await carryOut<{ undone: number }>(desk, name, "undo");
+    desk.screen.say(`${name}: took back ${undone}`);
   },
 
   async redo(desk) {
-    const { redone } = await carryOut<{ redone: number }>(desk, "redo");
-    desk.screen.say(`${current(desk)}: brought back ${redone}`);
+    const name = current(desk);
+    const { redone } = await carryOut<{ redone: number }>(desk, name, "redo");
+    desk.screen.say(`${name}: brought back ${redone}`);
   },
 
   async clear(desk) {
-    await carryOut(desk, "clear");
-    desk.screen.say(`${current(desk)}: cleared; Undo brings it back`);
+    const name = current(desk);
+    await carryOut(desk, name, "clear");
+    desk.screen.say(`${name}: cleared; Undo brings it back`);
   },
 
   async info(desk) {
-    desk.screen.say(summary(await carryOut<AgentInfo>(desk, "agent")));
+    desk.screen.say(summary(await carryOut<AgentInfo>(desk, current(desk), "agent")));
   },
 };
 
@@ -106,6 +111,7 @@ export async function run(desk: Desk, command: Command, given?: string): Promise
   }
 }
 
+/** Give the conversation that a command is about: asked once, for the user may look at another one before it is done. */
 function current({ screen }: Desk): string {
   const name = screen.current();
   if (name === undefined) {
@@ -116,8 +122,8 @@ function current({ screen }: Desk): string {
   return name;
 }
 
-async function carryOut<R>(desk: Desk, method: string, params: Params = {}): Promise<R> {
-  return desk.client.call<R>(method, { agent: await desk.documents.agent(current(desk)), ...params });
+async function carryOut<R>(desk: Desk, conversation: string, method: string, params: Params = {}): Promise<R> {
+  return desk.client.call<R>(method, { agent: await desk.documents.agent(conversation), ...params });
 }
 
 async function chooseAgent(client: Client, screen: Screen): Promise<string | undefined> {
@@ -134,8 +140,8 @@ async function chooseAgent(client: Client, screen: Screen): Promise<string | und
 }
 
 /** Let a mark be chosen, the newest first; "" is the newest one, whatever it is called. */
-async function chooseMark(desk: Desk): Promise<string | undefined> {
-  const { marks, name } = await carryOut<AgentInfo>(desk, "agent");
+async function chooseMark(desk: Desk, conversation: string): Promise<string | undefined> {
+  const { marks, name } = await carryOut<AgentInfo>(desk, conversation, "agent");
   const newest = { label: "the newest mark", description: "", value: "" };
   const named = marks.filter(({ label }) => label !== null).reverse();
   const choices = named.map(({ label, seq }) => ({ label: label!, description: `at ${seq}`, value: label! }));
