@@ -9,6 +9,7 @@ import pytest
 from reel.blocking import Client
 from tests.daemon import Daemon
 from tests.editors.nvim.driver import PLUGIN, Nvim
+from tests.editors.nvim.shown import opened
 
 ANSWER: Any = {
     "role": "assistant",
@@ -108,6 +109,18 @@ def test_two_conversations(nvim: Nvim, client: Client) -> None:
     nvim.shows(*heading("user", 2, "first"))
     nvim.command("buffer reel://two")
     nvim.shows(*heading("user", 2, "second"))
+
+
+def test_the_last_one_opened(nvim: Nvim, client: Client) -> None:
+    """To open one that is loaded makes it the one that was opened last."""
+    for name in ("one", "two", "one"):
+        client.add(name, "here", create=True)
+        opened(nvim, name)
+    nvim.command("enew")
+    nvim.command("Reel send more")
+    nvim.lua("return require('reel').call('ping')")
+
+    assert [3, 1] == [client.agent(name).messages for name in ("one", "two")]
 
 
 # --- what others do

@@ -167,8 +167,9 @@ end
 function M.show(name)
   local ok, problem = pcall(vim.cmd, 'edit ' .. vim.fn.fnameescape('reel://' .. name))
   if not ok then
-    errors.show(problem)
+    return errors.show(problem)
   end
+  newest = open[vim.api.nvim_get_current_buf()] or newest -- one that was loaded is not attached again
 end
 
 return M
