@@ -144,6 +144,25 @@ def test_a_daemon_that_is_restarted(vim: Vim, daemon: Daemon) -> None:
         vim.shows("## user #2", "eins", "## user #3", "zwei")
 
 
+def test_a_subscription_that_was_only_asked_for(vim: Vim, daemon: Daemon) -> None:
+    """A buffer that is closed before the daemon answered leaves no subscription behind."""
+    with daemon.client() as client:
+        client.create("demo")
+        vim.run("Reel open demo")
+        vim.until(lambda: client.agent("demo").attached, 1)
+    os.kill(vim.process.pid, signal.SIGSTOP)
+    daemon.kill()
+    daemon.start()
+    # The call connects again, which has every buffer subscribe.
+    closing = threading.Thread(target=vim.run, args=("Reel info", "bdelete"))
+    closing.start()
+    os.kill(vim.process.pid, signal.SIGCONT)
+    closing.join()
+
+    with daemon.client() as client:
+        vim.until(lambda: client.agent("demo").attached, 0)
+
+
 @pytest.fixture
 def losing(directory: Path, daemon: Daemon) -> Iterator[tuple[str, list[bytes]]]:
     """The path of a socket behind which the daemon is, and what must be in a request for its answer to be lost.

@@ -108,29 +108,39 @@
 
 (defun reel-copy--leave ()
   "End the subscription."
-  (when (and reel-copy--subscription (reel-link-up-p))
-    (reel-link-ask 'unsubscribe (list :sub reel-copy--subscription) #'ignore)))
+  (when reel-copy--subscription
+    (reel-copy--unsubscribe (reel-link-number) reel-copy--subscription)))
+
+(defun reel-copy--unsubscribe (link subscription)
+  "End SUBSCRIPTION, unless it ended with its connection, whose number is LINK."
+  (when (and (reel-link-up-p) (= link (reel-link-number)))
+    (reel-link-ask 'unsubscribe (list :sub subscription) #'ignore)))
 
 (defun reel-copy--ask (method params function)
   "Call METHOD with PARAMS; FUNCTION is called in this buffer with the result."
   (setq reel-copy--waiting t)
   (reel-link-ask method params
-                 (apply-partially #'reel-copy--answered (current-buffer) reel-copy--turn function)))
+                 (apply-partially #'reel-copy--answered
+                                  (current-buffer) (reel-link-number) reel-copy--turn function)))
 
-(defun reel-copy--answered (buffer turn function error result)
+(defun reel-copy--answered (buffer link turn function error result)
   "In BUFFER, call FUNCTION with RESULT, or show ERROR.
-Nothing is done when TURN is over."
-  (when (buffer-live-p buffer)
-    (with-current-buffer buffer
-      (when (= turn reel-copy--turn)
+When TURN is over, nobody wants the answer; if it is a subscription over the
+connection with the number LINK, it is ended."
+  (if (and (buffer-live-p buffer)
+           (= turn (buffer-local-value 'reel-copy--turn buffer)))
+      (with-current-buffer buffer
         (setq reel-copy--waiting nil)
         (if error
             (reel-copy--failed error)
           (funcall function result)
-          (reel-copy--go-on))))))
+          (reel-copy--go-on)))
+    (when-let* ((subscription (plist-get result :sub)))
+      (reel-copy--unsubscribe link subscription))))
 
 (defun reel-copy--failed (error)
   "Show ERROR; the copy cannot go on."
+  (reel-copy--leave)
   (reel-copy-lost)
   (message "reel: %s: %s" reel-copy-name error))
 

@@ -140,6 +140,10 @@ where everybody may write, its directory too."
   "Tell whether there is a connection."
   (and reel-link--connection (jsonrpc-running-p reel-link--connection)))
 
+(defun reel-link-number ()
+  "Give the number of the connection, which no other has; 0 before the first."
+  reel-link--count)
+
 (defun reel-link-connect (&optional start)
   "Open a connection unless there is one.
 With START, start a daemon where none answers.  Signal a `user-error' when

@@ -262,3 +262,14 @@ def test_a_buffer_that_is_closed(client: Client, emacs: Emacs, demo: Callable[[]
     emacs.until(lambda: client.agent("demo").attached == 0)
     with pytest.raises(Refused, match="No conversation is open"):
         emacs.eval('(reel-send "x")')
+
+
+@pytest.mark.parametrize("leave", ["(kill-buffer)", "(revert-buffer)"])
+def test_a_subscription_that_was_only_asked_for(client: Client, emacs: Emacs, leave: str) -> None:
+    """A buffer that is closed, or reads all again, before the daemon answered leaves no subscription behind."""
+    client.create("demo")
+    emacs.eval(f'(ignore (reel-open "demo") {leave} (reel-link-call \'ping))')
+    emacs.until(lambda: not emacs.eval("(reel-link--next)"))
+    emacs.eval('(ignore (when (get-buffer "*reel demo*") (kill-buffer "*reel demo*")) (reel-link-call \'ping))')
+
+    emacs.until(lambda: client.agent("demo").attached == 0)

@@ -98,9 +98,9 @@ def SetPrompt(conversation: dict<any>, reply: dict<any>)
   endif
 enddef
 
-# Sends a request whose result counts only for this turn of the conversation.
+# Sends a request whose result counts only for this turn of the conversation; a subscription of an earlier one is ended.
 def Send(conversation: dict<any>, method: string, params: dict<any>, Done: func(dict<any>))
-  const turn = conversation.turn
+  const [turn, connection] = [conversation.turn, link.Number()]
   link.Send(method, params, (reply) => {
     if turn == conversation.turn
       if reply->has_key('error')
@@ -108,6 +108,8 @@ def Send(conversation: dict<any>, method: string, params: dict<any>, Done: func(
       else
         Done(reply.result)
       endif
+    elseif method == 'subscribe' && reply->has_key('result') && connection == link.Number()
+      link.Send('unsubscribe', {sub: reply.result.sub})
     endif
   })
 enddef

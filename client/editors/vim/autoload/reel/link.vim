@@ -11,6 +11,7 @@ const FIRST_DELAY = 100
 const LAST_DELAY = 5'000
 
 var channel: channel = null_channel
+var connections = 0
 var queue: list<list<any>> = []
 var draining = false
 var retrying = false
@@ -55,6 +56,11 @@ export def Send(method: string, params: dict<any>, Done: func = null_function)
   endif
 enddef
 
+# The number of the connection, which no other has.
+export def Number(): number
+  return connections
+enddef
+
 export def IsOpen(): bool
   return channel != null_channel && ch_status(channel) == 'open'
 enddef
@@ -72,6 +78,7 @@ export def Connect(start: bool = false)
   if flaw != ''
     throw 'reel: ' .. flaw
   endif
+  connections += 1
   Send('hello', HELLO, (reply) => {
     if reply->has_key('error')
       Complain(reply.error.message)
