@@ -256,11 +256,18 @@ def test_no_daemon(prepared: Daemon, editor: VSCode) -> None:
         assert client.agent("demo").messages == 1
 
 
-def test_no_daemon_and_no_command(built: Path, environment: dict[str, str]) -> None:
-    """It says what is missing, and what helps."""
+def test_no_daemon_and_no_command(built: Path, environment: dict[str, str], directory: Path) -> None:
+    """It says what is missing, and what helps; what cannot start it is not tried again and again."""
     editor = VSCode(built, environment | {"SETTING_command": "reel-is-not-here"})
+    tries, command = directory / "tries", directory / "command"
+    command.write_text(f"#!/bin/sh\necho >> {tries}; exit 1\n")
+    command.chmod(0o700)
+    other = VSCode(built, environment | {"SETTING_command": str(command)})
 
     assert "the command reel-is-not-here is not found: pip install" in editor.refused("open", "demo")
+    assert f"{command} start failed: " in other.refused("open", "demo")
+    assert tries.read_text() == "\n"
+    assert other.close() == 0
     assert editor.close() == 0
 
 
@@ -355,6 +362,42 @@ def test_a_call_that_was_not_answered(built: Path, environment: dict[str, str], 
     daemon.process.wait(PATIENCE)
     with daemon.client() as client:
         assert 50 == client.agent("demo").messages
+
+
+def test_a_client_that_is_closed_while_it_connects(built: Path, environment: dict[str, str], client: Client) -> None:
+    """What it was about to do is refused, and no connection keeps the process alive."""
+    assert client.ping()
+    body = """
+        const call = client.call('ping').catch(({message}) => say(message));
+        client.close();
+        await call;
+    """
+
+    assert ["not_running: this client has hung up"] == script(built, environment, body)
+
+
+def test_a_following_that_is_closed_just_then(built: Path, environment: dict[str, str], client: Client) -> None:
+    """It leaves no subscription behind, where it was closed while it subscribed again."""
+    client.create("demo")
+    body = """
+        const following = await client.follow('demo', () => {});
+        const connection = await client.connect();
+        const {subscribe} = connection.constructor.prototype;
+        const subscribed = new Promise((resolve) => {
+            connection.constructor.prototype.subscribe = function (params) {
+                following.close();
+                const reply = subscribe.call(this, params);
+                resolve(reply);
+                return reply;
+            };
+        });
+        connection.close();
+        await subscribed;
+        await client.call('ping');
+        say((await client.call('agent', {agent: 'demo'})).attached);
+    """
+
+    assert [0] == script(built, environment, body)
 
 
 def test_errors_have_names_and_codes(built: Path, environment: dict[str, str], client: Client) -> None:

@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { defaultSocket } from "./address";
 import { Connection } from "./connection";
-import { Lost, passes, TooLarge } from "./errors";
+import { Lost, NotRunning, passes, TooLarge } from "./errors";
 import { Following } from "./following";
 import { agents, messages } from "./paging";
 import { start } from "./starting";
@@ -31,6 +31,7 @@ export class Client {
   private connection: Connection | undefined;
   private dialling: Promise<Connection> | undefined;
   private starting: Promise<void> | undefined;
+  private closings = 0;
   private readonly followings = new Set<Following>();
 
   constructor({ socket, ...options }: Options = {}) {
@@ -102,6 +103,7 @@ export class Client {
 
   /** End everything. */
   close(): void {
+    this.closings += 1;
     for (const following of this.followings) following.close();
     this.connection?.close();
     this.connection = undefined;
@@ -119,11 +121,16 @@ export class Client {
   }
 
   private async greet(): Promise<Connection> {
+    const closings = this.closings;
     const connection: Connection = await Connection.dial(this.socket, () => {
       if (this.connection === connection) this.connection = undefined;
     });
     const { name, version } = this.options;
     await connection.request("hello", { client: { name, version }, protocol: { min: PROTOCOL, max: PROTOCOL } });
+    if (closings !== this.closings) {
+      connection.close();
+      throw new NotRunning("this client has hung up");
+    }
     this.connection = connection;
     return connection;
   }

@@ -29,5 +29,5 @@ export class TooLarge extends ReelError {
 
 /** Tell whether the same call may go well a moment later. */
 export function passes(error: unknown): boolean {
-  return error instanceof NotRunning || (error instanceof ReelError && ["shutting_down", "busy"].includes(error.name));
+  return error instanceof Lost || (error instanceof ReelError && ["shutting_down", "busy"].includes(error.name));
 }

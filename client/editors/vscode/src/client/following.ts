@@ -68,7 +68,7 @@ export class Following {
         });
       } catch (error) {
         if (this.over) break;
-        if (!this.hasBegun || !passes(error)) throw error;
+        if (!this.hasBegun || !(error instanceof NotRunning || passes(error))) throw error;
         this.tell(error as ReelError);
         await pause(wait, undefined, { signal: this.ending.signal }).catch(() => {});
       }
@@ -85,6 +85,7 @@ export class Following {
     const end = () => pushes.end();
     this.ending.signal.addEventListener("abort", end);
     try {
+      if (this.over) return; // it was closed before the daemon answered
       if (head < this.copy.at) return this.copy.reset(); // a log never becomes shorter: this one is a backup
       upToDate();
       for await (const push of pushes) {
