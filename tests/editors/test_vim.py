@@ -351,6 +351,8 @@ def test_completion(vim: Vim, client: Client) -> None:
     assert ["demo"] == completed("Reel info dem")
     assert ["here and now", "here and then"] == completed("Reel rewind ")
     assert ["then"] == completed("1,2Reel mark here and t")
+    client.mark("demo", "größe zwei")
+    assert ["zwei"] == completed("Reel rewind größe z")
     assert [] == completed("Reel undo ")
     assert [] == completed("Reel open !")
 

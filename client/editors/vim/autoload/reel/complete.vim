@@ -12,7 +12,7 @@ const MARKS = ['mark', 'rewind']
 const SHOWN = 200
 
 export def Words(lead: string, line: string, position: number): list<string>
-  const [_, name, rest; _] = matchlist(line[: position - 1], '\CRe\%[el]\s\+\(\S*\)\(\s\+.*\)\=$') ?? ['', '', '']
+  const [_, name, rest; _] = matchlist(strpart(line, 0, position), '\CRe\%[el]\s\+\(\S*\)\(\s\+.*\)\=$') ?? ['', '', '']
   if rest == ''
     return commands.Names()->filter((_, each) => stridx(each, lead) == 0)
   endif
@@ -29,7 +29,7 @@ def Behind(name: string, rest: string, lead: string): list<string>
     return listing.Agents(rest, SHOWN).agents->mapnew((_, agent) => agent.name)
   elseif MARKS->index(name) >= 0 && !empty(buffers.Current())
     return Labels(buffers.Current().agent)->filter((_, label) => stridx(label, rest) == 0)
-      ->mapnew((_, label) => label[strlen(rest) - strlen(lead) :])
+      ->mapnew((_, label) => strpart(label, strlen(rest) - strlen(lead)))
   endif
   return []
 enddef
