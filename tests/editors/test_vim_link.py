@@ -144,6 +144,16 @@ def test_a_daemon_that_is_restarted(vim: Vim, daemon: Daemon) -> None:
         vim.shows("## user #2", "eins", "## user #3", "zwei")
 
 
+def test_a_daemon_that_nobody_waits_for(vim: Vim, client: Client, daemon: Daemon) -> None:
+    """It is looked for as long as a conversation is open, and no longer."""
+    client.create("demo")
+    vim.run("Reel open demo", "bdelete")
+    daemon.kill()
+    vim.until(lambda: vim.eval("reel#link#IsOpen()"), expected=False)
+
+    assert (0, []) == (vim.eval("len(timer_info())"), vim.said())
+
+
 def test_a_subscription_that_was_only_asked_for(vim: Vim, daemon: Daemon) -> None:
     """A buffer that is closed before the daemon answered leaves no subscription behind."""
     with daemon.client() as client:

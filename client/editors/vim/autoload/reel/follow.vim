@@ -188,4 +188,4 @@ def Where(Holds: func(dict<any>): bool): list<dict<any>>
   return followed->values()->filter((_, each) => Holds(each))
 enddef
 
-link.Listen(Hear, Settle, Resume)
+link.Listen(Hear, Settle, Resume, () => !empty(followed))

@@ -1,7 +1,7 @@
 vim9script
 
 # The one connection to the daemon. What comes in goes into one queue that one timer drains: a handler of a channel must
-# not call back, or Vim mixes the replies up. It comes back by itself after it was lost.
+# not call back, or Vim mixes the replies up. It comes back by itself after it was lost, while somebody needs it.
 
 import autoload './socket.vim'
 
@@ -15,12 +15,12 @@ var connections = 0
 var queue: list<list<any>> = []
 var draining = false
 var retrying = false
-var listener: dict<func> = {push: (_, _) => null, settled: () => null, connect: () => null}
+var listener: dict<func> = {push: (_, _) => null, settled: () => null, connect: () => null, needed: () => false}
 
 # Says who is told: OnPush(method, params) of each push, OnSettled() when a batch of what came is through, OnConnect()
-# when there is a connection, anew or again.
-export def Listen(OnPush: func, OnSettled: func, OnConnect: func)
-  listener = {push: OnPush, settled: OnSettled, connect: OnConnect}
+# when there is a connection, anew or again. IsNeeded() says whether to come back.
+export def Listen(OnPush: func, OnSettled: func, OnConnect: func, IsNeeded: func)
+  listener = {push: OnPush, settled: OnSettled, connect: OnConnect, needed: IsNeeded}
 enddef
 
 # Calls a method and waits for its result; starts the daemon where none runs. Throws 'reel: name: what and where'.
@@ -170,7 +170,7 @@ enddef
 # --- coming back
 
 def Retry(delay: number)
-  if !retrying
+  if !retrying && listener.needed()
     retrying = true
     timer_start(delay, (_) => Again(delay))
   endif
@@ -178,6 +178,9 @@ enddef
 
 def Again(delay: number)
   retrying = false
+  if !listener.needed()
+    return
+  endif
   try
     Connect()
     if delay > FIRST_DELAY
