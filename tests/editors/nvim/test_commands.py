@@ -352,7 +352,7 @@ def test_completion(demo: Nvim, client: Client) -> None:
     """Commands, agents and marks are completed."""
     client.create("dodo")
     client.create("other")
-    for label in ("here", "hither", "here"):
+    for label in ("here", "hither", "here", "größe zwei"):
         client.mark("demo", label)
 
     for line, words in {
@@ -360,6 +360,7 @@ def test_completion(demo: Nvim, client: Client) -> None:
         "Reel open d": ["demo", "dodo"],
         "Reel rewind h": ["here", "hither"],
         "Reel mark hi": ["hither"],
+        "Reel rewind größe z": ["zwei"],
         "Reel send d": [],
         "Reel open demo d": [],
     }.items():

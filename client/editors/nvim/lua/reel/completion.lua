@@ -36,19 +36,22 @@ local function marks()
   return labels
 end
 
+local function nothing()
+  return {}
+end
+
 local ARGUMENTS = { open = agents, mark = marks, rewind = marks }
 
---- Complete the last word of a command line; where nothing can be asked, with nothing.
+--- Complete the last word of a command line, also of a label that has several; where nothing can be asked, with nothing.
 function M.complete(prefix, line)
   local name, rest = line:match '^.-Reel!?%s+(%S+)%s+(.*)$'
   if not name then
     return beginning(prefix, commands.names())
   end
-  if not ARGUMENTS[name] or rest:find '%s' then
-    return {}
-  end
-  local ok, words = pcall(ARGUMENTS[name], prefix)
-  return ok and beginning(prefix, words) or {}
+  local ok, words = pcall(ARGUMENTS[name] or nothing, rest)
+  return vim.tbl_map(function(word)
+    return word:sub(#rest - #prefix + 1)
+  end, ok and beginning(rest, words) or {})
 end
 
 return M
