@@ -178,6 +178,19 @@ def test_nothing_is_said_of_a_file(vim: Vim, client: Client) -> None:
     assert b"[New" not in vim.screen
 
 
+def test_nothing_is_said_of_lines(vim: Vim, client: Client) -> None:
+    """Neither a list nor a conversation that becomes empty says that there were no lines."""
+    client.add("demo", "this is shown", create=True)
+    vim.keys(":Reel list\r")
+    vim.until(lambda: vim.lines()[0][:5], "demo ")
+    vim.keys(":Reel open demo\r")
+    vim.until(lambda: b"this is shown" in vim.screen, True)
+    client.clear("demo")
+    vim.until(vim.lines, [""])
+
+    assert (b"No lines" in vim.screen, vim.said()) == (False, [])
+
+
 def test_edit_by_name(vim: Vim, client: Client) -> None:
     """A conversation's buffer can be edited by its name, loaded again and unloaded, after which it is not followed."""
     client.add("a/b", "one", create=True)

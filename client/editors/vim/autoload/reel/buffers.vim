@@ -110,7 +110,7 @@ def Write(buffer: number, after: number, lines: list<string>, levels: list<strin
   endfor
   setbufvar(buffer, 'reel_levels', getbufvar(buffer, 'reel_levels')->slice(0, after) + levels)
   setbufvar(buffer, '&modifiable', true)
-  deletebufline(buffer, after + 1, '$')
+  silent deletebufline(buffer, after + 1, '$')
   if after == 0
     setbufline(buffer, 1, lines)
   else

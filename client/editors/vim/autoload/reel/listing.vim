@@ -19,10 +19,10 @@ export def Show(prefix: string)
   const buffer = bufadd(NAME)
   bufload(buffer)
   if !win_gotoid(bufwinid(buffer))
-    execute 'sbuffer' buffer
+    execute 'silent sbuffer' buffer
   endif
   setlocal buftype=nofile bufhidden=wipe noswapfile modifiable
-  deletebufline(buffer, 1, '$')
+  silent deletebufline(buffer, 1, '$')
   setline(1, lines)
   setlocal nomodifiable nomodified
   nnoremap <buffer> <silent> <CR> <ScriptCmd>execute 'Reel open' matchstr(getline('.'), '^\S*')<CR>
