@@ -24,7 +24,7 @@ from reeld.core.events import Node
 from reeld.core.state import State
 from reeld.store.store import Store
 from reeld.store.units import Part, Unit
-from reeld.store.writing import Outcome
+from reeld.store.writing import DivergedError, Outcome
 
 log = logging.getLogger(__name__)
 
@@ -174,6 +174,9 @@ class Agent:
     def _settle(self, run: list[tuple[Write, Reply]], part: Part, outcome: Outcome) -> None:
         """Apply and answer a unit that was committed, or see who is to blame that it was not."""
         self._occupied = False
+        if isinstance(outcome, DivergedError):
+            self.crash(outcome, [write for write, _ in run])
+            return
         try:
             if not isinstance(outcome, ReelError):
                 self.apply(part, outcome[0])
@@ -291,13 +294,14 @@ async def write(store: Store, unit: Unit, committed: Callable[[list[int]], None]
 
     Raises:
         ReelError: it was not written.
+        DivergedError: nor was it, for the state that it was made for is not what the log says.
     """
     settled = anyio.Event()
     failures: list[Exception] = []
 
     def settle(outcome: Outcome) -> None:
         try:
-            if isinstance(outcome, ReelError):
+            if isinstance(outcome, Exception):
                 failures.append(outcome)
             else:
                 committed(outcome)

@@ -15,7 +15,7 @@ from typing import TypeAlias
 import anyio
 from anyio.abc import TaskStatus
 
-from reel.errors import Internal, ReelError
+from reel.errors import Internal
 from reeld.core.events import Draft
 from reeld.store.database import Database
 from reeld.store.units import Unit
@@ -111,7 +111,7 @@ class Writer:
         outcomes = await self._database.run(lambda connection: self._end.commit(connection, units))
         self.longest_commit = max(self.longest_commit, time.monotonic() - began)
         self.commits += 1
-        written = [unit for unit, outcome in zip(units, outcomes, strict=True) if not isinstance(outcome, ReelError)]
+        written = [unit for unit, outcome in zip(units, outcomes, strict=True) if not isinstance(outcome, Exception)]
         drafts = [draft for unit in written for part in unit.parts for draft in part.drafts]
         self.events += len(drafts)
         for outcome in outcomes:

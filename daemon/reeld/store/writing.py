@@ -49,12 +49,17 @@ _AGENT = (
 # What a unit may fail with; the last two: it holds a value that cannot be bound. All else is a bug of the writer.
 _FAULTS = (sqlite3.Error, UnicodeError, OverflowError)
 
-# The id of the first event of each part, or why the unit was not written.
-Outcome: TypeAlias = list[int] | ReelError
-
 
 class KeyTakenError(ReelError):
     """A command with this key has been carried out; never sent: its first reply is looked up instead."""
+
+
+class DivergedError(Exception):
+    """The log has what a living state knows nothing of."""
+
+
+# The id of the first event of each part, or why the unit was not written.
+Outcome: TypeAlias = list[int] | ReelError | DivergedError
 
 
 class InDoubtError(sqlite3.OperationalError):
@@ -194,7 +199,7 @@ def _changed_row(profile: Profile) -> tuple[Any, ...]:
     return (profile.head, profile.updated, profile.name, profile.title, tags, profile.killed, profile.row)
 
 
-def explain(error: Exception) -> ReelError:
+def explain(error: Exception) -> ReelError | DivergedError:
     """Say what a failed commit means to who asked for it."""
     text = str(error)
     if isinstance(error, InDoubtError):
@@ -206,6 +211,8 @@ def explain(error: Exception) -> ReelError:
             return KeyTakenError(text)
         if "agents.name" in text:
             return Exists("a living agent has this name; choose another, or kill that one first")
+        if "events.agent" in text:
+            return DivergedError(text)
     return Storage(f"nothing was written: {text}")
 
 

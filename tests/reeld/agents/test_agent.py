@@ -1,6 +1,6 @@
 """An agent's task: mail in order, runs of writes, failures that stay where they happened."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import anyio
@@ -308,6 +308,19 @@ async def test_a_turn_whose_state_cannot_be_gone_on_with(deck: Deck, agent: Agen
     with pytest.raises(Internal):
         await deck.clear("a")
 
+    assert (await deck.replay("a")).matched
+
+
+@pytest.mark.parametrize("act", [lambda deck: deck.add("a", "two", "three"), lambda deck: deck.clear("a")])
+async def test_a_state_that_is_behind_its_log(deck: Deck, agent: Agent, act: Callable[[Deck], Awaitable[Any]]) -> None:
+    """A command over it is internal and writes nothing; the next use reads the log, and goes on."""
+    await deck.add("a", "one")
+    agent.living.profile = agent.living.profile._replace(head=1)
+    with pytest.raises(Internal):
+        await act(deck)
+    assert ["one"] == await deck.texts("a")
+
+    await act(deck)
     assert (await deck.replay("a")).matched
 
 

@@ -16,14 +16,14 @@ from reeld.store import writing
 from reeld.store.schema import prepare
 from reeld.store.store import Store, open_store
 from reeld.store.units import Part, Unit
-from reeld.store.writing import KeyTakenError, Outcome
+from reeld.store.writing import DivergedError, KeyTakenError, Outcome
 from tests.reeld.store.making import draft, key, made, pragma, profile, query, said, write
 
 
-def failed(outcome: Outcome) -> ReelError:
-    """The error that a unit failed with."""
-    assert isinstance(outcome, ReelError)
-    return outcome
+def failed(outcome: Outcome) -> tuple[type[Exception], str]:
+    """The error that a unit failed with, and what it says."""
+    assert isinstance(outcome, Exception)
+    return type(outcome), outcome.message if isinstance(outcome, ReelError) else str(outcome)
 
 
 @contextmanager
@@ -123,8 +123,8 @@ async def test_a_profile_is_written_where_it_changed(store: Store, path: str) ->
     ]
 
 
-BAD_UNITS: list[tuple[Unit, type[ReelError], str]] = [
-    (said(1, draft(1)), Storage, "nothing was written: UNIQUE constraint failed: events.agent, events.seq"),
+BAD_UNITS: list[tuple[Unit, type[Exception], str]] = [
+    (said(1, draft(1)), DivergedError, "UNIQUE constraint failed: events.agent, events.seq"),
     (said(99, draft(1)), Storage, "nothing was written: FOREIGN KEY constraint failed"),
     (said(1, draft(2, parent=99)), Storage, "nothing was written: FOREIGN KEY constraint failed"),
     (said(1, draft(2), keys=("k",)), KeyTakenError, "UNIQUE constraint failed: keys.key"),
@@ -135,16 +135,17 @@ BAD_UNITS: list[tuple[Unit, type[ReelError], str]] = [
 
 
 @pytest.mark.parametrize(("bad", "error", "message"), BAD_UNITS, ids=lambda value: getattr(value, "__name__", ""))
-async def test_a_bad_unit_fails_alone(store: Store, path: str, bad: Unit, error: type[ReelError], message: str) -> None:
+async def test_a_bad_unit_fails_alone(store: Store, path: str, bad: Unit, error: type[Exception], message: str) -> None:
     """The others of its transaction are written, before it and after it, and it is not, not even in part."""
     await write(store, made(1), made(2))
     await write(store, said(2, draft(2), keys=("k",)))
     bad = bad._replace(parts=[Part(profile(2, 3), [draft(3, "note", "half")]), *bad.parts])
     first, guilty, last = await write(store, made(8), bad, made(9))
 
-    assert (error, True) == (type(failed(guilty)), failed(guilty).message.startswith(message))
-    assert not isinstance(first, ReelError)
-    assert not isinstance(last, ReelError)
+    kind, said_of_it = failed(guilty)
+    assert (error, True) == (kind, said_of_it.startswith(message))
+    assert not isinstance(first, Exception)
+    assert not isinstance(last, Exception)
     assert [] == query(path, "SELECT * FROM events WHERE content = 'half'")
 
 
@@ -153,7 +154,7 @@ async def test_a_bad_unit_alone_in_its_transaction(store: Store) -> None:
     await write(store, made(1))
     (outcome,) = await write(store, said(1, draft(1)))
 
-    assert isinstance(failed(outcome), Storage)
+    assert failed(outcome)[0] is DivergedError
     assert [[2]] == await write(store, said(1, draft(2)))
 
 
@@ -166,7 +167,7 @@ async def test_no_room_in_the_file(store: Store) -> None:
     found = await store.find("agent-1")
     await pragma(store, "max_page_count = 100000")
 
-    assert "nothing was written: database or disk is full" == failed(outcome).message
+    assert "nothing was written: database or disk is full" == failed(outcome)[1]
     assert profile(1, 1) == found
     assert [[2]] == await write(store, said(1, draft(2, content="x" * 100_000)))
 
@@ -178,7 +179,7 @@ async def test_no_room_on_the_disk(store: Store) -> None:
         outcomes = await write(store, said(1, draft(2, content="x" * 900_000)), said(2, draft(2)))
     later = await write(store, said(1, draft(2)))
 
-    assert isinstance(failed(outcomes[0]), Storage)
+    assert failed(outcomes[0])[0] is Storage
     assert [[3], [4]] == [outcomes[1], *later]
     assert "ok" == await pragma(store, "integrity_check")
 
@@ -191,7 +192,7 @@ async def test_a_file_that_became_read_only(store: Store) -> None:
     found = await store.find("agent-1")
     await pragma(store, "query_only = OFF")
 
-    assert "nothing was written: attempt to write a readonly database" == failed(outcome).message
+    assert "nothing was written: attempt to write a readonly database" == failed(outcome)[1]
     assert found is not None
     assert [[2]] == await write(store, said(1, draft(2)))
 
@@ -206,7 +207,7 @@ async def test_a_locked_file(store: Store, path: str) -> None:
         other.execute("BEGIN IMMEDIATE")
         outcomes = await write(store, said(1, draft(2)), said(2, draft(2)))
 
-    assert ["nothing was written: database is locked"] * 2 == [failed(outcome).message for outcome in outcomes]
+    assert ["nothing was written: database is locked"] * 2 == [failed(outcome)[1] for outcome in outcomes]
     assert 1 == begun.count("BEGIN IMMEDIATE")
     assert [[3], [4]] == await write(store, said(1, draft(2)), said(2, draft(2)))
 
