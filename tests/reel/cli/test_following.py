@@ -21,7 +21,7 @@ from tests.daemon import Daemon
 
 from .conftest import Reel, texts, wait_for
 
-_REEL = [sys.executable, "-c", "import sys; from reel.cli import main; sys.exit(main())"]
+_REEL = [sys.executable, "-c", "from reel.cli import process; process()"]
 _PATIENCE = 20.0
 
 
@@ -239,13 +239,13 @@ def test_follow_outlives_the_daemon_while_it_asks(directory: Path) -> None:
 
 
 def test_follow_ends_with_control_c(client: Client, daemon: str, name: str) -> None:
-    """Interrupting it is how it ends: without a word."""
+    """Interrupting it is how it ends: without a word, and by the signal, so that a loop of the shell's ends as well."""
     client.create(name)
     with started(daemon, "follow", name) as running:
         attached(client, name)
         running.process.send_signal(signal.SIGINT)
 
-        assert 130 == running.process.wait(_PATIENCE)
+        assert -signal.SIGINT == running.process.wait(_PATIENCE)
         assert not running.text
 
 
@@ -256,7 +256,7 @@ def test_control_c_on_a_terminal(client: Client, daemon: str, name: str) -> None
         attached(client, name)
         running.process.send_signal(signal.SIGINT)
 
-        assert 130 == running.process.wait(_PATIENCE)
+        assert -signal.SIGINT == running.process.wait(_PATIENCE)
         assert "\r\n" == running.until("\n")
 
 

@@ -16,7 +16,7 @@ from reel.cli import main
 
 from .conftest import Reel
 
-_REEL = [sys.executable, "-c", "import sys; from reel.cli import main; sys.exit(main())"]
+_REEL = [sys.executable, "-c", "from reel.cli import process; process()"]
 
 
 @pytest.fixture

@@ -143,7 +143,7 @@ class Piped:
     """
 
     def __init__(self, socket: str, agent: str) -> None:
-        code = "import sys; from reel.cli import main; sys.exit(main())"
+        code = "from reel.cli import process; process()"
         command = [sys.executable, "-c", code, "--socket", socket, "ingest", agent, *ARGV, "--create"]
         environment = {name: value for name, value in os.environ.items() if name != "REEL_AGENT"}
         self.process = subprocess.Popen(
@@ -202,7 +202,7 @@ def test_an_interrupt(reel: Reel, name: str, daemon: str) -> None:
     piped.read(CHAT.text)
     piped.process.send_signal(signal.SIGINT)
 
-    assert 130 == piped.process.wait(20)
+    assert -signal.SIGINT == piped.process.wait(20)
     piped.end()
     assert ["assistant", "interrupted"] == kinds(reel, name)
 
