@@ -178,7 +178,8 @@ class Store:
     async def tidy(self, now: int) -> None:
         """Forget old keys and copy the WAL into the file: for quiet moments."""
         try:
-            await self._database.run(partial(writing.forget_keys, before=now - KEYS_KEPT))
+            while await self._database.run(partial(writing.forget_keys, before=now - KEYS_KEPT)):
+                pass  # commits take their turn in between
         except sqlite3.Error as error:
             log.warning("old keys could not be forgotten: %s", error)
         await self.writer.checkpoint()

@@ -242,13 +242,17 @@ def test_a_wal_is_not_begun_anew_under_a_reader(path: str) -> None:
         assert (False, True, (5000,)) == (blocked, free, connection.execute("PRAGMA busy_timeout").fetchone())
 
 
-def test_old_keys_are_forgotten(path: str) -> None:
-    """Keys from before a time go, the others stay."""
+def test_old_keys_are_forgotten(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys from before a time go, a few at once, the others stay."""
+    monkeypatch.setattr(writing, "_FORGOTTEN_AT_ONCE", 2)
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         prepare(connection, path)
         log = writing.Log(connection)
-        log.commit(connection, [made(1)._replace(keys=[key("old", time=1), key("new", time=5)])])
-        forgotten = writing.forget_keys(connection, 5)
+        old = [key(f"old {number}", time=number) for number in range(1, 4)]
+        log.commit(connection, [made(1)._replace(keys=[*old, key("new", time=5)])])
+        more = writing.forget_keys(connection, 5)
+        half: list[Any] = connection.execute("SELECT count(*) FROM keys").fetchall()
+        still_more = writing.forget_keys(connection, 5)
         left: list[Any] = connection.execute("SELECT key FROM keys").fetchall()
 
-    assert (1, [("new",)]) == (forgotten, left)
+    assert (True, [(2,)], False, [("new",)]) == (more, half, still_more, left)
