@@ -223,6 +223,13 @@ def test_new_and_send(vim: Vim, client: Client) -> None:
     assert 4 == len(client.messages("demo").messages)
 
 
+def test_send_lines_below_a_text(vim: Vim, client: Client) -> None:
+    """A text that is given with a range stands above its lines."""
+    vim.run("Reel new demo", "new", "call setline(1, ['x = 1', 'y = 2'])", "%Reel send What is this?")
+
+    assert ["What is this?\n\nx = 1\ny = 2"] == texts(client, "demo")
+
+
 def test_send_asks_and_nothing_is_answered(vim: Vim, client: Client) -> None:
     """Nothing is sent where nothing is answered."""
     vim.run("Reel new demo")

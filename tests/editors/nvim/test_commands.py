@@ -10,6 +10,7 @@ from reel.blocking import Client
 from tests.daemon import Daemon
 from tests.editors.nvim.driver import PLUGIN, Nvim
 from tests.editors.nvim.shown import opened
+from tests.editors.texts import texts
 
 ANSWER: Any = {
     "role": "assistant",
@@ -209,6 +210,17 @@ def test_send_a_range(demo: Nvim) -> None:
     demo.command("buffer reel://demo")
 
     demo.shows("## user 2", "", "yes", "", "  also", "")
+
+
+def test_send_a_range_with_a_text(demo: Nvim, client: Client) -> None:
+    """The text stands above the lines."""
+    demo.command("enew")
+    demo.call("nvim_buf_set_lines", 0, 0, -1, False, ["x = 1", "y = 2"])
+    demo.command("%Reel send What is this?")
+    demo.command("buffer reel://demo")
+    demo.shows(*heading("user", 2, "What is this?"), "x = 1", "y = 2", "")
+
+    assert ["What is this?\n\nx = 1\ny = 2"] == texts(client)
 
 
 def test_send_asks(demo: Nvim, client: Client) -> None:

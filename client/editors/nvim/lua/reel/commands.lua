@@ -72,7 +72,10 @@ end
 
 function all.send(given)
   local current = conversation.current()
-  local text = given.lines and table.concat(given.lines, '\n') or given.text
+  local text, lines = given.text, given.lines and table.concat(given.lines, '\n')
+  if lines then
+    text = text == '' and lines or text .. '\n\n' .. lines
+  end
   if text ~= '' then
     return send(current, text)
   end

@@ -50,7 +50,8 @@ enddef
 
 def Say(text: string, lines: list<string>): string
   const conversation = Current()
-  const said = text != '' ? text : !empty(lines) ? lines->join("\n") : input(conversation.name .. '> ')
+  const parts = [text, lines->join("\n")]->filter((_, part) => part != '')
+  const said = text == '' && empty(lines) ? input(conversation.name .. '> ') : parts->join("\n\n")
   if said == ''
     return 'nothing sent'
   endif
