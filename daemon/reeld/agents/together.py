@@ -200,12 +200,17 @@ async def clone_into(registry: Registry, terms: Terms, source: Agent, target: Ag
 
 
 async def kill(registry: Registry, terms: Terms, root: Agent, reason: str | None, *, cascade: bool) -> Reply:
-    """Kill an agent, and its living clones where ``cascade`` says so, all or none, while they hold still."""
+    """Kill an agent, and its living clones where ``cascade`` says so, all or none, while they hold still.
+
+    The dead ones who are in use hold still, too: who were revived or cloned meanwhile would escape. Whoever is not in
+    use when the clones have been looked for can do so only after them: their deaths are queued without waiting.
+    """
     agents = [root]
     while True:
         async with registry.hold(agents) as held:
-            rows = await registry.store.descendants(root.row) if cascade else []
-            missing = set(rows).difference(agent.row for agent in held)
+            family = await registry.store.descendants(root.row) if cascade else {}
+            able = {row for row, alive in family.items() if alive or registry.live(row)}
+            missing = able.difference(agent.row for agent in held)
             if not missing:
                 return await _kill_held(registry, terms, held, reason, cascade=cascade)
         agents += [registry.start(await registry.store.profile(row)) for row in missing]

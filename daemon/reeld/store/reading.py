@@ -120,15 +120,15 @@ def agents(
     return [_profile(row).as_map() for row in rows[:limit]], len(rows) > limit
 
 
-def descendants(connection: sqlite3.Connection, row: int) -> list[int]:
-    """List the living clones of an agent, and theirs, also through dead ones."""
+def descendants(connection: sqlite3.Connection, row: int) -> dict[int, bool]:
+    """Find the clones of an agent, and theirs, also through dead ones, and whether each lives."""
     query = """
         WITH RECURSIVE kin (id) AS (
             SELECT id FROM agents WHERE source = ? UNION SELECT a.id FROM kin JOIN agents a ON a.source = kin.id
         )
-        SELECT kin.id FROM kin JOIN agents a ON a.id = kin.id WHERE a.killed IS NULL ORDER BY kin.id
+        SELECT kin.id, a.killed IS NULL FROM kin JOIN agents a ON a.id = kin.id ORDER BY kin.id
     """
-    return [number for (number,) in connection.execute(query, (row,))]
+    return {number: bool(alive) for number, alive in connection.execute(query, (row,))}
 
 
 def tip_of(connection: sqlite3.Connection, row: int) -> int | None:

@@ -123,8 +123,8 @@ class Store:
         """List agents in the order in which they were made; tell whether there are more."""
         return await self._read(lambda connection: reading.agents(connection, prefix, alive, limit, after))
 
-    async def descendants(self, row: int) -> list[int]:
-        """List the living clones of an agent, and theirs."""
+    async def descendants(self, row: int) -> dict[int, bool]:
+        """Find the clones of an agent, and theirs, and whether each lives."""
         return await self._read(lambda connection: reading.descendants(connection, row))
 
     async def profile(self, row: int) -> Profile:

@@ -1,6 +1,8 @@
 """What makes agents, or touches several at once: create, clone, clone into, kill with its clones."""
 
+import threading
 from functools import partial
+from typing import Any
 
 import anyio
 import pytest
@@ -350,6 +352,35 @@ async def test_a_clone_that_is_made_during_a_cascade_dies_too(deck: Deck) -> Non
 
     assert all(agent["source"]["at"] == 1 for agent in dead)
     assert all(agent["source"]["at"] == 2 for agent in agents if agent["alive"])
+
+
+async def test_a_cascade_does_not_wake_the_dead(deck: Deck) -> None:
+    """There may be many, and reading what they said takes time."""
+    await family(deck)
+    row = (await deck.state("child")).profile.row
+    deck.registry.retire(keep=0)
+    await deck.kill("root", cascade=True)
+
+    assert [] == deck.registry.live(row)
+
+
+@pytest.mark.parametrize("method", [Deck.revive, Deck.clone])
+async def test_who_comes_from_the_dead_during_a_cascade_dies_too(deck: Deck, method: Any) -> None:
+    """Who is revived, or cloned from the dead, before the others die is one of them."""
+    await family(deck)
+    disk = threading.Event()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(deck.store._database.run, lambda _: disk.wait())
+        tasks.start_soon(method, deck, "child")
+        while not deck.store.writer.waiting:
+            await deck.store.profile(1)
+        tasks.start_soon(partial(deck.kill, "root", cascade=True))
+        for _ in range(50):  # reads go on, the cascade's as well
+            await deck.store.profile(1)
+        disk.set()
+    agents, _ = await deck.store.agents("", alive=True, limit=99, after=None)
+
+    assert [] == agents
 
 
 async def test_the_dead_are_found_by_id_and_by_name(deck: Deck) -> None:

@@ -93,16 +93,16 @@ def test_pages_of_agents(rows: Rows, asked: tuple[Any, ...], expected: tuple[lis
     assert expected == names(reading.agents(rows.connection, *asked))
 
 
-def test_living_clones_are_found_through_dead_ones(rows: Rows) -> None:
-    """Clones of clones count, the dead and the agent itself do not."""
+def test_descendants(rows: Rows) -> None:
+    """Clones of clones are found through dead ones, the agent itself is not."""
     rows.agent(1)
     rows.agent(2, source=1, killed=9)
     rows.agent(3, source=2)
     rows.agent(4, source=3)
     rows.agent(5)
 
-    assert [3, 4] == reading.descendants(rows.connection, 1)
-    assert [] == reading.descendants(rows.connection, 5)
+    assert {2: False, 3: True, 4: True} == reading.descendants(rows.connection, 1)
+    assert {} == reading.descendants(rows.connection, 5)
 
 
 def test_totals(rows: Rows) -> None:

@@ -59,7 +59,7 @@ async def test_every_question_is_asked_of_a_reader(store: Store) -> None:
     assert [2] == [node.seq for node in (await store.walk(2)).nodes]
     assert (2, 3) == (await store.undo_target(1, 5), await store.redo_target(1, 4))
     assert [5] == [skip.seq for skip in await store.unknown_kinds(1, 9)]
-    assert [] == await store.descendants(1)
+    assert {} == await store.descendants(1)
     assert profile(1, 5) == await store.profile(1)
     assert StoredKey(b"digest", b"reply") == await store.key("k")
     assert None is await store.key("other")
