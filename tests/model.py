@@ -86,10 +86,11 @@ class ModelAgent:
             self.now = (Said(self.head, "system", system, None),)
         self._keep(1)
 
-    def add(self, rows: list[tuple[str, str | None, str | None]]) -> None:
-        """Say something; inert rows are said to nobody."""
+    def add(self, rows: list[tuple[str, str | None, str | None]], *, create: bool = False) -> None:
+        """Say something, and begin with that where ``create`` says so; inert rows are said to nobody."""
         self._alive()
         command, before = self.head + 1, self.now
+        self.head += create
         for kind, content, data_json in rows:
             self.head += 1
             if kind in ("system", "user", "assistant", "tool_call", "tool_result"):

@@ -3,14 +3,18 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from tests.crash.history import Call, Command
+from tests.crash.bodies import changes, wanted, written
+from tests.crash.history import Call, Command, Living, Place
 
-Place = tuple[str, int]
+# Who ever had a name, or an id.
+Bearers = Mapping[str, set[str]]
 
-# The kind of the first event that a method writes.
+# The kind of the first event that a method writes; what says something may begin with the agent itself.
 KINDS = {
     "create": "created",
     "add": "user",
+    "ingest": "assistant",
+    "load": "system",
     "clear": "clear",
     "mark": "mark",
     "rewind": "rewind",
@@ -18,9 +22,29 @@ KINDS = {
     "undo": "restore",
     "redo": "restore",
     "clone": "clone",
+    "change": "changed",
     "kill": "agent_killed",
     "revive": "revived",
 }
+
+
+def bearers(calls: Sequence[Call], log: Sequence[Command], living: Sequence[Living]) -> Bearers:
+    """Find who ever had each name.
+
+    The log does not have a clone's first name. It is its last one, too, where nobody heard of the clone: it is only
+    by its id that an agent is given another.
+    """
+    had: dict[str, set[str]] = defaultdict(set)
+    for call in calls:
+        if call.method == "clone" and call.acknowledged and "name" in call.params:
+            had[call.params["name"]].add(call.place[0])
+    for command in log:
+        if command.kind in {"created", "changed"} and "name" in command.events[0].data:
+            had[command.events[0].data["name"]].add(command.agent)
+    for one in living:
+        had[one.name].add(one.agent)
+        had[one.agent].add(one.agent)
+    return had
 
 
 class Claims:
@@ -30,21 +54,25 @@ class Claims:
         self.attempts: dict[Place, list[Call]] = {}
         self.problems: list[str] = []
 
+    def of(self, command: Command) -> list[Call]:
+        """Give the attempts behind a command; none where nobody is known to have asked for it."""
+        return self.attempts.get((command.agent, command.seq), [])
 
-def claim(calls: Sequence[Call], log: Sequence[Command], names: Mapping[str, str]) -> Claims:
+
+def claim(calls: Sequence[Call], log: Sequence[Command], had: Bearers) -> Claims:
     """Find the call of each command, the acknowledged ones first.
 
     Args:
         calls: in the order in which each session sent its own.
         log: in the order of the commits.
-        names: the agents' ids.
+        had: who ever had each name.
     """
     claims = Claims()
     there = {(command.agent, command.seq): command for command in log}
     groups = _groups(calls)
     for attempts in groups:
         _claim_acknowledged(claims, attempts, there)
-    _claim_unknown(claims, groups, there, names)
+    _claim_unknown(claims, groups, there, had)
     return claims
 
 
@@ -57,8 +85,7 @@ def _groups(calls: Sequence[Call]) -> list[list[Call]]:
 
 
 def _claim_acknowledged(claims: Claims, attempts: list[Call], there: Mapping[Place, Command]) -> None:
-    replies = [call.reply for call in attempts if call.acknowledged and call.reply is not None]
-    places = {(reply.get("id") or reply["agent"], reply["command"]) for reply in replies}
+    places = {call.place for call in attempts if call.acknowledged}
     if len(places) > 1:
         claims.problems.append(f"done more than once: {attempts[0]}, at {sorted(places)}")
     for place in places:
@@ -73,9 +100,7 @@ def _claim_acknowledged(claims: Claims, attempts: list[Call], there: Mapping[Pla
             claims.attempts[place] = attempts
 
 
-def _claim_unknown(
-    claims: Claims, groups: Sequence[list[Call]], there: Mapping[Place, Command], names: Mapping[str, str]
-) -> None:
+def _claim_unknown(claims: Claims, groups: Sequence[list[Call]], there: Mapping[Place, Command], had: Bearers) -> None:
     """Give each command that is left to the first call of its session that may have written it.
 
     What one connection asks of one agent takes effect in the order in which it was sent.
@@ -88,34 +113,41 @@ def _claim_unknown(
                 left[call.session].append((call, attempts))
     last: dict[tuple[str | None, str], int] = defaultdict(lambda: -1)
     for place, command in there.items():
-        session = command.events[0].client, command.agent
+        session = command.events[0].client
+        before = max(last[session, agent] for agent in command.heads)
         if place not in claims.attempts:
-            for call, attempts in left[session[0]]:
-                if id(attempts[0]) not in claimed and call.number > last[session] and _fits(call, command, names):
+            for call, attempts in left[session]:
+                if id(attempts[0]) not in claimed and call.number > before and _fits(call, command, had):
                     claims.attempts[place] = attempts
                     claimed.add(id(attempts[0]))
                     break
             else:
                 claims.problems.append(f"nobody asked for it, or it was refused: {command}")
                 continue
-        call = next(call for call in claims.attempts[place] if call.session == session[0])
-        if call.number < last[session]:
+        call = next(call for call in claims.attempts[place] if call.session == session)
+        if call.number < before:
             claims.problems.append(f"out of order on its connection: {command} is {call}")
-        last[session] = call.number
+        last.update({(session, agent): call.number for agent in command.heads})
 
 
-def _fits(call: Call, command: Command, names: Mapping[str, str]) -> bool:
+def _fits(call: Call, command: Command, had: Bearers) -> bool:
     """Whether a call asks for what a command wrote; the model decides about the rest."""
     params, data = call.params, command.events[0].data
-    if names.get(call.target) != command.agent or KINDS.get(call.method) != command.kind:
+    begins = command.kind == "created" and (call.method == "create" or bool(params.get("create")))
+    if command.subject not in had.get(call.target, ()) or not (begins or KINDS.get(call.method) == command.kind):
         return False
-    if call.method == "add":
-        return [event.content for event in command.events] == list(params["messages"])
-    if call.method in {"mark", "rewind"}:
-        return bool(data.get("label") == params.get("label"))
-    if call.method == "clone":
-        return bool(data["from"] == names.get(call.agent))
+    match call.method:
+        case "create" | "add" | "ingest" | "load":
+            return wanted(call) == written(command)
+        case "mark" | "rewind":
+            return bool(data.get("label") == params.get("label"))
+        case "clone":
+            return data["from"] in had.get(call.agent, ())
+        case "kill":
+            return bool(data.get("cascade")) == bool(params.get("cascade"))
+        case "change":
+            return bool(data == changes(call))
     if command.kind == "restore":
-        wanted = {"undo": {"undoes"}, "redo": {"redoes"}}.get(call.method, set())
-        return {"undoes", "redoes"}.intersection(data) == wanted
+        wants = {"undo": {"undoes"}, "redo": {"redoes"}}.get(call.method, set())
+        return {"undoes", "redoes"}.intersection(data) == wants
     return True

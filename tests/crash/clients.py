@@ -5,49 +5,13 @@ import socket
 import time
 from collections.abc import Iterable
 from threading import Event
-from typing import Any, TypeAlias
+from typing import Any
 
 from reel.errors import from_wire
 from reel.session import Answer, MessagePack
+from tests.crash.choices import Asked, Choices, Names, one_restore
 from tests.crash.history import Call
 from tests.daemon import PATIENCE
-
-# What is done how often.
-_WEIGHTS = {
-    "add": 40,
-    "messages": 8,
-    "mark": 8,
-    "rewind": 8,
-    "clear": 3,
-    "undo": 8,
-    "redo": 5,
-    "restore": 4,
-    "clone": 4,
-    "create": 3,
-    "kill": 2,
-    "revive": 4,
-}
-_LABELS = (None, "one", "two")
-# Agents that are worked on at a time.
-_AGENTS = 6
-
-# A method, the name of an agent, and what else it is given.
-Asked: TypeAlias = tuple[str, str, dict[str, Any]]
-
-
-class Names:
-    """The agents that there may be, shared by the clients of one daemon."""
-
-    def __init__(self) -> None:
-        self._made = 0
-        self.recent: list[str] = []
-        self.heads: dict[str, int] = {}
-
-    def new(self) -> str:
-        """Give a name that nobody has had."""
-        self._made += 1
-        self.recent = [*self.recent[1 - _AGENTS :], f"agent-{self._made}"]
-        return self.recent[-1]
 
 
 class Worker:
@@ -67,9 +31,9 @@ class Worker:
         self._path = path
         self._names = names
         self._random = random.Random(seed)
+        self._choices = Choices(name, names, self._random)
         self._cuts = cuts
         self._sessions = 0
-        self._texts = 0
         # What is to be tried again, because nobody knows what became of it.
         self._again: list[Asked] = []
 
@@ -93,13 +57,13 @@ class Worker:
         while asked and not stop.is_set():
             cut = self._random.random() < self._cuts
             sent = time.monotonic()
-            calls = [Call(session, number + place, *each, sent) for place, each in enumerate(_one_restore(asked))]
+            calls = [Call(session, number + place, *each, sent) for place, each in enumerate(one_restore(asked))]
             number += len(calls)
             answers = self._exchange(connection, framing, calls, self._random.randrange(len(calls)) if cut else None)
             self._note(calls, answers)
             if len(answers) < len(calls):
                 return
-            asked = [self._any() for _ in range(self._random.choice((1, 1, 8, 32)))]
+            asked = self._choices.some()
 
     def _take_again(self) -> list[Asked]:
         again, self._again = self._again, []
@@ -130,57 +94,12 @@ class Worker:
             if call.number in answers:
                 answered, answer = answers[call.number]
                 noted = _answered(call, answered, answer)
-            if noted.reply is not None and "head" in noted.reply:
-                self._names.heads[call.target] = noted.reply["head"]
+            if noted.reply is not None:
+                self._names.note(noted)
             if noted.unknown and call.key is not None:
                 self._again.append((call.method, call.agent, dict(call.params)))
             if call.method != "hello":
                 self.calls.append(noted)
-
-    def _any(self) -> Asked:
-        """Choose something to ask."""
-        pick = self._random.choice
-        (method,) = self._random.choices(list(_WEIGHTS), list(_WEIGHTS.values()))
-        if method == "create" or not self._names.recent:
-            return "create", self._names.new(), {"system": pick((None, "be brief")), **self._terms()}
-        agent = pick(self._names.recent)
-        if method == "messages":
-            return method, agent, {"view": "conversation", "limit": 10_000}
-        return method, agent, {**self._params(method, agent), **self._terms(agent)}
-
-    def _params(self, method: str, agent: str) -> dict[str, Any]:
-        pick = self._random.choice
-        match method:
-            case "add":
-                return {"messages": [self._text() for _ in range(pick((1, 1, 1, 3, 9)))]}
-            case "mark" | "rewind":
-                return {"label": pick(_LABELS)}
-            case "restore":
-                return {"at": self._random.randint(0, self._names.heads.get(agent, 0))}
-            case "clone":
-                into = pick(self._names.recent)
-                return {"into": into} if into != agent and pick((True, False)) else {"name": self._names.new()}
-        return {}
-
-    def _terms(self, agent: str | None = None) -> dict[str, Any]:
-        """Give most commands a key, and some a head to be at."""
-        terms: dict[str, Any] = {}
-        if self._random.random() < 0.7:
-            terms["key"] = f"{self._name}-{self._random.getrandbits(64):x}"
-        if agent in self._names.heads and self._random.random() < 0.1:
-            terms["if_seq"] = self._names.heads[agent]
-        return terms
-
-    def _text(self) -> str:
-        """Make a text that nobody else says; one in twenty is long."""
-        self._texts += 1
-        return f"{self._name}:{self._texts}".ljust(self._random.choice([0] * 19 + [20_000]))
-
-
-def _one_restore(asked: list[Asked]) -> list[Asked]:
-    """Leave out all restores but one: of two that nobody heard of, the log does not say which it has."""
-    restores = [each for each in asked if each[0] == "restore"]
-    return [each for each in asked if each not in restores[1:]]
 
 
 def _wire(call: Call) -> list[Any]:

@@ -1,9 +1,7 @@
 """What is left: the log of every agent, and the agents as they stand."""
 
-import json
 import sqlite3
-from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from reel.blocking import Client
 from tests.crash.history import Event, Living, marked, said
@@ -20,7 +18,7 @@ def evidence(client: Client) -> tuple[list[Event], list[Living]]:
     events: list[Event] = []
     living: list[Living] = []
     for row in client.iter_agents():
-        events += (_event(tuple(event[field] for field in _FIELDS)) for event in client.iter_history(row.id))
+        events += (Event._make(event[field] for field in _FIELDS) for event in client.iter_history(row.id))
         living.append(_living(client, row.id))
     return events, living
 
@@ -29,14 +27,9 @@ def _living(client: Client, agent: str) -> Living:
     info = client.agent(agent)
     records = said(list(client.iter_conversation(agent)))
     marks = marked([mark._asdict() for mark in info.marks])
-    return Living(agent, info.name, info.alive, info.head, records, marks)
+    return Living(agent, info.name, info.alive, info.head, records, marks, info.title, info.tags)
 
 
 def logged(connection: sqlite3.Connection) -> list[Event]:
     """Read the log from a database itself."""
-    return [_event(row) for row in connection.execute(_EVENTS)]
-
-
-def _event(row: Sequence[Any]) -> Event:
-    number, agent, seq, command, kind, content, data_json, client = row
-    return Event(number, agent, seq, command, kind, content, json.loads(data_json or "{}"), client)
+    return list(map(Event._make, connection.execute(_EVENTS)))

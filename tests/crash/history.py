@@ -1,11 +1,15 @@
 """What clients asked and were told, and what the log says: the material of the checker."""
 
+import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
 from tests.model import Marked, Said
+
+# An agent's id, and the seq of the first event that a command wrote there.
+Place = tuple[str, int]
 
 
 class Call(NamedTuple):
@@ -40,13 +44,25 @@ class Call(NamedTuple):
         return self.reply is not None and "command" in self.reply
 
     @property
+    def renames(self) -> bool:
+        """Whether it gave an agent another name."""
+        return self.method == "change" and self.acknowledged and self.params.get("name") is not None
+
+    @property
+    def place(self) -> Place:
+        """Where its command is, as it was acknowledged; a cascade from a dead agent begins with another."""
+        reply = self.reply or {}
+        return (reply.get("killed") or [reply.get("id") or reply["agent"]])[0], reply["command"]
+
+    @property
     def target(self) -> str:
-        """The name of the agent whose log it writes to."""
-        return self.params.get("name") or self.params.get("into") or self.agent
+        """The address of the agent whose log it writes to."""
+        new = self.params.get("name") if self.method == "clone" else None
+        return new or self.judge
 
     @property
     def judge(self) -> str:
-        """The name of the agent that decides whether it is possible."""
+        """The address of the agent that decides whether it is possible."""
         return self.params.get("into") or self.agent
 
     @property
@@ -67,12 +83,17 @@ class Event(NamedTuple):
     command: int
     kind: str
     content: str | None
-    data: Mapping[str, Any]
+    data_json: str | None
     client: str | None
+
+    @property
+    def data(self) -> Any:
+        """What its data says."""
+        return json.loads(self.data_json or "{}")
 
 
 class Command(NamedTuple):
-    """The events that one command wrote."""
+    """The events that one command wrote, the first of them in this agent's log; a cascade goes on in others."""
 
     agent: str
     seq: int
@@ -84,9 +105,14 @@ class Command(NamedTuple):
         return self.events[0].kind
 
     @property
-    def head(self) -> int:
-        """The last of its seqs."""
-        return self.events[-1].seq
+    def heads(self) -> dict[str, int]:
+        """The last of its seqs in each log."""
+        return {event.agent: event.seq for event in self.events}
+
+    @property
+    def subject(self) -> str:
+        """The agent that was asked."""
+        return str(self.events[0].data.get("by", self.agent))
 
     def __str__(self) -> str:
         return f"{self.kind} at {self.seq} of {self.agent} by {self.events[0].client}"
@@ -101,15 +127,21 @@ class Living(NamedTuple):
     head: int
     records: tuple[Said, ...]
     marks: tuple[Marked, ...]
+    title: str | None = None
+    tags: Mapping[str, str] = {}
 
 
 def commands(events: Iterable[Event]) -> list[Command]:
     """Group events of all agents into commands, in the order in which they were committed."""
-    ordered = sorted(events, key=lambda event: event.id)
-    return [
-        Command(agent, seq, tuple(group))
-        for (agent, seq), group in groupby(ordered, key=lambda event: (event.agent, event.command))
-    ]
+    groups = groupby(sorted(events, key=lambda event: event.id), key=_of_one_command)
+    together = [tuple(group) for _, group in groups]
+    return [Command(group[0].agent, group[0].command, group) for group in together]
+
+
+def _of_one_command(event: Event) -> tuple[str, object]:
+    if event.kind == "agent_killed" and event.data.get("cascade"):
+        return event.data.get("by", event.agent), "cascade"
+    return event.agent, event.command
 
 
 def said(records: Sequence[Mapping[str, Any]]) -> tuple[Said, ...]:

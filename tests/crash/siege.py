@@ -10,7 +10,8 @@ from threading import Event, Thread
 from reel.blocking import Client
 from tests.crash import tally
 from tests.crash.checker import check
-from tests.crash.clients import Names, Worker
+from tests.crash.choices import Names
+from tests.crash.clients import Worker
 from tests.crash.evidence import evidence
 from tests.daemon import PATIENCE, Daemon, until
 
@@ -70,10 +71,13 @@ class Siege:
         assert not problems, "\n".join(problems[:10])
         assert not found, found
         tally.count("histories found right")
+        replies = [call.reply for call in calls if call.acknowledged and call.reply is not None]
         self._count(
             {
-                "acknowledged commands checked": sum(call.acknowledged for call in calls),
-                "of them repeated under their keys": sum(bool((call.reply or {}).get("repeated")) for call in calls),
+                "acknowledged commands checked": len(replies),
+                "of them repeated under their keys": sum("repeated" in reply for reply in replies),
+                "of them killed several agents": sum(len(reply.get("killed", ())) > 1 for reply in replies),
+                "of them gave a new name": sum(call.renames for call in calls),
                 "refusals checked": sum(call.error is not None for call in calls),
                 "reads checked": sum(call.method == "messages" and call.reply is not None for call in calls),
                 "events checked": len(events),

@@ -1,60 +1,60 @@
 """The checker takes every history that one daemon could have, and refuses those that it could not."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import pytest
 
+from tests.crash.bodies import answer, request
 from tests.crash.checker import check
+from tests.crash.example import (
+    CREATE,
+    CREATED,
+    END,
+    HI,
+    HO,
+    LOG,
+    SAID_HI,
+    SAID_HO,
+    A,
+    answered,
+    event,
+    reading,
+    refused,
+    unheard,
+)
 from tests.crash.history import Call, Event, Living
 from tests.model import Marked, Said
 
-# The agents' ids, and their names.
-A, B = "a" * 32, "b" * 32
-
-CREATE = Call("s", 0, "create", "demo", {}, 1, 2, {"id": A, "head": 1, "command": 1})
-HI = Call("s", 1, "add", "demo", {"messages": ["hi"]}, 3, 4, {"agent": A, "head": 2, "command": 2, "first": 2})
-HO = Call(
-    "t", 1, "add", "demo", {"messages": ["ho"], "key": "k"}, 5, 6, {"agent": A, "head": 3, "command": 3, "first": 3}
+INGEST = Call(
+    "s",
+    2,
+    "ingest",
+    "demo",
+    {"body": answer("oh"), "key": "i"},
+    5,
+    6,
+    {"agent": A, "head": 4, "command": 3, "first": 3},
 )
-READ = Call("r", 0, "messages", "demo", {}, 7, 8, {"agent": A, "head": 3, "conversation": []})
-CREATED = Event(1, A, 1, 1, "created", None, {"name": "demo"}, "s")
-SAID_HI = Event(2, A, 2, 2, "user", "hi", {}, "s")
-SAID_HO = Event(3, A, 3, 3, "user", "ho", {}, "t")
-LOG = (CREATED, SAID_HI, SAID_HO)
-END = Living(A, "demo", True, 3, (Said(2, "user", "hi", None), Said(3, "user", "ho", None)), ())
-
-
-def shown(*records: tuple[int, str]) -> list[dict[str, Any]]:
-    """Records as they come over the wire."""
-    return [{"seq": seq, "kind": "user", "content": text, "data_json": None} for seq, text in records]
-
-
-def reading(head: int, *records: tuple[int, str], sent: float = 7, answered: float = 8) -> Call:
-    """Somebody read this."""
-    reply = {"agent": A, "head": head, "conversation": shown(*records)}
-    return READ._replace(reply=reply, sent=sent, answered=answered)
-
-
-def unheard(call: Call) -> Call:
-    """The same call, of which nothing was heard."""
-    return call._replace(answered=float("inf"), reply=None)
-
-
-def refused(call: Call, error: str, **data: Any) -> Call:
-    """The same call, refused."""
-    return call._replace(reply=None, error=error, data=data)
-
-
-def answered(call: Call, command: int, **more: Any) -> Call:
-    """The same call, answered as a command of one event."""
-    return call._replace(reply={"agent": A, "head": command, "command": command, **more})
-
-
-def event(number: int, kind: str, data: dict[str, Any], *, agent: str = A, seq: int = 0, client: str = "s") -> Event:
-    """An event of a command of its own."""
-    return Event(number, agent, seq or number, seq or number, kind, None, data, client)
-
+INGESTED = (Event(3, A, 3, 3, "assistant", "oh", "{}", "s"), Event(4, A, 4, 3, "usage", None, "{}", "s"))
+LOAD = Call(
+    "s", 1, "load", "demo", {"body": request("be", "q", "a")}, 3, 4, {"agent": A, "head": 4, "command": 2, "first": 2}
+)
+LOADED = [
+    Event(seq, A, seq, 2, kind, text, None, "s")
+    for seq, kind, text in ((2, "system", "be"), (3, "user", "q"), (4, "assistant", "a"))
+]
+LOADED_RECORDS = tuple(Said(event.seq, event.kind, event.content, None) for event in LOADED)
+CHANGE = Call(
+    "s",
+    2,
+    "change",
+    "demo",
+    {"title": "T", "tags": {"k": "v"}},
+    5,
+    6,
+    {"id": A, "head": 3, "command": 3, "name": "demo", "title": "T", "tags": {"k": "v"}},
+)
+CHANGED = event(3, "changed", {"title": "T", "tags": {"k": "v"}})
 
 RIGHT: dict[str, tuple[Sequence[Call], Sequence[Event], Living]] = {
     "as it should be": ([CREATE, HI, HO], LOG, END),
@@ -123,6 +123,39 @@ RIGHT: dict[str, tuple[Sequence[Call], Sequence[Event], Living]] = {
         [CREATED, SAID_HI, event(3, "mark", {"label": "m"}), event(4, "rewind", {"label": "m", "target": 3})],
         END._replace(head=4, records=END.records[:1], marks=(Marked(3, "m"),)),
     ),
+    "a provider's answer, and an undo of all of it": (
+        [CREATE, HI, INGEST, answered(Call("s", 3, "undo", "demo", {}, 7, 8), 5, undone=3, was=4)],
+        [CREATED, SAID_HI, *INGESTED, event(5, "restore", {"to": 2, "undoes": 3})],
+        END._replace(head=5, records=END.records[:1]),
+    ),
+    "a provider's answer, tried again": (
+        [CREATE, HI, unheard(INGEST), INGEST._replace(session="u", sent=7, answered=8)],
+        [CREATED, SAID_HI, *INGESTED],
+        END._replace(head=4, records=(END.records[0], Said(3, "assistant", "oh", "{}"))),
+    ),
+    "a history that was loaded": (
+        [CREATE, LOAD],
+        [CREATED, *LOADED],
+        END._replace(head=4, records=LOADED_RECORDS),
+    ),
+    "made by what was said, and an undo of that": (
+        [
+            HI._replace(params={**HI.params, "create": True}, reply={"agent": A, "head": 2, "command": 1, "first": 2}),
+            answered(Call("s", 3, "undo", "demo", {}, 7, 8), 3, undone=1, was=2),
+        ],
+        [CREATED, SAID_HI._replace(command=1), event(3, "restore", {"to": 0, "undoes": 1})],
+        END._replace(head=3, records=()),
+    ),
+    "changed": (
+        [CREATE, HI, CHANGE],
+        [CREATED, SAID_HI, CHANGED],
+        END._replace(head=3, records=END.records[:1], title="T", tags={"k": "v"}),
+    ),
+    "changed, and nobody heard of it": (
+        [CREATE, HI, unheard(CHANGE._replace(number=2)), unheard(CHANGE._replace(params={"title": ""}, number=3))],
+        [CREATED, SAID_HI, event(3, "changed", {"title": None})],
+        END._replace(head=3, records=END.records[:1]),
+    ),
 }
 
 WRONG: dict[str, tuple[Sequence[Call], Sequence[Event], Living, str]] = {
@@ -131,13 +164,13 @@ WRONG: dict[str, tuple[Sequence[Call], Sequence[Event], Living, str]] = {
     "nobody asked": ([CREATE, HI], LOG, END, "nobody asked for it"),
     "a key is done twice": (
         [CREATE, HI, HO, HO._replace(reply={"agent": A, "head": 4, "command": 4, "first": 4})],
-        [*LOG, Event(4, A, 4, 4, "user", "ho", {}, "t")],
+        [*LOG, Event(4, A, 4, 4, "user", "ho", None, "t")],
         END._replace(head=4, records=(*END.records, Said(4, "user", "ho", None))),
         "done more than once",
     ),
     "an unheard add is there twice": (
         [CREATE, HI, unheard(HO)],
-        [*LOG, Event(4, A, 4, 4, "user", "ho", {}, "t")],
+        [*LOG, Event(4, A, 4, 4, "user", "ho", None, "t")],
         END._replace(head=4, records=(*END.records, Said(4, "user", "ho", None))),
         "nobody asked for it",
     ),
@@ -227,6 +260,64 @@ WRONG: dict[str, tuple[Sequence[Call], Sequence[Event], Living, str]] = {
         "not possible",
     ),
     "a log that begins with nothing": ([HI], [SAID_HI], END._replace(head=2, records=END.records[:1]), "not possible"),
+    "an acknowledged change is lost": (
+        [CREATE, HI, CHANGE],
+        LOG[:2],
+        END._replace(head=2, records=END.records[:1]),
+        "lost",
+    ),
+    "an acknowledged change is logged, and gone": (
+        [CREATE, HI, CHANGE],
+        [CREATED, SAID_HI, CHANGED],
+        END._replace(head=3, records=END.records[:1]),
+        "in the model",
+    ),
+    "changed to something else": (
+        [CREATE, HI, unheard(CHANGE)],
+        [CREATED, SAID_HI, event(3, "changed", {"title": "U"})],
+        END._replace(head=3, records=END.records[:1], title="U"),
+        "nobody asked for it",
+    ),
+    "an ingest is done twice": (
+        [CREATE, HI, unheard(INGEST), INGEST._replace(session="u", sent=7, answered=8)],
+        [
+            CREATED,
+            SAID_HI,
+            *INGESTED,
+            *(each._replace(id=each.id + 2, seq=each.seq + 2, command=5) for each in INGESTED),
+        ],
+        END._replace(head=6, records=(END.records[0], *(Said(seq, "assistant", "oh", "{}") for seq in (3, 5)))),
+        "nobody asked for it",
+    ),
+    "an ingest is done twice, and acknowledged so": (
+        [CREATE, HI, INGEST, INGEST._replace(reply={"agent": A, "head": 6, "command": 5, "first": 5})],
+        [
+            CREATED,
+            SAID_HI,
+            *INGESTED,
+            *(each._replace(id=each.id + 2, seq=each.seq + 2, command=5) for each in INGESTED),
+        ],
+        END._replace(head=6, records=(END.records[0], *(Said(seq, "assistant", "oh", "{}") for seq in (3, 5)))),
+        "done more than once",
+    ),
+    "half of an ingest": (
+        [CREATE, HI, INGEST],
+        [CREATED, SAID_HI, INGESTED[0]],
+        END._replace(head=3, records=(END.records[0], Said(3, "assistant", "oh", "{}"))),
+        "says something else",
+    ),
+    "half of a load that nobody heard of": (
+        [CREATE, unheard(LOAD)],
+        [CREATED, *LOADED[:2]],
+        END._replace(head=3, records=LOADED_RECORDS[:2]),
+        "nobody asked for it",
+    ),
+    "made, and nobody asked for that": (
+        [unheard(HI)],
+        [CREATED, SAID_HI._replace(command=1)],
+        END._replace(head=2, records=END.records[:1]),
+        "nobody asked for it",
+    ),
 }
 
 
@@ -244,35 +335,3 @@ def test_a_wrong_history(name: str) -> None:
     calls, events, living, expected = WRONG[name]
 
     assert expected in " | ".join(check(calls, events, [living]))
-
-
-def test_a_clone() -> None:
-    """A clone begins where its source was, and goes its own way."""
-    clone = Call("s", 2, "clone", "demo", {"name": "copy"}, 5, 6, {"id": B, "head": 3, "command": 3})
-    into = Call("s", 3, "clone", "demo", {"into": "copy"}, 7, 8, {"id": B, "head": 4, "command": 4})
-    log = [
-        CREATED,
-        SAID_HI,
-        event(3, "clone", {"from": A, "at": 2}, agent=B),
-        event(4, "clone", {"from": A, "at": 2}, agent=B),
-    ]
-    demo = END._replace(head=2, records=END.records[:1])
-    copy = demo._replace(agent=B, name="copy", head=4)
-
-    assert [] == check([CREATE, HI, clone, into], log, [demo, copy])
-    assert "in the model" in " ".join(check([CREATE, HI, clone, into], log, [demo, copy._replace(records=())]))
-
-
-def test_death_and_life() -> None:
-    """The dead refuse, are not killed again, and can be revived."""
-    kill = Call("s", 2, "kill", "demo", {}, 5, 6, {"agent": A, "head": 3, "command": 3, "killed": [A]})
-    again = Call("s", 3, "kill", "demo", {}, 7, 8, {"agent": A, "head": 3, "killed": []})
-    late = refused(HI, "killed")._replace(number=4, sent=7, answered=8)
-    revive = Call("s", 5, "revive", "demo", {}, 9, 10, {"id": A, "head": 4, "command": 4})
-    log = [CREATED, SAID_HI, event(3, "agent_killed", {}), event(4, "revived", {})]
-    end = END._replace(head=4, records=END.records[:1])
-
-    assert [] == check([CREATE, HI, kill, again, late, revive], log, [end])
-    assert "no reason for doing nothing" in " ".join(
-        check([CREATE, HI, kill, revive, again._replace(number=6, sent=11, answered=12)], log, [end])
-    )

@@ -1,10 +1,19 @@
 """What the model makes of a log: its commands done anew, one after the other, and the replies that they would give."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from tests.crash.bodies import changes, wanted, written
 from tests.crash.history import Call, Command
 from tests.model import ModelAgent, Refused, Said, Snapshot
+
+
+class Called(NamedTuple):
+    """What an agent is called."""
+
+    name: str
+    title: str | None = None
+    tags: Mapping[str, str] = {}
 
 
 class Position(NamedTuple):
@@ -15,6 +24,7 @@ class Position(NamedTuple):
     alive: bool
     can_undo: bool
     can_redo: bool
+    name: str
 
 
 class World:
@@ -22,7 +32,10 @@ class World:
 
     def __init__(self) -> None:
         self.agents: dict[str, ModelAgent] = {}
+        self.called: dict[str, Called] = {}
         self.positions: dict[str, list[Position]] = {}
+        # Whose clone each is.
+        self._sources: dict[str, str] = {}
 
     def do(self, call: Call, command: Command) -> dict[str, Any]:
         """Do a command of the log; give the fields that its reply must have.
@@ -30,32 +43,58 @@ class World:
         Raises:
             Refused: it was not possible.
         """
-        uid = command.agent
+        uid = command.subject
         self._require_head(call, command)
-        if uid not in self.agents:
-            self.agents[uid] = self._new(command)
-            expected: dict[str, Any] = {}
-        else:
-            expected = self._change(self.agents[uid], call, command)
-        self.positions.setdefault(uid, []).append(_position(self.agents[uid]))
+        expected = self._change(call, command) if uid in self.agents else self._found(call, command)
+        for touched in command.heads:
+            self.positions.setdefault(touched, []).append(self._position(touched))
+        if call.method in {"create", "clone", "change", "revive"}:
+            expected |= self.called[uid]._asdict()
         return {**expected, "head": self.agents[uid].head}
+
+    def descendants(self, uid: str) -> Iterator[str]:
+        """Give an agent's clones, and theirs."""
+        for clone, source in self._sources.items():
+            if source == uid:
+                yield clone
+                yield from self.descendants(clone)
+
+    def _position(self, uid: str) -> Position:
+        agent = self.agents[uid]
+        can = bool(agent.undoable), bool(agent.redoable)
+        return Position(agent.head, agent.now, agent.alive, *can, self.called[uid].name)
 
     def _require_head(self, call: Call, command: Command) -> None:
         """Refuse what supposes another head; where a clone makes an agent, its source's."""
-        wanted, new = call.params.get("if_seq"), command.agent not in self.agents
-        judge = self._source(command) if new and command.kind == "clone" else self.agents.get(command.agent)
-        if wanted is not None and judge is not None and judge.head != wanted:
+        head, new = call.params.get("if_seq"), command.subject not in self.agents
+        judge = self._source(command) if new and command.kind == "clone" else self.agents.get(command.subject)
+        if head is not None and judge is not None and judge.head != head:
             raise Refused("conflict")
 
-    def _new(self, command: Command) -> ModelAgent:
-        first = command.events[0]
-        if first.kind == "clone":
-            return self._source(command).clone(first.data["at"])
-        if first.kind != "created":
+    def _require_free(self, name: str, uid: str) -> None:
+        """Refuse a name that somebody else has who lives."""
+        if any(self.agents[other].alive and self.called[other].name == name for other in self.agents if other != uid):
+            raise Refused("exists")
+
+    def _found(self, call: Call, command: Command) -> dict[str, Any]:
+        """Let an agent begin."""
+        uid, params = command.agent, call.params
+        self._require_free(call.target, uid)
+        if command.kind == "clone":
+            source = self._sources[uid] = command.events[0].data["from"]
+            self.agents[uid] = self._source(command).clone(command.events[0].data["at"])
+            self.called[uid] = self.called[source]._replace(name=call.target)
+            return {}
+        if command.kind != "created":
             raise Refused("not_found")
-        agent = ModelAgent()
-        agent.create(command.events[1].content if len(command.events) > 1 else None)
-        return agent
+        agent, rows = ModelAgent(), _rows(call, command)
+        self.called[uid] = Called(call.target)
+        if call.method == "create":
+            agent.create(params.get("system"))
+        else:
+            agent.add(rows, create=True)
+        self.agents[uid] = agent
+        return {} if call.method == "create" else {"first": 2}
 
     def _source(self, command: Command) -> ModelAgent:
         data = command.events[0].data
@@ -64,11 +103,12 @@ class World:
             raise Refused("invalid_params")
         return source
 
-    def _change(self, agent: ModelAgent, call: Call, command: Command) -> dict[str, Any]:
-        was, before, params = agent.head, agent.now, call.params
+    def _change(self, call: Call, command: Command) -> dict[str, Any]:
+        agent, params = self.agents[command.subject], call.params
+        was, before = agent.head, agent.now
         match call.method:
-            case "add":
-                agent.add([("user", text, None) for text in params["messages"]])
+            case "add" | "ingest" | "load":
+                agent.add(_rows(call, command))
                 return {"first": was + 1}
             case "mark":
                 agent.mark(params.get("label"))
@@ -88,53 +128,50 @@ class World:
             case "clone":
                 agent.take_over(self._source(command), command.events[0].data["at"])
                 return {}
-            case "kill" | "revive":
-                if agent.alive == (call.method == "revive"):
-                    raise Refused("nothing to write")
-                agent.alive = not agent.alive
-                agent.inert()
-                return {}
-        return self._move(agent, call.method, params, was)
+            case "clear":
+                agent.clear()
+                return {"was": was}
+            case "restore":
+                agent.restore(params["at"])
+                return {"was": was}
+        return self._be(call, command)
 
-    @staticmethod
-    def _move(agent: ModelAgent, method: str, params: Mapping[str, Any], was: int) -> dict[str, Any]:
-        if method == "clear":
-            agent.clear()
-        else:
-            agent.restore(params["at"])
-        return {"was": was}
+    def _be(self, call: Call, command: Command) -> dict[str, Any]:
+        """Do what changes nothing of a conversation."""
+        uid, params = command.subject, call.params
+        if call.method == "kill":
+            return self._kill(command, cascade=bool(params.get("cascade")))
+        agent, called = self.agents[uid], self.called[uid]
+        if agent.alive == (call.method == "revive"):
+            raise Refused("it lives, or does not")
+        if call.method == "change":
+            called = called._replace(**changes(call))
+        self._require_free(called.name, uid)
+        self.called[uid] = called
+        agent.alive = True
+        agent.inert()
+        return {}
+
+    def _kill(self, command: Command, *, cascade: bool) -> dict[str, Any]:
+        """Kill whom the log says, who must be all that it had to be."""
+        root = command.subject
+        family = {root, *(self.descendants(root) if cascade else ())}
+        doomed = {uid for uid in family if self.agents[uid].alive}
+        if doomed != command.heads.keys():
+            raise Refused(f"takes {sorted(command.heads)}, not {sorted(doomed)}")
+        for uid in doomed:
+            self.agents[uid].alive = False
+            self.agents[uid].inert()
+        return {"killed": list(command.heads)}
 
 
-def refuses(position: Position, call: Call) -> bool:
-    """Whether an agent that stands here refuses a call with the error that it got, or has nothing to do for it."""
-    match call.error:
-        case "conflict":
-            return position.head == call.data.get("head") != call.params.get("if_seq")
-        case "killed":
-            return not position.alive
-        case None:  # it had nothing to do
-            return position.alive == (call.method == "revive")
-        case "nothing_to_undo":
-            return not (position.can_undo if call.method == "undo" else position.can_redo)
-        case "no_such_mark":
-            return not _has_mark(position.now, call.params.get("label"))
-    return True
-
-
-def _has_mark(now: Snapshot, label: str | None) -> bool:
-    """Whether a rewind would find its mark."""
-    said_after = False
-    for node in reversed(now):
-        if isinstance(node, Said):
-            said_after = True
-        elif said_after if label is None else node.label == label:
-            return True
-    return False
+def _rows(call: Call, command: Command) -> list[tuple[str, str | None, str | None]]:
+    """Give what is said: what was asked for, with the data that the daemon made of it."""
+    if wanted(call) != written(command):
+        raise Refused("says something else")
+    said = [event for event in command.events if event.kind != "created"]
+    return [(event.kind, event.content, event.data_json) for event in said]
 
 
 def _records(now: Snapshot) -> int:
     return sum(isinstance(node, Said) for node in now)
-
-
-def _position(agent: ModelAgent) -> Position:
-    return Position(agent.head, agent.now, agent.alive, bool(agent.undoable), bool(agent.redoable))

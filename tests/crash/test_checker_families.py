@@ -1,0 +1,171 @@
+"""The checker follows agents through clones and deaths, and by the names that they have."""
+
+from tests.crash.checker import check
+from tests.crash.example import (
+    CREATE,
+    CREATED,
+    END,
+    HI,
+    INFO,
+    SAID_HI,
+    A,
+    B,
+    answered,
+    event,
+    reading,
+    refused,
+    unheard,
+)
+from tests.crash.history import Call, Event, Living
+from tests.model import Said
+
+CLONE = Call(
+    "s", 2, "clone", "demo", {"name": "copy"}, 5, 6, {"id": B, "head": 3, "command": 3, **INFO, "name": "copy"}
+)
+CLONED = event(3, "clone", {"from": A, "at": 2}, agent=B)
+DEMO = END._replace(head=2, records=END.records[:1])
+COPY = DEMO._replace(agent=B, name="copy", head=3)
+FAMILY, BIRTHS = (CREATE, HI, CLONE), (CREATED, SAID_HI, CLONED)
+
+
+def killing(command: int, *killed: str, sent: float = 7) -> Call:
+    """A cascade over the family."""
+    reply = {"agent": A, "head": 3, "command": command, "killed": list(killed)}
+    return Call("s", 10, "kill", "demo", {"cascade": True, "key": "k"}, sent, sent + 1, reply)
+
+
+ROOT_DIES = event(4, "agent_killed", {"cascade": True}, seq=3)
+COPY_DIES = event(5, "agent_killed", {"by": A, "cascade": True}, agent=B, seq=4)
+DEAD = [DEMO._replace(head=3, alive=False), COPY._replace(head=4, alive=False)]
+
+
+def said_of(calls: list[Call], log: list[Event], living: list[Living]) -> str:
+    """What the checker says about a family."""
+    return " | ".join(check([*FAMILY, *calls], [*BIRTHS, *log], living))
+
+
+def test_a_clone() -> None:
+    """A clone begins where its source was, and goes its own way; its state can be replaced."""
+    info = {**INFO, "name": "copy"}
+    into = Call("s", 3, "clone", "demo", {"into": "copy"}, 7, 8, {"id": B, "head": 4, "command": 4, **info})
+    log = [event(4, "clone", {"from": A, "at": 2}, agent=B)]
+    copy = COPY._replace(head=4)
+
+    assert not said_of([into], log, [DEMO, copy])
+    assert "in the model" in said_of([into], log, [DEMO, copy._replace(records=())])
+
+
+def test_death_and_life() -> None:
+    """The dead refuse, are not killed again, and can be revived."""
+    kill = Call("s", 2, "kill", "demo", {}, 5, 6, {"agent": A, "head": 3, "command": 3, "killed": [A]})
+    again = Call("s", 3, "kill", "demo", {}, 7, 8, {"agent": A, "head": 3, "killed": []})
+    late = refused(HI, "killed")._replace(number=4, sent=7, answered=8)
+    revive = Call("s", 5, "revive", "demo", {}, 9, 10, {"id": A, "head": 4, "command": 4, **INFO})
+    log = [CREATED, SAID_HI, event(3, "agent_killed", {}), event(4, "revived", {})]
+    end = END._replace(head=4, records=END.records[:1])
+
+    assert [] == check([CREATE, HI, kill, again, late, revive], log, [end])
+    assert "no reason for doing nothing" in " ".join(
+        check([CREATE, HI, kill, revive, again._replace(number=6, sent=11, answered=12)], log, [end])
+    )
+
+
+def test_a_cascade() -> None:
+    """It takes all clones with it, at once, whether it was heard of or not."""
+    kill = killing(3, A, B)
+
+    for calls in ([kill], [unheard(kill)], [unheard(kill), kill._replace(session="t", sent=9, answered=10)]):
+        assert not said_of(calls, [ROOT_DIES, COPY_DIES], DEAD)
+
+
+def test_a_cascade_from_the_dead() -> None:
+    """It takes the living clones."""
+    alone = Call("s", 3, "kill", "demo", {}, 5, 6, {"agent": A, "head": 3, "command": 3, "killed": [A]})
+    log = [event(4, "agent_killed", {}, seq=3), COPY_DIES]
+
+    assert not said_of([alone, killing(4, B)], log, DEAD)
+    assert "not possible" in said_of([alone, killing(4, B)], [ROOT_DIES, COPY_DIES], DEAD)
+
+
+def test_a_cascade_that_found_nobody() -> None:
+    """There was nobody, at some moment of it at least."""
+    alone = Call("s", 3, "kill", "demo", {}, 5, 6, {"agent": A, "head": 3, "command": 3, "killed": [A]})
+    nobody = Call("s", 11, "kill", "demo", {"cascade": True}, 9, 10, {"agent": A, "head": 3, "killed": []})
+    log = [event(4, "agent_killed", {}, seq=3), COPY_DIES]
+
+    assert not said_of([alone, killing(4, B), nobody], log, DEAD)
+    assert f"{B} was spared" in said_of([alone, nobody], log[:1], [DEAD[0], COPY])
+
+
+def test_a_cascade_that_took_a_part() -> None:
+    """Whoever lives on, or is not told of, and whatever came in between, is noticed."""
+    half = [DEAD[0], COPY]
+    between = event(5, "mark", {"label": None}, agent=B, seq=4, client="t")
+    mark = Call("t", 0, "mark", "copy", {}, 7, 8, {"agent": B, "head": 4, "command": 4, "seq": 4, "label": None})
+    late = COPY_DIES._replace(id=6, seq=5, command=5)
+
+    assert "takes" in said_of([killing(3, A)], [ROOT_DIES], half)
+    assert "takes" in said_of([unheard(killing(3, A))], [ROOT_DIES], half)
+    assert "was answered" in said_of([killing(3, A)], [ROOT_DIES, COPY_DIES], DEAD)
+    assert "in the model" in said_of(
+        [killing(3, A, B)], [ROOT_DIES, COPY_DIES], [DEAD[0], DEAD[1]._replace(alive=True)]
+    )
+    assert "takes" in said_of([killing(3, A, B), mark], [ROOT_DIES, between, late], DEAD)
+    assert "takes" in said_of([killing(3, A, B)._replace(params={})], [ROOT_DIES, COPY_DIES], DEAD)
+
+
+# --- names
+
+RENAME = Call("s", 4, "change", A, {"name": "new"}, 7, 8, {"id": A, "head": 3, "command": 3, **INFO, "name": "new"})
+RENAMED = event(4, "changed", {"name": "new"}, seq=3)
+NEW = DEMO._replace(head=3, name="new")
+
+
+def test_a_new_name() -> None:
+    """Who is renamed is found by the new name from then on, by the old one before, by the id always."""
+    gone = refused(HI, "not_found", agent="demo")._replace(number=5, sent=9, answered=10)
+    calls = [
+        RENAME,
+        gone,
+        reading(3, (2, "hi"), sent=9, answered=10)._replace(agent="new"),
+        reading(3, (2, "hi"), sent=9, answered=10)._replace(agent=A),
+        reading(3, (2, "hi"), sent=7, answered=10),
+    ]
+
+    assert not said_of(calls, [RENAMED], [NEW, COPY])
+    assert "no reason for not_found" in said_of([gone], [], [DEMO, COPY])
+    assert "no reason for not_found" in said_of([RENAME, gone._replace(data={"agent": A})], [RENAMED], [NEW, COPY])
+    assert "was not to be found at demo" in said_of(
+        [RENAME, reading(3, (2, "hi"), sent=9, answered=10)], [RENAMED], [NEW, COPY]
+    )
+    assert "in the model" in said_of([RENAME], [RENAMED], [NEW._replace(name="demo"), COPY])
+
+
+def test_a_head_of_nobody() -> None:
+    """Who is not there has no head, so that nothing can be said there after one."""
+    first = refused(HI._replace(params={**HI.params, "create": True, "if_seq": 2}), "conflict", head=0)
+    late = first._replace(number=5, sent=9, answered=10)
+
+    assert not said_of([RENAME, late], [RENAMED], [NEW, COPY])
+    assert "no reason for conflict" in said_of([late], [], [DEMO, COPY])
+
+
+def test_said_to_a_name_of_before() -> None:
+    """What was asked of a name is not done to who had it once, nor cloned from them."""
+    late = answered(HI._replace(number=5, sent=9, answered=10), 4, first=4)
+    said = Event(5, A, 4, 4, "user", "hi", None, "s")
+    two = NEW._replace(head=4, records=(*NEW.records, Said(4, "user", "hi", None)))
+
+    assert "was not to be found at demo" in said_of([RENAME, late], [RENAMED, said], [two, COPY])
+    assert not said_of([RENAME, late._replace(agent="new")], [RENAMED, said], [two, COPY])
+
+
+def test_a_name_that_is_taken() -> None:
+    """It is so where somebody lives who has it, and nobody else gets it."""
+    taken = refused(RENAME._replace(params={"name": "copy"}), "exists", agent="copy")
+    given = RENAME._replace(params={"name": "copy"}, reply={**(RENAME.reply or {}), "name": "copy"})
+    two = event(4, "changed", {"name": "copy"}, seq=3)
+
+    assert not said_of([taken], [], [DEMO, COPY])
+    assert "no reason for exists" in said_of([taken._replace(params={"name": "nobody"})], [], [DEMO, COPY])
+    assert "Refused('exists')" in said_of([given], [two], [NEW._replace(name="copy"), COPY])
