@@ -38,6 +38,7 @@ STATEMENTS = {
     "before a new agent": "INSERT INTO agents",
     "before the heads": "WITH news",
     "before the profile of an agent": "UPDATE agents SET head = ",
+    "between profiles, as in a cascade": "UPDATE agents SET head = ",
     "before the first rows": "INSERT INTO events",
     "between rows": "INSERT INTO events",
     "before the keys": "INSERT INTO keys",
@@ -86,7 +87,8 @@ class Doom:
     def statement(self, text: str) -> None:
         """Look whether a statement that is about to run begins as one of a place does."""
         for point, begins in (STATEMENTS | MIGRATIONS).items():
-            if text.lstrip().startswith(begins) and (point != "between rows" or self._previous.startswith(begins)):
+            first = not self._previous.startswith(begins)
+            if text.lstrip().startswith(begins) and not (first and point.startswith("between ")):
                 self.reach(point)
         self._previous = text
 
