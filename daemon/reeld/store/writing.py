@@ -254,6 +254,7 @@ def restart_wal(connection: sqlite3.Connection, patience: int) -> bool:
 
 def forget_keys(connection: sqlite3.Connection, before: int) -> bool:
     """Forget some of the keys of commands given before a time; tell whether there are more."""
-    some = "SELECT key FROM keys WHERE time < ? LIMIT ?"
-    done = connection.execute(f"DELETE FROM keys WHERE key IN ({some})", (before, _FORGOTTEN_AT_ONCE)).rowcount  # noqa: S608 - a constant
+    done = connection.execute(
+        "DELETE FROM keys WHERE key IN (SELECT key FROM keys WHERE time < ? LIMIT ?)", (before, _FORGOTTEN_AT_ONCE)
+    ).rowcount
     return done == _FORGOTTEN_AT_ONCE
