@@ -2,6 +2,6 @@
 
 # ruff: noqa: F401 - fixtures for every test here
 from tests.daemon_fixtures import client, daemon, directory, prepared
-from tests.editors.dripping import dripping
+from tests.editors.dripping import dripping, halting
 from tests.editors.surroundings import environment, require
 from tests.unmeasured import unmeasured

@@ -1,9 +1,11 @@
-"""A line to the daemon that brings single bytes."""
+"""Lines to the daemon that bring single bytes, or stop in the middle of a message."""
 
 import socket
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,18 +16,32 @@ from tests.daemon import Daemon
 @pytest.fixture
 def dripping(directory: Path, daemon: Daemon) -> Iterator[str]:
     """The path of a socket behind which the daemon is, and which passes everything on in pieces of one byte."""
+    with _line(directory, daemon, 1, 0) as path:
+        yield path
+
+
+@pytest.fixture
+def halting(directory: Path, daemon: Daemon) -> Iterator[str]:
+    """The path of a socket behind which the daemon is, and which stops for a while after each 200 bytes."""
+    with _line(directory, daemon, 200, 0.2) as path:
+        yield path
+
+
+@contextmanager
+def _line(directory: Path, daemon: Daemon, size: int, pause: float) -> Iterator[str]:
+    """Pass everything on in pieces of a size, with a pause after each, in seconds."""
     path = str(directory / "d.sock")
     with socket.socket(socket.AF_UNIX) as listener, ExitStack() as opened:
         listener.bind(path)
         listener.listen()
-        thread = threading.Thread(target=_accept, args=(listener, daemon.socket, opened))
+        thread = threading.Thread(target=_accept, args=(listener, daemon.socket, opened, size, pause))
         thread.start()
         yield path
         listener.shutdown(socket.SHUT_RDWR)
         thread.join()
 
 
-def _accept(listener: socket.socket, target: str, opened: ExitStack) -> None:
+def _accept(listener: socket.socket, target: str, opened: ExitStack, size: int, pause: float) -> None:
     """Connect each that comes to the daemon, until the listener is shut down."""
     with suppress(OSError):
         while True:
@@ -33,7 +49,7 @@ def _accept(listener: socket.socket, target: str, opened: ExitStack) -> None:
             far = opened.enter_context(socket.socket(socket.AF_UNIX))
             far.connect(target)
             for ends in ((near, far), (far, near)):
-                thread = threading.Thread(target=_drip, args=ends)
+                thread = threading.Thread(target=partial(_drip, *ends, size, pause))
                 thread.start()
                 opened.callback(_end, near, thread)
 
@@ -45,10 +61,11 @@ def _end(end: socket.socket, thread: threading.Thread) -> None:
     thread.join()
 
 
-def _drip(source: socket.socket, target: socket.socket) -> None:
-    """Pass bytes on one by one, and then the end."""
+def _drip(source: socket.socket, target: socket.socket, size: int, pause: float) -> None:
+    """Pass bytes on, some at a time, and then the end."""
     with suppress(OSError):
         while data := source.recv(1 << 16):
-            for byte in data:
-                target.sendall(bytes((byte,)))
+            for start in range(0, len(data), size):
+                target.sendall(data[start : start + size])
+                time.sleep(pause)
         target.shutdown(socket.SHUT_WR)

@@ -37,6 +37,16 @@ def test_one_byte_at_a_time(start_vim: Start, client: Client, dripping: str) -> 
     vim.until(lambda: bodies(vim), ["hé " * 50, "two", "three"])
 
 
+def test_a_pause_within_a_message(start_vim: Start, client: Client, halting: str) -> None:
+    """However long a message is on its way, it is waited for: nothing of it is dropped."""
+    vim = start_vim(REEL_SOCKET=halting)
+    client.add("demo", "hé " * 50, create=True)
+    vim.run("Reel open demo")
+    vim.until(lambda: client.agent("demo").attached, 1)
+    client.add("demo", "three")
+    vim.until(lambda: bodies(vim), ["hé " * 50, "three"])
+
+
 def test_megabytes(vim: Vim, client: Client, directory: Path) -> None:
     """Ten megabytes are read, pushed and sent."""
     long = '"é\\' * (10_000_000 // 4)

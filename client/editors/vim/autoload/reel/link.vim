@@ -1,7 +1,9 @@
 vim9script
 
-# The one connection to the daemon. What comes in goes into one queue that one timer drains: a handler of a channel must
-# not call back, or Vim mixes the replies up. It comes back by itself after it was lost, while somebody needs it.
+# The one connection to the daemon, a message a line: in its modes for JSON, Vim drops what has come of a message when the
+# rest of it takes longer than a tenth of a second. What comes in goes into one queue that one timer drains: a handler of
+# a channel must not call back, or Vim mixes the replies up. It comes back by itself after it was lost, while somebody
+# needs it.
 
 import autoload './socket.vim'
 
@@ -12,6 +14,9 @@ const LAST_DELAY = 5'000
 
 var channel: channel = null_channel
 var connections = 0
+var requests = 0
+# Who is told of the reply to a request that nobody waits for.
+var waiting: dict<func> = {}
 var queue: list<list<any>> = []
 var draining = false
 var retrying = false
@@ -49,11 +54,18 @@ enddef
 # Nothing comes of it where there is no connection, or when that is lost: then the listener is told when there is one again.
 export def Send(method: string, params: dict<any>, Done: func = null_function)
   if IsOpen()
-    try
-      ch_sendexpr(channel, {method: method, params: params}, {callback: (_, reply) => Defer([Done, reply])})
-    catch /^Vim\%((\a\+)\)\=:E\%(63[01]\|906\)/ # it was lost just now, and the channel's own handler knows
-    endtry
+    waiting[string(Request(method, params))] = Done
   endif
+enddef
+
+# Sends a request, as far as there is a connection; gives its number.
+def Request(method: string, params: dict<any>): number
+  requests += 1
+  try
+    ch_sendraw(channel, json_encode({id: requests, method: method, params: params}) .. "\n")
+  catch /^Vim\%((\a\+)\)\=:E\%(63[01]\|906\)/ # it was lost just now, and the channel's own handler knows
+  endtry
+  return requests
 enddef
 
 # The number of the connection, which no other has.
@@ -79,6 +91,7 @@ export def Connect(start: bool = false)
     throw 'reel: ' .. flaw
   endif
   connections += 1
+  waiting = {}
   Send('hello', HELLO, (reply) => {
     if reply->has_key('error')
       Complain(reply.error.message)
@@ -94,7 +107,7 @@ def Open(): string
     return flaw
   endif
   try
-    channel = ch_open('unix:' .. path, {mode: 'lsp', callback: Hear, close_cb: Lost})
+    channel = ch_open('unix:' .. path, {mode: 'nl', callback: Hear, close_cb: Lost})
   catch /^Vim\%((\a\+)\)\=:E902/
   endtry
   return IsOpen() ? '' : $'not_running: no daemon answers on {path}'
@@ -112,19 +125,47 @@ def Start(flaw: string)
 enddef
 
 def Exchange(method: string, params: dict<any>): dict<any>
-  var reply: any = null
+  const request = Request(method, params)
+  const began = reltime()
+  var left = PATIENCE
+  while left > 0
+    const message = Decode(Line(left))
+    if empty(message)
+      break
+    elseif message->get('id') == request
+      return message
+    endif
+    Take(message)
+    left = PATIENCE - float2nr(reltimefloat(reltime(began)) * 1000)
+  endwhile
+  return {}
+enddef
+
+# Waits for a line, so many milliseconds; an empty one: there was none, or the connection was lost.
+def Line(patience: number): string
   try
-    reply = ch_evalexpr(channel, {method: method, params: params}, {timeout: PATIENCE})
-  catch /^Vim\%((\a\+)\)\=:E\%(63[01]\|906\)/ # it was lost just now
+    return ch_read(channel, {timeout: patience})
+  catch /^Vim\%((\a\+)\)\=:E906/ # it was lost just now
   endtry
-  return type(reply) == v:t_dict ? reply : {}
+  return ''
 enddef
 
 # --- what comes in
 
-def Hear(_: channel, message: any)
-  if type(message) == v:t_dict && message->has_key('method')
+def Hear(_: channel, line: string)
+  Take(Decode(line))
+enddef
+
+def Decode(line: string): dict<any>
+  return line == '' ? {} : json_decode(line)
+enddef
+
+# Puts what came into the queue, if anybody is to hear of it.
+def Take(message: dict<any>)
+  if message->has_key('method')
     Defer([null_function, message])
+  elseif waiting->has_key(string(message->get('id')))
+    Defer([waiting->remove(string(message.id)), message])
   endif
 enddef
 
