@@ -51,8 +51,9 @@ class _Reader:
         if role == "assistant":
             return message_of(self._with_ids(message, index, where), where, self._model)
         if role == "tool":
-            place = f"{where}.tool_call_id"
-            return _result(self.pairing.result(message.get("tool_call_id"), message.get("name"), place), message, where)
+            given = message.get("tool_call_id")
+            name = None if given else message.get("name")  # an id tells by itself
+            return _result(self.pairing.result(given, name, f"{where}.tool_call_id"), message, where)
         return _words(message, role, where)
 
     def _with_ids(self, message: Json, index: int, where: str) -> Json:

@@ -31,7 +31,8 @@ class Gathering:
             self._message(item, where)
         elif is_output(item):
             key = OUTPUTS[kind].names
-            item = {**item, key: self.pairing.result(item[key], item.get("name"), f"{where}.{key}")}
+            name = None if item[key] else item.get("name")  # an id tells by itself
+            item = {**item, key: self.pairing.result(item[key], name, f"{where}.{key}")}
             self._add("tool", [result_of(item, where)])
         elif kind in _CLIENTS:
             self._add("user", [native.opaque(PROVIDER, item)])

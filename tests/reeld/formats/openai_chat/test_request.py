@@ -161,6 +161,18 @@ def test_the_old_function_form() -> None:
     ]
 
 
+def test_an_id_tells_more_than_a_name() -> None:
+    """A result with an id answers the call that has it, not one of the same tool that came without."""
+    calls = [{"id": given, "type": "function", "function": {"name": "ls", "arguments": "{}"}} for given in ("a", "")]
+    answers: list[Any] = [
+        {"role": "tool", "tool_call_id": "a", "name": "ls", "content": "1"},
+        {"role": "tool", "name": "ls", "content": "2"},
+    ]
+    _, *results = loaded({"role": "assistant", "content": None, "tool_calls": calls}, *answers)
+
+    assert ["a", "call_0_1"] == [found["content"][0]["tool_call_id"] for found in results]
+
+
 def test_a_function_message_without_its_call() -> None:
     """An answer to nothing is kept as one."""
     (result,) = loaded({"role": "function", "name": "ls", "content": "a"})

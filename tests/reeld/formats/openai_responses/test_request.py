@@ -229,3 +229,11 @@ def test_what_is_no_request_is_refused(wrong: dict[str, Any], field: str) -> Non
 def test_nothing_outside_is_nothing() -> None:
     """A null says nothing."""
     assert loaded(USER) == loaded(USER, previous_response_id=None, instructions=None)
+
+
+def test_an_id_tells_more_than_a_name() -> None:
+    """An output with an id answers the call that has it, not one of the same tool that came without."""
+    named = {**OUTPUT, "name": "ls"}
+    _, *outputs = loaded(CALL, {**CALL, "id": "fc_2", "call_id": ""}, named, {**named, "call_id": ""})
+
+    assert ["call_1", "call_input_1"] == [found["content"][0]["tool_call_id"] for found in outputs]
