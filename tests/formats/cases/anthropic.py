@@ -123,6 +123,7 @@ REFUSED = [
     Case("empty-content", body({"role": "user", "content": ""})),
     Case("empty-content", body(HI, model(), HI)),
     Case("empty-content", body(HI, model(call()), user(result(content=[])))),
+    Case("empty-content", body(HI, model(call()), user(result(content="", is_error=True)))),
     Case("empty-text", body(user(text("")))),
     Case("empty-text", body(HI, system=[text("")])),
     Case("empty-text", body(HI, model(call()), user(result(content=[text("")])))),

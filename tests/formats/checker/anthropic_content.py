@@ -12,7 +12,7 @@ CACHE_MARKS = 4
 
 
 def empty_content(request: Request) -> Iterator[Fault]:
-    """A message has content, but for a final one of the assistant; a result's array has a block."""
+    """A message has content, but for a final one of the assistant; so have a result's array and a failed result."""
     for index, (where, message) in enumerate(request.messages):
         final = index == len(request.messages) - 1 and message.get("role") == "assistant"
         if message.get("content") in ("", []) and not final:
@@ -20,6 +20,8 @@ def empty_content(request: Request) -> Iterator[Fault]:
     for where, block in request.blocks():
         if block.get("type") == "tool_result" and block.get("content") == []:
             yield Fault(f"{where}.content", "empty array")
+        elif block.get("type") == "tool_result" and block.get("is_error") is True and not block.get("content"):
+            yield Fault(f"{where}.content", "a failed result that says nothing")
 
 
 def empty_text(request: Request) -> Iterator[Fault]:

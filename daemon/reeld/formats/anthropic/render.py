@@ -84,6 +84,10 @@ def _result(answer: Answer, page: Page) -> Json:
         page.note(answer.piece, "dropped", "in the result: a blank text")
     if isinstance(answer.content, list):
         found["content"] = [written(block, answer.piece, page) for block in answer.content]
+    if answer.failed and not found["content"]:
+        # "content cannot be empty if `is_error` is true"
+        found["content"] = PLACEHOLDER
+        page.note(answer.piece, "synthesized", "a result that failed must say something")
     return marked({**found, **own_keys(answer.piece.block, "tool_result")}, answer.piece, page)
 
 

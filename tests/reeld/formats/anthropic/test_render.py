@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from reeld.formats.repair import PLACEHOLDER
 from tests.formats.checker import check
 from tests.reeld.formats.histories import IMAGE, PDF, SOUND, call, model, opaque, result, text, thinking, tool, user
 from tests.reeld.formats.sending import sent
@@ -210,3 +211,12 @@ def test_a_blank_result(blank: str) -> None:
 
         assert "" == body["messages"][2]["content"][0]["content"]
         assert ["in the result: a blank text"] == [change.why for change in report]
+
+
+@pytest.mark.parametrize("content", ["", " ", [text("\n")], [SOUND]])
+def test_a_failed_result_that_says_nothing(content: Any) -> None:
+    """An empty one that failed is refused; a placeholder stands in it, and the report says so."""
+    body, report = sent("anthropic", ["Hi", model(call()), tool(result("c1", content, is_error=True))])
+
+    assert PLACEHOLDER == body["messages"][2]["content"][0]["content"]
+    assert ("synthesized", "a result that failed must say something") == report[-1][2:]
