@@ -34,8 +34,8 @@ class Following:
         self._call = call
         self._name = name
         self._framing = MessagePack(MAX_REPLY)
-        # The newest place that the log is known to have had.
-        self._newest = 0
+        # The place up to which everything has been heard, as far as the log has reached it.
+        self._heard = 0
         # Whether an event has come on this connection.
         self._moved = False
         # Who is writing what: a connection that is lost takes that with it.
@@ -76,11 +76,12 @@ class Following:
         reply = self._call.read(answer.result)
         self.head = reply.head
         # A log never becomes shorter: an older one is in its place, a backup.
-        older, self._newest = reply.head < self._newest, reply.head
+        older = reply.head < self._heard
         if reply.agent is not None:  # whoever has its name when we come back
             self._go_on(agent=reply.agent)
         if older or "since" not in self._call.params:
             self._go_on(since=reply.head)
+        self._heard = min(self._call.params["since"], reply.head)
         news: list[Push] = [DraftPush(agent, connection, "") for agent, connection in self._drafts]
         self._drafts.clear()
         if older:
@@ -92,8 +93,8 @@ class Following:
         push = read_push(method, params)
         if isinstance(push, EventPush):
             self._moved = True
-            self._newest = push.seq if "agent" in self._call.params else push.id
-            self._go_on(since=self._newest)
+            self._heard = push.seq if "agent" in self._call.params else push.id
+            self._go_on(since=self._heard)
         elif isinstance(push, DraftPush):
             self._note(push)
         elif method == "lagged":

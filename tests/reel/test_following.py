@@ -241,6 +241,17 @@ def test_an_older_log(agent: str | None) -> None:
     assert not following.over
 
 
+def test_an_older_log_that_has_all_that_was_heard() -> None:
+    """Who had not heard yet what a backup lacks hears what it has: nothing is left out."""
+    following = Following(requests.subscribe("demo", since=3), "test")
+    opened(following)
+    following.feed(greeted(agent="a" * 32, head=9))
+    assert 3 == opened(following)["since"]
+
+    assert [4, 5] == heard(following, greeted(agent="a" * 32, head=5) + event(4) + event(5))
+    assert not following.over
+
+
 def test_a_place_that_is_still_to_come() -> None:
     """Who asked for what comes after a place that the log has not reached yet still does so after a restart."""
     following = Following(requests.subscribe("demo", since=9), "test")

@@ -22,16 +22,17 @@ local function begun(following, reply)
     return calls.send('unsubscribe', { reply.sub }, function() end)
   end
   following.params.agent = reply.agent -- whoever has its name when we come back
-  local older = reply.head < following.newest -- a log never becomes shorter: this one is a backup
-  following.newest = reply.head
-  if older then -- it was asked to be silent until the log is as long as the other one was
+  local older = reply.head < following.heard -- a log never becomes shorter: this one is a backup
+  if older or not following.params.since then
     following.params.since = reply.head
+  end
+  following.heard = math.min(following.params.since, reply.head)
+  if older then -- it was asked to be silent until the log is as long as the other one was
     calls.send('unsubscribe', { reply.sub }, function() end)
     begin(following)
     return tell(following, 'reset', { agent = reply.agent, head = reply.head })
   end
   following.sub = reply.sub
-  following.params.since = following.params.since or reply.head
   tell(following, 'begin', reply)
 end
 
@@ -66,8 +67,8 @@ link.listen {
 
 local function hear(following, name, push)
   if name == 'event' then
-    following.newest = following.params.agent and push.seq or push.id
-    following.params.since = following.newest
+    following.heard = following.params.agent and push.seq or push.id
+    following.params.since = following.heard
     tell(following, name, push)
   elseif name == 'lagged' then
     following.params.since = push.from - 1
@@ -98,7 +99,7 @@ calls.on_push = route
 --- Follow one agent or all of them; see reel.subscribe.
 function M.open(options, handler)
   local params = { agent = options.agent, since = options.since, view = options.view, kinds = options.kinds }
-  local following = { params = params, handler = handler, sub = nil, newest = 0 }
+  local following = { params = params, handler = handler, sub = nil, heard = 0 }
   followings[following] = true
   if link.is_up() then
     begin(following)
