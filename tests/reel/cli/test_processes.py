@@ -190,3 +190,12 @@ def test_empty_things_say_what_to_do(home: Path) -> None:
     run("new", "demo")
     assert "no messages; add one with: reel add demo TEXT" in on_terminal("show", "demo")
     assert home.exists()
+
+
+def test_what_was_printed_before_it_was_interrupted() -> None:
+    """It is not lost with the process, though the signal ends that at once."""
+    code = "from reel.cli.exits import INTERRUPTED, end_with; print('one'); end_with(INTERRUPTED)"
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    ended = subprocess.run([sys.executable, "-c", code], text=True, check=False, capture_output=True, env=buffered)
+
+    assert (-signal.SIGINT, "one\n", "") == (ended.returncode, ended.stdout, ended.stderr)

@@ -14,6 +14,7 @@ from reeld.core import commands
 from reeld.core.commands import Reply, Stage
 from reeld.core.intake import rows_from
 from reeld.core.state import State
+from reeld.store.writing import DivergedError
 from tests.reeld.agents.conftest import Open
 from tests.reeld.agents.deck import Deck, read_only, shown
 
@@ -312,13 +313,16 @@ async def test_a_turn_whose_state_cannot_be_gone_on_with(deck: Deck, agent: Agen
 
 
 @pytest.mark.parametrize("act", [lambda deck: deck.add("a", "two", "three"), lambda deck: deck.clear("a")])
-async def test_a_state_that_is_behind_its_log(deck: Deck, agent: Agent, act: Callable[[Deck], Awaitable[Any]]) -> None:
-    """A command over it is internal and writes nothing; the next use reads the log, and goes on."""
+async def test_a_state_that_is_behind_its_log(
+    deck: Deck, agent: Agent, act: Callable[[Deck], Awaitable[Any]], caplog: pytest.LogCaptureFixture
+) -> None:
+    """A command over it is internal, writes nothing and is logged; the next use reads the log, and goes on."""
     await deck.add("a", "one")
     agent.living.profile = agent.living.profile._replace(head=1)
     with pytest.raises(Internal):
         await act(deck)
     assert ["one"] == await deck.texts("a")
+    assert [DivergedError] == [record.exc_info[0] for record in caplog.records if record.exc_info]
 
     await act(deck)
     assert (await deck.replay("a")).matched

@@ -48,6 +48,20 @@ async def test_two_who_find_one_at_once(deck: Deck) -> None:
     assert 1 == deck.registry.started
 
 
+async def test_who_takes_the_place_of_one_that_failed(deck: Deck) -> None:
+    """It is found by name and id without a look at the database, also once the other one is gone."""
+    uid = (await deck.create("a"))["id"]
+    failed = await deck.registry.find("a")
+    profile = (await deck.state("a")).profile
+    failed.crash(RuntimeError("a bug"), [])
+    agent = deck.registry.start(profile)
+    await wait_all_tasks_blocked()
+
+    assert failed is not agent
+    assert agent is deck.registry.get("a") is deck.registry.get(uid)
+    assert 1 == len(deck.registry)
+
+
 async def test_retiring_loses_nothing(deck: Deck) -> None:
     """An agent that starts again has the state that it had."""
     await deck.create("a", "p")

@@ -72,6 +72,15 @@ def test_ids_on_one_side_only() -> None:
     assert ["call_0_1", "a", "h-1"] == [block["tool_call_id"] for block in found.messages[1]["content"]]
 
 
+def test_an_id_of_another_call() -> None:
+    """A response with an id that its call does not have answers none, though the name is the same."""
+    called = {"functionCall": {"name": "f", "args": {}, "id": "a"}}
+    answer = {"functionResponse": {"name": "f", "response": {"result": 1}, "id": "b"}}
+    found = load({"contents": [said(called), said(answer, role="user")]})
+
+    assert "b" == found.messages[1]["content"][0]["tool_call_id"]
+
+
 def test_its_own_words_are_kept() -> None:
     """Thoughts and signatures with their maker, parts without a neutral form whole."""
     signed = {"provider": "gemini", "model": GEMINI_3, "signature": "c2ln"}
