@@ -28,7 +28,7 @@ environment:
 
 exit status:
   0  done            1  refused, or failed    2  wrong usage
-  3  no daemon runs  4  no such agent         5  conflict: the agent moved on
+  3  no daemon runs  4  no such agent         5  conflict, as with --if-seq
 
 Each command has its own help: reel add --help"""
 
