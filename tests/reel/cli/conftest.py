@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import pytest
 
+from reel.blocking import Client
 from reel.cli import main
 from reel.starting import answers
 
@@ -98,3 +99,10 @@ def talk(reel: Reel, name: str) -> str:
 def texts(reel: Reel, agent: str, *options: str) -> list[str]:
     """What the messages of an agent say."""
     return [message["content"][0]["text"] for message in reel("show", agent, "--json", *options).documents]
+
+
+@pytest.fixture
+def client(daemon: str) -> Iterator[Client]:
+    """A client of the daemon that all tests share."""
+    with Client(daemon) as client:
+        yield client

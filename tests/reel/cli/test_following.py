@@ -1,74 +1,26 @@
-"""What follows a conversation: reel follow, wait and draft, as processes beside others."""
+"""What follows a conversation: reel follow and wait, as processes beside others."""
 
 import json
-import os
-import pty
 import select
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from reel.blocking import Client
-from reel.pushes import EventPush
 from tests.daemon import Daemon
 
-from .conftest import Reel, texts, wait_for
-
-_REEL = [sys.executable, "-c", "from reel.cli import process; process()"]
-_PATIENCE = 20.0
-
-
-class Running:
-    """A command that goes on, and what it has printed."""
-
-    def __init__(self, process: "subprocess.Popen[bytes]", shown: int) -> None:
-        self.process = process
-        self.shown = shown
-        self.text = ""
-
-    def until(self, wanted: str) -> str:
-        """Read until it has printed this; give all that it has printed."""
-        deadline = time.monotonic() + _PATIENCE
-        while wanted not in self.text:
-            ready = select.select([self.shown], [], [], max(deadline - time.monotonic(), 0))[0]
-            assert ready, f"no {wanted!r} in {self.text!r}"
-            self.text += os.read(self.shown, 1 << 16).decode()
-        return self.text
-
-
-@contextmanager
-def started(socket: str, *argv: str, terminal: bool = False) -> Iterator[Running]:
-    """Run the command until the block ends; on a terminal of 60 columns where that is wanted."""
-    shown, its_end = pty.openpty() if terminal else os.pipe()
-    environment = {**os.environ, "REEL_SOCKET": socket, "TERM": "xterm", "COLUMNS": "60", "NO_COLOR": "1"}
-    with subprocess.Popen(
-        [*_REEL, *argv], stdin=subprocess.PIPE, stdout=its_end, stderr=its_end, env=environment
-    ) as process:
-        os.close(its_end)
-        try:
-            yield Running(process, shown)
-        finally:
-            process.kill()
-            os.close(shown)
-
-
-@pytest.fixture
-def client(daemon: str) -> Iterator[Client]:
-    """A client of the daemon that all tests share."""
-    with Client(daemon) as client:
-        yield client
+from .conftest import Reel, wait_for
+from .running import PATIENCE, started
 
 
 def attached(client: Client, name: str) -> None:
     """Wait until somebody follows an agent: it is what the agent says of itself."""
-    deadline = time.monotonic() + _PATIENCE
+    deadline = time.monotonic() + PATIENCE
     while not client.agent(name).attached:
         assert time.monotonic() < deadline, "nobody follows"
         time.sleep(0.01)
@@ -245,7 +197,7 @@ def test_follow_ends_with_control_c(client: Client, daemon: str, name: str) -> N
         attached(client, name)
         running.process.send_signal(signal.SIGINT)
 
-        assert -signal.SIGINT == running.process.wait(_PATIENCE)
+        assert -signal.SIGINT == running.process.wait(PATIENCE)
         assert not running.text
 
 
@@ -256,7 +208,7 @@ def test_control_c_on_a_terminal(client: Client, daemon: str, name: str) -> None
         attached(client, name)
         running.process.send_signal(signal.SIGINT)
 
-        assert -signal.SIGINT == running.process.wait(_PATIENCE)
+        assert -signal.SIGINT == running.process.wait(PATIENCE)
         assert "\r\n" == running.until("\n")
 
 
@@ -299,7 +251,7 @@ def test_wait_for_what_comes(client: Client, daemon: str, name: str) -> None:
         client.add(name, [{"role": "assistant", "content": "answered"}])
 
         text = running.until("answered")
-        assert 0 == running.process.wait(_PATIENCE)
+        assert 0 == running.process.wait(PATIENCE)
 
     assert "asked" not in text
 
@@ -318,86 +270,3 @@ def test_wait_for_how_long(reel: Reel, name: str) -> None:
     ran = reel("wait", name, "--timeout", "-1")
 
     assert 2 == ran.status
-
-
-def test_a_draft_grows_and_is_added(client: Client, daemon: str, name: str) -> None:
-    """What comes from stdin is shown as it comes, and added at its end."""
-    client.create(name)
-    with client.subscribe(name) as pushes, started(daemon, "draft", name, "--add", "--role", "assistant") as running:
-        stdin = running.process.stdin
-        assert stdin is not None
-        stdin.write(b"So f\xc3")
-        stdin.flush()
-        assert "So f" == next(pushes).text  # type: ignore[union-attr]
-        stdin.write(b"\xa4r\n")
-        stdin.close()
-        running.until("added 2")
-        told = [next(pushes)]
-        while not isinstance(told[-1], EventPush):
-            told.append(next(pushes))
-
-    assert not told[-2].text  # type: ignore[union-attr]
-    (message,) = client.messages(name).messages
-    assert ("assistant", "So fär") == (message["role"], message["content"][0]["text"])  # type: ignore[typeddict-item]
-
-
-def test_a_draft_that_is_not_added(client: Client, daemon: str, name: str) -> None:
-    """Without --add nothing stays."""
-    client.create(name)
-    with client.subscribe(name) as pushes, started(daemon, "draft", name) as running:
-        stdin = running.process.stdin
-        assert stdin is not None
-        stdin.write(b"hm")
-        stdin.close()
-
-        assert ["hm", ""] == [next(pushes).text for _ in range(2)]  # type: ignore[union-attr]
-        assert 0 == running.process.wait(_PATIENCE)
-
-    assert not client.messages(name).messages
-
-
-def test_a_draft_is_held(client: Client, daemon: str, name: str) -> None:
-    """A text that is given as a word is shown until the command ends."""
-    client.create(name)
-    with client.subscribe(name) as pushes:
-        with started(daemon, "draft", name, "thinking"):
-            assert "thinking" == next(pushes).text  # type: ignore[union-attr]
-
-        assert not next(pushes).text  # type: ignore[union-attr]
-
-
-@pytest.mark.parametrize(("argv", "said"), [(("a text", "--add"), "reel add"), (("--add",), "nothing came")])
-def test_a_draft_that_cannot_be_added(client: Client, daemon: str, name: str, argv: tuple[str, ...], said: str) -> None:
-    """Where there is nothing to add, or another command for it, that is said."""
-    client.create(name)
-    with started(daemon, "draft", name, *argv) as running:
-        assert running.process.stdin is not None
-        running.process.stdin.close()
-
-        assert said in running.until("--help")
-        assert 2 == running.process.wait(_PATIENCE)
-
-
-def test_a_draft_that_is_refused_in_the_end(
-    reel: Reel, client: Client, daemon: str, name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """What was to be added is read to its end and kept, and can be added by the line that is printed."""
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    client.create(name)
-    with client.subscribe(name) as pushes, started(daemon, "draft", name, "--add", "--role", "assistant") as running:
-        stdin = running.process.stdin
-        assert stdin is not None
-        stdin.write(b"one,")
-        stdin.flush()
-        assert "one," == next(pushes).text  # type: ignore[union-attr]
-        client.kill(name)
-        stdin.write(b" two\n\n")
-        stdin.close()
-        assert 1 == running.process.wait(_PATIENCE)
-        said = running.until("killed: ")
-
-    (kept,) = tmp_path.iterdir()
-    assert f"reel: your text is kept; add it with: reel add {name} - --role assistant < {kept}\n" in said
-    client.revive(name)
-    reel("add", name, "-", "--role", "assistant", stdin=kept.read_bytes())
-    assert texts(reel, name) == ["one, two\n"]
