@@ -199,7 +199,7 @@ class Client:
             if isinstance(error, NotRunning | ShuttingDown):
                 raise error
             raise NotRunning(f"the daemon on {self.path} went away: {str(error) or 'connection closed'}") from error
-        time.sleep(min(PAUSE, left))
+        time.sleep(min(PAUSE, left))  # nothing tells when somebody listens again
 
     def _open(self, deadline: float | None) -> None:
         if self._socket is not None:

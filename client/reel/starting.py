@@ -98,11 +98,11 @@ def _launch_until_it_answers(path: str, command: list[str], log: Path, size: int
             return
         status = daemon.poll()
         if status == ANOTHER_RUNS:  # and does not answer: it is about to, or about to end
-            time.sleep(_AGAIN)
+            time.sleep(_AGAIN)  # it is no child of ours, and answers nobody: there is nothing to wait for
             daemon = _launch(command, log)
         elif status is not None:
             raise NotRunning(f"reeld ended with status {status}: {_last_words(log, size)}", log=str(log))
-        time.sleep(_STEP)
+        time.sleep(_STEP)  # nothing tells when it listens
     daemon.returncode = 0
     raise NotRunning(
         f"reeld did not answer on {path} within {READY_WITHIN:.0f} s: {_last_words(log, size)}", log=str(log)

@@ -74,7 +74,7 @@ def _at_last(run: Invocation, ask: Callable[[], R]) -> R:
             if not told:
                 run.out.warn("the daemon went away; waiting for it to come back")
             told = True
-            time.sleep(PAUSE)
+            time.sleep(PAUSE)  # nothing tells when it is back
 
 
 def _shown(run: Invocation, agent: str | None) -> Callable[[Push], None]:
