@@ -148,6 +148,19 @@ def test_a_provider(run: Run) -> None:
     ] == run(scenario)
 
 
+def test_a_single_message(run: Run) -> None:
+    """A message that stands alone is one message."""
+
+    async def scenario(client: Any) -> list[Any]:
+        name = (await client.create()).name
+        await client.add(name, {"role": "assistant", "content": "hi"})
+        page = await client.messages(name)
+        await client.add(name, page.messages[0])
+        return [(message["role"], message["content"][0]["text"]) for message in (await client.messages(name)).messages]
+
+    assert [("assistant", "hi")] * 2 == run(scenario)
+
+
 @pytest.mark.parametrize(
     ("call", "error"),
     [
@@ -155,6 +168,7 @@ def test_a_provider(run: Run) -> None:
         (lambda client: client.create("taken"), reel.Exists),
         (lambda client: client.rewind("taken", "x"), reel.NoSuchMark),
         (lambda client: client.add("taken", []), reel.InvalidParams),
+        (lambda client: client.add("taken", 5), reel.InvalidParams),
         (lambda client: client.add("taken", [7]), reel.InvalidMessage),
         (lambda client: client.add("taken", "hi", if_seq=99), reel.Conflict),
         (lambda client: client.messages("taken", since=1 << 80), reel.InvalidParams),

@@ -2,11 +2,13 @@
 
 import inspect
 from collections.abc import Callable
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 
 from reel import replies, requests
+from reel.errors import InvalidMessage, InvalidParams
 from reel.requests import Call
 
 # PROTOCOL, section 5: the parameters in order; with ``*`` the two that every command has besides.
@@ -162,11 +164,45 @@ def test_a_command_is_known_as_one(name: str) -> None:
         ("hi", "hi"),
         (["hi"], ["hi"]),
         (("hi", {"role": "user", "content": "x"}), ["hi", {"role": "user", "content": "x"}]),
+        ((word for word in ("a", "b")), ["a", "b"]),
+        ({"role": "user", "content": "x"}, [{"role": "user", "content": "x"}]),
+        (MappingProxyType({"kind": "note"}), [{"kind": "note"}]),
+        ([MappingProxyType({"kind": "note"})], [{"kind": "note"}]),
     ],
 )
 def test_messages_to_add(messages: Any, expected: Any) -> None:
-    """A string stays a string; any other sequence goes as a list."""
+    """A string stays a string, a single message goes as a list of it, any other iterable as a list."""
     assert expected == requests.add("demo", messages).params["messages"]
+
+
+@pytest.mark.parametrize("messages", [5, 5.0, True, b"hi", bytearray(b"hi"), object()])
+def test_what_is_not_messages(messages: Any) -> None:
+    """A value that holds no messages is refused before it is sent, and shown."""
+    with pytest.raises(InvalidParams) as caught:
+        requests.add("demo", messages)
+
+    assert caught.value.message == (
+        f"messages: expected a string, a message or an iterable of messages, got {messages!r}"
+    )
+    assert caught.value.data == {"field": "messages"}
+
+
+@pytest.mark.parametrize("element", [5, None, b"hi", ["hi"], object()])
+def test_an_element_that_is_not_a_message(element: Any) -> None:
+    """The element is shown with its index, before anything is sent."""
+    with pytest.raises(InvalidMessage) as caught:
+        requests.add("demo", ["fine", element])
+
+    assert caught.value.message == f"messages[1]: expected a string, a message or a record, got {element!r}"
+    assert caught.value.data == {"index": 1, "field": "role"}
+
+
+def test_a_long_value_is_cut_in_the_error() -> None:
+    """An error stays readable, however much was given."""
+    with pytest.raises(InvalidParams) as caught:
+        requests.add("demo", b"x" * 10_000)  # type: ignore[arg-type]
+
+    assert len(caught.value.message) < 200
 
 
 def test_extra_may_be_text() -> None:

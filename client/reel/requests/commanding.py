@@ -4,14 +4,19 @@ Every command takes the same two at its end. ``if_seq``: it is carried out only 
 ``key``: it stands for this command, which is then safe to repeat; the clients make one themselves.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from reel import replies
+from reel.errors import InvalidMessage, InvalidParams
 from reel.messages import Addable
 from reel.requests.calls import Call, call, reader
 
 _INFO = reader(replies.AgentInfo)
 _MOVED = reader(replies.Moved)
+
+# Characters of a wrong value that an error shows.
+_SHOWN = 100
 
 
 def create(
@@ -43,7 +48,7 @@ def create(
 
 def add(
     agent: str,
-    messages: str | Sequence[Addable],
+    messages: Addable | Iterable[Addable],
     create: bool | None = None,  # noqa: FBT001 - the third of three, as in the protocol's words
     *,
     if_seq: int | None = None,
@@ -53,12 +58,13 @@ def add(
 
     Args:
         agent: a name or an id.
-        messages: a string (one user text), or a list of strings, messages and records.
+        messages: a string (one user text), a message or a record, or an iterable of strings, messages and records.
         create: make the agent where there is none.
         if_seq: only if the agent's head is still this seq.
         key: makes the command safe to repeat; the clients make one themselves.
 
     Raises:
+        InvalidParams: ``messages`` is none of these.
         InvalidMessage: one of them is no message; ``data`` has its index and the field.
         Conflict: the head is another; ``data`` has it.
         NotFound: there is no such agent.
@@ -69,11 +75,43 @@ def add(
         reader(replies.Added),
         writes=True,
         agent=agent,
-        messages=messages if isinstance(messages, str) else list(messages),
+        messages=_messages(messages),
         create=create,
         if_seq=if_seq,
         key=key,
     )
+
+
+def _messages(given: Addable | Iterable[Addable]) -> str | list[Any]:
+    """Return what is added as it is sent: a single message as a list of one.
+
+    The values are checked here as well as in the daemon, because a ``list()`` of a mapping or of bytes is a list
+    of something else, and because the daemon cannot be sent, and so cannot show, an arbitrary object.
+    """
+    if isinstance(given, str):
+        return given
+    if isinstance(given, Mapping):
+        return [_element(given, 0)]
+    if isinstance(given, bytes | bytearray | memoryview) or not isinstance(given, Iterable):
+        expected = "expected a string, a message or an iterable of messages"
+        raise InvalidParams(f"messages: {expected}, got {_shown(given)}", field="messages")
+    return [_element(element, index) for index, element in enumerate(given)]
+
+
+def _element(given: Any, index: int) -> Any:
+    if type(given) is str or type(given) is dict:
+        return given
+    if isinstance(given, Mapping):
+        return dict(given)
+    if isinstance(given, str):
+        return str(given)
+    expected = "expected a string, a message or a record"
+    raise InvalidMessage(f"messages[{index}]: {expected}, got {_shown(given)}", index=index, field="role")
+
+
+def _shown(value: object) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
 
 
 def clear(agent: str, *, if_seq: int | None = None, key: str | None = None) -> Call[replies.Moved]:

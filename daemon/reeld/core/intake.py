@@ -45,7 +45,7 @@ def rows_from(messages: Any) -> tuple[list[Row], int]:
         return [Row("user", content, None)], replaced
     if type(messages) is not list or not messages:
         raise InvalidParams(
-            "messages: expected a string or a list of at least one message (put a single message in a list)",
+            "messages: expected a string, a message or a list of at least one message",
             field="messages",
         )
     rows: list[Row] = []

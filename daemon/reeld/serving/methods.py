@@ -95,7 +95,7 @@ _ALL = (
     _command(
         commanding.add,
         "Add messages, all or none",
-        _needs("messages", params.anything),
+        _needs("messages", params.messages),
         _CREATE,
         missing=commanding.add_to_nobody,
     ),

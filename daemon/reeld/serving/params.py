@@ -204,7 +204,16 @@ def anything(value: Any) -> Any:
     return value
 
 
-_LISTS = frozenset({anything, strings, target, kinds})
+def messages(value: Any) -> Any:
+    """Return messages for the handler to check, and a single one as a list: it has the same digest, then."""
+    return [value] if type(value) is dict and value else value
+
+
+_LISTS = frozenset({anything, messages, strings, target, kinds})
+
+# A map with one of these at the end of the parameters is a message or a record, if its place is that of messages:
+# no parameter of a method that takes messages is called so.
+_OF_MESSAGES = frozenset({"role", "kind"})
 
 
 class Signature:
@@ -258,23 +267,26 @@ class Signature:
         if not params or params in ([None], [[]]):
             return [], {}
         last = params[-1]
+        convert = self._convert_at(len(params) - 1)
         if type(last) is dict:
+            if convert is messages and not _OF_MESSAGES.isdisjoint(last):
+                return params, {}
             return params[:-1], last
-        if type(last) is list and not last and not self._takes_list(len(params) - 1):
+        if type(last) is list and not last and convert not in _LISTS:
             return params[:-1], {}  # Lua's empty table
         return params, {}
 
-    def _takes_list(self, number: int) -> bool:
-        return number < len(self.params) and self.params[number].convert in _LISTS
+    def _convert_at(self, number: int) -> Convert | None:
+        return self.params[number].convert if number < len(self.params) else None
 
     def _take(self, values: list[Any], number: int, value: Any) -> int:
         param = self.params[number]
-        if type(value) in _CONTAINERS and _too_deep(value, MAX_DEPTH - 1):
-            raise InvalidParams(f"{param.name}: nested deeper than {MAX_DEPTH} levels", field=param.name)
         try:
             value = param.convert(value)
         except InvalidParams as error:
             raise InvalidParams(f"{param.name}: {error.message}", field=param.name) from None
+        if type(value) in _CONTAINERS and _too_deep(value, MAX_DEPTH - 1):
+            raise InvalidParams(f"{param.name}: nested deeper than {MAX_DEPTH} levels", field=param.name)
         if type(value) is Free:
             values[number] = value.text
             return value.replaced

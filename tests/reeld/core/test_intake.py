@@ -155,7 +155,7 @@ def test_what_is_no_message_is_refused(element: Any, field: str) -> None:
 
 @pytest.mark.parametrize("messages", [None, [], {}, {"role": "user", "content": "hi"}, 7])
 def test_a_list_is_wanted(messages: Any) -> None:
-    """Neither a lone message nor nothing at all is a list of messages."""
+    """Neither a map nor nothing at all is a list of messages."""
     with pytest.raises(InvalidParams, match="list"):
         rows_from(messages)
 

@@ -109,6 +109,21 @@ async def test_shutdown_is_answered(dial: Dial, stopped: list[str]) -> None:
     assert stopped == ["stop"]
 
 
+async def test_a_single_message(dial: Dial) -> None:
+    """A message without a list around it is added as one, by name and by position; a retry may have the list."""
+    message = {"role": "user", "content": "hi"}
+    with anyio.fail_after(LIMIT):
+        peer = dial()
+        await peer.call("create", "demo")
+        await peer.call("add", {"agent": "demo", "messages": message})
+        await peer.call("add", "demo", message)
+        added = await peer.call("add", "demo", message, {"key": "k"})
+        again = await peer.call("add", "demo", [message], {"key": "k"})
+
+        assert {**added, "repeated": True} == again
+        assert ["hi"] * 3 == await texts(peer, "demo")
+
+
 async def test_replaced(dial: Dial) -> None:
     """What could not stay in a free text is counted in the reply."""
     with anyio.fail_after(LIMIT):

@@ -114,9 +114,34 @@ def test_params_that_are_neither(params: Any) -> None:
     assert refused("agent", params).message.startswith("params: expected a list or a map, got ")
 
 
-def test_single_message_is_told_to_be_put_in_a_list() -> None:
-    """A map at the end holds names, so a message there has unknown ones."""
-    assert refused("add", ["demo", {"role": "user", "content": "hi"}]).data == {"field": "role"}
+@pytest.mark.parametrize("message", [{"role": "user", "content": "hi"}, {"kind": "note"}])
+def test_a_single_message(message: dict[str, Any]) -> None:
+    """One message or record counts as a list of it, by name or by position, before named parameters too."""
+    expected = {"agent": "demo", "messages": [message]}
+
+    assert expected == bound("add", {"agent": "demo", "messages": message})
+    assert expected == bound("add", ["demo", message])
+    assert {**expected, "create": True} == bound("add", ["demo", message, {"create": True}])
+
+
+def test_a_map_at_the_end_that_is_not_a_message() -> None:
+    """A map without a role or a kind holds names; so does one in the place of another parameter."""
+    assert refused("add", ["demo", {"content": "hi"}]).data == {"field": "content"}
+    assert refused("add", [{"role": "user", "content": "hi"}]).data == {"field": "role"}
+    assert refused("mark", ["demo", {"role": "user"}]).data == {"field": "role"}
+
+
+def test_an_empty_map_is_not_a_message() -> None:
+    """An empty map in the place of messages stays what it is, and holds no message."""
+    assert {"agent": "demo", "messages": {}} == bound("add", {"agent": "demo", "messages": {}})
+
+
+def test_the_depth_of_a_single_message() -> None:
+    """The list that a single message becomes counts as a level, so that its answer has no more than sixteen."""
+    assert bound("add", {"agent": "demo", "messages": {"role": nested(MAX_DEPTH - 3)}})
+    assert refused("add", {"agent": "demo", "messages": {"role": nested(MAX_DEPTH - 2)}}).message == (
+        "messages: nested deeper than 16 levels"
+    )
 
 
 def test_lone_list_of_a_method_that_takes_one() -> None:
