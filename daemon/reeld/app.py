@@ -15,8 +15,8 @@ from anyio.abc import TaskStatus
 from reel.errors import Storage
 from reeld import descriptors, logs
 from reeld.agents.agent import now
+from reeld.agents.creation import Founder
 from reeld.agents.registry import Registry
-from reeld.agents.together import Founder
 from reeld.config import Config
 from reeld.errors import OK, Refused
 from reeld.locks import lock
@@ -24,7 +24,7 @@ from reeld.notify import Supervisor, find_supervisor, given_socket, path_of
 from reeld.serving.call import Desk
 from reeld.serving.drafts import Drafts
 from reeld.serving.listener import Server, open_listener, require_path, take_over
-from reeld.serving.shelf import Shelf
+from reeld.serving.render_cache import Shelf
 from reeld.store.database import SQLITE
 from reeld.store.store import Store, open_store
 

@@ -15,8 +15,8 @@ import anyio
 
 from reel.errors import Busy, Internal, ReelError, Storage
 from reel.wire import packer
-from reeld.agents.hub import Hub, News
-from reeld.agents.keys import key_row, repeated
+from reeld.agents.event_bus import Hub, News
+from reeld.agents.idempotency import key_row, repeated
 from reeld.agents.mail import Look, Mail, Terms, Turn, Write
 from reeld.core.commands import Reply, Stage
 from reeld.core.conversation import Conversation

@@ -15,7 +15,7 @@ from anyio.abc import TaskGroup
 
 from reel.errors import Busy, ReelError
 from reeld.agents.agent import MAILBOX, Agent
-from reeld.agents.hub import Hub
+from reeld.agents.event_bus import Hub
 from reeld.agents.mail import Look, Mail, Turn
 from reeld.core.commands import not_found
 from reeld.core.state import Profile

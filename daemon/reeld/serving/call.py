@@ -5,13 +5,13 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from reel.errors import ReelError
 from reel.session import MAX_MESSAGE, MAX_VALUES, Framing, Id
+from reeld.agents.creation import Founder
 from reeld.agents.mail import Mail
 from reeld.agents.registry import Registry
-from reeld.agents.together import Founder
 from reeld.core.state import Profile
 from reeld.serving.drafts import Drafts
 from reeld.serving.greeting import Greeting
-from reeld.serving.shelf import Shelf
+from reeld.serving.render_cache import Shelf
 from reeld.serving.subscriptions import Subscriptions
 from reeld.store.store import Store
 

@@ -21,18 +21,18 @@ from anyio.abc import ByteStream, TaskGroup
 from reel.errors import Busy, Internal, MethodNotFound, NotFound, ReelError, ShuttingDown
 from reel.session import Answer, Broken, Frame, Framing, Notification, Request, detect
 from reeld.agents.agent import Agent
-from reeld.agents.keys import digest, repeated
+from reeld.agents.idempotency import digest, repeated
 from reeld.agents.mail import Keyed, Look, Terms, Turn, Write
 from reeld.core.state import Profile
 from reeld.serving.admission import Admission
-from reeld.serving.answers import Answers
 from reeld.serving.call import Aside, Call, Desk, Limits, Result, Work
 from reeld.serving.greeting import Greeting
-from reeld.serving.hangup import until_closed
-from reeld.serving.later import call_of
+from reeld.serving.handlers.async_call import call_of
+from reeld.serving.liveness import until_closed
 from reeld.serving.load import Load
 from reeld.serving.methods import METHODS, Method
 from reeld.serving.outbox import Outbox
+from reeld.serving.replies import Answers
 from reeld.serving.subscriptions import Subscriptions
 
 log = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import anyio
 
 from reel.errors import Busy, TooLarge
-from reeld.agents.hub import Follower, Hub
+from reeld.agents.event_bus import Follower, Hub
 from reeld.core.state import Profile
 
 # Seconds between two pushes of one draft.

@@ -4,8 +4,9 @@ from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
 from reel.streams.stream import ASSEMBLERS
-from reeld.serving import asking, commanding, following, later, params, receiving, rendering, verifying
+from reeld.serving import params
 from reeld.serving.call import Call, Desk, Result, Work
+from reeld.serving.handlers import async_call, commands, ingest, queries, render, subscriptions, verify
 from reeld.serving.params import Param, Signature
 
 
@@ -76,56 +77,56 @@ def methods(_desk: Desk, _call: Call) -> Result:
 
 _ALL = (
     _plain(
-        asking.hello,
+        queries.hello,
         "Say who calls and agree on a protocol version",
         Param("client", params.client),
         Param("protocol", params.any_map),
         Param("notify", params.target),
         Param("errors", params.one_of("text", "map")),
     ),
-    _plain(asking.ping, "Give a sign of life"),
+    _plain(queries.ping, "Give a sign of life"),
     _plain(methods, "List the methods"),
     Method(
         "create",
         Signature((Param("agent", params.name), Param("system", params.free_text), _TITLE, _TAGS, *_WRITES)),
         "Make an agent",
-        commanding.create,
+        commands.create,
         writes=True,
     ),
     _command(
-        commanding.add,
+        commands.add,
         "Add messages, all or none",
         _needs("messages", params.messages),
         _CREATE,
-        missing=commanding.add_to_nobody,
+        missing=commands.add_to_nobody,
     ),
-    _command(commanding.clear, "Empty the conversation but for its prompt"),
+    _command(commands.clear, "Empty the conversation but for its prompt"),
     _command(
-        commanding.clone,
+        commands.clone,
         "Start a new conversation from where this one is, or was",
         Param("name", params.name),
         _AT,
         Param("into", params.string),
     ),
-    _command(commanding.mark, "Set a mark to rewind to", _LABEL),
-    _command(commanding.rewind, "Go back to a mark", _LABEL),
-    _command(commanding.restore, "Make the conversation what it was at a seq", _needs("at", params.integer())),
-    _command(commanding.undo, "Take back the newest command"),
-    _command(commanding.redo, "Bring back what the newest undo took"),
-    _command(commanding.kill, "End an agent", Param("reason", params.title), Param("cascade", params.boolean)),
-    _command(commanding.revive, "Bring a killed agent back to life"),
-    _command(commanding.change, "Change what an agent is called", Param("name", params.name), _TITLE, _TAGS),
+    _command(commands.mark, "Set a mark to rewind to", _LABEL),
+    _command(commands.rewind, "Go back to a mark", _LABEL),
+    _command(commands.restore, "Make the conversation what it was at a seq", _needs("at", params.integer())),
+    _command(commands.undo, "Take back the newest command"),
+    _command(commands.redo, "Bring back what the newest undo took"),
+    _command(commands.kill, "End an agent", Param("reason", params.title), Param("cascade", params.boolean)),
+    _command(commands.revive, "Bring a killed agent back to life"),
+    _command(commands.change, "Change what an agent is called", Param("name", params.name), _TITLE, _TAGS),
     _plain(
-        asking.agents,
+        queries.agents,
         "List agents, in the order in which they were made",
         Param("prefix", params.string),
         Param("alive", params.boolean),
         _LIMIT,
         Param("after", params.string),
     ),
-    _read(asking.agent, "Describe one agent and its living state"),
+    _read(queries.agent, "Describe one agent and its living state"),
     _read(
-        asking.messages,
+        queries.messages,
         "Read the living conversation",
         _SINCE,
         _LIMIT,
@@ -135,7 +136,7 @@ _ALL = (
         _MAX_BYTES,
     ),
     _read(
-        asking.history,
+        queries.history,
         "Read the log as it stands",
         _SINCE,
         _LIMIT,
@@ -144,7 +145,7 @@ _ALL = (
         _MAX_BYTES,
     ),
     _read(
-        asking.replay,
+        queries.replay,
         "Read the state anew from the log",
         _AT,
         _VIEW,
@@ -154,7 +155,7 @@ _ALL = (
         _MAX_BYTES,
     ),
     _read(
-        rendering.render,
+        render.render,
         "Give the conversation as the body of a provider's request",
         _FORMAT,
         _AT,
@@ -166,7 +167,7 @@ _ALL = (
         Param("after", params.prefix),
     ),
     _command(
-        receiving.ingest,
+        ingest.ingest,
         "Add what a provider answered, and what it used",
         _FORMAT,
         _BODY,
@@ -174,41 +175,43 @@ _ALL = (
         _CREATE,
         Param("names", params.tool_names),
         Param("interrupted", params.boolean),
-        missing=receiving.ingest_to_nobody,
+        missing=ingest.ingest_to_nobody,
     ),
     _command(
-        receiving.load,
+        ingest.load,
         "Add the history of a whole request",
         _FORMAT,
         _BODY,
         _MODEL,
         _CREATE,
-        missing=receiving.load_to_nobody,
+        missing=ingest.load_to_nobody,
     ),
     _read(
-        following.wait,
+        subscriptions.wait,
         "Answer as soon as there is something later than a seq",
         _needs("since", params.integer()),
         _KINDS,
-        Param("timeout", params.integer(0, following.MAX_WAIT)),
+        Param("timeout", params.integer(0, subscriptions.MAX_WAIT)),
     ),
     _plain(
-        following.subscribe,
+        subscriptions.subscribe,
         "Push what happens to an agent, or to all",
         Param("agent", params.string),
         _SINCE,
         Param("view", params.one_of("messages", "conversation", "none")),
         _KINDS,
     ),
-    _plain(following.unsubscribe, "End a subscription", _needs("sub", params.integer())),
-    _read(following.draft, "Show the others what is being written", _needs("text", params.free_text)),
-    Method("call_async", later.SIGNATURE, "Call without waiting; what comes of it is pushed", later.call_async),
+    _plain(subscriptions.unsubscribe, "End a subscription", _needs("sub", params.integer())),
+    _read(subscriptions.draft, "Show the others what is being written", _needs("text", params.free_text)),
+    Method(
+        "call_async", async_call.SIGNATURE, "Call without waiting; what comes of it is pushed", async_call.call_async
+    ),
     _plain(
-        verifying.verify,
+        verify.verify,
         "Check the database, the logs and the living states",
         Param("agent", params.string),
     ),
-    _plain(asking.stats, "Give counters, sizes and latencies"),
-    _plain(asking.shutdown, "Finish what is in flight, commit and stop"),
+    _plain(queries.stats, "Give counters, sizes and latencies"),
+    _plain(queries.shutdown, "Finish what is in flight, commit and stop"),
 )
 METHODS = {method.name: method for method in _ALL}

@@ -15,10 +15,10 @@ import anyio
 from reel.kinds import CONVERSATION
 from reel.session import Framing, Shared
 from reel.wire import packer
-from reeld.agents.hub import Hub, News
+from reeld.agents.event_bus import Hub, News
 from reeld.core.state import Profile
+from reeld.serving.catch_up import Rerun
 from reeld.serving.pages import ROW
-from reeld.serving.rerun import Rerun
 from reeld.store.store import Store
 
 # Events, and bytes of their texts, that are read from the log at a time.

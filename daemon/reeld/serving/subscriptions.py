@@ -7,7 +7,7 @@ from itertools import count
 from anyio.abc import TaskGroup
 
 from reel.errors import Busy, NotFound
-from reeld.agents.hub import Hub
+from reeld.agents.event_bus import Hub
 from reeld.serving.subscription import Outlet, Subscription
 from reeld.store.store import Store
 

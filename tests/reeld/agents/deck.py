@@ -8,12 +8,12 @@ from typing import Any, TypeAlias
 from msgpack import unpackb
 
 from reel.errors import ReelError
-from reeld.agents import together, turns
+from reeld.agents import creation, exclusive
 from reeld.agents.agent import Agent
-from reeld.agents.keys import digest, repeated
+from reeld.agents.creation import Founder
+from reeld.agents.idempotency import digest, repeated
 from reeld.agents.mail import Keyed, Look, Mail, Terms, Turn, Write
 from reeld.agents.registry import Registry
-from reeld.agents.together import Founder
 from reeld.core import commands
 from reeld.core.conversation import Conversation
 from reeld.core.events import Mark
@@ -55,32 +55,32 @@ class Deck:
 
     async def clear(self, address: str, **more: Any) -> Reply:
         terms = _terms("clear", **more)
-        return await self._turn(address, terms, turns.clear(terms))
+        return await self._turn(address, terms, exclusive.clear(terms))
 
     async def rewind(self, address: str, label: str | None = None, **more: Any) -> Reply:
         terms = _terms("rewind", label, **more)
-        return await self._turn(address, terms, turns.rewind(terms, label))
+        return await self._turn(address, terms, exclusive.rewind(terms, label))
 
     async def restore(self, address: str, at: int, **more: Any) -> Reply:
         terms = _terms("restore", at, **more)
-        return await self._turn(address, terms, turns.restore(terms, at))
+        return await self._turn(address, terms, exclusive.restore(terms, at))
 
     async def undo(self, address: str, **more: Any) -> Reply:
         terms = _terms("undo", **more)
-        return await self._turn(address, terms, turns.undo(terms))
+        return await self._turn(address, terms, exclusive.undo(terms))
 
     async def redo(self, address: str, **more: Any) -> Reply:
         terms = _terms("redo", **more)
-        return await self._turn(address, terms, turns.redo(terms))
+        return await self._turn(address, terms, exclusive.redo(terms))
 
     async def change(self, address: str, name: str | None = None, **more: Any) -> Reply:
         title, tags = more.pop("title", None), more.pop("tags", None)
         terms = _terms("change", name, title, tags, **more)
-        return await self._turn(address, terms, self._renaming(turns.change(terms, name, title, tags)))
+        return await self._turn(address, terms, self._renaming(exclusive.change(terms, name, title, tags)))
 
     async def revive(self, address: str, **more: Any) -> Reply:
         terms = _terms("revive", **more)
-        return await self._turn(address, terms, self._renaming(turns.revive(terms)))
+        return await self._turn(address, terms, self._renaming(exclusive.revive(terms)))
 
     async def clone(self, address: str, name: str | None = None, at: int | None = None, **more: Any) -> Reply:
         terms = _terms("clone", name, at, **more)
@@ -89,12 +89,12 @@ class Deck:
     async def clone_into(self, address: str, into: str, at: int | None = None, **more: Any) -> Reply:
         terms = _terms("clone", into, at, **more)
         source, target = await self.registry.find(address), await self.registry.find(into)
-        return await self._or_first(terms, together.clone_into(self.registry, terms, source, target, at))
+        return await self._or_first(terms, creation.clone_into(self.registry, terms, source, target, at))
 
     async def kill(self, address: str, reason: str | None = None, *, cascade: bool = False, **more: Any) -> Reply:
         terms = _terms("kill", reason, cascade, **more)
         agent = await self.registry.find(address)
-        return await self._or_first(terms, together.kill(self.registry, terms, agent, reason, cascade=cascade))
+        return await self._or_first(terms, creation.kill(self.registry, terms, agent, reason, cascade=cascade))
 
     # --- questions
 
@@ -108,11 +108,11 @@ class Deck:
         """What stands in a living conversation."""
         return shown((await self.state(address)).conversation)
 
-    async def replay(self, address: str, *, strict: bool = False) -> turns.Replayed:
+    async def replay(self, address: str, *, strict: bool = False) -> exclusive.Replayed:
         """The state that the log has, compared with the living one."""
         agent = await self.registry.find(address)
-        found: turns.Replayed = await self.registry.ask(
-            agent, lambda answer: Turn(lambda held: turns.replay(held, strict=strict), answer)
+        found: exclusive.Replayed = await self.registry.ask(
+            agent, lambda answer: Turn(lambda held: exclusive.replay(held, strict=strict), answer)
         )
         return found
 

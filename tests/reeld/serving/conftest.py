@@ -14,15 +14,15 @@ from msgpack import Unpacker
 
 from reel.errors import ReelError, from_wire
 from reel.session import Answer, Framing, Id, MessagePack, Notification
+from reeld.agents.creation import Founder
 from reeld.agents.registry import Registry
-from reeld.agents.together import Founder
 from reeld.serving.call import Call, Desk, Limits, Result
 from reeld.serving.connection import Connection
 from reeld.serving.drafts import Drafts
 from reeld.serving.load import Load
 from reeld.serving.methods import METHODS, Method
 from reeld.serving.params import Signature
-from reeld.serving.shelf import Shelf
+from reeld.serving.render_cache import Shelf
 from reeld.store.store import open_store
 
 Outcome: TypeAlias = dict[str, Any] | ReelError

@@ -11,7 +11,7 @@ import trio
 import trio.testing
 
 from reel.errors import Busy
-from reeld.agents.hub import Hub, News
+from reeld.agents.event_bus import Hub, News
 from reeld.core.state import Profile
 from reeld.serving.drafts import MAX_ALL, MAX_DRAFT, Drafts
 from tests.reeld.core.memory import profile

@@ -12,7 +12,7 @@ from msgpack import Unpacker
 from trio.testing import wait_all_tasks_blocked
 
 from reel.errors import Busy, InvalidParams, NotFound
-from reeld.agents.hub import News
+from reeld.agents.event_bus import News
 from reeld.serving.call import Desk, Limits
 from tests.reeld.serving.conftest import Dial, Peer
 

@@ -12,7 +12,7 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from reeld.serving.call import Call
-from reeld.serving.replying import GAP, NewestFirst
+from reeld.serving.neovim import GAP, NewestFirst
 
 
 class Stack:

@@ -11,8 +11,8 @@ from reeld.core.events import Entry
 from reeld.core.state import State
 from reeld.formats.assembly import Asked, Prefix, Rendered
 from reeld.formats.rendering import render as rendered
-from reeld.serving.asking import past_at, profile_of
 from reeld.serving.call import Call, Desk, Later, Result
+from reeld.serving.handlers.queries import past_at, profile_of
 
 # No provider takes more, and a client has to hold it.
 MAX_BODY = 48 << 20

@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from reel.errors import Exists, InvalidParams, Killed, NotFound, Storage
-from reeld.agents import together
+from reeld.agents import creation
 from tests.reeld.agents.conftest import Open
 from tests.reeld.agents.deck import Deck, read_only
 
@@ -92,7 +92,7 @@ async def test_an_agent_without_a_name_gets_a_short_one(deck: Deck) -> None:
 
 async def test_short_names_that_are_all_taken(deck: Deck, monkeypatch: pytest.MonkeyPatch) -> None:
     """When chance gives only taken names, create and clone fall back to one that cannot be."""
-    monkeypatch.setattr(together, "_LETTERS", "b")
+    monkeypatch.setattr(creation, "_LETTERS", "b")
     names = [(await deck.create())["name"] for _ in range(2)] + [(await deck.clone("bbbbb"))["name"]]
 
     assert ["bbbbb", 16, 16] == [names[0], *map(len, names[1:])]

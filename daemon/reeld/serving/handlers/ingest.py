@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from reel.errors import ReelError
 from reeld.agents.agent import Agent
-from reeld.agents.keys import repeated
+from reeld.agents.idempotency import repeated
 from reeld.agents.mail import Terms, Write
 from reeld.core import commands
 from reeld.core.commands import Reply, Stage

@@ -7,8 +7,7 @@ import pytest
 
 from reel.errors import Conflict, InvalidMessage, InvalidParams, Killed, NotFound, ReelError
 from tests.reel.streams.samples import CHAT
-
-from .conftest import Dial, Peer
+from tests.reeld.serving.conftest import Dial, Peer
 
 BODY = json.dumps(CHAT.body)
 REQUEST = json.dumps(

@@ -9,7 +9,7 @@ from reel.errors import InvalidParams, ProtocolMismatch
 from reel.session import MAX_ELEMENTS, Packed
 from reel.version import PROTOCOL, __version__
 from reel.wire import packer
-from reeld.agents import turns
+from reeld.agents import exclusive
 from reeld.agents.agent import Agent
 from reeld.agents.mail import Look, Mail, Turn
 from reeld.core.commands import require_position
@@ -207,15 +207,15 @@ def replay(
         position, past = await past_at(desk, agent, profile, profile.head if at is None else at)
         past.skipped.extend(await desk.store.unknown_kinds(agent.row, position.at))
         if strict:
-            turns.require_sound(past.skipped)
+            exclusive.require_sound(past.skipped)
         return _replayed(profile, Conversation(past.nodes), past.skipped, position.at, window)
 
     return later
 
 
 async def _replay_living(desk: Desk, agent: Agent, window: Window, *, strict: bool) -> Result:
-    found: turns.Replayed = await desk.registry.ask(
-        agent, lambda answer: Turn(partial(turns.replay, strict=strict), answer)
+    found: exclusive.Replayed = await desk.registry.ask(
+        agent, lambda answer: Turn(partial(exclusive.replay, strict=strict), answer)
     )
     desk.registry.mended += not found.matched
     page = _replayed(found.profile, found.conversation, found.skipped, found.profile.head, window)

@@ -8,9 +8,9 @@ from pathlib import Path
 import anyio
 import pytest
 
-from reeld.agents.hub import News
+from reeld.agents.event_bus import News
 from reeld.core.conversation import Extent
-from reeld.serving.rerun import Rerun
+from reeld.serving.catch_up import Rerun
 from reeld.store.schema import prepare
 from reeld.store.store import Store, open_store
 from tests.reeld.store.rows import Rows

@@ -9,10 +9,10 @@ from anyio.abc import SocketListener
 from trio.testing import wait_all_tasks_blocked
 
 from reel.session import Answer, MessagePack
-from reeld.serving import hangup
+from reeld.serving import liveness
 from reeld.serving.call import Desk
-from reeld.serving.hangup import until_closed
 from reeld.serving.listener import Server, open_listener
+from reeld.serving.liveness import until_closed
 from tests.daemon import short_directory
 
 LIMIT = 30
@@ -21,7 +21,7 @@ LIMIT = 30
 @pytest.fixture(autouse=True)
 def _often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Look often enough for a test."""
-    monkeypatch.setattr(hangup, "_PAUSE", 0.001)
+    monkeypatch.setattr(liveness, "_PAUSE", 0.001)
 
 
 async def accepted(listener: SocketListener, client: socket.socket, path: str) -> anyio.abc.SocketStream:

@@ -8,7 +8,7 @@ from reel.errors import ReelError
 from reel.session import Packed
 from reel.wire import unpack
 from reeld.agents.agent import Agent
-from reeld.agents.hub import Hub, News
+from reeld.agents.event_bus import Hub, News
 from reeld.agents.mail import Look, Mail
 from reeld.core.state import Profile, State
 from reeld.serving.call import Aside, Call, Desk, Result, Work

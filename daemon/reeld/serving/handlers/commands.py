@@ -4,9 +4,9 @@ from functools import partial
 from typing import Any
 
 from reel.errors import InvalidParams, ReelError
-from reeld.agents import together, turns
+from reeld.agents import creation, exclusive
 from reeld.agents.agent import Agent
-from reeld.agents.keys import repeated
+from reeld.agents.idempotency import repeated
 from reeld.agents.mail import Mail, Terms, Turn, Write
 from reeld.core import commands
 from reeld.core.commands import Reply, Stage
@@ -53,7 +53,7 @@ async def add_to_nobody(desk: Desk, agent: str, terms: Terms, messages: Any, cre
 
 def clear(_desk: Desk, call: Call, _agent: Agent, terms: Terms) -> Mail:
     """Empty the conversation but for its prompt."""
-    return Turn(turns.clear(terms), call.answer)
+    return Turn(exclusive.clear(terms), call.answer)
 
 
 def clone(
@@ -77,7 +77,7 @@ async def _clone(desk: Desk, terms: Terms, name: str | None, at: int | None, sou
 async def _clone_into(desk: Desk, terms: Terms, source: Agent, into: str, at: int | None) -> Result:
     try:
         target = await desk.registry.find(into)
-        reply = await together.clone_into(desk.registry, terms, source, target, at)
+        reply = await creation.clone_into(desk.registry, terms, source, target, at)
         return {**reply, "attached": desk.registry.hub.attached(target.row)}
     except ReelError as error:
         return await repeated(desk.store, terms.keyed, error)
@@ -90,22 +90,22 @@ def mark(_desk: Desk, call: Call, _agent: Agent, terms: Terms, label: str | None
 
 def rewind(_desk: Desk, call: Call, _agent: Agent, terms: Terms, label: str | None) -> Mail:
     """Go back to a mark."""
-    return Turn(turns.rewind(terms, label), call.answer)
+    return Turn(exclusive.rewind(terms, label), call.answer)
 
 
 def restore(_desk: Desk, call: Call, _agent: Agent, terms: Terms, at: int) -> Mail:
     """Make the conversation what it was at a seq."""
-    return Turn(turns.restore(terms, at), call.answer)
+    return Turn(exclusive.restore(terms, at), call.answer)
 
 
 def undo(_desk: Desk, call: Call, _agent: Agent, terms: Terms) -> Mail:
     """Take back the newest command."""
-    return Turn(turns.undo(terms), call.answer)
+    return Turn(exclusive.undo(terms), call.answer)
 
 
 def redo(_desk: Desk, call: Call, _agent: Agent, terms: Terms) -> Mail:
     """Bring back what the newest undo took."""
-    return Turn(turns.redo(terms), call.answer)
+    return Turn(exclusive.redo(terms), call.answer)
 
 
 def kill(desk: Desk, _call: Call, agent: Agent, terms: Terms, reason: str | None, cascade: bool | None) -> Later:
@@ -115,14 +115,14 @@ def kill(desk: Desk, _call: Call, agent: Agent, terms: Terms, reason: str | None
 
 async def _kill(desk: Desk, terms: Terms, agent: Agent, reason: str | None, *, cascade: bool) -> Result:
     try:
-        return await together.kill(desk.registry, terms, agent, reason, cascade=cascade)
+        return await creation.kill(desk.registry, terms, agent, reason, cascade=cascade)
     except ReelError as error:
         return await repeated(desk.store, terms.keyed, error)
 
 
 def revive(desk: Desk, _call: Call, agent: Agent, terms: Terms) -> Later:
     """Bring a killed agent back to life."""
-    return partial(in_turn, desk, agent, _renaming(desk, turns.revive(terms)))
+    return partial(in_turn, desk, agent, _renaming(desk, exclusive.revive(terms)))
 
 
 def change(
@@ -135,7 +135,7 @@ def change(
     tags: dict[str, str] | None,
 ) -> Later:
     """Change what an agent is called."""
-    return partial(in_turn, desk, agent, _renaming(desk, turns.change(terms, name, title, tags)))
+    return partial(in_turn, desk, agent, _renaming(desk, exclusive.change(terms, name, title, tags)))
 
 
 def _renaming(desk: Desk, turn: Any) -> Any:

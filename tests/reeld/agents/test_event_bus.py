@@ -7,7 +7,7 @@ import anyio
 import pytest
 
 from reeld.agents.agent import Agent
-from reeld.agents.hub import Hub, News
+from reeld.agents.event_bus import Hub, News
 from reeld.core.conversation import Extent
 from reeld.core.state import Profile
 from tests.reeld.agents.deck import Deck

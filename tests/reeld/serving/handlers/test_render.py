@@ -10,11 +10,10 @@ import pytest
 
 from reel.errors import Conflict, InvalidParams, NoSuchMark, ReelError, TooLarge
 from reeld.formats.rendering import FORMATS, render
-from reeld.serving import rendering
 from reeld.serving.call import Desk
+from reeld.serving.handlers import render as render_handler
 from tests.formats.checker import check
-
-from .conftest import Dial, Peer
+from tests.reeld.serving.conftest import Dial, Peer
 
 CALL = {"role": "assistant", "content": [{"type": "tool_call", "id": "c1", "name": "look", "arguments": "{}"}]}
 
@@ -167,7 +166,7 @@ async def test_a_budget_leaves_what_is_pinned(dial: Dial) -> None:
 
 async def test_a_body_that_no_provider_takes(dial: Dial, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is refused, with what helps."""
-    monkeypatch.setattr(rendering, "MAX_BODY", 50)
+    monkeypatch.setattr(render_handler, "MAX_BODY", 50)
     peer = dial()
     await talk(peer)
     with pytest.raises(TooLarge, match=r"give a budget"):
@@ -183,7 +182,7 @@ async def test_nobody_waits_for_a_rendering(dial: Dial, monkeypatch: pytest.Monk
         assert over.wait(20)
         return render(*args)
 
-    monkeypatch.setattr("reeld.serving.rendering.rendered", slowly)
+    monkeypatch.setattr("reeld.serving.handlers.render.rendered", slowly)
     slow, other = dial(), dial()
     await talk(slow)
     try:

@@ -3,7 +3,7 @@
 import pytest
 
 from reeld.formats.kept import Kept
-from reeld.serving.shelf import Shelf
+from reeld.serving.render_cache import Shelf
 
 
 def kept(size: int) -> Kept:

@@ -9,7 +9,7 @@ from reel.errors import Exists, InvalidParams, ReelError
 from reel.ids import new_id
 from reel.wire import packer
 from reeld.agents.agent import Agent, now, write
-from reeld.agents.keys import first_reply, key_row, repeated
+from reeld.agents.idempotency import first_reply, key_row, repeated
 from reeld.agents.mail import Terms, Write
 from reeld.agents.registry import Registry
 from reeld.core import commands

@@ -14,7 +14,7 @@ from reel.errors import Internal, InvalidParams, ReelError
 from reel.json_framing import ContentLength, Lines
 from reel.session import Framing, MessagePack
 from reeld.serving.call import Limits
-from reeld.serving.later import SIGNATURE
+from reeld.serving.handlers.async_call import SIGNATURE
 from reeld.serving.methods import METHODS, Method
 from reeld.serving.params import Signature
 from tests.reeld.serving.conftest import Dial, Gate, Peer

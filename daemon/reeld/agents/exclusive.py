@@ -5,7 +5,7 @@ from typing import NamedTuple, TypeAlias
 
 from reel.errors import InvalidMessage, NothingToUndo, ReelError
 from reeld.agents.agent import Agent
-from reeld.agents.keys import first_reply, repeated
+from reeld.agents.idempotency import first_reply, repeated
 from reeld.agents.mail import Terms
 from reeld.core import commands
 from reeld.core.commands import Reply, Stage, require_position

@@ -2,7 +2,7 @@
 
 from collections import OrderedDict
 
-from reeld.agents.hub import News
+from reeld.agents.event_bus import News
 from reeld.core.conversation import Conversation, Extent
 from reeld.store.following import Logged
 from reeld.store.store import Store

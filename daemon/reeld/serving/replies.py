@@ -10,8 +10,8 @@ from reel.errors import Internal, MethodNotFound, ReelError
 from reel.session import Framing, MessagePack
 from reeld.serving.call import Call, Result
 from reeld.serving.greeting import Greeting, introduction
+from reeld.serving.neovim import NewestFirst
 from reeld.serving.outbox import Outbox
-from reeld.serving.replying import NewestFirst
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ import pytest
 
 from reel.errors import Conflict, InvalidParams, Killed, NotFound, NothingToUndo
 from reeld.agents.agent import Agent
-from reeld.agents.keys import digest
+from reeld.agents.idempotency import digest
 from reeld.store.store import KEYS_KEPT
 from tests.reeld.agents.conftest import Open
 from tests.reeld.agents.deck import Deck
