@@ -14,7 +14,6 @@ from anyio.abc import TaskStatus
 
 from reel.errors import Storage
 from reeld import descriptors, logs
-from reeld.agents.agent import now
 from reeld.agents.creation import Founder
 from reeld.agents.registry import Registry
 from reeld.config import Config
@@ -142,4 +141,4 @@ async def _tidy(store: Store, registry: Registry) -> None:
     while True:
         await anyio.sleep(_TIDY_EVERY)
         registry.retire()
-        await store.tidy(now())
+        await store.tidy()

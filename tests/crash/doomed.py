@@ -61,6 +61,7 @@ CALLS = {
 MIGRATIONS = {
     "in the first migration": "CREATE INDEX agents_by_source",
     "before the first migration ends": "CREATE INDEX keys_by_time",
+    "before the second migration ends": "DROP TABLE keys_by_text",
     "in a later migration": "CREATE TABLE probes",
     "in the midst of a later migration": "INSERT INTO probes",
     "before a later migration ends": "DROP TABLE probes",

@@ -30,7 +30,7 @@ def digest(method: str, params: Sequence[Any]) -> bytes:
 
 def key_row(keyed: Keyed, agent: int, reply: Reply) -> Key:
     """Make the row that remembers a command."""
-    return Key(keyed.key, agent, reply["command"], keyed.digest, _pack(reply), reply["time"])
+    return Key(keyed.key, agent, reply["command"], keyed.digest, _pack(reply))
 
 
 async def first_reply(store: Store, keyed: Keyed | None) -> Reply | None:

@@ -63,8 +63,26 @@ CREATE TABLE keys (
 CREATE INDEX keys_by_time ON keys (time);
 """
 
+# Keys are numbered in the order in which they came, for the oldest are forgotten. The time of a command cannot order
+# them: a wall clock may jump.
+_NUMBER_KEYS = """
+ALTER TABLE keys RENAME TO keys_by_text;
+CREATE TABLE keys (
+    id INTEGER PRIMARY KEY,
+    key TEXT NOT NULL UNIQUE,
+    agent INTEGER NOT NULL REFERENCES agents (id),
+    command INTEGER NOT NULL,
+    digest BLOB NOT NULL,
+    reply BLOB NOT NULL
+) STRICT;
+INSERT INTO keys (key, agent, command, digest, reply)
+    SELECT k.key, k.agent, k.command, k.digest, k.reply
+    FROM keys_by_text k LEFT JOIN events e ON e.agent = k.agent AND e.seq = k.command ORDER BY e.id;
+DROP TABLE keys_by_text;
+"""
+
 # The n-th brings a file from version n to n+1, in one transaction.
-MIGRATIONS: tuple[str, ...] = (_FIRST,)
+MIGRATIONS: tuple[str, ...] = (_FIRST, _NUMBER_KEYS)
 VERSION = len(MIGRATIONS)
 
 

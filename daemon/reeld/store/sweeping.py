@@ -53,12 +53,11 @@ _PROMPT = """
     )
     SELECT e.content, e.data_json FROM path JOIN events e ON e.id = path.id WHERE path.kind = 'system'
 """
-# Compared as bytes: a key that is no text could not be given back as a parameter.
 _KEYS = """
-    SELECT k.key, CAST(k.key AS BLOB), k.agent, k.command, length(k.digest), k.reply, a.uid, a.name, e.command
+    SELECT k.id, k.key, k.agent, k.command, length(k.digest), k.reply, a.uid, a.name, e.command
     FROM keys k LEFT JOIN agents a ON a.id = k.agent
     LEFT JOIN events e ON e.agent = k.agent AND e.seq = k.command
-    WHERE k.key > CAST(? AS TEXT) ORDER BY k.key
+    WHERE k.id > ? ORDER BY k.id
 """
 
 
@@ -101,7 +100,7 @@ class Sweep:
         self._only = row
         # What has been done: agents up to this row, keys up to this one.
         self._row = 0 if row is None else row - 1
-        self._key = b""
+        self._key = 0
         # The agent whose log is being read, and the seq up to which it has been.
         self._fold: Fold | None = None
         self._seq = _LOWEST
@@ -168,7 +167,7 @@ class Sweep:
 
     def _keys(self, connection: sqlite3.Connection, until: float) -> bool:
         with closing(connection.execute(_KEYS, (self._key,))) as rows:
-            for key, place, row, command, digest, reply, uid, name, begins in rows:
+            for place, key, row, command, digest, reply, uid, name, begins in rows:
                 self._key = place
                 if self._only in (None, row):
                     problems = _check_key(key, command, digest, reply, uid, begins)

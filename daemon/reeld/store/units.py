@@ -14,7 +14,6 @@ class Key(NamedTuple):
     command: int
     digest: bytes
     reply: bytes
-    time: int
 
 
 class Part(NamedTuple):

@@ -34,7 +34,7 @@ class _Many:
 _EVENTS = _Many(
     "INSERT INTO events (id, agent, seq, command, kind, content, data_json, parent, client, time)", columns=10
 )
-_KEYS = _Many("INSERT INTO keys (key, agent, command, digest, reply, time)", columns=6)
+_KEYS = _Many("INSERT INTO keys (key, agent, command, digest, reply)", columns=5)
 _HEADS = _Many(
     "WITH news (agent, head, time) AS (",
     3,
@@ -58,7 +58,7 @@ class DivergedError(Exception):
     """The log has what a living state knows nothing of."""
 
 
-# A transaction of so many takes some twenty milliseconds; after a month without the daemon there may be a million.
+# A transaction of so many takes some twenty milliseconds.
 _FORGOTTEN_AT_ONCE = 1000
 
 # The id of the first event of each part, or why the unit was not written.
@@ -252,9 +252,19 @@ def restart_wal(connection: sqlite3.Connection, patience: int) -> bool:
     return not busy
 
 
-def forget_keys(connection: sqlite3.Connection, before: int) -> bool:
-    """Forget some of the keys of commands given before a time; tell whether there are more."""
+def forget_keys(connection: sqlite3.Connection, keep: int) -> bool:
+    """Forget some of the oldest keys, and return whether there are more to forget.
+
+    Age is counted in later keys, never in time: one look at a wall clock that has jumped would forget keys whose
+    commands may be repeated at any moment.
+
+    Args:
+        connection: the writing connection.
+        keep: how many of the newest keys stay.
+    """
     done = connection.execute(
-        "DELETE FROM keys WHERE key IN (SELECT key FROM keys WHERE time < ? LIMIT ?)", (before, _FORGOTTEN_AT_ONCE)
+        "DELETE FROM keys WHERE id IN ("
+        "SELECT id FROM keys WHERE id <= (SELECT max(id) FROM keys) - ? ORDER BY id LIMIT ?)",
+        (keep, _FORGOTTEN_AT_ONCE),
     ).rowcount
     return done == _FORGOTTEN_AT_ONCE

@@ -1,5 +1,6 @@
 """A command that was given before is not done again."""
 
+import time
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, TypeAlias
@@ -10,7 +11,7 @@ import pytest
 from reel.errors import Conflict, InvalidParams, Killed, NotFound, NothingToUndo
 from reeld.agents.agent import Agent
 from reeld.agents.idempotency import digest
-from reeld.store.store import KEYS_KEPT
+from reeld.store import store
 from tests.reeld.agents.conftest import Open
 from tests.reeld.agents.deck import Deck
 
@@ -205,13 +206,27 @@ async def test_a_key_of_a_command_that_was_refused(deck: Deck) -> None:
     assert 2 == (await deck.add("a", "one", key="k"))["head"]
 
 
-async def test_a_key_that_was_forgotten(deck: Deck) -> None:
-    """After thirty days a repeat is a new command."""
-    first = await deck.add("a", "one", create=True, key="k")
-    await deck.store.tidy(first["time"] + KEYS_KEPT + 1)
+async def test_a_key_after_the_clock_jumped(deck: Deck, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key that was used in 1970 is known decades later, whatever was tidied in between."""
+    await deck.create("a")
+    monkeypatch.setattr(time, "time_ns", lambda: 0)
+    await deck.add("a", "one", key="k")
+    monkeypatch.undo()
+    await deck.store.tidy()
+
+    assert (await deck.add("a", "one", key="k"))["repeated"]
+    assert ["one"] == await deck.texts("a")
+
+
+async def test_a_key_that_was_forgotten(deck: Deck, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After so many later keys a repeat is a new command."""
+    monkeypatch.setattr(store, "KEYS_KEPT", 1)
+    await deck.add("a", "one", create=True, key="k")
+    await deck.add("a", "two", key="l")
+    await deck.store.tidy()
     await deck.add("a", "one", create=True, key="k")
 
-    assert ["one", "one"] == await deck.texts("a")
+    assert ["one", "two", "one"] == await deck.texts("a")
 
 
 def test_a_digest_tells_contents_apart() -> None:

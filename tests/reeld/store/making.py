@@ -41,9 +41,9 @@ def said(row: int, *events: Draft, keys: tuple[str, ...] = ()) -> Unit:
     return Unit([Part(profile(row, events[-1].seq), chained(list(events)))], [key(name, row) for name in keys])
 
 
-def key(name: str, row: int = 1, time: int = 1) -> Key:
+def key(name: str, row: int = 1) -> Key:
     """What a command's key stands for."""
-    return Key(name, row, 1, b"digest", b"reply", time)
+    return Key(name, row, 1, b"digest", b"reply")
 
 
 def chained(drafts: list[Draft]) -> list[Draft]:

@@ -148,6 +148,20 @@ def test_an_old_file_is_brought_up_to_date(path: str, monkeypatch: pytest.Monkey
     assert [("old", None)] == query(path, "SELECT name, more FROM agents")
 
 
+def test_keys_of_an_old_file_are_put_in_order(connection: sqlite3.Connection, path: str) -> None:
+    """Version two orders them by their commands' events, whatever the clock said; one of no command is the oldest."""
+    migrate(connection, schema.MIGRATIONS[:1])
+    connection.execute("INSERT INTO agents VALUES (1, 'u', 'old', NULL, '{}', NULL, NULL, 1, 1, NULL, 2)")
+    event = "INSERT INTO events (agent, seq, command, kind, time) VALUES (1, ?, ?, 'note', 1)"
+    connection.executemany(event, [(1, 1), (2, 2)])
+    keys = [("first", 1, 99), ("second", 2, 3), ("lost", 7, 98)]
+    connection.executemany("INSERT INTO keys VALUES (?, 1, ?, x'01', x'02', ?)", keys)
+    migrate(connection, schema.MIGRATIONS[:2])
+
+    assert ["lost", "first", "second"] == [name for (name,) in query(path, "SELECT key FROM keys ORDER BY id")]
+    assert [(1, 2, b"\x01", b"\x02")] == query(path, "SELECT agent, command, digest, reply FROM keys WHERE id = 3")
+
+
 async def test_a_newer_file_is_refused(used: str) -> None:
     """It says which versions there are and what helps, and leaves the file as it is."""
     query(used, f"PRAGMA user_version = {VERSION + 3}")

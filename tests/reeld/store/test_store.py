@@ -10,9 +10,10 @@ import pytest
 from msgpack import unpackb
 
 from reel.errors import Storage
+from reeld.store import store as store_module
 from reeld.store import writing
 from reeld.store.reading import Position, StoredKey
-from reeld.store.store import KEYS_KEPT, Store, open_store
+from reeld.store.store import Store, open_store
 from tests.reeld.store.damage import damage
 from tests.reeld.store.making import draft, key, made, mode, pragma, profile, query, said, size, spoil, write
 from tests.reeld.store.rows import Rows
@@ -133,23 +134,24 @@ async def test_a_row_that_is_no_text_keeps_no_reader_in_the_past(
 async def test_tidying_forgets_old_keys_and_copies_the_wal(
     store: Store, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A key is kept for thirty days, however many there are; what was written is in the file itself afterwards."""
+    """The newest keys are kept, a million of them; what was written is in the file itself afterwards."""
+    assert 1_000_000 == store_module.KEYS_KEPT
+    monkeypatch.setattr(store_module, "KEYS_KEPT", 2)
     monkeypatch.setattr(writing, "_FORGOTTEN_AT_ONCE", 1)
-    older = [key(f"older {number}", time=number) for number in range(3)]
-    await write(store, made(1)._replace(keys=[*older, key("old", time=999), key("new", time=1000)]))
+    await write(store, made(1)._replace(keys=[key(name) for name in ("oldest", "older", "old", "b", "a")]))
     before = size(path)
-    await store.tidy(1000 + KEYS_KEPT)
+    await store.tidy()
 
-    assert 30 * 24 * 60 * 60 * 1000 == KEYS_KEPT
-    assert (None, StoredKey(b"digest", b"reply")) == (await store.key("old"), await store.key("new"))
+    assert [None, None, None] == [await store.key(name) for name in ("oldest", "older", "old")]
+    assert [StoredKey(b"digest", b"reply")] * 2 == [await store.key(name) for name in ("b", "a")]
     assert before < size(path)
 
 
 async def test_tidying_waits_for_better_times(store: Store, caplog: pytest.LogCaptureFixture) -> None:
     """Where nothing can be written, old keys stay, and nobody is troubled."""
-    await write(store, made(1)._replace(keys=[key("old", time=1)]))
+    await write(store, made(1)._replace(keys=[key("old")]))
     await pragma(store, "query_only = ON")
-    await store.tidy(1000 + KEYS_KEPT)
+    await store.tidy()
 
     assert "old keys could not be forgotten: attempt to write a readonly database" in caplog.messages
     assert await store.key("old") is not None

@@ -68,7 +68,7 @@ def fill(path: str) -> None:
             values = (event_id, 3, seq, seq, kind, content, data, parent, 22)
             connection.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL, ?)", values)
         reply = b"\x81\xa7command\x03"
-        connection.execute("INSERT INTO keys VALUES ('k', 1, 3, zeroblob(16), ?, 1)", (reply,))
+        connection.execute("INSERT INTO keys VALUES (1, 'k', 1, 3, zeroblob(16), ?)", (reply,))
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from reel.errors import Internal
 from reeld.store import writer as writer_module
 from reeld.store.store import Store, open_store
 from reeld.store.writing import Outcome
-from tests.reeld.store.making import busy, draft, made, profile, query, said, size, write
+from tests.reeld.store.making import busy, draft, made, pragma, profile, query, said, size, write
 
 
 async def test_what_queued_up_during_a_commit_is_one_transaction(store: Store) -> None:
@@ -135,6 +135,7 @@ async def test_the_wal_is_copied_after_so_many_rows(store: Store, path: str, mon
     """The writer checkpoints between two commits, so that the WAL is written over and does not grow."""
     monkeypatch.setattr(writer_module, "_CHECKPOINT_EVERY", 20)
     await write(store, made(1))
+    await pragma(store, "wal_checkpoint(TRUNCATE)")
     for seq in range(2, 80):
         await write(store, said(1, draft(seq, content="x" * 4000)))
 
