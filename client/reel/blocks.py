@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from reel.characters import is_clean
-from reel.jsontext import parse
 from reel.plain import flaw
+from reel.strict_json import parse
 
 MAX_NAME = 1024
 # Lists and maps inside one another in data_json, the outermost included.

@@ -16,7 +16,7 @@ from typing import Any
 
 from reel.characters import is_clean
 from reel.errors import InvalidRequest, ParseError, ReelError, as_map
-from reel.jsontext import parse
+from reel.msgpack_codec import unpack
 from reel.plain import clean_deep
 from reel.session import (
     FEW,
@@ -34,7 +34,7 @@ from reel.session import (
     too_many,
     weight,
 )
-from reel.wire import unpack
+from reel.strict_json import parse
 
 _MAX_HEADER = 4096
 _END_OF_HEADER = re.compile(rb"\r?\n\r?\n")

@@ -16,10 +16,10 @@ from reel.blocks import (
     kind_of,
 )
 from reel.characters import is_clean
-from reel.jsontext import parse
 from reel.kinds import ROLES
 from reel.messages import Block, Message, Metadata, Role
 from reel.plain import clean_deep, flaw
+from reel.strict_json import parse
 
 
 class Parts(NamedTuple):

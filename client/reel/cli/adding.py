@@ -117,7 +117,7 @@ def parse_lines(lines: Iterable[bytes], source: str) -> Given:
         InvalidMessage: a line is none of these.
         UsageError: there is no message in it.
     """
-    from reel.jsontext import parse  # noqa: PLC0415 - a plain add does without a JSON parser
+    from reel.strict_json import parse  # noqa: PLC0415 - a plain add does without a JSON parser
 
     numbered = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
     if not numbered:

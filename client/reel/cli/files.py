@@ -45,7 +45,7 @@ def read_json(path: str) -> Any:
     Raises:
         UsageError: it is none.
     """
-    from reel.jsontext import parse  # noqa: PLC0415 - a command that reads no JSON pays nothing
+    from reel.strict_json import parse  # noqa: PLC0415 - a command that reads no JSON pays nothing
 
     try:
         return parse(read_text(path))

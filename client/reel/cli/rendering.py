@@ -9,8 +9,8 @@ from reel.cli.invocation import Invocation
 from reel.cli.output import plain, to_json
 from reel.cli.table import FORMATS
 from reel.cli.words import UsageError
-from reel.jsontext import parse
 from reel.replies import Change
+from reel.strict_json import parse
 
 # More than this nobody reads in passing.
 _SHOWN = 12

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from reel.jsontext import parse_bounded
 from reel.streams.growing import Growing, a_list, a_map, a_text, an_index
+from reel.strict_json import parse_bounded
 
 _PIECES = {"text_delta": "text", "thinking_delta": "thinking"}
 # A signature comes in one piece, and so does what a compaction holds.

@@ -8,7 +8,6 @@ off is not ``complete``, and a call whose arguments broke off has them as raw te
 import codecs
 from typing import Any, Protocol
 
-from reel.jsontext import parse_bounded
 from reel.streams.anthropic import Anthropic
 from reel.streams.array import ArrayElements
 from reel.streams.gemini import Gemini
@@ -16,6 +15,7 @@ from reel.streams.growing import a_map, a_text
 from reel.streams.openai_chat import OpenAIChat
 from reel.streams.openai_responses import OpenAIResponses
 from reel.streams.sse import Event, ServerSentEvents
+from reel.strict_json import parse_bounded
 
 # What is told apart in single tokens is many times longer than what it amounts to.
 MAX_STREAM = 256 << 20

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 import anyio
 
 from reel.errors import Busy, Internal, ReelError, Storage
-from reel.wire import packer
+from reel.msgpack_codec import packer
 from reeld.agents.event_bus import Hub, News
 from reeld.agents.idempotency import key_row, repeated
 from reeld.agents.mail import Look, Mail, Terms, Turn, Write

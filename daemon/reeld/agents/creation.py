@@ -7,7 +7,7 @@ from typing import Any
 
 from reel.errors import Exists, InvalidParams, ReelError
 from reel.ids import new_id
-from reel.wire import packer
+from reel.msgpack_codec import packer
 from reeld.agents.agent import Agent, now, write
 from reeld.agents.idempotency import first_reply, key_row, repeated
 from reeld.agents.mail import Terms, Write

@@ -12,7 +12,7 @@ from typing import Any
 from msgpack import Packer, unpackb
 
 from reel.errors import Conflict, ReelError
-from reel.wire import packer
+from reel.msgpack_codec import packer
 from reeld.agents.mail import Keyed
 from reeld.core.commands import Reply
 from reeld.store.store import Store

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
+from reel.msgpack_codec import unpack
 from reel.records import read_row
-from reel.wire import unpack
 
 Pack: TypeAlias = Callable[[Any], bytes]
 

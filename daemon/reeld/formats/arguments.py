@@ -3,8 +3,8 @@
 import math
 from typing import Any
 
-from reel.jsontext import parse
 from reel.plain import clean_deep
+from reel.strict_json import parse
 from reeld.formats.jsonbytes import encode_text
 from reeld.formats.turns import Json
 

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from reel.characters import is_clean
-from reel.jsontext import parse
 from reel.plain import clean_deep, flaw
+from reel.strict_json import parse
 from reeld.formats.arguments import is_sendable
 
 # A key whose value is kept as JSON text ends in this.

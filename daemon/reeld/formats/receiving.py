@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from reel.errors import InvalidMessage
-from reel.jsontext import parse_bounded
 from reel.streams.stream import Stream
+from reel.strict_json import parse_bounded
 from reeld.formats.native import text_of
 from reeld.formats.reading import Json, Loaded, map_at, refused
 from reeld.formats.rendering import LOADERS, READERS

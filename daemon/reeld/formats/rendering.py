@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 
 from reel.blocks import InvalidRecord
 from reel.errors import Conflict, InvalidParams
-from reel.jsontext import parse
+from reel.msgpack_codec import unpack
 from reel.records import parse_data, system_text
-from reel.wire import unpack
+from reel.strict_json import parse
 from reeld.core.events import Entry
 from reeld.formats.anthropic import DIALECT as ANTHROPIC
 from reeld.formats.anthropic.request import load as load_anthropic

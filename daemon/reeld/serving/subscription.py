@@ -13,8 +13,8 @@ from typing import Any, Protocol
 import anyio
 
 from reel.kinds import CONVERSATION
+from reel.msgpack_codec import packer
 from reel.session import Framing, Shared
-from reel.wire import packer
 from reeld.agents.event_bus import Hub, News
 from reeld.core.state import Profile
 from reeld.serving.catch_up import Rerun

@@ -12,7 +12,7 @@ from typing import Any
 import anyio
 
 from reel.errors import Storage
-from reel.wire import packer
+from reel.msgpack_codec import packer
 from reeld.core.conversation import Conversation
 from reeld.core.state import Profile, State
 from reeld.store import following, reading, writing

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 
-from reel.wire import unpack
+from reel.msgpack_codec import unpack
 from reeld.core.conversation import Conversation, label_of
 from reeld.core.events import Mark, Pack
 from reeld.core.state import Profile

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import anyio
 
-from reel.wire import packer
+from reel.msgpack_codec import packer
 from reeld.core.conversation import Conversation
 from reeld.core.state import Profile
 from reeld.core.stored import Problem

@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass, field
 
 from reel.kinds import CONVERSATION
-from reel.wire import packer
+from reel.msgpack_codec import packer
 from reeld.core.commands import Stage
 from reeld.core.conversation import Conversation, Extent, label_of
 from reeld.core.events import Draft, Entry, Mark, Node, entry, read

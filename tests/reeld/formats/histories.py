@@ -5,7 +5,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from reel.wire import packer
+from reel.msgpack_codec import packer
 from reeld.core.events import Entry, read
 from reeld.core.events import entry as entry_of
 from reeld.core.intake import rows_from

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from reel.wire import unpack
+from reel.msgpack_codec import unpack
 from reeld.formats.memory import Memory
 from reeld.formats.rendering import FORMATS
 from reeld.formats.repair import MADE_UP, PLACEHOLDER, Repaired, Round, repair

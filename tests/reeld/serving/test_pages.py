@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from msgpack import unpackb
 
-from reel.wire import packer
+from reel.msgpack_codec import packer
 from reeld.core.conversation import Conversation
 from reeld.core.events import Entry, read
 from reeld.core.state import Profile

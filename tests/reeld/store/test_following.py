@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from msgpack import unpackb
 
-from reel.wire import packer
+from reel.msgpack_codec import packer
 from reeld.store import following
 from reeld.store.following import Logged
 from tests.reeld.store.rows import Rows

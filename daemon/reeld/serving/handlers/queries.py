@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from reel.errors import InvalidParams, ProtocolMismatch
+from reel.msgpack_codec import packer
 from reel.session import MAX_ELEMENTS, Packed
 from reel.version import PROTOCOL, __version__
-from reel.wire import packer
 from reeld.agents import exclusive
 from reeld.agents.agent import Agent
 from reeld.agents.mail import Look, Mail, Turn

@@ -5,8 +5,8 @@ from typing import Self
 import anyio
 
 from reel.errors import ReelError
+from reel.msgpack_codec import unpack
 from reel.session import Packed
-from reel.wire import unpack
 from reeld.agents.agent import Agent
 from reeld.agents.event_bus import Hub, News
 from reeld.agents.mail import Look, Mail
