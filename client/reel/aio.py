@@ -18,12 +18,12 @@ from reel import replies, requests
 from reel.address import default_socket
 from reel.aio_subscription import LOST, Subscription
 from reel.errors import NotRunning, ParseError, ReelError, ShuttingDown, from_wire
-from reel.following import Following
 from reel.messages import Event, Message, Record
 from reel.patience import PATIENCE, PAUSE, nobody_answers
 from reel.peer import require_own
 from reel.requests import Call, following, greeting, keyed
 from reel.session import MAX_REPLY, Answer, Broken, Id, MessagePack
+from reel.subscription_state import Following
 
 R = TypeVar("R")
 P = ParamSpec("P")

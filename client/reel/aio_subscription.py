@@ -9,9 +9,9 @@ import anyio
 from anyio.abc import SocketStream
 
 from reel.errors import NotRunning, ReelError, ShuttingDown
-from reel.following import Following
 from reel.patience import PAUSE
 from reel.pushes import Push
+from reel.subscription_state import Following
 
 # How anyio says that a connection is no more.
 LOST = (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream, OSError)

@@ -12,13 +12,13 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
 from reel import replies, requests
 from reel.address import default_socket
 from reel.errors import NotRunning, ParseError, ReelError, ShuttingDown, Timeout, from_wire
-from reel.following import Following
 from reel.messages import Event, Message, Record
 from reel.patience import PATIENCE, PAUSE, nobody_answers
 from reel.peer import require_own
 from reel.requests import Call, following, greeting, keyed
 from reel.session import MAX_REPLY, Answer, Broken, MessagePack
 from reel.subscription import Subscription
+from reel.subscription_state import Following
 
 R = TypeVar("R")
 P = ParamSpec("P")

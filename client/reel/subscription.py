@@ -10,9 +10,9 @@ from types import TracebackType
 from typing import Self
 
 from reel.errors import NotRunning, ReelError, ShuttingDown
-from reel.following import Following
 from reel.patience import PAUSE
 from reel.pushes import Push
+from reel.subscription_state import Following
 
 _CHUNK = 1 << 18
 

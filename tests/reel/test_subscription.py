@@ -19,9 +19,9 @@ import reel
 from reel import requests
 from reel.aio_subscription import Subscription as AsyncSubscription
 from reel.blocking import Client
-from reel.following import Following
 from reel.pushes import DraftPush, EventPush
 from reel.subscription import Subscription
+from reel.subscription_state import Following
 from tests.daemon import Daemon, short_directory
 
 Scenario: TypeAlias = Callable[[Any], Awaitable[Any]]

@@ -4,12 +4,12 @@ A client is one generic ``call()`` over these functions. Both clients, and whoev
 another transport, take them from here.
 """
 
-from reel.requests.asking import agent, agents, conversation, history, messages, replay
 from reel.requests.calls import Call, following, keyed
-from reel.requests.commanding import add, change, clear, clone, create, kill, mark, redo, restore, revive, rewind, undo
+from reel.requests.commands import add, change, clear, clone, create, kill, mark, redo, restore, revive, rewind, undo
 from reel.requests.daemon import greeting, hello, methods, ping, shutdown, stats, verify
-from reel.requests.live import draft, subscribe, wait
 from reel.requests.providers import ingest, load, render
+from reel.requests.queries import agent, agents, conversation, history, messages, replay
+from reel.requests.subscriptions import draft, subscribe, wait
 
 __all__ = [
     "Call",

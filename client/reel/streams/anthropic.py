@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from reel.streams.growing import Growing, a_list, a_map, a_text, an_index
+from reel.streams.incremental import Growing, a_list, a_map, a_text, an_index
 from reel.strict_json import parse_bounded
 
 _PIECES = {"text_delta": "text", "thinking_delta": "thinking"}

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from reel.streams.growing import Growing, a_list, a_map, a_text, an_index
+from reel.streams.incremental import Growing, a_list, a_map, a_text, an_index
 from reel.streams.partial import PartialCall
 
 # What a part may have beside its text and still go together with its neighbour.

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from reel.streams.growing import Growing, a_list, a_map, a_text, an_index
+from reel.streams.incremental import Growing, a_list, a_map, a_text, an_index
 
 # Keys of a chunk that a completion does not have; ``obfuscation`` only pads the packets.
 _OF_A_CHUNK = ("choices", "object", "obfuscation", "error")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from reel.streams.growing import Growing, a_list, a_map, a_text, an_index
+from reel.streams.incremental import Growing, a_list, a_map, a_text, an_index
 
 _STATES = ("response.created", "response.queued", "response.in_progress")
 _ENDS = ("response.completed", "response.incomplete", "response.failed")

@@ -5,7 +5,7 @@ import re
 from itertools import pairwise
 from typing import Any
 
-from reel.streams.growing import a_list, a_map, a_text, whole
+from reel.streams.incremental import a_list, a_map, a_text, whole
 
 _OWN = ("partialArgs", "willContinue")
 # A step of a JSON path (RFC 9535): a name, a quoted name, a place in a list.

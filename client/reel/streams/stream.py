@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from reel.streams.anthropic import Anthropic
 from reel.streams.array import ArrayElements
 from reel.streams.gemini import Gemini
-from reel.streams.growing import a_map, a_text
+from reel.streams.incremental import a_map, a_text
 from reel.streams.openai_chat import OpenAIChat
 from reel.streams.openai_responses import OpenAIResponses
 from reel.streams.sse import Event, ServerSentEvents

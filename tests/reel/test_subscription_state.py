@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 import reel
 from reel import requests
 from reel.errors import NotFound, ParseError
-from reel.following import Following
 from reel.pushes import DraftPush, EventPush, Push, ResetPush
 from reel.session import MessagePack, Request
+from reel.subscription_state import Following
 
 wire = MessagePack()
 
