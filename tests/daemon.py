@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
-from reel.blocking import Client
 from reel.errors import NotRunning
+from reel.sync.client import Client
 
 # Generous: what takes longer has hung.
 PATIENCE = 30.0

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from reel.blocking import Client
+from reel.sync.client import Client
 from tests.daemon import Daemon, short_directory
 
 

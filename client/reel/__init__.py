@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from reel import aio as aio
-    from reel.blocking import Client, connect
     from reel.blocks import InvalidRecord
     from reel.errors import (
         Busy,
@@ -53,12 +52,13 @@ if TYPE_CHECKING:
     )
     from reel.pushes import DraftPush, EventPush, ResetPush
     from reel.records import message_from_record
+    from reel.sync.client import Client, connect
     from reel.version import __version__
 
 # Where each public name lives. It is loaded when it is first used: a command that only prints its version
 # should not pay for a socket, nor one that adds a message for a JSON parser.
 _MODULES = {
-    "reel.blocking": ("Client", "connect"),
+    "reel.sync.client": ("Client", "connect"),
     "reel.blocks": ("InvalidRecord",),
     "reel.errors": (
         "Busy",

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from reel.blocking import Client
 from reel.starting import answers
+from reel.sync.client import Client
 
 
 class Daemon(NamedTuple):

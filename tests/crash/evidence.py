@@ -3,7 +3,7 @@
 import sqlite3
 from typing import Final
 
-from reel.blocking import Client
+from reel.sync.client import Client
 from tests.crash.history import Event, Living, marked, said
 
 _EVENTS = """

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from threading import Event, Thread
 
-from reel.blocking import Client
+from reel.sync.client import Client
 from tests.crash import tally
 from tests.crash.checker import check
 from tests.crash.choices import Names

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import reel
-from reel.blocking import Client
+from reel.sync.client import Client
 from reeld.errors import REFUSED
 from tests.daemon import Daemon
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from reel.blocking import Client
 from reel.errors import NotRunning
+from reel.sync.client import Client
 from tests.daemon import Daemon
 
 Require = Callable[[str], str]

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from reel.blocking import Client
 from reel.messages import NewMessage, Role
+from reel.sync.client import Client
 from tests.daemon import Daemon
 from tests.editors.documented import ROOT, blocks
 from tests.editors.texts import texts

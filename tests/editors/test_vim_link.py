@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from reel.blocking import Client
+from reel.sync.client import Client
 from tests.daemon import Daemon
 from tests.editors.backup import backup
 from tests.editors.texts import texts

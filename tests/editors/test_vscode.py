@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from reel.blocking import Client
 from reel.messages import tool_call
+from reel.sync.client import Client
 from tests.daemon import Daemon
 from tests.editors.backup import backup
 from tests.editors.documented import blocks

@@ -1,6 +1,6 @@
 """What was said in a conversation."""
 
-from reel.blocking import Client
+from reel.sync.client import Client
 
 
 def texts(client: Client, agent: str = "demo") -> list[str]:

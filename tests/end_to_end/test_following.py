@@ -16,8 +16,8 @@ import anyio
 import pytest
 
 import reel
-from reel.blocking import Client
 from reel.pushes import EventPush, Push
+from reel.sync.client import Client
 from tests.daemon import PATIENCE, Daemon, until
 
 AGENTS = ("a", "b", "c")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from reel import tool_result
-from reel.blocking import Client
+from reel.sync.client import Client
 from tests.daemon import Daemon, short_directory
 from tests.end_to_end import answers
 from tests.end_to_end.provider import Provider, serving

@@ -9,7 +9,7 @@ import pytest
 from msgpack import Unpacker, packb
 
 import reel
-from reel.blocking import Client
+from reel.sync.client import Client
 from tests.daemon import PATIENCE, Daemon
 from tests.pipeline import Pipeline
 

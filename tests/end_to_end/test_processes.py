@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from reel.blocking import Client
+from reel.sync.client import Client
 from reeld.errors import REFUSED
 from tests.daemon import PATIENCE, Daemon
 from tests.pipeline import Pipeline

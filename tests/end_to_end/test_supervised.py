@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from reel.blocking import Client
+from reel.sync.client import Client
 from tests.daemon import PATIENCE, Daemon
 
 # The socket is the first one after stderr, and it is meant for the process that the shell becomes.

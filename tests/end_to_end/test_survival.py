@@ -6,7 +6,7 @@ import signal
 import pytest
 
 import reel
-from reel.blocking import Client
+from reel.sync.client import Client
 from tests.daemon import Daemon
 from tests.pipeline import Pipeline
 

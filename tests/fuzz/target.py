@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from reel.blocking import Client
+from reel.sync.client import Client
 from tests.daemon import PATIENCE, Daemon, short_directory
 from tests.fuzz.hostile import AGENTS, CANARY
 

@@ -14,9 +14,9 @@ import pytest
 
 import reel
 from reel import requests
-from reel.blocking import Client, connect
 from reel.errors import ReelError
 from reel.session import MessagePack, Request
+from reel.sync.client import Client, connect
 from tests.daemon import PATIENCE, Daemon, short_directory
 from tests.pipeline import Pipeline
 

@@ -11,8 +11,8 @@ import pytest
 
 import reel
 from reel import aio, requests
-from reel.blocking import Client
 from reel.replies import Verified
+from reel.sync.client import Client
 from tests.daemon import Daemon, short_directory
 
 Scenario: TypeAlias = Callable[[Any], Awaitable[Any]]

@@ -16,8 +16,8 @@ import pytest
 
 import reel
 from reel.address import default_socket
-from reel.blocking import Client
 from reel.starting import answers, start
+from reel.sync.client import Client
 from tests.daemon import PATIENCE, short_directory
 
 

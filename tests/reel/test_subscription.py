@@ -17,11 +17,11 @@ from anyio.abc import SocketStream
 
 import reel
 from reel import requests
-from reel.aio_subscription import Subscription as AsyncSubscription
-from reel.blocking import Client
+from reel.aio.subscription import Subscription as AsyncSubscription
 from reel.pushes import DraftPush, EventPush
-from reel.subscription import Subscription
 from reel.subscription_state import Following
+from reel.sync.client import Client
+from reel.sync.subscription import Subscription
 from tests.daemon import Daemon, short_directory
 
 Scenario: TypeAlias = Callable[[Any], Awaitable[Any]]

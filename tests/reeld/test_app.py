@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from reel.blocking import Client
 from reel.starting import answers
+from reel.sync.client import Client
 from reeld import app
 from reeld.config import Config
 from reeld.errors import ANOTHER_RUNS, OK, REFUSED

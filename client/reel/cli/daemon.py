@@ -4,12 +4,12 @@ import os
 import select
 from typing import Any
 
-from reel.blocking import Client
 from reel.cli import clock
 from reel.cli.exits import NOT_RUNNING, OK, REFUSED
 from reel.cli.invocation import Invocation
 from reel.cli.output import plain
 from reel.errors import NotRunning, Timeout
+from reel.sync.client import Client
 
 # How long a daemon may take to finish what is in flight.
 _ENDS_WITHIN = 30.0

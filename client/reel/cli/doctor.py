@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator
 
 from reel.address import default_database
-from reel.blocking import Client
 from reel.cli import checks
 from reel.cli.checks import BAD, WARN, Finding
 from reel.cli.exits import OK, REFUSED
@@ -11,6 +10,7 @@ from reel.cli.failures import explain
 from reel.cli.invocation import Invocation
 from reel.cli.screen import wrap
 from reel.errors import ReelError, Timeout
+from reel.sync.client import Client
 
 # A daemon that is well answers within milliseconds.
 _PATIENCE = 5.0

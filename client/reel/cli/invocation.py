@@ -5,11 +5,11 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, Self, TypeVar
 
-from reel.blocking import Client
 from reel.cli import clock
 from reel.cli.output import Output
 from reel.errors import NotFound
 from reel.requests import Call
+from reel.sync.client import Client
 
 R = TypeVar("R")
 

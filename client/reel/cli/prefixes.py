@@ -1,7 +1,7 @@
 """Names that were typed in part."""
 
-from reel.blocking import Client
 from reel.errors import InvalidParams, NotFound
+from reel.sync.client import Client
 
 _SHOWN = 6
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from reel.blocking import Client
 from reel.messages import Message
+from reel.sync.client import Client
 from tests.editors.emacs.driver import Emacs
 from tests.editors.surroundings import Require
 

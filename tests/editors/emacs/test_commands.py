@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from reel.blocking import Client
 from reel.messages import Block
+from reel.sync.client import Client
 from tests.editors.emacs.conftest import Shown
 from tests.editors.emacs.driver import Emacs, Refused
 from tests.editors.texts import texts

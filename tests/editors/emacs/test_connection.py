@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from reel.blocking import Client
+from reel.sync.client import Client
 from tests.daemon import PATIENCE, Daemon
 from tests.editors.backup import backup
 from tests.editors.emacs.conftest import Shown

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from reel.blocking import Client
+from reel.sync.client import Client
 from tests.editors.documented import ROOT, blocks, section
 from tests.editors.surroundings import Require
 

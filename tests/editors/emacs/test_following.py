@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from reel.blocking import Client
+from reel.sync.client import Client
 from tests.daemon import Daemon
 from tests.editors.emacs.conftest import Shown
 from tests.editors.emacs.driver import Emacs

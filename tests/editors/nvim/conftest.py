@@ -5,7 +5,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from reel.blocking import Client
+from reel.sync.client import Client
 from tests.editors.nvim.driver import Nvim, newest
 from tests.editors.surroundings import Require
 

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from reel.blocking import Client
+from reel.sync.client import Client
 from tests.editors.nvim.driver import Nvim
 
 HEADING = re.compile(r"## (\w+) (\d+)")

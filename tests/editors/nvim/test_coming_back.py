@@ -3,7 +3,7 @@
 import os
 import signal
 
-from reel.blocking import Client
+from reel.sync.client import Client
 from tests.daemon import Daemon
 from tests.editors.backup import backup
 from tests.editors.nvim.driver import Nvim

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from reel.blocking import Client
+from reel.sync.client import Client
 from tests.daemon import Daemon
 from tests.editors.nvim.driver import PLUGIN, Nvim
 from tests.editors.nvim.shown import opened

@@ -4,7 +4,7 @@ import os
 import socket
 from pathlib import Path
 
-from reel.blocking import Client
+from reel.sync.client import Client
 from tests.daemon import Daemon
 from tests.editors.nvim.conftest import Launch
 from tests.editors.nvim.driver import Nvim

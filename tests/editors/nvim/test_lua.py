@@ -2,7 +2,7 @@
 
 import threading
 
-from reel.blocking import Client
+from reel.sync.client import Client
 from tests.daemon import Daemon
 from tests.editors.nvim.driver import Nvim
 

@@ -4,7 +4,7 @@ from contextlib import suppress
 
 import pytest
 
-from reel.blocking import Client
+from reel.sync.client import Client
 from tests.daemon import Daemon
 from tests.editors.documented import blocks
 from tests.editors.nvim.conftest import Launch

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 import pytest
 
-from reel.blocking import Client
 from reel.cli import main
 from reel.starting import answers
+from reel.sync.client import Client
 
 _READY_WITHIN = 20.0
 

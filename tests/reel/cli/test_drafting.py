@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from reel.blocking import Client
 from reel.pushes import EventPush
+from reel.sync.client import Client
 
 from .conftest import Reel, texts
 from .running import PATIENCE, started

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from reel.blocking import Client
+from reel.sync.client import Client
 from tests.daemon import Daemon
 
 from .conftest import Reel, wait_for

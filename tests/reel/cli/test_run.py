@@ -104,7 +104,7 @@ def start(code: str, *argv: str, stdout: int) -> subprocess.CompletedProcess[str
 @pytest.mark.parametrize(
     ("argv", "unwanted"),
     [
-        (["--version"], {"reel.blocking", "msgpack", "socket", "json", "subprocess", "shutil", "datetime"}),
+        (["--version"], {"reel.sync.client", "msgpack", "socket", "json", "subprocess", "shutil", "datetime"}),
         (["add", "demo", "hi"], {"json", "subprocess", "shutil", "pathlib", "unicodedata", "inspect", "reel.records"}),
     ],
 )

@@ -11,8 +11,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from reel.blocking import Client
 from reel.pushes import EventPush
+from reel.sync.client import Client
 from tests.reel.streams.samples import CHAT, chunk, sse
 
 from .conftest import Reel

@@ -16,7 +16,7 @@ from anyio.abc import SocketAttribute, SocketStream, TaskStatus
 
 from reel import replies, requests
 from reel.address import default_socket
-from reel.aio_subscription import LOST, Subscription
+from reel.aio.subscription import LOST, Subscription
 from reel.errors import NotRunning, ParseError, ReelError, ShuttingDown, from_wire
 from reel.messages import Event, Message, Record
 from reel.patience import PATIENCE, PAUSE, nobody_answers

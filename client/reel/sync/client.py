@@ -17,8 +17,8 @@ from reel.patience import PATIENCE, PAUSE, nobody_answers
 from reel.peer import require_own
 from reel.requests import Call, following, greeting, keyed
 from reel.session import MAX_REPLY, Answer, Broken, MessagePack
-from reel.subscription import Subscription
 from reel.subscription_state import Following
+from reel.sync.subscription import Subscription
 
 R = TypeVar("R")
 P = ParamSpec("P")

@@ -1,0 +1,1 @@
+"""The blocking client; :mod:`reel.aio` has the same modules for async programs."""
