@@ -18,10 +18,12 @@ class Manual(BuildHookInterface[Any]):
         if version == "editable":
             return
         self._pages = TemporaryDirectory()
-        # Before what an installer may have put there, such as the packages that the build needs.
-        path = [*(str(Path(self.root, source)) for source in ("client", "daemon")), os.environ.get("PYTHONPATH", "")]
-        command = [sys.executable, "-m", "reeld.man", self._pages.name]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, path))}
+        # Ours come before what an installer may have put there, such as the packages that the build needs. Relative
+        # entries, and the current directory that -P leaves out, could hold modules of somebody else.
+        given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+        path = [*(str(Path(self.root, source)) for source in ("client", "daemon")), *filter(os.path.isabs, given)]
+        command = [sys.executable, "-P", "-m", "reeld.man", self._pages.name]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path)}
         subprocess.run(command, check=True, env=environment)  # noqa: S603 - our own
         for page in Path(self._pages.name).iterdir():
             build_data["shared_data"][str(page)] = f"share/man/man{page.suffix[1:]}/{page.name}"

@@ -112,13 +112,29 @@ def _launch_until_it_answers(path: str, command: list[str], log: Path, size: int
 def _launch(command: list[str], log: Path) -> "subprocess.Popen[bytes]":
     with log.open("ab") as out:
         return subprocess.Popen(  # noqa: S603 - our own executable
-            command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+            start_new_session=True,
+            env=trusted_environment(),
         )
+
+
+def trusted_environment() -> dict[str, str]:
+    """Return the environment for a Python that must not import modules of the current directory.
+
+    An entry of ``PYTHONPATH`` that is empty or relative names a directory below the current one, which may be somebody
+    else's download; ``-P`` alone does not drop it, and ``-I`` would drop the user's absolute entries as well.
+    """
+    entries = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(os.path.isabs, entries))}
 
 
 def _executable() -> list[str]:
     if find_spec("reeld") is not None:
-        return [sys.executable, "-m", "reeld"]
+        # -P: without it, -m looks for the module in the current directory first.
+        return [sys.executable, "-P", "-m", "reeld"]
     if found := shutil.which("reeld"):
         return [found]
     raise NotRunning("reeld is not installed here; it comes with: pip install 'reeld[daemon]'")

@@ -17,6 +17,7 @@ from tests.daemon import Daemon
 from tests.editors.backup import backup
 from tests.editors.texts import texts
 from tests.editors.vim_driver import PLUGIN, Start, Vim
+from tests.planted import Planted
 
 pytest_plugins = ["tests.editors.vim_fixtures"]
 
@@ -322,6 +323,18 @@ def test_a_daemon_is_started(start_vim: Start, prepared: Daemon) -> None:
 
     with prepared.client() as client:
         assert ["one"] == texts(client)
+
+
+def test_a_daemon_is_started_in_a_directory_of_others(
+    start_vim: Start, prepared: Daemon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither the command nor the daemon runs a module of the directory that Vim was started in."""
+    planted = Planted(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    start_vim(PYTHONPATH=Planted.PYTHONPATH).run("Reel new demo")
+
+    assert [] == planted.imported()
+    assert Path(prepared.socket).is_socket()
 
 
 def test_nothing_to_start(start_vim: Start, prepared: Daemon) -> None:

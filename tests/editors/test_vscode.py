@@ -18,6 +18,7 @@ from tests.editors.backup import backup
 from tests.editors.documented import blocks
 from tests.editors.surroundings import Require
 from tests.editors.vscode_driver import PATIENCE, SOURCE, VSCode, build, laid
+from tests.planted import Planted
 
 MEGABYTE = 1 << 20
 
@@ -254,6 +255,20 @@ def test_no_daemon(prepared: Daemon, editor: VSCode) -> None:
     editor.shows("demo", "hello")
     with prepared.client() as client:
         assert client.agent("demo").messages == 1
+
+
+def test_no_daemon_in_a_directory_of_others(
+    built: Path, environment: dict[str, str], prepared: Daemon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither the command nor the daemon runs a module of the directory that VS Code was started in."""
+    planted = Planted(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    editor = VSCode(built, environment | {"PYTHONPATH": Planted.PYTHONPATH})
+    editor.ask("run", command="new", given="demo")
+
+    assert editor.close() == 0
+    assert [] == planted.imported()
+    assert Path(prepared.socket).is_socket()
 
 
 def test_no_daemon_and_no_command(built: Path, environment: dict[str, str], directory: Path) -> None:

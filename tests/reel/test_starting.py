@@ -19,6 +19,7 @@ from reel.address import default_socket
 from reel.starting import answers, start
 from reel.sync.client import Client
 from tests.daemon import PATIENCE, short_directory
+from tests.planted import Planted
 
 
 @pytest.fixture
@@ -96,6 +97,25 @@ def test_start_is_idempotent(home: Path) -> None:
 
     assert [True, False] == [start(path, database=str(home / "r.db")) for _ in range(2)]
     assert (home / "r.db").is_file()
+
+
+def test_start_in_a_directory_of_others(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A daemon runs no module of the current directory, not even if ``PYTHONPATH`` names that by a relative path."""
+    planted = Planted(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", Planted.PYTHONPATH)
+    start(str(home / "s.sock"))
+
+    assert [] == planted.imported()
+
+
+def test_start_keeps_absolute_python_paths(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An absolute entry of ``PYTHONPATH`` is the user's own and counts for the daemon as well."""
+    (tmp_path / "sitecustomize.py").write_text(f"open({str(tmp_path / 'trace')!r}, 'w').close()\n")
+    monkeypatch.setenv("PYTHONPATH", f"lib:{tmp_path}:")
+    start(str(home / "s.sock"))
+
+    assert (tmp_path / "trace").exists()
 
 
 def test_starts_at_the_same_time(home: Path) -> None:

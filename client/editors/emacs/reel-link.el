@@ -226,7 +226,9 @@ It speaks another protocol."
 
 (defun reel-link--start (path)
   "Start a daemon, which will listen on PATH."
-  (let ((default-directory "/")) ; where we are may be on another machine
+  (let ((default-directory "/") ; where we are may be on another machine
+        (process-environment (cons (concat "PYTHONPATH=" (reel-link--python-path))
+                                   process-environment)))
     (with-temp-buffer
       (message "Starting the daemon...")
       (unless (eq 0 (condition-case nil
@@ -235,6 +237,13 @@ It speaks another protocol."
                        (reel-link--refuse "not_running" "nobody answers on %s, and there is no command %s; set `reel-program'"
                                    path reel-program))))
         (user-error "%s" (reel-link--last-line (buffer-string)))))))
+
+(defun reel-link--python-path ()
+  "Return the entries of $PYTHONPATH that are absolute.
+The others would let the command run modules of the current directory."
+  (string-join (cl-remove-if-not (lambda (entry) (string-prefix-p "/" entry))
+                                 (split-string (or (getenv "PYTHONPATH") "") ":"))
+               ":"))
 
 (defun reel-link--last-line (output)
   "Give what the command said at the end of OUTPUT."

@@ -50,7 +50,7 @@ class Emacs:
         start = f"(progn (require 'json) (require 'reel) (setq native-comp-deferred-compilation nil) {server})"
         words = [program, "-Q", "-nw", "--no-splash", "-L", str(LISP), "--eval", start]
         self.process = subprocess.Popen(
-            [sys.executable, "-c", _ON_TERMINAL, *words],
+            [sys.executable, "-I", "-c", _ON_TERMINAL, *words],
             stdin=terminal,
             stdout=terminal,
             stderr=terminal,

@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,7 @@ from tests.daemon import PATIENCE, Daemon
 from tests.editors.backup import backup
 from tests.editors.emacs.conftest import Shown
 from tests.editors.emacs.driver import Emacs, Refused
+from tests.planted import Planted
 
 Start = Callable[..., Emacs]
 
@@ -23,6 +25,19 @@ def test_the_daemon_is_started(prepared: Daemon, emacs: Emacs) -> None:
 
     with prepared.client() as client:
         assert 1 == client.agent("demo").messages
+
+
+def test_the_daemon_is_started_in_a_directory_of_others(
+    prepared: Daemon, start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither the command nor the daemon runs a module of the directory that Emacs was started in."""
+    planted = Planted(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    emacs = start(PYTHONPATH=Planted.PYTHONPATH)
+    emacs.command("reel-new", "demo")
+    emacs.until(lambda: Path(prepared.socket).exists() or "not_running" in "".join(emacs.said()))
+
+    assert [] == planted.imported()
 
 
 def test_there_is_no_command(prepared: Daemon, emacs: Emacs) -> None:

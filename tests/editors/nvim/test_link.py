@@ -4,11 +4,14 @@ import os
 import socket
 from pathlib import Path
 
+import pytest
+
 from reel.sync.client import Client
 from tests.daemon import Daemon
 from tests.editors.nvim.conftest import Launch
 from tests.editors.nvim.driver import Nvim
 from tests.editors.nvim.shown import opened, shows
+from tests.planted import Planted
 
 
 def test_it_starts_the_daemon(launch: Launch, prepared: Daemon) -> None:
@@ -20,6 +23,20 @@ def test_it_starts_the_daemon(launch: Launch, prepared: Daemon) -> None:
     with prepared.client() as client:
         assert "demo" == client.agent("demo").name
     assert [] == nvim.notified()
+
+
+def test_it_starts_the_daemon_in_a_directory_of_others(
+    launch: Launch, prepared: Daemon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither the command nor the daemon runs a module of the directory that Neovim was started in."""
+    planted = Planted(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    nvim = launch(more={"PYTHONPATH": Planted.PYTHONPATH})
+    nvim.command("Reel new demo")
+    nvim.until("vim.fn.bufname() == 'reel://demo' or notified")
+
+    assert [] == planted.imported()
+    assert Path(prepared.socket).is_socket()
 
 
 def test_a_daemon_that_was_stopped(nvim: Nvim, client: Client, daemon: Daemon) -> None:

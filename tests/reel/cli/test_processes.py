@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from reel.cli import main
+from tests.planted import Planted
 
 from .conftest import Reel
 
@@ -68,6 +69,16 @@ def test_start_and_stop(home: Path) -> None:
     assert run("stop").stdout == f"does not run: {path}\n"
     assert run("status").returncode == 3
     assert run("start", "--json").stdout == f'{{"socket":"{path}","started":true}}\n'
+
+
+def test_start_in_a_directory_of_others(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the command nor the daemon that it starts runs a module of the current directory."""
+    planted = Planted(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    started = subprocess.run([Path(sys.executable).with_name("reel"), "start"], check=False)
+
+    assert (0, []) == (started.returncode, planted.imported())
+    assert (home / "s.sock").is_socket()
 
 
 def test_start_with_another_database(home: Path) -> None:

@@ -129,6 +129,14 @@ end
 
 local open
 
+--- The entries of $PYTHONPATH that are absolute: the others would let `reel` run modules of the current directory.
+local function python_path()
+  local entries = vim.split(vim.env.PYTHONPATH or '', ':', { plain = true })
+  return table.concat(vim.tbl_filter(function(entry)
+    return vim.startswith(entry, '/')
+  end, entries), ':')
+end
+
 local function start(path)
   local said = {}
   local function hear(_, lines)
@@ -146,7 +154,7 @@ local function start(path)
     and pcall(vim.fn.jobstart, { config.command, 'start' }, {
       on_stderr = hear,
       on_exit = ended,
-      env = { REEL_SOCKET = path },
+      env = { REEL_SOCKET = path, PYTHONPATH = python_path() },
     })
   if not ok then
     stop(errors.new(

@@ -14,11 +14,18 @@ const WITHIN = 60_000;
  */
 export function start(command: string, socket: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    execFile(command, ["--socket", socket, "start"], { timeout: WITHIN }, (error, _out, complaints) => {
+    const options = { timeout: WITHIN, env: { ...process.env, PYTHONPATH: pythonPath() } };
+    execFile(command, ["--socket", socket, "start"], options, (error, _out, complaints) => {
       if (!error) resolve();
       else reject(new NotRunning(`no daemon on ${socket}, and ${reason(error, command, complaints)}`));
     });
   });
+}
+
+/** The entries of `$PYTHONPATH` that are absolute: the others would let `reel` run modules of the current directory. */
+function pythonPath(): string {
+  const entries = (process.env.PYTHONPATH ?? "").split(":");
+  return entries.filter((entry) => entry.startsWith("/")).join(":");
 }
 
 function reason(error: Error & { code?: unknown }, command: string, complaints: string): string {

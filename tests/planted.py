@@ -1,0 +1,39 @@
+"""A directory full of modules that nobody asked for: each of them leaves a trace if it is imported."""
+
+import os
+from pathlib import Path
+
+_MODULES = (
+    "reeld/__init__",
+    "reeld/__main__",
+    "reel/__init__",
+    "trio",
+    "anyio",
+    "aiosqlite",
+    "msgpack",
+    "sitecustomize",
+)
+_TRACE = "import os; open({trace!r}, 'a').write({name!r} + ' imported by ' + ' '.join(os.sys.orig_argv) + '\\n')\n"
+
+
+class Planted:
+    """Modules with the names of ours, of what we import, and of what Python imports by itself.
+
+    Args:
+        directory: where they are put; ``lib`` in it has them as well.
+    """
+
+    # What names the directory, if Python is started there: an empty entry, and relative ones.
+    PYTHONPATH = os.pathsep.join(["", ".", "lib", "./lib"])
+
+    def __init__(self, directory: Path) -> None:
+        self._trace = directory / "trace"
+        for place in (directory, directory / "lib"):
+            for name in _MODULES:
+                path = (place / name).with_suffix(".py")
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(_TRACE.format(trace=str(self._trace), name=name))
+
+    def imported(self) -> list[str]:
+        """Return the modules that were imported, and the command lines of the processes that did it."""
+        return self._trace.read_text().splitlines() if self._trace.exists() else []
