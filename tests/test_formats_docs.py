@@ -10,8 +10,8 @@ from typing import Any, get_args
 
 import pytest
 
-from reeld.formats.assembly import Asked
-from reeld.formats.rendering import FORMATS, render
+from reeld.formats.body import RenderRequest
+from reeld.formats.render import FORMATS, render
 from reeld.formats.report import Action
 from tests.daemon import Daemon, short_directory
 from tests.formats.checker import check
@@ -110,7 +110,7 @@ _SAID: dict[str, list[Any]] = {
 def rendered(messages: list[Any], name: str) -> str:
     """The body, once the user has spoken again."""
     entries = entries_of([*messages, user("Go on.")])
-    return render(Asked(name, model=_MODELS[name]), entries, prompt_in(entries))[0].body
+    return render(RenderRequest(name, model=_MODELS[name]), entries, prompt_in(entries))[0].body
 
 
 def goes_over(messages: list[Any], name: str) -> str:

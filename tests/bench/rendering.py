@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from reel.msgpack_codec import packer
 from reeld.core.events import Entry, entry, read
 from reeld.core.intake import rows_from
-from reeld.formats.assembly import Asked
-from reeld.formats.rendering import FORMATS, render
+from reeld.formats.body import RenderRequest
+from reeld.formats.render import FORMATS, render
 
 _ROUNDS = 2500
 _TIMES = 5
@@ -34,10 +34,10 @@ def render_times() -> Iterator[tuple[str, Times]]:
         cold, again = [], []
         for _ in range(_TIMES):
             began = time.perf_counter()
-            _, kept = render(Asked(name), entries[:-1])
+            _, kept = render(RenderRequest(name), entries[:-1])
             cold.append(time.perf_counter() - began)
             began = time.perf_counter()
-            found, _ = render(Asked(name), entries, None, kept)
+            found, _ = render(RenderRequest(name), entries, None, kept)
             again.append(time.perf_counter() - began)
         body = json.loads(found.body)
         yield name, Times(min(cold), min(again), min(_took(encode, body) for _ in range(_TIMES)), len(found.body))

@@ -6,7 +6,7 @@ from typing import Any
 from reel.plain import clean_deep
 from reel.strict_json import parse
 from reeld.formats.jsonbytes import encode_text
-from reeld.formats.turns import Json
+from reeld.formats.model import Json
 
 # As deep as a provider's parser surely goes, and ours.
 _DEPTH = 100

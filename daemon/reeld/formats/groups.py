@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from reeld.formats.dialect import Dialect
-from reeld.formats.turns import Json
+from reeld.formats.format import Dialect
+from reeld.formats.model import Json
 
 
 class Group(NamedTuple):

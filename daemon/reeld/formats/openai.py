@@ -6,8 +6,8 @@ from typing import Any
 
 from reeld.formats.arguments import as_object
 from reeld.formats.content import as_error
-from reeld.formats.dialect import Page
-from reeld.formats.turns import Answer, Json, Piece
+from reeld.formats.format import Page
+from reeld.formats.model import Answer, Json, Piece
 
 PROVIDER = "openai"
 _NOTHING: Json = {"type": "text", "text": ""}

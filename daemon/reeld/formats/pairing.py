@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from reeld.formats.reading import text_at
+from reeld.formats.fields import text_at
 from reeld.formats.report import Change
 
 # How surely a result answers a call.

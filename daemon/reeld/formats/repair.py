@@ -10,11 +10,11 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from reeld.formats.content import as_error, texts_of
-from reeld.formats.dialect import Dialect, Holder
+from reeld.formats.format import Dialect, Holder
 from reeld.formats.groups import Group, groups_of, served
-from reeld.formats.memory import Memory
+from reeld.formats.model import Answer, AssistantTurn, Call, Json, Piece, UserTurn, text_piece
+from reeld.formats.repair_state import Memory
 from reeld.formats.report import Action, Change
-from reeld.formats.turns import Answer, AssistantTurn, Call, Json, Piece, UserTurn, text_piece
 
 PLACEHOLDER = "(empty)"
 MADE_UP = "No result: the call was interrupted before it was answered."

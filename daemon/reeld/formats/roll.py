@@ -4,7 +4,7 @@ from hashlib import blake2b
 from typing import NamedTuple
 
 from reeld.formats.jsonbytes import encode
-from reeld.formats.turns import Json
+from reeld.formats.model import Json
 
 DIGEST = 16
 

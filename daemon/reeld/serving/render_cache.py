@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import anyio
 
-from reeld.formats.kept import Kept
+from reeld.formats.render_state import RenderState
 
 T = TypeVar("T")
 # An agent's row in the database, and a format.
@@ -26,17 +26,17 @@ class Shelf:
     def __init__(self, room: int = ROOM) -> None:
         self.size = 0
         self._room = room
-        self._kept: OrderedDict[Place, tuple[Kept, int]] = OrderedDict()
+        self._kept: OrderedDict[Place, tuple[RenderState, int]] = OrderedDict()
         # One at a time: each thread that computes takes its share of the loop's time.
         self._lane = anyio.CapacityLimiter(1)
 
-    def take(self, place: Place) -> Kept | None:
+    def take(self, place: Place) -> RenderState | None:
         """Take what was kept; it belongs to the caller until it is put back."""
         kept, size = self._kept.pop(place, (None, 0))
         self.size -= size
         return kept
 
-    def put(self, place: Place, kept: Kept) -> None:
+    def put(self, place: Place, kept: RenderState) -> None:
         """Keep something, and let go of what was not used for longest."""
         self.take(place)
         self._kept[place] = kept, kept.size

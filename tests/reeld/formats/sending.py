@@ -4,8 +4,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from reeld.formats.assembly import Asked
-from reeld.formats.rendering import render
+from reeld.formats.body import RenderRequest
+from reeld.formats.render import render
 from reeld.formats.report import Change
 from tests.reeld.formats.histories import Json, entries_of, prompt_in
 
@@ -15,6 +15,6 @@ def sent(
 ) -> tuple[Json, list[Change]]:
     """Give the body of a conversation in a format, and the report."""
     entries = entries_of(messages)
-    rendered, _ = render(Asked(name, model, extra), entries, prompt_in(entries))
+    rendered, _ = render(RenderRequest(name, model, extra), entries, prompt_in(entries))
     body: Json = json.loads(rendered.body)
     return body, rendered.report

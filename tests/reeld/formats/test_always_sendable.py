@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reel.errors import TooLarge
-from reeld.formats.assembly import Asked, Rendered
-from reeld.formats.kept import Kept
-from reeld.formats.rendering import FORMATS, render
+from reeld.formats.body import Rendered, RenderRequest
+from reeld.formats.render import FORMATS, render
+from reeld.formats.render_state import RenderState
 from tests.formats.checker import check
 from tests.reeld.formats.histories import HISTORIES, LEAK, entries_of, prompt_in
 
@@ -23,9 +23,11 @@ MODELS = {
 CASES = [(name, model) for name in FORMATS for model in MODELS[name]]
 
 
-def rendered(name: str, model: str | None, messages: list[Any], kept: Kept | None = None) -> tuple[Rendered, Kept]:
+def rendered(
+    name: str, model: str | None, messages: list[Any], kept: RenderState | None = None
+) -> tuple[Rendered, RenderState]:
     entries = entries_of(messages) if messages else []
-    return render(Asked(name, model), entries, prompt_in(entries), kept)
+    return render(RenderRequest(name, model), entries, prompt_in(entries), kept)
 
 
 @pytest.mark.parametrize(("name", "model"), CASES)
@@ -48,13 +50,13 @@ def test_every_prefix_is_accepted(name: str, model: str | None, messages: list[A
 @given(messages=HISTORIES, cuts=st.lists(st.integers(0, 14)))
 def test_it_only_grows(name: str, model: str | None, messages: list[Any], cuts: list[int]) -> None:
     """What is settled is a beginning of every later rendering, which is the same with and without what was kept."""
-    kept: Kept | None = None
+    kept: RenderState | None = None
     before: tuple[Rendered, Any] | None = None
     for end in sorted({min(cut, len(messages)) for cut in cuts} | {len(messages)}):
         entries = entries_of(messages[:end]) if end else []
         after = before[0].prefix if before else None
-        found, kept = render(Asked(name, model, after=after), entries, prompt_in(entries), kept)
-        fresh, _ = render(Asked(name, model, after=after), entries, prompt_in(entries))
+        found, kept = render(RenderRequest(name, model, after=after), entries, prompt_in(entries), kept)
+        fresh, _ = render(RenderRequest(name, model, after=after), entries, prompt_in(entries))
         history = json.loads(found.body)[FORMATS[name].history]
         if before is not None and before[1] == prompt_in(entries):
             settled = before[0].prefix.messages
@@ -75,7 +77,7 @@ def test_within_any_budget_it_is_accepted(
     """Wherever a history is cut, what is left breaks no rule, and is as small as was asked."""
     entries = entries_of([*messages, "Go on"])
     try:
-        found, _ = render(Asked(name, model, budget=budget, pin=pin), entries, prompt_in(entries))
+        found, _ = render(RenderRequest(name, model, budget=budget, pin=pin), entries, prompt_in(entries))
     except TooLarge:
         return
     body = json.loads(found.body)

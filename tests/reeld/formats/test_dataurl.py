@@ -3,7 +3,7 @@
 import pytest
 
 from reeld.formats.dataurl import media_from, mime_of, url_of
-from reeld.formats.rendering import FORMATS
+from reeld.formats.render import FORMATS
 from tests.reeld.formats.histories import user
 from tests.reeld.formats.sending import sent
 

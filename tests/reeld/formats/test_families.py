@@ -3,7 +3,7 @@
 import pytest
 
 from reeld.formats.families import family, foreign, same_family
-from reeld.formats.rendering import FORMATS
+from reeld.formats.render import FORMATS
 from tests.reeld.formats.histories import IMAGE, SOUND, model, opaque, thinking
 from tests.reeld.formats.sending import sent
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from reeld.formats.assembly import Asked, Rendered
-from reeld.formats.receiving import load, receive
-from reeld.formats.rendering import render
+from reeld.formats.body import Rendered, RenderRequest
+from reeld.formats.ingest import read_request, read_response
+from reeld.formats.render import render
 from tests.formats.checker import check
 from tests.reeld.formats.histories import call, entries_of, model, result, tool, user
 
@@ -17,11 +17,11 @@ CALL = {"id": "c1", "type": "function", "function": {"name": "look", "arguments"
 
 
 def loaded(format: str, *history: Json, key: str = "messages") -> list[Json]:  # noqa: A002 - the protocol's word
-    return load(format, json.dumps({key: history})).messages
+    return read_request(format, json.dumps({key: history})).messages
 
 
 def rendered(format: str, *messages: Json) -> Rendered:  # noqa: A002 - the protocol's word
-    return render(Asked(format), entries_of(messages))[0]
+    return render(RenderRequest(format), entries_of(messages))[0]
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_calls_of_chat_without_ids(missing: str | None) -> None:
         "openai-chat", {"role": "assistant", "tool_calls": calls}, {"role": "tool", "content": "done"}
     )
     body = {"id": "r", "choices": [{"message": {"role": "assistant", "tool_calls": calls}}]}
-    one, other = (receive("openai-chat", json.dumps(body))[0] for _ in range(2))
+    one, other = (read_response("openai-chat", json.dumps(body))[0] for _ in range(2))
 
     assert ["call_0_0", "mine"] == [block["id"] for block in asked["content"]]
     assert "call_0_0" == answered["content"][0]["tool_call_id"]
@@ -129,7 +129,7 @@ def test_what_is_new_there_goes_back() -> None:
     """A block of Anthropic's own answer that nobody knows here is sent as it came; one that was loaded is not."""
     block = {"type": "hologram", "z": 1}
     body = {"content": [block, {"type": "text", "text": "OK"}], "model": "claude-opus-4-8"}
-    answer = receive("anthropic", json.dumps(body))
+    answer = read_response("anthropic", json.dumps(body))
     claimed = loaded("anthropic", {"role": "assistant", "content": body["content"]})
     sent = [json.loads(rendered("anthropic", user("Hi"), *said).body)["messages"][1] for said in (answer, claimed)]
 

@@ -7,9 +7,9 @@ import pytest
 
 from reel.errors import InvalidMessage
 from reeld.core.events import Entry
-from reeld.formats.assembly import Asked
-from reeld.formats.receiving import load
-from reeld.formats.rendering import FORMATS, render
+from reeld.formats.body import RenderRequest
+from reeld.formats.ingest import read_request
+from reeld.formats.render import FORMATS, render
 from tests.formats.checker import check
 from tests.formats.test_checker import CASES
 from tests.formats.test_corpus import RECORDINGS, read
@@ -38,7 +38,7 @@ def bodies(provider: str) -> list[tuple[str, Json]]:
 def entries_in(provider: str, text: str) -> list[Entry] | None:
     """Load a body; none where it is refused, which is with the place."""
     try:
-        return entries_of(load(NAMES[provider], text).messages)
+        return entries_of(read_request(NAMES[provider], text).messages)
     except InvalidMessage as error:
         return None if error.data["field"] else []
 
@@ -58,7 +58,7 @@ def test_whatever_comes_is_loaded_or_refused(provider: str) -> None:
                 continue
             loaded += 1
             for format, model in TARGETS:  # noqa: A001 - the protocol's word
-                found, _ = render(Asked(format, model), entries, prompt_in(entries))
+                found, _ = render(RenderRequest(format, model), entries, prompt_in(entries))
                 problems = check(format.replace("-", "_"), json.loads(found.body), model) if found.ready else []
 
                 assert [] == [problem for problem in problems if problem.why != "unknown key"], text

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reeld.formats.assembly import Asked, Rendered
-from reeld.formats.kept import Kept
+from reeld.formats.body import Rendered, RenderRequest
 from reeld.formats.openai_responses.response import read
-from reeld.formats.rendering import FORMATS, LOADERS, render
+from reeld.formats.render import FORMATS, LOADERS, render
+from reeld.formats.render_state import RenderState
 from tests.formats.checker import check
 from tests.reeld.formats.histories import IMAGE, Json, entries_of, opaque, prompt_in, result, text, tool, user
 
@@ -96,10 +96,10 @@ WORDS = st.sampled_from(
 HISTORIES = st.lists(st.one_of(WORDS, ANSWERS, ANSWERS, RESULTS, RESULTS), min_size=1, max_size=10)
 
 
-def rendered(name: str, messages: list[Any], kept: Kept | None = None) -> tuple[Rendered, Kept, Json]:
+def rendered(name: str, messages: list[Any], kept: RenderState | None = None) -> tuple[Rendered, RenderState, Json]:
     """Render messages, and give the body as well."""
     entries = entries_of(messages)
-    found, kept = render(Asked(name, "gpt-5"), entries, prompt_in(entries), kept)
+    found, kept = render(RenderRequest(name, "gpt-5"), entries, prompt_in(entries), kept)
     return found, kept, json.loads(found.body)
 
 

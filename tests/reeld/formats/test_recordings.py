@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from reeld.formats.assembly import Asked
-from reeld.formats.reading import Loaded
-from reeld.formats.rendering import FORMATS, LOADERS, render
+from reeld.formats.body import RenderRequest
+from reeld.formats.fields import Loaded
+from reeld.formats.render import FORMATS, LOADERS, render
 from tests.formats.checker import check
 from tests.formats.test_corpus import RECORDINGS, read, recorded
 from tests.reeld.formats.histories import entries_of, prompt_in
@@ -35,7 +35,7 @@ def loaded(recording: dict[str, Any]) -> Loaded:
 def rendered(recording: dict[str, Any], name: str, model: str | None) -> tuple[Any, bool]:
     """Load a request, render what becomes of it, and give the body, and whether a provider could answer it."""
     entries = entries_of(loaded(recording).messages)
-    found, _ = render(Asked(name, model), entries, prompt_in(entries))
+    found, _ = render(RenderRequest(name, model), entries, prompt_in(entries))
     return json.loads(found.body), found.ready
 
 

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from reel.msgpack_codec import unpack
-from reeld.formats.memory import Memory
-from reeld.formats.rendering import FORMATS
+from reeld.formats.render import FORMATS
 from reeld.formats.repair import MADE_UP, PLACEHOLDER, Repaired, Round, repair
+from reeld.formats.repair_state import Memory
 from tests.reeld.formats.histories import (
     IMAGE,
     SOUND,

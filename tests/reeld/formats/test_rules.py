@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from reel.errors import InvalidMessage
-from reeld.formats.assembly import Asked
-from reeld.formats.receiving import load
-from reeld.formats.rendering import FORMATS, render
+from reeld.formats.body import RenderRequest
+from reeld.formats.ingest import read_request
+from reeld.formats.render import FORMATS, render
 from tests.formats.cases.case import Case
 from tests.formats.checker import check
 from tests.formats.checker.binding import prefix_changed
@@ -62,7 +62,7 @@ def test_it_is_kept(provider: str, rule: str) -> None:
     for case in broken:
         assert rule in {problem.rule for problem in check(provider, case.body, case.model)}
         try:
-            entries = entries_of(load(NAMES[provider], json.dumps(case.body), case.model).messages)
+            entries = entries_of(read_request(NAMES[provider], json.dumps(case.body), case.model).messages)
         except InvalidMessage as error:
             if rule not in REFUSED and not any(case.body.get(key) for key in OUTSIDE):
                 raise AssertionError(case) from error
@@ -70,7 +70,7 @@ def test_it_is_kept(provider: str, rule: str) -> None:
         rendered += 1
         for format in FORMATS:  # noqa: A001 - the protocol's word
             target = case.model if format == NAMES[provider] and case.model else MODELS.get(format)
-            found, _ = render(Asked(format, target), entries, prompt_in(entries))
+            found, _ = render(RenderRequest(format, target), entries, prompt_in(entries))
             problems = check(format.replace("-", "_"), json.loads(found.body), target)
 
             assert not found.ready or [] == problems, case
@@ -85,7 +85,7 @@ def test_what_was_thought_stays_bound() -> None:
     bodies = []
     for end in (3, 5):
         entries = entries_of(history[:end])
-        found, _ = render(Asked("anthropic", MODELS["anthropic"]), entries)
+        found, _ = render(RenderRequest("anthropic", MODELS["anthropic"]), entries)
         bodies.append(json.loads(found.body))
 
     assert [] == prefix_changed(*bodies)

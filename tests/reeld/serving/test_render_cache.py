@@ -2,13 +2,13 @@
 
 import pytest
 
-from reeld.formats.kept import Kept
+from reeld.formats.render_state import RenderState
 from reeld.serving.render_cache import Shelf
 
 
-def kept(size: int) -> Kept:
+def kept(size: int) -> RenderState:
     """Something of a size."""
-    found = Kept("gemini", None, 0)
+    found = RenderState("gemini", None, 0)
     found.roll.data = bytearray(size)
     return found
 

@@ -3,7 +3,7 @@
 from reeld.formats.anthropic.blocks import leads, pair, refuses
 from reeld.formats.anthropic.extra import objection, rename, settings
 from reeld.formats.anthropic.render import entries, head
-from reeld.formats.dialect import Dialect
+from reeld.formats.format import Dialect
 
 DIALECT = Dialect(
     provider="anthropic",

@@ -3,12 +3,12 @@
 import re
 from types import UnionType
 
-from reeld.formats import native
+from reeld.formats import metadata as native
 from reeld.formats.arguments import as_object
 from reeld.formats.dataurl import mime_of
-from reeld.formats.dialect import Holder, Page, Pair
 from reeld.formats.families import foreign
-from reeld.formats.turns import Json, Piece
+from reeld.formats.format import Holder, Page, Pair
+from reeld.formats.model import Json, Piece
 
 PROVIDER = "anthropic"
 MARK = "cache_control"

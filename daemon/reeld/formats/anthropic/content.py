@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
-from reeld.formats import native
+from reeld.formats import metadata as native
 from reeld.formats.anthropic.blocks import PROVIDER
 from reeld.formats.content import shortest
 from reeld.formats.dataurl import ANY_PICTURE
-from reeld.formats.reading import Json, arguments_of, entries_at, map_at, text_at
+from reeld.formats.fields import Json, arguments_of, entries_at, map_at, text_at
 
 
 def blocks_of(content: Any, where: str, model: str | None) -> list[Json]:

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from reeld.formats.anthropic.blocks import MARK, PROVIDER, own_keys
-from reeld.formats.dialect import Prompt, Settings
-from reeld.formats.prompting import kept_pieces
-from reeld.formats.turns import Json
+from reeld.formats.format import Prompt, Settings
+from reeld.formats.model import Json
+from reeld.formats.prompt import kept_pieces
 
 _MARKS = 4
 

@@ -2,12 +2,12 @@
 
 from itertools import takewhile
 
-from reeld.formats import native
+from reeld.formats import metadata as native
 from reeld.formats.anthropic.blocks import CHANGES, PROVIDER, THOUGHTS, marked, own_keys, version, written
-from reeld.formats.dialect import Head, Page, Prompt
-from reeld.formats.prompting import kept_pieces
+from reeld.formats.format import Head, Page, Prompt
+from reeld.formats.model import Answer, AssistantTurn, Json, Piece, Turn, UserTurn, text_piece
+from reeld.formats.prompt import kept_pieces
 from reeld.formats.repair import PLACEHOLDER
-from reeld.formats.turns import Answer, AssistantTurn, Json, Piece, Turn, UserTurn, text_piece
 
 # The first version that takes system messages among the others.
 _SYSTEM_MESSAGES = (4, 8)

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from reeld.formats import native
+from reeld.formats import metadata as native
 from reeld.formats.anthropic.blocks import PROVIDER
 from reeld.formats.anthropic.content import blocks_of
-from reeld.formats.prompting import prompt_of
-from reeld.formats.reading import Json, Loaded, history_at, left_to_extra, map_at, role_at
-from reeld.formats.turns import ABOVE, speakers
+from reeld.formats.fields import Json, Loaded, history_at, left_to_extra, map_at, role_at
+from reeld.formats.model import ABOVE, speakers
+from reeld.formats.prompt import prompt_of
 
 _API = "Anthropic's"
 

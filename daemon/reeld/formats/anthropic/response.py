@@ -1,9 +1,9 @@
 """An answer of Anthropic's API, read."""
 
-from reeld.formats import native
+from reeld.formats import metadata as native
 from reeld.formats.anthropic.blocks import ANSWERED, PROVIDER, is_known
 from reeld.formats.anthropic.content import blocks_of
-from reeld.formats.reading import Json, Response, about_answer, refuse_error, refused
+from reeld.formats.fields import Json, Response, about_answer, refuse_error, refused
 
 
 def read(body: Json, model: str | None = None) -> Response:

@@ -1,6 +1,6 @@
 """Google Gemini generateContent (``formats.md`` section 4)."""
 
-from reeld.formats.dialect import Dialect, Settings
+from reeld.formats.format import Dialect, Settings
 from reeld.formats.gemini.extra import rename
 from reeld.formats.gemini.parts import leads, pair, refuses
 from reeld.formats.gemini.render import entries, head

@@ -4,9 +4,9 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from reeld.formats import native
+from reeld.formats import metadata as native
+from reeld.formats.fields import Json, arguments_of, entries_at, map_at, text_at
 from reeld.formats.gemini.parts import BESIDE, PROVIDER
-from reeld.formats.reading import Json, arguments_of, entries_at, map_at, text_at
 
 _HUMP = re.compile(r"(?<=[a-z])_([a-z])")
 # Where Google keeps what is uploaded to it: nobody else can read there.

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from reeld.formats.turns import Json
+from reeld.formats.model import Json
 
 
 def rename(extra: Json, sent: Callable[[str], str]) -> Json:

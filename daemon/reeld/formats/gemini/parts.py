@@ -3,13 +3,13 @@
 import re
 from typing import Any
 
-from reeld.formats import native
+from reeld.formats import metadata as native
 from reeld.formats.arguments import as_object
 from reeld.formats.content import texts_of
 from reeld.formats.dataurl import ANY_PICTURE, mime_of
-from reeld.formats.dialect import Holder, Pair
 from reeld.formats.families import foreign, same_family
-from reeld.formats.turns import Answer, Json
+from reeld.formats.format import Holder, Pair
+from reeld.formats.model import Answer, Json
 
 PROVIDER = "gemini"
 # Google's own word for a call that never had a signature: made by another provider, or made up.

@@ -1,9 +1,9 @@
 """Turns as contents of Gemini's API: results and what the user says after them stand in turns of their own."""
 
-from reeld.formats.dialect import Head, Page, Prompt
+from reeld.formats.format import Head, Page, Prompt
 from reeld.formats.gemini.parts import PROVIDER, UNSIGNED, is_signing, response, signature, written
-from reeld.formats.prompting import kept_pieces
-from reeld.formats.turns import AssistantTurn, Json, Piece, Turn
+from reeld.formats.model import AssistantTurn, Json, Piece, Turn
+from reeld.formats.prompt import kept_pieces
 
 # What the model says between results and the user's words.
 _NOTED = "(noted)"

@@ -2,12 +2,12 @@
 
 from typing import Any
 
+from reeld.formats.fields import Json, Loaded, entries_at, history_at, left_to_extra, map_at, role_at, text_at
 from reeld.formats.gemini.content import block_of, camel, part_at, result_of
 from reeld.formats.gemini.parts import PROVIDER
+from reeld.formats.model import ABOVE, speakers
 from reeld.formats.pairing import Pairing
-from reeld.formats.prompting import prompt_of
-from reeld.formats.reading import Json, Loaded, entries_at, history_at, left_to_extra, map_at, role_at, text_at
-from reeld.formats.turns import ABOVE, speakers
+from reeld.formats.prompt import prompt_of
 
 _API = "Gemini's"
 

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from reeld.formats import native
+from reeld.formats import metadata as native
+from reeld.formats.fields import Json, Response, about_answer, entries_at, map_at, refuse_error, refused, stem_of
 from reeld.formats.gemini.content import block_of, camel, part_at
 from reeld.formats.gemini.parts import PROVIDER
 from reeld.formats.jsonbytes import encode_text
-from reeld.formats.reading import Json, Response, about_answer, entries_at, map_at, refuse_error, refused, stem_of
 
 # What of a candidate is said elsewhere, or says nothing about the message.
 _TOLD = ("content", "finishReason", "index")

@@ -1,6 +1,6 @@
 """OpenAI Chat Completions, and what speaks like it (``formats.md`` section 1)."""
 
-from reeld.formats.dialect import Dialect, Settings
+from reeld.formats.format import Dialect, Settings
 from reeld.formats.openai import PROVIDER, rename
 from reeld.formats.openai_chat.rules import head, refuses
 from reeld.formats.openai_chat.turns import entries

@@ -3,10 +3,10 @@
 import json
 from collections.abc import Callable
 
-from reeld.formats import native
+from reeld.formats import metadata as native
+from reeld.formats.fields import Json, arguments_of, entries_at, map_at, text_at
 from reeld.formats.openai import PROVIDER
 from reeld.formats.openai_chat.parts import blocks_of, own, refusal, text
-from reeld.formats.reading import Json, arguments_of, entries_at, map_at, text_at
 
 # The keys that become blocks; whatever else a message has is kept as its metadata.
 _SPOKEN = ("role", "content", "refusal", "reasoning_content", "audio", "annotations", "tool_calls")

@@ -2,15 +2,15 @@
 
 from typing import Any
 
-from reeld.formats import native
+from reeld.formats import metadata as native
 from reeld.formats.content import shortest
+from reeld.formats.fields import Json, Loaded, history_at, left_to_extra, map_at, role_at
+from reeld.formats.model import ABOVE
 from reeld.formats.openai import PROVIDER
 from reeld.formats.openai_chat.assistant import message_of, with_ids
 from reeld.formats.openai_chat.parts import blocks_of, text
 from reeld.formats.pairing import Pairing
-from reeld.formats.prompting import prompt_of
-from reeld.formats.reading import Json, Loaded, history_at, left_to_extra, map_at, role_at
-from reeld.formats.turns import ABOVE
+from reeld.formats.prompt import prompt_of
 
 _API = "Chat Completions"
 

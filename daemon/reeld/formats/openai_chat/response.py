@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from reeld.formats.fields import Json, Response, about_answer, list_at, map_at, refuse_error, refused, said_in, stem_of
 from reeld.formats.openai import PROVIDER
 from reeld.formats.openai_chat.assistant import message_of, with_ids
-from reeld.formats.reading import Json, Response, about_answer, list_at, map_at, refuse_error, refused, said_in, stem_of
 
 
 def read(body: Json, model: str | None = None) -> Response:

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
-from reeld.formats import native
-from reeld.formats.dialect import Page
+from reeld.formats import metadata as native
+from reeld.formats.fields import Json
+from reeld.formats.format import Page
+from reeld.formats.model import Answer, AssistantTurn, Piece, Turn, UserTurn
 from reeld.formats.openai import PROVIDER, admitting, by_message
 from reeld.formats.openai_chat.writing import call_of, content_of, named, part_of, words
-from reeld.formats.reading import Json
-from reeld.formats.turns import Answer, AssistantTurn, Piece, Turn, UserTurn
 
 
 def entries(turn: Turn, page: Page) -> list[Json]:

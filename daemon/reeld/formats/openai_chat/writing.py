@@ -3,13 +3,13 @@
 import re
 from collections.abc import Sequence
 
-from reeld.formats import native
+from reeld.formats import metadata as native
 from reeld.formats.arguments import as_text
 from reeld.formats.content import shortest
 from reeld.formats.dataurl import url_of
-from reeld.formats.dialect import Page
+from reeld.formats.format import Page
+from reeld.formats.model import Json, Piece
 from reeld.formats.openai import PROVIDER, filename, input_of
-from reeld.formats.turns import Json, Piece
 
 SOUNDS = {"audio/mpeg": "mp3", "audio/mp3": "mp3", "audio/wav": "wav", "audio/x-wav": "wav", "audio/wave": "wav"}
 _DETAILS = ("auto", "low", "high")

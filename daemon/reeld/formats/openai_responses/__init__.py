@@ -1,6 +1,6 @@
 """OpenAI Responses (``formats.md`` section 2)."""
 
-from reeld.formats.dialect import Dialect, Settings
+from reeld.formats.format import Dialect, Settings
 from reeld.formats.openai import PROVIDER, rename
 from reeld.formats.openai_responses.rules import head, identity, refuses
 from reeld.formats.openai_responses.turns import entries

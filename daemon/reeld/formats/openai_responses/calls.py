@@ -3,11 +3,11 @@
 import json
 from typing import Any, NamedTuple
 
-from reeld.formats import native
+from reeld.formats import metadata as native
 from reeld.formats.content import shortest
+from reeld.formats.fields import Json, arguments_of, text_at
 from reeld.formats.openai import PROVIDER
 from reeld.formats.openai_responses.parts import blocks_of, text
-from reeld.formats.reading import Json, arguments_of, text_at
 
 
 class Kind(NamedTuple):

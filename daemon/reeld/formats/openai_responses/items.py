@@ -3,13 +3,13 @@
 import re
 from typing import Any
 
-from reeld.formats import native
+from reeld.formats import metadata as native
+from reeld.formats.fields import Json, entries_at, map_at, role_at, text_at
+from reeld.formats.model import ABOVE
 from reeld.formats.openai import PROVIDER
 from reeld.formats.openai_responses.calls import KINDS, OUTPUTS, call_of, is_call, is_output, result_of
 from reeld.formats.openai_responses.parts import blocks_of, text
 from reeld.formats.pairing import Pairing
-from reeld.formats.reading import Json, entries_at, map_at, role_at, text_at
-from reeld.formats.turns import ABOVE
 
 # Beside the outputs: what a client puts into a history that is no message.
 _CLIENTS = ("additional_tools", "configuration_update", "compaction_trigger")

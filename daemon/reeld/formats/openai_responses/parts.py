@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from reeld.formats import native
+from reeld.formats import metadata as native
 from reeld.formats.dataurl import ANY_PICTURE, media_from
+from reeld.formats.fields import Json, entries_at, map_at, text_at
 from reeld.formats.openai import PROVIDER
-from reeld.formats.reading import Json, entries_at, map_at, text_at
 
 
 def blocks_of(content: Any, where: str) -> list[Json]:

@@ -2,11 +2,11 @@
 
 from itertools import takewhile
 
+from reeld.formats.fields import Json, Loaded, history_at, left_to_extra, refused, text_at
 from reeld.formats.openai import PROVIDER
 from reeld.formats.openai_responses.items import Gathering
 from reeld.formats.openai_responses.parts import text
-from reeld.formats.prompting import prompt_of
-from reeld.formats.reading import Json, Loaded, history_at, left_to_extra, refused, text_at
+from reeld.formats.prompt import prompt_of
 
 _OUTSIDE = ("previous_response_id", "conversation", "prompt")
 

@@ -1,9 +1,9 @@
 """An answer of Responses, read."""
 
+from reeld.formats.fields import Json, Response, about_answer, list_at, refuse_error, refused, said_in
 from reeld.formats.openai import PROVIDER
 from reeld.formats.openai_responses.items import Gathering
 from reeld.formats.openai_responses.parts import text
-from reeld.formats.reading import Json, Response, about_answer, list_at, refuse_error, refused, said_in
 
 # The states of a response that is not whole; one that holds nothing is none.
 _UNFINISHED = ("queued", "in_progress", "failed", "cancelled")

@@ -1,14 +1,14 @@
 """What Responses takes, and where the prompt stands (``formats.md`` section 2)."""
 
-from reeld.formats import native
+from reeld.formats import metadata as native
 from reeld.formats.dataurl import mime_of
-from reeld.formats.dialect import Head, Holder, Page, Prompt
 from reeld.formats.families import foreign
+from reeld.formats.fields import Json
+from reeld.formats.format import Head, Holder, Page, Prompt
 from reeld.formats.openai import PICTURES, PROVIDER, by_message
 from reeld.formats.openai_responses.turns import words
 from reeld.formats.openai_responses.whole import CLIENTS, RESULTS, SERVERS, held, is_reasoning, part_in
-from reeld.formats.prompting import kept_pieces
-from reeld.formats.reading import Json
+from reeld.formats.prompt import kept_pieces
 
 
 def refuses(block: Json, holder: Holder, model: str | None) -> str | None:

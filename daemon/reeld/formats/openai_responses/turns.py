@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from reeld.formats import native
-from reeld.formats.dialect import Page
+from reeld.formats import metadata as native
+from reeld.formats.format import Page
+from reeld.formats.model import Answer, Json, Piece, Turn, UserTurn
 from reeld.formats.openai import PROVIDER
 from reeld.formats.openai_responses.whole import CLIENTS, SERVERS, held, is_reasoning, part_in
 from reeld.formats.openai_responses.writing import PHASES, call_of, content_of, output_of
-from reeld.formats.turns import Answer, Json, Piece, Turn, UserTurn
 
 
 def entries(turn: Turn, page: Page) -> list[Json]:

@@ -4,8 +4,8 @@ import re
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from reeld.formats import native
-from reeld.formats.reading import Json
+from reeld.formats import metadata as native
+from reeld.formats.fields import Json
 
 # By the type of an item its keys; those that it must have end in "!". Answers have more of some than the API takes
 # back. The id stands only where the API asks for it: whatever is sent without one cannot be missed by the server.

@@ -3,17 +3,17 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from reeld.formats import native
+from reeld.formats import metadata as native
 from reeld.formats.arguments import as_text
 from reeld.formats.content import shortest, texts_of
 from reeld.formats.dataurl import url_of
-from reeld.formats.dialect import Page
+from reeld.formats.fields import Json
+from reeld.formats.format import Page
 from reeld.formats.ids import sent_id
+from reeld.formats.model import Answer
 from reeld.formats.openai import PROVIDER, admitting, filename, input_of
 from reeld.formats.openai_responses.calls import KINDS
 from reeld.formats.openai_responses.whole import CALLS, RESULTS, held, part_in, whole
-from reeld.formats.reading import Json
-from reeld.formats.turns import Answer
 
 DETAILS = ("low", "high", "auto", "original")
 _CITED = ("url", "title", "start_index", "end_index")

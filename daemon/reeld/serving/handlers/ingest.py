@@ -11,7 +11,7 @@ from reeld.agents.mail import Terms, Write
 from reeld.core import commands
 from reeld.core.commands import Reply, Stage
 from reeld.core.intake import Row, rows_from
-from reeld.formats import receiving
+from reeld.formats.ingest import read_request, read_response
 from reeld.serving import params
 from reeld.serving.call import Call, Desk, Later, Result
 
@@ -92,12 +92,12 @@ def _read_answer(
     *,
     interrupted: bool,
 ) -> Read:
-    rows, replaced = rows_from(receiving.receive(format, body, model, names, interrupted=interrupted))
+    rows, replaced = rows_from(read_response(format, body, model, names, interrupted=interrupted))
     return rows, replaced, {}
 
 
 def _read_request(format: str, body: str, model: str | None) -> Read:  # noqa: A002 - as above
-    loaded = receiving.load(format, body, model)
+    loaded = read_request(format, body, model)
     rows, replaced = rows_from(loaded.messages)
     return rows, replaced, {"report": [change.as_map() for change in loaded.report]}
 

@@ -9,8 +9,8 @@ from reeld.core.commands import no_such_mark
 from reeld.core.conversation import Conversation
 from reeld.core.events import Entry
 from reeld.core.state import State
-from reeld.formats.assembly import Asked, Prefix, Rendered
-from reeld.formats.rendering import render as rendered
+from reeld.formats.body import Prefix, Rendered, RenderRequest
+from reeld.formats.render import render as rendered
 from reeld.serving.call import Call, Desk, Later, Result
 from reeld.serving.handlers.queries import past_at, profile_of
 
@@ -46,7 +46,9 @@ def render(
 
     async def later() -> Result:
         snapshot = await _snapshot(desk, agent, at, pin)
-        asked = Asked(format, model, extra, budget, "refuse" if open == "refuse" else "close", snapshot.pin, earlier)
+        asked = RenderRequest(
+            format, model, extra, budget, "refuse" if open == "refuse" else "close", snapshot.pin, earlier
+        )
         found = await _render(desk, agent, asked, snapshot, living=at is None)
         if len(found.body) > MAX_BODY:
             raise TooLarge(
@@ -77,7 +79,7 @@ def _taken(state: State, at: int, pin: str | None) -> _Snapshot:
     return _Snapshot(at, list(conversation.entries), conversation.prompt, mark.seq if mark else 0)
 
 
-async def _render(desk: Desk, agent: Agent, asked: Asked, snapshot: _Snapshot, *, living: bool) -> Rendered:
+async def _render(desk: Desk, agent: Agent, asked: RenderRequest, snapshot: _Snapshot, *, living: bool) -> Rendered:
     """Render aside; of the living conversation, what is settled is kept for the next time."""
     place = agent.row, asked.format
     kept = desk.shelf.take(place) if living else None

@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from reel.errors import Conflict, InvalidParams, NoSuchMark, ReelError, TooLarge
-from reeld.formats.rendering import FORMATS, render
+from reeld.formats.render import FORMATS, render
 from reeld.serving.call import Desk
 from reeld.serving.handlers import render as render_handler
 from tests.formats.checker import check

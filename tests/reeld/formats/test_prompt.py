@@ -7,8 +7,8 @@ import pytest
 from reel.errors import InvalidMessage
 from reel.records import parse_data
 from reeld.core.intake import rows_from
-from reeld.formats.dialect import Prompt
-from reeld.formats.prompting import kept_pieces, prompt_of
+from reeld.formats.format import Prompt
+from reeld.formats.prompt import kept_pieces, prompt_of
 
 
 def _words(role: str, *texts: str, **metadata: Any) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Rendering: a conversation as the body of a request, in the words of any provider.
 
-The one entry point for the daemon is :func:`render`. A format is a :class:`~reeld.formats.dialect.Dialect`.
+The one entry point for the daemon is :func:`render`. A format is a :class:`~reeld.formats.format.Dialect`.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,24 +15,24 @@ from reeld.formats.anthropic import DIALECT as ANTHROPIC
 from reeld.formats.anthropic.request import load as load_anthropic
 from reeld.formats.anthropic.response import read as read_anthropic
 from reeld.formats.arguments import is_sendable
-from reeld.formats.assembly import Asked, Rendered, Tail, assemble
-from reeld.formats.dialect import Dialect, Page, Prompt, Settings
+from reeld.formats.body import Rendered, RenderRequest, Tail, assemble
+from reeld.formats.fields import Loaded, Response
+from reeld.formats.format import Dialect, Page, Prompt, Settings
 from reeld.formats.gemini import DIALECT as GEMINI
 from reeld.formats.gemini.request import load as load_gemini
 from reeld.formats.gemini.response import read as read_gemini
 from reeld.formats.jsonbytes import encode
-from reeld.formats.kept import Kept
+from reeld.formats.model import Json
 from reeld.formats.openai_chat import DIALECT as OPENAI_CHAT
 from reeld.formats.openai_chat.request import load as load_openai_chat
 from reeld.formats.openai_chat.response import read as read_openai_chat
 from reeld.formats.openai_responses import DIALECT as OPENAI_RESPONSES
 from reeld.formats.openai_responses.request import load as load_openai_responses
 from reeld.formats.openai_responses.response import read as read_openai_responses
-from reeld.formats.reading import Loaded, Response
+from reeld.formats.render_state import RenderState
 from reeld.formats.repair import PLACEHOLDER_TURN, Repaired, Round, repair
 from reeld.formats.report import Change
 from reeld.formats.roll import Roll
-from reeld.formats.turns import Json
 
 FORMATS: dict[str, Dialect] = {
     "openai-chat": OPENAI_CHAT,
@@ -57,8 +57,8 @@ _AT_ONCE = 500
 
 
 def render(
-    asked: Asked, entries: Sequence[Entry], prompt: Entry | None = None, kept: Kept | None = None
-) -> tuple[Rendered, Kept]:
+    asked: RenderRequest, entries: Sequence[Entry], prompt: Entry | None = None, kept: RenderState | None = None
+) -> tuple[Rendered, RenderState]:
     """Render a conversation.
 
     Args:
@@ -82,7 +82,7 @@ def render(
     settings = dialect.settings(extra, said)
     stale = None
     if kept is None or not kept.fits(asked.format, model, settings.marks) or not kept.covers(entries):
-        stale, kept = kept, Kept(asked.format, model, settings.marks)
+        stale, kept = kept, RenderState(asked.format, model, settings.marks)
     repaired, last = _extend(kept, entries, dialect, settings)
     if asked.open == "refuse" and repaired.open_calls:
         calls = [call.as_map() for call in repaired.open_calls]
@@ -111,7 +111,7 @@ def _dialect(name: str) -> Dialect:
     return dialect
 
 
-def _extra(asked: Asked, dialect: Dialect) -> Json:
+def _extra(asked: RenderRequest, dialect: Dialect) -> Json:
     """Read ``extra``, and see that it takes nothing from the conversation."""
     extra = asked.extra or {}
     if isinstance(extra, str):
@@ -145,7 +145,7 @@ def _prompt(entry: Entry | None) -> Prompt | None:
     return Prompt(text, entry.seq, data)
 
 
-def _extend(kept: Kept, entries: Sequence[Entry], dialect: Dialect, settings: Settings) -> tuple[Repaired, Tail]:
+def _extend(kept: RenderState, entries: Sequence[Entry], dialect: Dialect, settings: Settings) -> tuple[Repaired, Tail]:
     """Render what is new: keep what is settled of it, and give the open last turn."""
     repaired = _settle_all(kept, entries, dialect)
     page, last = Page(kept.model, kept.marks_left), Tail(Roll(), [])
@@ -159,7 +159,7 @@ def _extend(kept: Kept, entries: Sequence[Entry], dialect: Dialect, settings: Se
     return repaired, last
 
 
-def _settle_all(kept: Kept, entries: Sequence[Entry], dialect: Dialect) -> Repaired:
+def _settle_all(kept: RenderState, entries: Sequence[Entry], dialect: Dialect) -> Repaired:
     """Repair in steps, and give what the last one found; what does not settle is not looked at over and over."""
     step = _AT_ONCE
     while kept.count + step < len(entries):
@@ -169,7 +169,7 @@ def _settle_all(kept: Kept, entries: Sequence[Entry], dialect: Dialect) -> Repai
     return _settle(kept, entries[kept.count :], dialect)
 
 
-def _settle(kept: Kept, news: Sequence[Entry], dialect: Dialect) -> Repaired:
+def _settle(kept: RenderState, news: Sequence[Entry], dialect: Dialect) -> Repaired:
     """Repair what comes after what is kept, and keep what is settled of it."""
     told = [(entry.id, entry.message) for entry in news if entry.message is not None]
     repaired = repair([unpack(message) for _, message in told], kept.memory, dialect, kept.model)

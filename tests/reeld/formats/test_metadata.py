@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from reel.blocks import check_json, check_map
-from reeld.formats.native import given_back, keep, opaque, readable, text_of, value_of
+from reeld.formats.metadata import given_back, keep, opaque, readable, text_of, value_of
 
 MARK = {"type": "ephemeral"}
 NESTED = [{"type": "url_citation", "at": {"start": 1}}]

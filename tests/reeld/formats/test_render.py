@@ -8,9 +8,9 @@ import pytest
 from reel.errors import Conflict, InvalidParams, TooLarge
 from reel.kinds import INERT, LEGACY
 from reeld.core.events import Entry, entry
-from reeld.formats.assembly import Asked, Prefix, Rendered
-from reeld.formats.kept import Kept
-from reeld.formats.rendering import FORMATS, render
+from reeld.formats.body import Prefix, Rendered, RenderRequest
+from reeld.formats.render import FORMATS, render
+from reeld.formats.render_state import RenderState
 from tests.formats.checker import check
 from tests.reeld.formats.histories import (
     LEAK,
@@ -29,9 +29,9 @@ LOOP = ["Hi", model(call(name="a.b")), tool(result())]
 TOOLS = [{"name": "a.b", "input_schema": {"type": "object"}}]
 
 
-def ask(messages: list[Any], name: str = "anthropic", kept: Kept | None = None, **how: Any) -> Rendered:
+def ask(messages: list[Any], name: str = "anthropic", kept: RenderState | None = None, **how: Any) -> Rendered:
     entries = entries_of(messages)
-    return render(Asked(name, **how), entries, prompt_in(entries), kept)[0]
+    return render(RenderRequest(name, **how), entries, prompt_in(entries), kept)[0]
 
 
 def body(messages: list[Any], name: str = "anthropic", **how: Any) -> Any:
@@ -150,16 +150,16 @@ def test_what_is_kept_is_used_for_its_own_history_only() -> None:
         ("anthropic", {}, [*entries[:3], entries[3]._replace(id=900), *entries[4:]]),
     ]
     for name, how, now in cases:
-        _, kept = render(Asked("anthropic"), entries)
-        asked = Asked(name, **how)
+        _, kept = render(RenderRequest("anthropic"), entries)
+        asked = RenderRequest(name, **how)
 
         assert render(asked, now)[0] == render(asked, now, None, kept)[0]
 
 
 def test_keeping_costs_what_it_says() -> None:
     """The size of what is kept grows with it."""
-    _, little = render(Asked("anthropic"), entries_of(["Hi"]))
-    _, much = render(Asked("anthropic"), entries_of(["Hi", model("x" * 1000), "Bye"]))
+    _, little = render(RenderRequest("anthropic"), entries_of(["Hi"]))
+    _, much = render(RenderRequest("anthropic"), entries_of(["Hi", model("x" * 1000), "Bye"]))
 
     assert little.size < 1000 < much.size
 
@@ -167,11 +167,11 @@ def test_keeping_costs_what_it_says() -> None:
 def changed(before: list[Any], now: list[Any], keep: bool, **how: Any) -> Any:
     """Render a history and then another, and give the seq from which the first prefix does not stand any more."""
     first = entries_of(before)
-    found, kept = render(Asked("anthropic"), first, prompt_in(first))
+    found, kept = render(RenderRequest("anthropic"), first, prompt_in(first))
     then = entries_of(now)
     if then and now[0] != before[0]:
         then = [entry._replace(id=entry.id + 500) for entry in then]
-    asked = Asked("anthropic", after=found.prefix, **how)
+    asked = RenderRequest("anthropic", after=found.prefix, **how)
     again, _ = render(asked, then, prompt_in(then), kept if keep else None)
 
     assert again.extends == ("prefix_changed" not in [change.action for change in again.report])
@@ -196,12 +196,12 @@ def test_from_where_on_it_changed() -> None:
     """Where what was kept knows the earlier prefix, the first turn that differs is named."""
     before = ["Hi", model("OK"), "And?", model("So"), "Bye", model("Bye"), "Hm"]
     first = entries_of(before)
-    found, kept = render(Asked("anthropic"), first)
+    found, kept = render(RenderRequest("anthropic"), first)
     rewound = [
         *first[:2],
         *(entry._replace(id=entry.id + 500) for entry in entries_of([*before[:2], "No", model("?"), "x"])[2:]),
     ]
-    again, _ = render(Asked("anthropic", after=found.prefix), rewound, None, kept)
+    again, _ = render(RenderRequest("anthropic", after=found.prefix), rewound, None, kept)
 
     assert (False, 3) == (again.extends, again.report[-1].seq)
 
@@ -209,11 +209,11 @@ def test_from_where_on_it_changed() -> None:
 def test_a_shorter_history_parts_nowhere() -> None:
     """After a rewind with nothing new there is no turn that differs: the seq is null."""
     first = entries_of(["Hi", model("OK"), "And?", model("So"), "Bye", model("Bye"), "Hm"])
-    found, kept = render(Asked("anthropic"), first)
-    again, _ = render(Asked("anthropic", after=found.prefix), first[:2], None, kept)
+    found, kept = render(RenderRequest("anthropic"), first)
+    again, _ = render(RenderRequest("anthropic", after=found.prefix), first[:2], None, kept)
 
     assert (False, None) == (again.extends, again.report[-1].seq)
-    nothing, _ = render(Asked("anthropic", after=found.prefix), [])
+    nothing, _ = render(RenderRequest("anthropic", after=found.prefix), [])
 
     assert (False, None) == (nothing.extends, nothing.report[-1].seq)
 
@@ -284,7 +284,7 @@ class Read(list[Entry]):
 def test_a_turn_without_end_is_looked_at_a_few_times() -> None:
     """What does not settle is not repaired anew with every step that is taken through it."""
     entries = Read(entries_of(["Hi"] * 10_000))
-    render(Asked("openai-chat"), entries)
+    render(RenderRequest("openai-chat"), entries)
 
     assert len(entries) <= entries.looked_at < 3 * len(entries)
 
@@ -296,7 +296,7 @@ def test_a_long_history_is_rendered_in_pieces() -> None:
     steps = entries_of(history)
     kept = None
     for end in (100, 650, 1300, len(steps)):
-        found, kept = render(Asked("anthropic"), steps[:end], None, kept)
+        found, kept = render(RenderRequest("anthropic"), steps[:end], None, kept)
 
     assert whole == found
     assert 1400 == len(json.loads(whole.body)["messages"]) - 1
@@ -341,7 +341,7 @@ def test_metadata_never_leaks(name: str) -> None:
     mixed = [*rows, *(row for message in spoken for row in (message, *rows))]
     strays = [_stray(900, "agent_killed"), _stray(901, "fork"), _stray(902, "never_heard_of")]
     entries = [strays[0], *entries_of(mixed), *strays]
-    found, _ = render(Asked(name), entries)
+    found, _ = render(RenderRequest(name), entries)
     plain = ask(spoken, name)
 
     assert LEAK not in found.body
@@ -358,5 +358,5 @@ def test_a_prompt_whose_data_cannot_be_read() -> None:
     entries = entries_of([{"role": "system", "content": "Be brief"}, "Hi"])
     broken = entries[0]._replace(data_json="{")
 
-    assert "Be brief" == json.loads(render(Asked("anthropic"), entries, broken)[0].body)["system"]
+    assert "Be brief" == json.loads(render(RenderRequest("anthropic"), entries, broken)[0].body)["system"]
     assert "system" not in body([{"role": "system", "content": " "}, "Hi"])

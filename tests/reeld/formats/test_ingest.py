@@ -11,9 +11,9 @@ from reel.cli import table as cli
 from reel.errors import InvalidMessage
 from reel.streams.stream import ASSEMBLERS
 from reeld.core.intake import rows_from
-from reeld.formats.assembly import Asked
-from reeld.formats.receiving import load, receive
-from reeld.formats.rendering import FORMATS, LOADERS, READERS, render
+from reeld.formats.body import RenderRequest
+from reeld.formats.ingest import read_request, read_response
+from reeld.formats.render import FORMATS, LOADERS, READERS, render
 from tests.formats.checker import check
 from tests.reel.streams.samples import ANTHROPIC, CHAT, RESPONSES, SAMPLES, Sample, sse
 from tests.reeld.formats.histories import entries_of, user
@@ -62,9 +62,9 @@ def unfinished(status: str, text: str = "half", **more: Any) -> str:
 )
 def test_a_body_that_is_not_whole(format: str, body: str, why: str) -> None:  # noqa: A002 - the protocol's own word
     """It is kept and marked, like a stream that broke off; where it holds nothing, there is nothing to add."""
-    message, interrupted = receive(format, body)
+    message, interrupted = read_response(format, body)
     with pytest.raises(InvalidMessage, match="nothing came of an answer"):
-        receive(format, body.replace("half", ""))
+        read_response(format, body.replace("half", ""))
 
     assert "half" == message["content"][0]["text"]
     assert {"kind": "interrupted", "content": why} == interrupted
@@ -72,13 +72,16 @@ def test_a_body_that_is_not_whole(format: str, body: str, why: str) -> None:  # 
 
 def test_a_body_that_a_limit_cut_short_is_whole() -> None:
     """That is an answer; the reason stands in its metadata."""
-    assert 1 == len(receive("openai-responses", unfinished("incomplete")))
+    assert 1 == len(read_response("openai-responses", unfinished("incomplete")))
 
 
 @each_sample
 def test_a_stream_is_the_answer_that_it_amounts_to(sample: Sample) -> None:
     """The body of the response and its stream give the same."""
-    whole, streamed = receive(sample.format, json.dumps(sample.body)), receive(sample.format, sample.data.decode())
+    whole, streamed = (
+        read_response(sample.format, json.dumps(sample.body)),
+        read_response(sample.format, sample.data.decode()),
+    )
 
     assert whole == streamed
     assert ["assistant", "usage"] == [message.get("role") or message["kind"] for message in streamed]
@@ -88,9 +91,9 @@ def test_a_stream_is_the_answer_that_it_amounts_to(sample: Sample) -> None:
 def test_a_stream_that_breaks_off_anywhere(sample: Sample, data: Any) -> None:
     """Whatever came can be added, the calls with their arguments as far as they came; or there is nothing to add."""
     end = data.draw(st.integers(min_value=0, max_value=len(sample.data)))
-    whole = said(receive(sample.format, sample.data.decode()))
+    whole = said(read_response(sample.format, sample.data.decode()))
     try:
-        messages = receive(sample.format, sample.data[:end].decode(errors="surrogateescape"))
+        messages = read_response(sample.format, sample.data[:end].decode(errors="surrogateescape"))
     except InvalidMessage as error:
         assert error.message.startswith("body: ")  # noqa: PT017 - most cuts leave something, some nothing
         return
@@ -108,12 +111,14 @@ def test_what_broke_off_can_be_sent_anywhere(sample: Sample, target: str, data: 
     """Once the user has spoken again, every provider takes what came of a stream, wherever it broke off."""
     end = data.draw(st.integers(min_value=0, max_value=len(sample.data)))
     try:
-        messages = receive(sample.format, sample.data[:end].decode(errors="surrogateescape"))
+        messages = read_response(sample.format, sample.data[:end].decode(errors="surrogateescape"))
     except InvalidMessage:
         messages = []
     entries = entries_of([user("What?"), messages[0] if messages else user("Hm."), user("Go on.")])
     made_for: dict[str, Any] = {"anthropic": {"max_tokens": 9, "model": "claude-opus-5"}, "gemini": {}}
-    asked = Asked(target, "gemini-3-pro" if target == "gemini" else None, made_for.get(target, {"model": "gpt-5.2"}))
+    asked = RenderRequest(
+        target, "gemini-3-pro" if target == "gemini" else None, made_for.get(target, {"model": "gpt-5.2"})
+    )
     rendered, _ = render(asked, entries)
 
     assert [] == check(target.replace("-", "_"), json.loads(rendered.body), asked.model)
@@ -125,7 +130,7 @@ def test_arguments_that_broke_off(sample: Sample) -> None:
     """They are the text that came."""
     places = {"openai-chat": rb"{\"city\":", "anthropic": rb"{\"x\": ", "openai-responses": rb"{\"city\":"}
     place = sample.data.index(places[sample.format])
-    messages = receive(sample.format, sample.data[: sample.data.index(b"\n\n", place) + 2].decode())
+    messages = read_response(sample.format, sample.data[: sample.data.index(b"\n\n", place) + 2].decode())
     calls = [block["arguments"] for block in messages[0]["content"] if block["type"] == "tool_call"]
 
     assert json.loads(f'"{places[sample.format].decode()}"') == calls[-1]
@@ -135,7 +140,7 @@ def test_arguments_in_pieces_that_broke_off() -> None:
     """Of Gemini's, too, a text is kept that nobody takes for complete."""
     partial = {"name": "f", "partialArgs": [{"jsonPath": "$.a", "stringValue": "b"}], "willContinue": True}
     events = [{"candidates": [{"content": {"parts": [{"functionCall": partial}]}}]}]
-    (message, _) = receive("gemini", sse(events).decode())
+    (message, _) = read_response("gemini", sse(events).decode())
 
     assert ['{"a": "b"'] == [block["arguments"] for block in message["content"]]
 
@@ -161,7 +166,7 @@ def test_arguments_in_pieces_that_broke_off() -> None:
 def test_no_answer(format: str, body: str, expected: str) -> None:  # noqa: A002 - the protocol's own word
     """What is no answer is refused, in the provider's words where it has some."""
     with pytest.raises(InvalidMessage) as caught:
-        receive(format, body)
+        read_response(format, body)
 
     assert caught.value.message.startswith(expected)
 
@@ -171,16 +176,16 @@ def test_what_was_used() -> None:
     body = {**CHAT_BODY, "usage": {"total_tokens": 3}}
 
     assert [{"provider": "openai", "model": "gpt-5", "response_id": "c1", "usage": {"total_tokens": 3}}] == [
-        json.loads(message["data_json"]) for message in receive("openai-chat", json.dumps(body))[1:]
+        json.loads(message["data_json"]) for message in read_response("openai-chat", json.dumps(body))[1:]
     ]
-    assert [] == receive("openai-chat", json.dumps(CHAT_BODY))[1:]
+    assert [] == read_response("openai-chat", json.dumps(CHAT_BODY))[1:]
 
 
 def test_an_answer_that_somebody_saw_break_off() -> None:
     """It is marked; so is one whose stream says why."""
-    (_, mark) = receive("openai-chat", json.dumps(CHAT_BODY), interrupted=True)
+    (_, mark) = read_response("openai-chat", json.dumps(CHAT_BODY), interrupted=True)
     events = [{"choices": [{"delta": {"content": "a"}}]}, {"error": {"message": "Overloaded"}}]
-    (_, told) = receive("openai-chat", sse(events).decode())
+    (_, told) = read_response("openai-chat", sse(events).decode())
 
     assert {"kind": "interrupted", "content": "the answer broke off"} == mark
     assert {"kind": "interrupted", "content": "Overloaded"} == told
@@ -188,7 +193,7 @@ def test_an_answer_that_somebody_saw_break_off() -> None:
 
 def test_renamed_tools_get_their_names_back() -> None:
     """Those that were sent under another name; the others keep theirs."""
-    (message, *_) = receive("openai-chat", CHAT.data.decode(), names={"weather": "weather report"})
+    (message, *_) = read_response("openai-chat", CHAT.data.decode(), names={"weather": "weather report"})
 
     assert ["weather report", "time"] == [b["name"] for b in message["content"] if b["type"] == "tool_call"]
 
@@ -197,15 +202,15 @@ def test_the_model_may_be_told() -> None:
     """Where the body does not say who answered, the caller may."""
     body = {key: value for key, value in CHAT_BODY.items() if key != "model"}
 
-    assert "gpt-6" == receive("openai-chat", json.dumps(body), model="gpt-6")[0]["provider_metadata"]["model"]
+    assert "gpt-6" == read_response("openai-chat", json.dumps(body), model="gpt-6")[0]["provider_metadata"]["model"]
 
 
 def test_a_request() -> None:
     """A whole history is read, a byte order mark or not; what is none is refused."""
     body = json.dumps({"model": "m", "messages": [{"role": "user", "content": "Hi"}], "tools": []})
 
-    assert [change.why for change in load("openai-chat", "\ufeff" + body).report]
+    assert [change.why for change in read_request("openai-chat", "\ufeff" + body).report]
     with pytest.raises(InvalidMessage, match=r"^invalid_message: body: no JSON"):
-        load("openai-chat", "data: {}")
+        read_request("openai-chat", "data: {}")
     with pytest.raises(InvalidMessage, match=r"^invalid_message: body: expected an object, got a list"):
-        load("openai-chat", "[]")
+        read_request("openai-chat", "[]")

@@ -7,8 +7,8 @@ A dialect's functions are pure: what they give depends on what they are given an
 from collections.abc import Callable
 from typing import Literal, NamedTuple, TypeAlias
 
+from reeld.formats.model import Json, Piece, Turn
 from reeld.formats.report import Action, Change
-from reeld.formats.turns import Json, Piece, Turn
 
 # Who holds a block: a role, or a tool's result, which some providers treat otherwise when it failed.
 Holder: TypeAlias = Literal["user", "assistant", "result", "failed"]

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from reel.blocks import kind_of
 from reel.errors import InvalidMessage
-from reeld.formats import native
+from reeld.formats import metadata as native
 from reeld.formats.report import Change
 
 Json = dict[str, Any]

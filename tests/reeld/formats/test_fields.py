@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from reel.errors import InvalidMessage
-from reeld.formats.reading import about_answer, history_at, left_to_extra, list_at, map_at, refuse_error, text_at
+from reeld.formats.fields import about_answer, history_at, left_to_extra, list_at, map_at, refuse_error, text_at
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from reeld.core.events import Entry
-from reeld.formats.memory import Memory
+from reeld.formats.repair_state import Memory
 from reeld.formats.report import Change
 from reeld.formats.roll import Roll
 
 
-class Kept:
+class RenderState:
     """The settled turns of one conversation in one format, for one model.
 
     It belongs to one caller at a time: rendering extends it in place. What it knows of may not be known any more

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from reeld.formats import native
-from reeld.formats.dialect import Prompt
-from reeld.formats.reading import Json, refused
-from reeld.formats.turns import Piece
+from reeld.formats import metadata as native
+from reeld.formats.fields import Json, refused
+from reeld.formats.format import Prompt
+from reeld.formats.model import Piece
 
 
 def prompt_of(provider: str, leading: Sequence[Json]) -> list[Json]:

@@ -4,14 +4,14 @@ from typing import Any, Literal, NamedTuple
 
 from reel.errors import TooLarge
 from reeld.formats.budget import TOKEN, Cut, cut
-from reeld.formats.dialect import Dialect, Page, Prompt
+from reeld.formats.format import Dialect, Page, Prompt
 from reeld.formats.jsonbytes import encode
-from reeld.formats.kept import Kept
+from reeld.formats.model import Json
 from reeld.formats.names import sent_name
+from reeld.formats.render_state import RenderState
 from reeld.formats.repair import PLACEHOLDER_TURN
 from reeld.formats.report import Change
 from reeld.formats.roll import DIGEST, Roll, digest
-from reeld.formats.turns import Json
 
 
 class Prefix(NamedTuple):
@@ -21,7 +21,7 @@ class Prefix(NamedTuple):
     hash: str
 
 
-class Asked(NamedTuple):
+class RenderRequest(NamedTuple):
     """How a conversation is to be rendered.
 
     Args:
@@ -101,15 +101,15 @@ class _History(NamedTuple):
 
 
 def assemble(
-    asked: Asked,
+    asked: RenderRequest,
     dialect: Dialect,
     extra: Json,
     prompt: Prompt | None,
-    kept: Kept,
+    kept: RenderState,
     last: Tail,
     *,
     ready: bool,
-    stale: Kept | None,
+    stale: RenderState | None,
 ) -> Rendered:
     """Put a body together.
 
@@ -224,7 +224,7 @@ def _hash(leading: bytes, digests: bytes | bytearray) -> str:
 
 
 def _changed(
-    after: Prefix, leading: bytes, prompt: Prompt | None, lead: Roll, history: _History, stale: Kept | None
+    after: Prefix, leading: bytes, prompt: Prompt | None, lead: Roll, history: _History, stale: RenderState | None
 ) -> Change:
     """Say from which seq on an earlier prefix does not stand any more."""
     spans = [*history.settled.spans, *history.open.spans]

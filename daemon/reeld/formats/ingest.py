@@ -5,15 +5,15 @@ from collections.abc import Mapping
 from reel.errors import InvalidMessage
 from reel.streams.stream import Stream
 from reel.strict_json import parse_bounded
-from reeld.formats.native import text_of
-from reeld.formats.reading import Json, Loaded, map_at, refused
-from reeld.formats.rendering import LOADERS, READERS
+from reeld.formats.fields import Json, Loaded, map_at, refused
+from reeld.formats.metadata import text_of
+from reeld.formats.render import LOADERS, READERS
 
 _BLANK = "\ufeff \t\r\n"
 _BROKE_OFF = "the answer broke off"
 
 
-def receive(
+def read_response(
     format: str,  # noqa: A002 - the protocol's own word
     body: str,
     model: str | None = None,
@@ -48,7 +48,7 @@ def receive(
     return [message, *records, *([] if why is None else [{"kind": "interrupted", "content": why}])]
 
 
-def load(format: str, body: str, model: str | None = None) -> Loaded:  # noqa: A002 - as above
+def read_request(format: str, body: str, model: str | None = None) -> Loaded:  # noqa: A002 - as above
     """Read a whole request.
 
     Args:

@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 from reeld.formats.ids import sent_id
+from reeld.formats.model import Call, Piece
 from reeld.formats.names import sent_name
-from reeld.formats.turns import Call, Piece
 
 
 class Saved(NamedTuple):
