@@ -11,7 +11,6 @@ told from the next, or is too long, the stream is lost.
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from json import JSONEncoder
 from typing import Any
 
 from reel.characters import is_clean
@@ -34,7 +33,7 @@ from reel.session import (
     too_many,
     weight,
 )
-from reel.strict_json import parse
+from reel.strict_json import encode, parse
 
 _MAX_HEADER = 4096
 _END_OF_HEADER = re.compile(rb"\r?\n\r?\n")
@@ -44,8 +43,6 @@ _SEPARATORS = (b",", b":", b"[", b"{")
 # One that is cut off goes to the end: to try each quote in it anew would take for ever.
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 _NO_HEADER = "a message begins with Content-Length: N, the bytes of its body, and an empty line"
-
-_encode = JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":")).encode
 
 
 class _JsonRpc(ABC):
@@ -124,25 +121,25 @@ class _JsonRpc(ABC):
 
     def notify(self, method: str, params: dict[str, Any] | list[Any]) -> bytes:
         """Encode a call that wants none, or a push, which is a map and travels as ``wrapper`` says."""
-        return self._push(method, _encode(params)) if type(params) is dict else self._call(method, _encode(params))
+        return self._push(method, encode(params)) if type(params) is dict else self._call(method, encode(params))
 
     def tell(self, method: str, sub: int, shared: Shared) -> bytes:
         """Encode a push to a subscription: what is shared, and ``sub``, its number."""
         tail = shared.encodings.get("json")
         if tail is None:
             everything = shared.fields | {name: unpack(value) for name, value in shared.packed.items()}
-            tail = shared.encodings["json"] = _bytes(_encode(everything))
+            tail = shared.encodings["json"] = _bytes(encode(everything))
         return self._push(method, f'{{"sub":{sub},{tail.decode()[1:]}')
 
     def _push(self, name: str, params: str) -> bytes:
         if not self.wrapper:
             return self._call(name, params)
         method, *first = self.wrapper
-        before = "".join(f"{_encode(argument)}," for argument in first)
-        return self._call(method, f"[{before}[{_encode(name)},{params}]]")
+        before = "".join(f"{encode(argument)}," for argument in first)
+        return self._call(method, f"[{before}[{encode(name)},{params}]]")
 
     def _call(self, method: str, params: str) -> bytes:
-        return self._lay(_bytes(f'{{"jsonrpc":"2.0","method":{_encode(method)},"params":{params}}}'))
+        return self._lay(_bytes(f'{{"jsonrpc":"2.0","method":{encode(method)},"params":{params}}}'))
 
     def answer(self, request_id: Id, result: dict[str, Any]) -> bytes:
         """Encode a result; its values may be :class:`Packed`."""
@@ -161,7 +158,7 @@ class _JsonRpc(ABC):
         return self.notify("reply", {"token": token, "result": _opened(outcome)})
 
     def _send(self, message: dict[str, Any]) -> bytes:
-        return self._lay(_bytes(_encode({"jsonrpc": "2.0", **message})))
+        return self._lay(_bytes(encode({"jsonrpc": "2.0", **message})))
 
 
 class ContentLength(_JsonRpc):

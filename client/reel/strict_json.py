@@ -1,18 +1,24 @@
 """JSON as the RFC has it (8259): no NaN, no Infinity."""
 
-import json
 import re
-from typing import Any
+from json import JSONDecoder, JSONEncoder
+from typing import Any, TypeAlias
+
+# A JSON object.
+Json: TypeAlias = dict[str, Any]
 
 
 def _refuse(name: str) -> Any:
     raise ValueError(f"{name} is no number in JSON")
 
 
-_DECODER = json.JSONDecoder(parse_constant=_refuse)
+_DECODER = JSONDecoder(parse_constant=_refuse)
+# What is encoded came from JSON or MessagePack and cannot contain itself: to look for cycles is wasted time.
+_ENCODER = JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":"))
+_LENIENT_ENCODER = JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":"))
 
-
-# What is taken from a provider: it is written again, by the parser's like that stands on more of the stack by then.
+# The depth limit for a provider's JSON. It is encoded again later, from a deeper stack, so this is far below the
+# recursion limit.
 DEPTH = 500
 _STEP = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|([\[{])|[\]}]', re.DOTALL)
 
@@ -48,3 +54,21 @@ def parse(text: str) -> Any:
         RecursionError: it is nested deeper than the parser goes, which is far deeper than anybody means it.
     """
     return _DECODER.decode(text)
+
+
+def encode(value: Any) -> str:
+    """Return a value as compact JSON text, not escaped to ASCII: the same value always gives the same text.
+
+    Raises:
+        ValueError: a number in it is not finite.
+        RecursionError: it is nested too deep.
+    """
+    return _ENCODER.encode(value)
+
+
+def encode_lenient(value: Any) -> str:
+    """Return a provider's value as compact JSON text, with ``Infinity`` for a number like 1e999 that overflowed.
+
+    Such a text is no JSON, and :func:`parse` refuses it later, at a place where the error can name the field.
+    """
+    return _LENIENT_ENCODER.encode(value)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reel.strict_json import DEPTH, parse, parse_bounded
+from reel.strict_json import DEPTH, encode, encode_lenient, parse, parse_bounded
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -109,3 +109,23 @@ def test_deeper_than_the_bound() -> None:
     """It is refused although the parser would go further."""
     with pytest.raises(RecursionError):
         parse_bounded('{"a":' * (DEPTH + 1) + "1" + "}" * (DEPTH + 1))
+
+
+def test_encode_is_compact_and_not_escaped_to_ascii() -> None:
+    """The text has no spaces between values and keeps every letter as it is."""
+    assert '{"a":[1,"\u00fc"],"b":null}' == encode({"a": [1, "\u00fc"], "b": None})
+
+
+def test_encode_refuses_a_number_that_is_not_finite() -> None:
+    """JSON has no word for infinity, so there is no text for it."""
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        encode({"a": float("inf")})
+
+
+def test_encode_lenient_writes_an_overflow_that_parse_refuses() -> None:
+    """A provider's 1e999 becomes a text that is refused as soon as it is read."""
+    text = encode_lenient({"a": parse("1e999")})
+
+    assert '{"a":Infinity}' == text
+    with pytest.raises(ValueError, match="Infinity"):
+        parse(text)

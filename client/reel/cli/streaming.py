@@ -1,6 +1,5 @@
 """The command ``ingest --stream``: an answer that is shown while it comes, and kept however it ends."""
 
-import json
 import sys
 import time
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from reel.cli.words import UsageError
 from reel.errors import InvalidMessage, ReelError
 from reel.replies import Added
 from reel.streams.stream import Stream
+from reel.strict_json import encode_lenient
 
 _PIECE = 1 << 16
 # Seconds between two drafts, and how much of its end one shows.
@@ -92,7 +92,7 @@ class _Streaming:
             if self._cut == INTERRUPTED:
                 return self._cut
             raise InvalidMessage(f"nothing came of an answer: {stream.error or self._nothing()}")
-        body = clean(json.dumps(stream.body(), ensure_ascii=False, separators=(",", ":")))[0]
+        body = clean(encode_lenient(stream.body()))[0]
         reply = _kept(run, body, interrupted=not stream.complete)
         remark(run, reply)
         if stream.complete:

@@ -4,11 +4,11 @@ A stage lies over a committed state that it leaves alone. Several ``add`` and ``
 a command that moves the tip anywhere but forward has its stage to itself.
 """
 
-import json
 from typing import Any
 
 from reel.errors import Conflict, InvalidParams, Killed, NoSuchMark, NotFound
 from reel.kinds import CONVERSATION
+from reel.strict_json import encode
 from reeld.core.conversation import OpenCalls
 from reeld.core.events import Draft, Mark, Pack, Tools, read
 from reeld.core.intake import Row
@@ -86,7 +86,7 @@ class Stage:
     ) -> int:
         """Put an event that moves the tip to ``parent``; give its seq."""
         self.head += 1
-        data_json = None if data is None else json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+        data_json = None if data is None else encode(data)
         self.drafts.append(Draft(self.head, command, kind, content, data_json, parent, self.now, self.client))
         self._tip = parent
         return self.head

@@ -4,7 +4,6 @@ Everything is checked here, before anything changes: what may not stand in free 
 what is wrong is refused with the index of the message and the path of the field.
 """
 
-import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -14,6 +13,7 @@ from reel.errors import InvalidMessage, InvalidParams
 from reel.kinds import ADDABLE, KNOWN, LEGACY
 from reel.plain import clean_deep
 from reel.records import parse_data, read_row
+from reel.strict_json import encode
 
 # How much of a call's arguments a person is shown.
 _SHOWN = 200
@@ -121,7 +121,7 @@ def row_from_blocks(role: str, blocks: Sequence[Any], metadata: dict[str, Any]) 
     data: dict[str, Any] = {"blocks": list(blocks)}
     if metadata:
         data["provider_metadata"] = metadata
-    return Row(kind, content, _json(data))
+    return Row(kind, content, encode(data))
 
 
 def _plain_row(role: str, block: dict[str, Any]) -> Row | None:
@@ -132,11 +132,11 @@ def _plain_row(role: str, block: dict[str, Any]) -> Row | None:
         return Row(role, block["text"], None)
     if block["type"] == "tool_call":
         call = {"tool_call_id": block["id"], "name": block["name"], "arguments": block["arguments"]}
-        return Row("tool_call", _readable(block), _json(call))
+        return Row("tool_call", _readable(block), encode(call))
     if block["type"] == "tool_result" and type(block["content"]) is str:
         success = not block.get("is_error")
         result = {"tool_call_id": block["tool_call_id"], "output": block["content"], "success": success}
-        return Row("tool_result", None, _json(result))
+        return Row("tool_result", None, encode(result))
     return None
 
 
@@ -146,10 +146,6 @@ def _readable(block: dict[str, Any]) -> str:
     if block["type"] == "tool_call":
         return f"{block['name']}({block['arguments']})"[:_SHOWN]
     return ""
-
-
-def _json(data: dict[str, Any]) -> str:
-    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
 
 
 def _only(given: dict[str, Any], fields: tuple[str, ...], what: str) -> None:

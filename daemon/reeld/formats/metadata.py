@@ -6,7 +6,7 @@ from typing import Any
 
 from reel.characters import is_clean
 from reel.plain import clean_deep, flaw
-from reel.strict_json import parse
+from reel.strict_json import encode_lenient, parse
 from reeld.formats.arguments import is_sendable
 
 # A key whose value is kept as JSON text ends in this.
@@ -15,7 +15,7 @@ _AS_TEXT = "_json"
 
 def text_of(value: Any) -> str:
     """Give a value as JSON text, as short as it is; a lone surrogate stays the escape that it was."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    text = encode_lenient(value)
     return text if is_clean(text) else json.dumps(value, separators=(",", ":"))
 
 
