@@ -66,10 +66,10 @@ def test_what_the_documents_take_from_the_code_is_current(page: str) -> None:
 @pytest.mark.parametrize(
     ("page", "line"),
     [
-        ("protocol.md", "| `undo` | `agent` | `undone` `was` | Take back the newest command |"),
-        ("protocol.md", "| `create` | `agent?` `system?` `title?` `tags?` | the agent | Make an agent |"),
+        ("protocol.md", "| `undo` | `agent` | `undone` `was` | Undo the newest command |"),
+        ("protocol.md", "| `create` | `agent?` `system?` `title?` `tags?` | the agent | Create an agent |"),
         ("cli.md", "| `--role user\\|assistant\\|system` | who says it; system sets the prompt |"),
-        ("operations.md", "| `agents.idle` | `600.0` | seconds after which one that nobody uses is not |"),
+        ("operations.md", "| `agents.idle` | `600.0` | seconds until an unused agent leaves memory |"),
     ],
 )
 def test_what_is_taken_from_the_code(page: str, line: str) -> None:

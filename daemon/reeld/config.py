@@ -22,18 +22,18 @@ from reeld.store.database import SQLITE
 from reeld.store.schema import DURABILITIES, FULL
 
 _HELP = {
-    "connection.requests": "requests of one connection in flight",
-    "connection.bytes": "their bytes",
-    "connection.all_bytes": "bytes of all requests in flight",
-    "connection.unread": "bytes of answers that may wait to be read by a peer",
-    "connection.pushes": "bytes of pushes that may wait to be read by a peer",
-    "connection.all_waiting": "bytes of answers, pushes and incomplete messages that may wait on all connections",
-    "connection.subscriptions": "subscriptions of one connection",
-    "connection.asides": "requests of one connection that wait for something to happen",
-    "connection.stall": "seconds in which a peer must read some of what waits for it",
-    "connection.message": "bytes of a message that comes in",
-    "connection.values": "values in it, one inside another included",
-    "connection.max_open": "connections at once",
+    "connection.requests": "requests in flight on one connection",
+    "connection.bytes": "bytes of requests in flight on one connection",
+    "connection.all_bytes": "bytes of requests in flight on all connections",
+    "connection.unread": "bytes of unread replies on one connection",
+    "connection.pushes": "bytes of unread pushes on one connection",
+    "connection.all_waiting": "bytes of unread replies, unread pushes and incomplete messages on all connections",
+    "connection.subscriptions": "subscriptions on one connection",
+    "connection.asides": "open wait and verify requests on one connection",
+    "connection.stall": "seconds in which a client must read some of what waits for it",
+    "connection.message": "bytes of one incoming message",
+    "connection.values": "values in one incoming message, nested ones included",
+    "connection.max_open": "open connections",
 }
 
 
@@ -65,16 +65,16 @@ class InForce(NamedTuple):
 
 
 SETTINGS = [
-    Setting("socket", str, "where to listen"),
-    Setting("database", str, "the file that keeps what is said"),
-    Setting("durability", str, "what a power cut may take: nothing, or the last moments", choices=DURABILITIES),
-    Setting("log_level", str, "what goes to stderr", choices=("debug", "info", "warning", "error")),
+    Setting("socket", str, "path of the socket"),
+    Setting("database", str, "path of the database file"),
+    Setting("durability", str, "what a power cut may lose, nothing or the last moments", choices=DURABILITIES),
+    Setting("log_level", str, "lowest level that is logged to stderr", choices=("debug", "info", "warning", "error")),
     *(
         Setting(f"connection.{name}", type(value), _HELP.get(f"connection.{name}", ""))
         for name, value in Limits._field_defaults.items()
     ),
-    Setting("agents.max_live", int, "agents that are kept in memory"),
-    Setting("agents.idle", float, "seconds after which one that nobody uses is not"),
+    Setting("agents.max_live", int, "agents kept in memory"),
+    Setting("agents.idle", float, "seconds until an unused agent leaves memory"),
     Setting("agents.mailbox", int, "requests that may wait for one agent"),
 ]
 
