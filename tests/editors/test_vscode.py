@@ -73,7 +73,7 @@ def test_the_manifest(built: Path, environment: dict[str, str], editor: VSCode) 
     manifest = json.loads((built / "package.json").read_text())
 
     assert [row["command"] for row in manifest["contributes"]["commands"]] == editor.ask("commands")
-    assert (built / manifest["main"]).is_file()
+    assert all((built / path).is_file() for path in (manifest["main"], manifest["contributes"]["grammars"][0]["path"]))
     assert "function\n" == node(built, environment, "-p", "typeof require('reel-conversations').Client")
 
 
@@ -90,7 +90,7 @@ def test_the_lock_file_names_no_machine() -> None:
 
 def test_every_command(daemon: Daemon, client: Client, editor: VSCode) -> None:
     """Each does what it is called, and the document shows it."""
-    assert "/demo.md" == editor.run("new", answers=["demo"])["looksAt"]
+    assert "/demo.reel" == editor.run("new", answers=["demo"])["looksAt"]
     editor.run("send", answers=["first"])
     assert laid(("user 2", "first")) == editor.shows("demo", "first")
     assert ["demo: marked here at 3"] == editor.run("mark", answers=["here"])["said"]
@@ -105,11 +105,11 @@ def test_every_command(daemon: Daemon, client: Client, editor: VSCode) -> None:
     editor.shows("demo", "second")
     editor.run("redo")
     editor.shows("demo", "second", gone=True)
-    assert "/other.md" == editor.run("clone", answers=["other"])["looksAt"]
+    assert "/other.reel" == editor.run("clone", answers=["other"])["looksAt"]
     assert ["other: cleared; Undo brings it back"] == editor.run("clear")["said"]
     assert editor.shows("other", "first", gone=True) == ""
     came = editor.run("open", answers=["demo"])
-    assert (["other", "demo"], "/demo.md") == (came["asked"][0]["choices"], came["looksAt"])
+    assert (["other", "demo"], "/demo.reel") == (came["asked"][0]["choices"], came["looksAt"])
     (line,) = editor.run("info")["said"]
     assert line.startswith("demo: 1 messages, head 7; marks: here; 01")
     assert "vscode" == client.history("demo").events[1]["client"]
@@ -152,6 +152,51 @@ def test_refusals_are_one_line(client: Client, editor: VSCode) -> None:
     editor.shows("demo", "it goes on")
 
 
+# --- Text of others
+
+LINK = "[Approve](command:workbench.action.terminal.new)"
+ICON = "$(trash)"
+
+
+def test_a_text_of_others_is_no_link(client: Client, editor: VSCode) -> None:
+    """No title, label, name or id becomes a link to click on, or an icon, wherever VS Code shows it."""
+    client.create("demo", title=f"{LINK} {ICON}")
+    client.mark("demo", LINK)
+    client.add("demo", [tool_call(LINK, "run", "{}")])
+    editor.run("open", "demo")
+    came = [
+        editor.run("info"),
+        editor.run("open", answers=["demo"]),
+        editor.run("mark", f"{LINK}{ICON}"),
+        editor.run("rewind", LINK),
+        editor.run("rewind", answers=[LINK]),
+        editor.ask("run", command="rewind", given=f"{LINK} again"),
+        editor.ask("run", command="open", given=LINK),
+    ]
+
+    assert [[]] * len(came) == [each["markup"] for each in came]
+    assert "[Approve] (command:workbench.action.terminal.new)" in came[0]["said"][0]
+
+
+def test_a_conversation_is_not_a_markdown_document(client: Client, editor: VSCode) -> None:
+    """A conversation has its own language: VS Code runs the ``command:`` links of a Markdown document on a click."""
+    client.add("x.md", LINK, create=True)
+    editor.run("open", "x.md")
+
+    assert LINK in editor.shows("x.md", "Approve")
+    assert "reel-conversation" == editor.ask("language", name="x.md")
+
+
+def test_a_conversation_is_not_shown_under_another_ending(client: Client, editor: VSCode) -> None:
+    """A link to ``reel:/x.md`` would make a conversation a Markdown document: it is refused."""
+    for name in ("x", "x.md"):
+        client.add(name, LINK, create=True)
+
+    assert "*invalid_params: reel:/x.md is not a conversation; its path ends in .reel*\n" == editor.ask(
+        "read", path="/x.md"
+    )
+
+
 # --- Documents
 
 
@@ -185,6 +230,17 @@ def test_calls_can_be_folded(client: Client, editor: VSCode) -> None:
 
     assert laid(("assistant 2", "**tool_call** run `c1`\n```json\n{}\n```")) == editor.shows("demo", "c1")
     assert [[2, 5]] == editor.ask("folds", name="demo")
+
+
+def test_the_outline_has_the_messages(client: Client, editor: VSCode) -> None:
+    """The outline is the messages and nothing of what they say."""
+    client.create("demo", system="Be brief.")
+    client.add("demo", ["# one", "two"])
+    editor.run("open", "demo")
+    editor.shows("demo", "two")
+    names = editor.ask("outline", name="demo")
+
+    assert ["system", "user 3", "user 4"] == [" ".join(name.split()[:2]) for name in names]
 
 
 def test_a_document_that_was_closed(client: Client, editor: VSCode) -> None:

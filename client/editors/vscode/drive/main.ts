@@ -12,7 +12,7 @@ const loader = Module as unknown as { _load: (name: string, ...rest: unknown[]) 
 const load = loader._load;
 loader._load = (name, ...rest) => (name === "vscode" ? vscode : load(name, ...rest));
 
-const path = (name: string) => `/${name}.md`;
+const path = (name: string) => `/${name}.reel`;
 const text = (name: string) => user.document(path(name))?.getText() ?? "";
 
 /** Wait until a document has a text in it, or has it no longer. */
@@ -32,10 +32,10 @@ const actions: Record<string, (asked: any) => unknown> = {
   async run({ command, given, answers = [], meanwhile }) {
     user.answers = answers;
     user.meanwhile = meanwhile === undefined ? undefined : () => user.look(path(meanwhile));
-    for (const list of [user.asked, user.said, user.complained]) list.length = 0;
+    for (const list of [user.asked, user.said, user.complained, user.markup]) list.length = 0;
     await user.run(command, ...(given === undefined ? [] : [given]));
-    const { asked, said, complained } = user;
-    return { asked, said, complained, looksAt: vscode.window.activeTextEditor?.document.uri.path };
+    const { asked, said, complained, markup } = user;
+    return { asked, said, complained, markup, looksAt: vscode.window.activeTextEditor?.document.uri.path };
   },
   async shows({ name, text: wanted, gone = false }) {
     await shown(name, wanted, gone);
@@ -43,7 +43,13 @@ const actions: Record<string, (asked: any) => unknown> = {
   },
   opened: ({ name }) => user.open(path(name)),
   text: ({ name }) => text(name),
+  language: ({ name }) => user.document(path(name))?.languageId,
+  async read({ path: other }) {
+    await user.open(other);
+    return user.document(other)?.getText();
+  },
   folds: ({ name }) => user.folds(path(name)).map(({ start, end }: { start: number; end: number }) => [start, end]),
+  outline: ({ name }) => user.outline(path(name)).map((symbol: { name: string }) => symbol.name),
   select: ({ text: selected }) => user.select(selected),
   close: ({ name }) => user.close(path(name)),
   commands: () => user.commands(),

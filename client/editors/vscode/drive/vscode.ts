@@ -4,12 +4,14 @@
  */
 
 import { EventEmitter as Emitter } from "node:events";
+import { extname } from "node:path";
 
 type Listener = (value: any) => void;
 const changed = new Emitter();
 const closed = new Emitter();
 const providers = new Map<string, any>();
 const folders: any[] = [];
+const outlines: any[] = [];
 const registered = new Map<string, (...given: unknown[]) => unknown>();
 
 const nothing = { dispose() {} };
@@ -53,10 +55,30 @@ export class Position {
 }
 
 export class Range {
+  readonly start: Position;
+  readonly end: Position;
+  constructor(...ends: [Position, Position] | [number, number, number, number]) {
+    [this.start, this.end] =
+      ends.length === 2 ? ends : [new Position(ends[0], ends[1]), new Position(ends[2], ends[3])];
+  }
+}
+
+export enum SymbolKind {
+  String = 14,
+}
+
+export class DocumentSymbol {
   constructor(
-    readonly start: Position,
-    readonly end: Position,
-  ) {}
+    readonly name: string,
+    readonly detail: string,
+    readonly kind: SymbolKind,
+    readonly range: Range,
+    readonly selectionRange: Range,
+  ) {
+    if (selectionRange.start.line < range.start.line || selectionRange.end.line > range.end.line) {
+      throw new Error("selectionRange must be contained in fullRange");
+    }
+  }
 }
 
 export class FoldingRange {
@@ -66,11 +88,20 @@ export class FoldingRange {
   ) {}
 }
 
+/** The languages by the ends of paths: VS Code's own for Markdown, and those that the extension contributes. */
+const languageIds = new Map([[".md", "markdown"]]);
+for (const { id, extensions } of require("../../package.json").contributes.languages ?? []) {
+  for (const extension of extensions) languageIds.set(extension, id);
+}
+
 class TextDocument {
+  readonly languageId: string;
   constructor(
     readonly uri: Uri,
     public text: string,
-  ) {}
+  ) {
+    this.languageId = languageIds.get(extname(uri.path)) ?? "plaintext";
+  }
   get lineCount(): number {
     return this.text.split("\n").length;
   }
@@ -102,6 +133,15 @@ async function refresh(uri: Uri): Promise<void> {
   changed.emit("it", { document, contentChanges: [{ range: everything }] });
 }
 
+/** What VS Code makes of a text that it shows: links to click on, which may run commands, and icons. */
+const MARKUP = /\[[^\]]+\]\((?:https?:\/\/|command:|file:)[^)\s]+[^)]*\)|\$\([\w~-]+\)/gi;
+
+/** Take note of a text that VS Code shows the user. */
+function show(text: string): string {
+  user.markup.push(...(text.match(MARKUP) ?? []));
+  return text;
+}
+
 /** What the user sees and does; the driver's own. */
 export const user = {
   answers: [] as string[],
@@ -110,6 +150,8 @@ export const user = {
   asked: [] as { prompt: string; choices?: string[] }[],
   said: [] as string[],
   complained: [] as string[],
+  /** The parts of all these texts that VS Code does not show as they are. */
+  markup: [] as string[],
   run: (command: string, ...given: unknown[]) => registered.get(`reel.${command}`)!(...given),
   commands: () => [...registered.keys()],
   document: (path: string) => documents.get(`reel:${path}`),
@@ -124,6 +166,7 @@ export const user = {
     window.activeTextEditor = new TextEditor(new TextDocument(new Uri("file", "/notes.txt"), text));
   },
   folds: (path: string) => folders[0].provideFoldingRanges({ uri: new Uri("reel", path) }),
+  outline: (path: string) => outlines[0].provideDocumentSymbols({ uri: new Uri("reel", path) }),
   close(path: string): void {
     const document = documents.get(`reel:${path}`);
     documents.delete(`reel:${path}`);
@@ -135,21 +178,25 @@ export const window = {
   activeTextEditor: undefined as TextEditor | undefined,
   visibleTextEditors: [] as TextEditor[],
   async showInputBox({ prompt }: { prompt: string }): Promise<string | undefined> {
-    user.asked.push({ prompt });
+    user.asked.push({ prompt: show(prompt) });
     await user.meanwhile?.();
     return user.answers.shift();
   },
-  async showQuickPick<T extends { label: string }>(choices: T[], { placeHolder }: { placeHolder: string }) {
-    user.asked.push({ prompt: placeHolder, choices: choices.map(({ label }) => label) });
+  async showQuickPick<T extends { label: string; description: string }>(
+    choices: T[],
+    { placeHolder }: { placeHolder: string },
+  ) {
+    for (const { description } of choices) show(description);
+    user.asked.push({ prompt: show(placeHolder), choices: choices.map(({ label }) => show(label)) });
     await user.meanwhile?.();
     const answer = user.answers.shift();
     return choices.find(({ label }) => label === answer);
   },
   async showInformationMessage(line: string): Promise<void> {
-    user.said.push(line);
+    user.said.push(show(line));
   },
   async showErrorMessage(line: string): Promise<void> {
-    user.complained.push(line);
+    user.complained.push(show(line));
   },
   async showTextDocument(document: TextDocument): Promise<TextEditor> {
     const editor = new TextEditor(document);
@@ -181,6 +228,10 @@ export const workspace = {
 export const languages = {
   registerFoldingRangeProvider(_selector: unknown, provider: any) {
     folders.push(provider);
+    return nothing;
+  },
+  registerDocumentSymbolProvider(_selector: unknown, provider: any) {
+    outlines.push(provider);
     return nothing;
   },
 };

@@ -5,7 +5,7 @@ import { notice, Transcript, type Section } from "./transcript";
 
 /** Changes within so many milliseconds are shown at once. */
 const TOGETHER = 30;
-const NOTHING: Section = { lines: [], folds: [] };
+const NOTHING: Section = { lines: [], folds: [], headings: [] };
 
 interface Document {
   following: Promise<Following>;
@@ -31,14 +31,14 @@ export class Documents {
     } catch (error) {
       if (!(error instanceof ReelError)) throw error;
       if (this.open.get(name) === document) this.open.delete(name); // to look again tries again
-      document.shown = { lines: [notice(error.message), ""], folds: [] };
+      document.shown = { ...NOTHING, lines: [notice(error.message), ""] };
     }
     return document.shown.lines.join("\n");
   }
 
-  /** Give what can be folded in the text that was given last. */
-  folds(name: string): Section["folds"] {
-    return (this.open.get(name)?.shown ?? NOTHING).folds;
+  /** Return the text that was given last, with its folds and headings; nothing if the document is not open. */
+  shown(name: string | undefined): Section {
+    return (name === undefined ? undefined : this.open.get(name)?.shown) ?? NOTHING;
   }
 
   /** Give the id of a conversation that is open, which stays when its name does not; else its name. */

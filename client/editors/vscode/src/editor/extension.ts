@@ -4,25 +4,32 @@ import * as vscode from "vscode";
 import { Client } from "../client";
 import { commands, run, type Choice, type Desk, type Screen } from "./commands";
 import { Documents } from "./documents";
+import { literal } from "./literal";
+import { notice, type Section } from "./transcript";
 
 const SCHEME = "reel";
-const ENDING = ".md";
+/**
+ * The ending gives a conversation the language `reel-conversation`. With `.md` it would be a Markdown document, and VS
+ * Code runs the `command:` links of those on a click.
+ */
+const ENDING = ".reel";
 
-/** A conversation is the document `reel:/NAME.md`. */
+/** A conversation is the document `reel:/NAME.reel`. */
 function uriOf(name: string): vscode.Uri {
   return vscode.Uri.from({ scheme: SCHEME, path: `/${name}${ENDING}` });
 }
 
-function nameOf({ path }: vscode.Uri): string {
-  return path.slice(1, -ENDING.length);
+/** The name of a document's conversation; undefined if the document is not a conversation. */
+function nameOf({ scheme, path }: vscode.Uri): string | undefined {
+  return scheme === SCHEME && path.endsWith(ENDING) ? path.slice(1, -ENDING.length) : undefined;
 }
 
 class Window implements Screen {
   private last: string | undefined;
 
   current(): string | undefined {
-    const looked = vscode.window.activeTextEditor?.document.uri;
-    return looked?.scheme === SCHEME ? nameOf(looked) : this.last;
+    const editor = vscode.window.activeTextEditor;
+    return (editor && nameOf(editor.document.uri)) ?? this.last;
   }
 
   selection(): string | undefined {
@@ -32,12 +39,17 @@ class Window implements Screen {
   }
 
   async ask(prompt: string): Promise<string | undefined> {
-    return vscode.window.showInputBox({ prompt, ignoreFocusOut: true });
+    return vscode.window.showInputBox({ prompt: literal(prompt), ignoreFocusOut: true });
   }
 
   async choose<T>(placeHolder: string, choices: Choice<T>[]): Promise<T | undefined> {
-    const chosen = await vscode.window.showQuickPick(choices, { placeHolder, matchOnDescription: true });
-    return chosen?.value;
+    const items = choices.map(({ label, description, value }) => ({
+      label: literal(label),
+      description: literal(description),
+      value,
+    }));
+    const options = { placeHolder: literal(placeHolder), matchOnDescription: true };
+    return (await vscode.window.showQuickPick(items, options))?.value;
   }
 
   async show(name: string): Promise<void> {
@@ -48,11 +60,11 @@ class Window implements Screen {
   }
 
   say(line: string): void {
-    void vscode.window.showInformationMessage(line);
+    void vscode.window.showInformationMessage(literal(line));
   }
 
   complain(line: string): void {
-    void vscode.window.showErrorMessage(line);
+    void vscode.window.showErrorMessage(literal(line));
   }
 }
 
@@ -69,6 +81,16 @@ function follow({ document, contentChanges }: vscode.TextDocumentChangeEvent): v
     const seen = editor.visibleRanges.at(-1)?.end.line ?? 0;
     if (editor.document === document && seen >= first) revealEnd(editor);
   }
+}
+
+/** The outline of a conversation: its messages. */
+function outline({ lines, headings }: Section): vscode.DocumentSymbol[] {
+  return headings.map((first, index) => {
+    const last = (headings[index + 1] ?? lines.length) - 1;
+    const heading = new vscode.Range(first, 0, first, lines[first]!.length);
+    const whole = new vscode.Range(first, 0, last, lines[last]!.length);
+    return new vscode.DocumentSymbol(lines[first]!.slice(3), "", vscode.SymbolKind.String, whole, heading);
+  });
 }
 
 export function activate(context: vscode.ExtensionContext): void {
@@ -88,17 +110,26 @@ export function activate(context: vscode.ExtensionContext): void {
     { dispose: () => client.close() },
     vscode.workspace.registerTextDocumentContentProvider(SCHEME, {
       onDidChange: changes.event,
-      provideTextDocumentContent: (uri) => documents.text(nameOf(uri)),
+      provideTextDocumentContent(uri) {
+        const name = nameOf(uri);
+        if (name !== undefined) return documents.text(name);
+        return `${notice(`invalid_params: ${uri} is not a conversation; its path ends in ${ENDING}`)}\n`;
+      },
     }),
     vscode.languages.registerFoldingRangeProvider(
       { scheme: SCHEME },
       {
         provideFoldingRanges: ({ uri }) =>
-          documents.folds(nameOf(uri)).map(([first, last]) => new vscode.FoldingRange(first, last)),
+          documents.shown(nameOf(uri)).folds.map(([first, last]) => new vscode.FoldingRange(first, last)),
       },
     ),
+    vscode.languages.registerDocumentSymbolProvider(
+      { scheme: SCHEME },
+      { provideDocumentSymbols: ({ uri }) => outline(documents.shown(nameOf(uri))) },
+    ),
     vscode.workspace.onDidCloseTextDocument(({ uri }) => {
-      if (uri.scheme === SCHEME) documents.close(nameOf(uri));
+      const name = nameOf(uri);
+      if (name !== undefined) documents.close(name);
     }),
     vscode.workspace.onDidChangeTextDocument(follow),
     ...Object.entries(commands).map(([name, command]) =>

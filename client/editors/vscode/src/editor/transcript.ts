@@ -3,10 +3,11 @@
 import type { Copy } from "../client/copy";
 import type { Block, Message } from "../client/wire";
 
-/** Lines, and of each part that can be folded the first and the last one, counted from 0. */
+/** Lines; the first and the last line of each part that can be folded; and the lines that are headings, from 0. */
 export interface Section {
   lines: string[];
   folds: [first: number, last: number][];
+  headings: number[];
 }
 
 type Clock = (time: number) => string;
@@ -29,14 +30,15 @@ export class Transcript {
     for (const [connection, text] of copy.drafts) {
       sections.push(section(`## draft · being written on connection ${connection}`, text));
     }
-    if (problem) sections.push({ lines: [notice(problem)], folds: [] });
+    if (problem) sections.push({ lines: [notice(problem)], folds: [], headings: [] });
     return joined(sections);
   }
 
   private message(message: Message): Section {
     let laid = this.sections.get(message);
     if (!laid) {
-      laid = joined([{ lines: [this.heading(message), ""], folds: [] }, ...message.content.map(blockSection)]);
+      const heading = { lines: [this.heading(message), ""], folds: [], headings: [0] };
+      laid = joined([heading, ...message.content.map(blockSection)]);
       this.sections.set(message, laid);
     }
     return laid;
@@ -59,24 +61,25 @@ export function localTime(time: number): string {
 }
 
 function joined(sections: Section[]): Section {
-  const whole: Section = { lines: [], folds: [] };
-  for (const { lines, folds } of sections) {
+  const whole: Section = { lines: [], folds: [], headings: [] };
+  for (const { lines, folds, headings } of sections) {
     const above = whole.lines.length;
     for (const line of lines) whole.lines.push(line);
     for (const [first, last] of folds) whole.folds.push([above + first, above + last]);
+    for (const heading of headings) whole.headings.push(above + heading);
   }
   return whole;
 }
 
 function section(heading: string, text: string): Section {
-  return { lines: [heading, "", ...text.split("\n"), ""], folds: [] };
+  return { lines: [heading, "", ...text.split("\n"), ""], folds: [], headings: [0] };
 }
 
 /** A block with a blank line after it; what no text is can be folded. */
 function blockSection(block: Block): Section {
   const lines = blockText(block).split("\n");
   const folds: Section["folds"] = FOLDED.has(block.type) && lines.length > 1 ? [[0, lines.length - 1]] : [];
-  return { lines: [...lines, ""], folds };
+  return { lines: [...lines, ""], folds, headings: [] };
 }
 
 const FOLDED: ReadonlySet<string> = new Set(["thinking", "tool_call", "tool_result"]);
