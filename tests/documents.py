@@ -86,6 +86,14 @@ def _row(*cells: str) -> str:
     return "|" + "".join(f" {escaped} |" if (escaped := cell.replace("|", "\\|")) else " |" for cell in cells)
 
 
+def blocks(page: str, heading: str, language: str) -> list[str]:
+    """Give the blocks in a language under a heading of a page, down to the next heading."""
+    text = (DOCS / page).read_text().partition(f"\n{heading}\n")[2]
+    section = re.split(r"^#+ ", text, maxsplit=1, flags=re.MULTILINE)[0]
+    found: list[str] = re.findall(rf"^```{language}\n(.*?)^```", section, re.DOTALL | re.MULTILINE)
+    return found
+
+
 PARTS: dict[str, tuple[str, Callable[[], Iterator[str]]]] = {
     "protocol.md": ("methods", methods),
     "cli.md": ("commands", commands),

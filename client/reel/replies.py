@@ -278,6 +278,13 @@ class Verified(NamedTuple):
     omitted: int
 
 
+class BackedUp(NamedTuple):
+    """A copy of the database was written; ``bytes`` is its size."""
+
+    path: str
+    bytes: int
+
+
 class HistoryPage(NamedTuple):
     """A page of the log."""
 

@@ -79,7 +79,7 @@ def test_both_have_every_request() -> None:
     assert {name for name in vars(Client) if not name.startswith("_")} - {"connect", "close"} <= set(vars(aio.Client))
 
 
-def test_a_conversation(run: Run) -> None:
+def test_a_conversation(run: Run, tmp_path: Path) -> None:
     """Every command and every question, with typed replies."""
 
     async def scenario(client: Any) -> list[Any]:
@@ -100,7 +100,7 @@ def test_a_conversation(run: Run) -> None:
         records, log = await client.conversation(name), await client.history(name)
         replayed, stats = await client.replay(name), await client.stats()
         listed = await client.agents(prefix=name)
-        checked = await client.verify(name)
+        checked, copied = await client.verify(name), f"{tmp_path}/copy.db"
         return [
             (made.head, made.system, added.head, added.open_calls[0].name, marked.label, rewound.dropped),
             (undone.undone, redone.redone, restored.was, twin.source.at, changed.title, revived.alive),
@@ -108,6 +108,7 @@ def test_a_conversation(run: Run) -> None:
             (len(log.events), replayed.matched, stats["agents"] > 0, [row.id for row in listed.agents] == [made.id]),
             (await client.ping(), (await client.methods())[0].name),
             (checked, (await client.verify()).problems),
+            (await client.backup(copied)).path == copied,
         ]
 
     assert [
@@ -117,6 +118,7 @@ def test_a_conversation(run: Run) -> None:
         (13, True, True, True),
         (True, "hello"),
         (Verified(1, 13, [], 0), []),
+        True,
     ] == run(scenario)
 
 

@@ -147,6 +147,7 @@ REPLIES: list[tuple[Call[Any], dict[str, Any], Any]] = [
         {"agents": 1, "events": 2, "problems": [{"what": "gap", "reason": "r", "agent": "a1", "seq": 3}], "omitted": 4},
         replies.Verified(1, 2, [replies.Problem("gap", "r", "a1", None, 3)], 4),
     ),
+    (requests.backup("/c.db"), {"path": "/c.db", "bytes": 4096}, replies.BackedUp("/c.db", 4096)),
     (requests.wait("demo", 8), {"head": 9, "events": [EVENT]}, replies.Waited(9, [EVENT])),  # type: ignore[list-item]
     (requests.subscribe("demo"), {"sub": 1, "head": 9, "agent": "a1"}, replies.Subscribed(1, 9, "a1")),
     (requests.subscribe(), {"sub": 1, "head": 9}, replies.Subscribed(1, 9, None)),

@@ -41,6 +41,7 @@ SIGNATURES = {
     "subscribe": "agent? since? view? kinds?",
     "draft": "agent text",
     "verify": "agent?",
+    "backup": "path",
     "stats": "",
     "shutdown": "",
 }
@@ -85,6 +86,7 @@ VALUES: dict[str, Any] = {
     "interrupted": False,
     "timeout": 0,
     "text": "",
+    "path": "/copy.db",
 }
 # What is the same for one method under another name.
 FIXED = {"conversation": {"view": "conversation"}}

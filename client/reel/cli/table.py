@@ -342,6 +342,15 @@ COMMANDS = (
         "and nobody has to wait for it. Exit status 1 where something is wrong.",
     ),
     Command(
+        "backup",
+        "FILE",
+        "write a copy of the database into a new file",
+        "backup.backup",
+        "reel backup ~/reel-$(date +%F).db",
+        notes="Everybody can go on writing meanwhile. The file has its name when it is\n"
+        "complete and on the disk; only its owner may read it. No file is replaced.",
+    ),
+    Command(
         "kill",
         "[AGENT]",
         "end an agent; it can be revived",

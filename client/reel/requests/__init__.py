@@ -6,7 +6,7 @@ another transport, take them from here.
 
 from reel.requests.calls import Call, following, keyed
 from reel.requests.commands import add, change, clear, clone, create, kill, mark, redo, restore, revive, rewind, undo
-from reel.requests.daemon import greeting, hello, methods, ping, shutdown, stats, verify
+from reel.requests.daemon import backup, greeting, hello, methods, ping, shutdown, stats, verify
 from reel.requests.providers import ingest, load, render
 from reel.requests.queries import agent, agents, conversation, history, messages, replay
 from reel.requests.subscriptions import draft, subscribe, wait
@@ -16,6 +16,7 @@ __all__ = [
     "add",
     "agent",
     "agents",
+    "backup",
     "change",
     "clear",
     "clone",

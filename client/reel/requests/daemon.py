@@ -45,6 +45,18 @@ def verify(agent: str | None = None) -> Call[replies.Verified]:
     return call("verify", reader(replies.Verified), agent=agent)
 
 
+def backup(path: str) -> Call[replies.BackedUp]:
+    """Write a copy of everything that was acknowledged into a new file, beside all other work.
+
+    The file is complete and on the disk before it has its name, and only its owner may read it. It also works after
+    the database was removed or replaced while the daemon ran.
+
+    Args:
+        path: the new file, an absolute path; a file that exists is never replaced.
+    """
+    return call("backup", reader(replies.BackedUp), path=path)
+
+
 def stats() -> Call[dict[str, Any]]:
     """Ask for counters, sizes and latencies."""
     return call("stats", dict)

@@ -186,6 +186,7 @@ class Client:
     draft = _method(requests.draft)
     subscribe = _subscription(requests.subscribe)
     verify = _method(requests.verify)
+    backup = _method(requests.backup)
     stats = _method(requests.stats)
     shutdown = _method(requests.shutdown)
 

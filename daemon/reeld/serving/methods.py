@@ -6,7 +6,7 @@ from typing import NamedTuple
 from reel.streams.stream import ASSEMBLERS
 from reeld.serving import params
 from reeld.serving.call import Call, Desk, Result, Work
-from reeld.serving.handlers import async_call, commands, ingest, queries, render, subscriptions, verify
+from reeld.serving.handlers import async_call, backup, commands, ingest, queries, render, subscriptions, verify
 from reeld.serving.params import Param, Signature
 
 
@@ -215,6 +215,7 @@ _ALL = (
         Param("agent", params.string),
     ),
     _plain(queries.stats, "Return counters, sizes and latencies"),
+    _plain(backup.backup, "Write a copy of the database into a new file", _needs("path", params.absolute_path)),
     _plain(queries.shutdown, "Finish what is in flight, commit and stop"),
 )
 METHODS = {method.name: method for method in _ALL}

@@ -80,6 +80,14 @@ def label(value: Any) -> str:
     return text
 
 
+def absolute_path(value: Any) -> str:
+    """Take the path of a file; a relative one would be one of the daemon's directory, not of the caller's."""
+    text = string(value)
+    if not text.startswith("/") or text.endswith("/"):
+        raise _fail(f"expected the absolute path of a file, got {text[:MAX_LABEL]!r}")
+    return text
+
+
 def boolean(value: Any) -> bool:
     """Take true or false."""
     if type(value) is not bool:

@@ -107,6 +107,17 @@ def prepare_reader(connection: sqlite3.Connection) -> None:
     """Make a connection one that only reads."""
     for pragma in _READER_PRAGMAS:
         connection.execute(f"PRAGMA {pragma}")
+    _open_wal(connection)
+
+
+def prepare_copier(connection: sqlite3.Connection) -> None:
+    """Prepare a connection for backups: with ``query_only`` it could not write the copy."""
+    _open_wal(connection)
+
+
+def _open_wal(connection: sqlite3.Connection) -> None:
+    """Let SQLite open the WAL, which it does at the first read: later the WAL may have been removed."""
+    connection.execute("SELECT 1 FROM sqlite_schema").fetchall()
 
 
 def prepare(connection: sqlite3.Connection, path: str, durability: str = FULL) -> None:

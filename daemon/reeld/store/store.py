@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from functools import partial
 from itertools import count
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import anyio
@@ -16,11 +17,12 @@ from reel.msgpack_codec import packer
 from reeld.core.conversation import Conversation
 from reeld.core.state import Profile, State
 from reeld.store import following, reading, writing
+from reeld.store.backup import require_foreign, write_backup
 from reeld.store.database import Database, Job, T, open_database
 from reeld.store.door import open_door
 from reeld.store.following import Logged
 from reeld.store.reading import EventsPage, Past, Position, Skip, StoredKey
-from reeld.store.schema import FULL, opening, prepare, prepare_reader
+from reeld.store.schema import FULL, opening, prepare, prepare_copier, prepare_reader
 from reeld.store.units import Unit
 from reeld.store.verifying import Verifier, open_verifier
 from reeld.store.writer import Settle, Writer
@@ -40,6 +42,7 @@ class Store:
         database: Database,
         readers: list[Database],
         reader: Callable[[], AbstractAsyncContextManager[Database]],
+        copier: Database,
         *,
         path: str,
         next_row: int,
@@ -51,6 +54,7 @@ class Store:
         self._readers = readers
         self._rows = count(next_row)
         self._reader = reader
+        self._copier = copier
         self._path = path
         self._verifying = anyio.Lock()
         self.writer = writer
@@ -175,6 +179,23 @@ class Store:
         async with self._verifying, open_verifier(self._reader, self._path) as verifier:
             yield verifier
 
+    async def backup(self, path: str) -> int:
+        """Write a copy of everything that was committed into a new file; return its size in bytes.
+
+        Args:
+            path: the new file, an absolute path.
+
+        Raises:
+            InvalidParams: there is a file of this name, or it is one of the database's own.
+            Storage: the copy cannot be written; nothing is left of it.
+        """
+        require_foreign(path, self._path)
+        abandoned = Event()
+        try:
+            return await self._copier.run(partial(write_backup, path=path, abandoned=abandoned.is_set))
+        finally:
+            abandoned.set()
+
     async def tidy(self) -> None:
         """Forget old keys and copy the WAL into the file: for quiet moments."""
         try:
@@ -214,11 +235,15 @@ async def open_store(path: str, durability: str = FULL) -> AsyncIterator[Store]:
             next_row = await database.run(_next_row)
             reader = partial(open_database, door, path, prepare_reader, readonly=True)
             readers = [await stack.enter_async_context(reader()) for _ in range(_READERS)]
+            # Opened now, for a file that was removed or replaced cannot be opened later; a backup takes long, and
+            # nobody should wait behind it.
+            opened = open_database(door, path, prepare_copier, readonly=True)
+            copier = await stack.enter_async_context(opened)
         writer, newest = Writer(database, end), end.next_id - 1
         tasks = await stack.enter_async_context(anyio.create_task_group())
         await tasks.start(writer.run)
         try:
-            yield Store(writer, database, readers, reader, path=path, next_row=next_row, newest=newest)
+            yield Store(writer, database, readers, reader, copier, path=path, next_row=next_row, newest=newest)
         finally:
             await writer.close()
 

@@ -40,6 +40,7 @@ PROTOCOL = {
     "unsubscribe": "sub",
     "draft": "agent text",
     "verify": "agent?",
+    "backup": "path",
     "stats": "",
     "shutdown": "",
 }
@@ -86,6 +87,7 @@ def test_requests_are_bound(name: str) -> None:
         "text": "so far",
         "format": "gemini",
         "body": "{}",
+        "path": "/copy.db",
     }
     required = [param.name for param in METHODS[name].signature.params if not param.optional]
     call: Call[object] = getattr(requests, name)(*(values[name] for name in required))

@@ -1,0 +1,110 @@
+"""A backup: a whole copy in a new file, or nothing."""
+
+import os
+from pathlib import Path
+
+import anyio
+import pytest
+
+from reel.errors import InvalidParams, Storage
+from reeld.store import backup
+from reeld.store.store import Store, open_store
+from tests.reeld.store.making import draft, made, mode, profile, query, said, size, write
+from tests.reeld.store.rows import Rows
+
+
+def names(directory: Path) -> set[str]:
+    """What is in a directory."""
+    return {path.name for path in directory.iterdir()}
+
+
+def remove(path: str) -> None:
+    """Remove a file, as a stranger would."""
+    Path(path).unlink()
+
+
+async def test_a_backup_is_a_whole_database(store: Store, tmp_path: Path) -> None:
+    """A backup has everything that was written before, and opens as a database of ours."""
+    await write(store, made(1, draft(2), draft(3)))
+    copied = str(tmp_path / "copy.db")
+
+    assert await store.backup(copied) == size(copied)
+    async with open_store(copied) as copy:
+        assert profile(1, 3) == await copy.find("agent-1")
+        assert 2 == copy.new_row()
+        assert store.newest + 3 == copy.newest
+
+
+async def test_a_backup_is_for_its_owner_only(store: Store, tmp_path: Path) -> None:
+    """A backup has mode 0600 whatever the umask is, and nothing else is left beside it."""
+    before, umask = names(tmp_path), os.umask(0)
+    try:
+        await store.backup(str(tmp_path / "copy.db"))
+    finally:
+        os.umask(umask)
+
+    assert 0o600 == mode(str(tmp_path / "copy.db"))
+    assert {"copy.db"} == names(tmp_path) - before
+
+
+@pytest.mark.parametrize("removed", [[""], ["-wal"], ["", "-wal", "-shm"]])
+async def test_what_was_removed_is_saved(store: Store, path: str, tmp_path: Path, removed: list[str]) -> None:
+    """A backup is read through what is still open, also by a connection that has never read before."""
+    await write(store, made(1))
+    for suffix in removed:
+        remove(f"{path}{suffix}")
+    await write(store, said(1, draft(2, "user", "later")))
+    copied = str(tmp_path / "copy.db")
+    await store.backup(copied)
+
+    assert [(None,), ("later",)] == query(copied, "SELECT content FROM events ORDER BY id")
+
+
+async def test_a_file_that_exists_stays(store: Store, tmp_path: Path) -> None:
+    """A backup never replaces a file, nor one that appears while it is written."""
+    taken = tmp_path / "copy.db"
+    taken.write_text("precious")
+
+    with pytest.raises(InvalidParams, match=f"{taken} exists; name a new file"):
+        await store.backup(str(taken))
+    assert "precious" == taken.read_text()
+
+
+@pytest.mark.parametrize("suffix", ["", "-wal", "-shm", "-journal", ".lock"])
+async def test_the_databases_own_names_are_refused(store: Store, path: str, suffix: str) -> None:
+    """A copy under a name of the database's own could be taken for one of its files."""
+    with pytest.raises(InvalidParams, match="belongs to the database"):
+        await store.backup(f"{path}{suffix}")
+
+
+@pytest.mark.parametrize("name", ["nowhere/copy.db", "reel.db/copy.db", "x" * 300])
+async def test_a_backup_that_cannot_be_written(store: Store, tmp_path: Path, name: str) -> None:
+    """Why there is no copy is a storage error that names the file, and nothing is left behind."""
+    before = names(tmp_path)
+
+    with pytest.raises(Storage, match=f"no copy was written to {tmp_path}/{name}: "):
+        await store.backup(f"{tmp_path}/{name}")
+    assert before == names(tmp_path)
+
+
+async def test_a_backup_that_nobody_waits_for_ends(store: Store, tmp_path: Path) -> None:
+    """A backup whose caller is cancelled leaves nothing, and the next one is written."""
+    before = names(tmp_path)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(store.backup, str(tmp_path / "copy.db"))
+        await anyio.lowlevel.checkpoint()
+        tasks.cancel_scope.cancel()
+    await store.backup(str(tmp_path / "next.db"))
+
+    assert {"next.db"} == names(tmp_path) - before
+
+
+def test_a_backup_that_takes_long_is_interrupted(rows: Rows, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether anybody still waits is asked while the copy is written."""
+    monkeypatch.setattr(backup, "_STEPS", 1)
+    rows.agent(1)
+    asked = iter([False, False])
+    with pytest.raises(Storage, match="interrupted"):
+        backup.write_backup(rows.connection, str(tmp_path / "copy.db"), abandoned=lambda: next(asked, True))
+
+    assert {"reel.db", "reel.db-wal", "reel.db-shm"} == names(tmp_path)
