@@ -13,6 +13,7 @@ from reel.cli.exits import OK, REFUSED
 from reel.cli.invocation import Invocation
 from reel.cli.output import to_json
 from reel.cli.screen import flat
+from reel.cli.stdin import EVENT, event_stdin
 from reel.cli.transcript import Transcript
 from reel.cli.words import UsageError
 from reel.errors import NotRunning
@@ -126,9 +127,11 @@ def _execute(run: Invocation, push: Push) -> None:
     if not isinstance(push, EventPush):
         return
     known = {"REEL_AGENT": push.name, "REEL_SEQ": str(push.seq), "REEL_KIND": push.kind, "REEL_SOCKET": run.socket}
-    ran = subprocess.run(  # noqa: S602 - it is the user's own command line
-        run.args.exec, shell=True, check=False, input=to_json(push).encode() + b"\n", env={**os.environ, **known}
-    )
+    with event_stdin(to_json(push).encode() + b"\n") as (stdin, name):
+        environment = {**os.environ, **known, EVENT: name}
+        ran = subprocess.run(  # noqa: S602 - it is the user's own command line
+            run.args.exec, shell=True, check=False, stdin=stdin, env=environment
+        )
     if ran.returncode:
         run.out.warn(f"{push.name} seq {push.seq}: the command ended with status {ran.returncode}")
 

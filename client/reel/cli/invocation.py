@@ -5,6 +5,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, Self, TypeVar
 
+from reel import requests
 from reel.cli import clock
 from reel.cli.output import Output
 from reel.errors import NotFound
@@ -34,6 +35,15 @@ class _Asking(Client):
         self._exact = exact
         # What was typed in the place of ``meant``.
         self._beginning: str | None = None
+
+    def has(self, agent: str) -> bool:
+        """Return whether there is an agent of exactly this name or id."""
+        with self._waiting():
+            try:
+                super().call(requests.agent(agent))
+            except NotFound:
+                return False
+        return True
 
     def connect(self) -> Self:
         """Connect now, rather than at the first call."""
@@ -96,6 +106,10 @@ class Invocation:
     def agent(self) -> str:
         """The agent that is meant, by its full name as soon as that is known."""
         return self.client.meant or self._agent
+
+    def mean(self, agent: str) -> None:
+        """Take the only word for the agent."""
+        self._agent, self.words = agent, []
 
     @property
     def word(self) -> str | None:

@@ -17,7 +17,8 @@ AGENT is a name, the beginning of a name that no other agent's has, or an id
 `-a AGENT` names it; else, where $REEL_AGENT is set and the words fit without
 it, that one is meant; else the first word is it. So `reel add "hi"` adds to
 $REEL_AGENT, while `reel add demo "hi"` and `reel show demo` mean demo, whether
-it is set or not.
+it is set or not. One word that may be the agent or the word after it is taken
+so that nothing is lost (`git diff | reel add demo`), or refused.
 
 environment:
   REEL_AGENT    the agent that is meant where none is named

@@ -10,7 +10,7 @@ from reel.cli.output import open_streams
 from reel.cli.parser import command_parser, find, split, top_parser
 from reel.cli.screen import safe
 from reel.cli.table import Command, text
-from reel.cli.words import VARIABLE, UsageError, resolve
+from reel.cli.words import VARIABLE, UsageError, is_lone, resolve
 
 
 def run(argv: Sequence[str] | None = None) -> int:
@@ -53,15 +53,16 @@ def _parse_and_carry_out(argv: Sequence[str]) -> int:
     try:
         usage, default = _usage(command, args), os.environ.get(VARIABLE)
         agent, words = resolve(usage, args.words, args.agent, default, anybody=command.anybody)
-        return _carry_out(command, args, agent, words)
+        lone = is_lone(usage, args.words, args.agent, default)
+        return _carry_out(command, args, agent, words, lone=lone)
     except UsageError as error:
         raise UsageError(error.message, command.name) from None
 
 
-def _carry_out(command: Command, args: Namespace, agent: str, words: list[str]) -> int:
+def _carry_out(command: Command, args: Namespace, agent: str, words: list[str], *, lone: bool) -> int:
     from reel.cli.dispatch import dispatch  # noqa: PLC0415 - help and version do without a client
 
-    return dispatch(command, args, agent, words)
+    return dispatch(command, args, agent, words, lone=lone)
 
 
 def _usage(command: Command, args: Namespace) -> str:

@@ -135,7 +135,8 @@ COMMANDS = (
         instead=("tool_call", "tool_result", "file"),
         writes=True,
         notes="TEXT comes from stdin where it is -, or left out and stdin is no terminal; one\n"
-        "line end at its end is dropped. A TEXT that begins with a dash comes after --.",
+        "line end at its end is dropped. A TEXT that begins with a dash comes after --.\n"
+        "With $REEL_AGENT set and data on stdin, one word is the agent.",
     ),
     Command(
         "edit",

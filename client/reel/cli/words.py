@@ -8,14 +8,18 @@ A command's usage says which words it takes, such as ``[AGENT] [TEXT]`` or ``[AG
 3. Else the first word is the agent.
 
 So ``reel add "hi"`` adds to ``$REEL_AGENT``, and ``reel add other "hi"`` and ``reel show other`` mean ``other``,
-whether it is set or not.
+whether it is set or not. Where the second rule takes one word that could be an agent's name, and the word could also
+have been left out, :mod:`reel.cli.lone_words` has the last say.
 """
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
 AGENT = "[AGENT]"
 VARIABLE = "REEL_AGENT"
+# What can be an agent's name; an id looks like one.
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/@-]{0,127}")
 _MANY = 1 << 30
 
 
@@ -81,6 +85,13 @@ def resolve(
         taken = f", as {agent!r} was taken for the agent (${VARIABLE} is not set)" if agent in words else ""
         raise UsageError(f"{missing.removesuffix('...')} is missing{taken}; expected {usage}")
     return agent, rest
+
+
+def is_lone(usage: str, words: Sequence[str], option: str | None, default: str | None) -> bool:
+    """Return whether the only word may be the agent as well as the word after it; see :func:`resolve`."""
+    takes = places(usage)
+    may_be_both = takes.agent and takes.least == 0 and takes.most > 0
+    return may_be_both and option is None and bool(default) and len(words) == 1 and bool(NAME.fullmatch(words[0]))
 
 
 def _split(takes: Places, words: list[str], option: str | None, default: str | None) -> tuple[str, list[str]]:

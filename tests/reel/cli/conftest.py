@@ -1,6 +1,5 @@
 """A real daemon, and the command run against it."""
 
-import io
 import json
 import subprocess
 import sys
@@ -79,9 +78,11 @@ def reel(daemon: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
     monkeypatch.delenv("REEL_AGENT", raising=False)
 
     def run(*argv: str, stdin: bytes | None = None) -> Ran:
-        with monkeypatch.context() as patch:
+        with monkeypatch.context() as patch, tempfile.TemporaryFile("w+") as file:
             if stdin is not None:
-                patch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+                file.buffer.write(stdin)
+                file.seek(0)
+                patch.setattr("sys.stdin", file)
             return Ran(main(list(argv)), *capsys.readouterr())
 
     return run
@@ -99,6 +100,14 @@ def talk(reel: Reel, name: str) -> str:
 def texts(reel: Reel, agent: str, *options: str) -> list[str]:
     """What the messages of an agent say."""
     return [message["content"][0]["text"] for message in reel("show", agent, "--json", *options).documents]
+
+
+def attached(client: Client, name: str) -> None:
+    """Wait until somebody follows an agent: it is what the agent says of itself."""
+    deadline = time.monotonic() + _READY_WITHIN
+    while not client.agent(name).attached:
+        assert time.monotonic() < deadline, "nobody follows"
+        time.sleep(0.01)
 
 
 @pytest.fixture

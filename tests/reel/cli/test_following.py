@@ -5,7 +5,6 @@ import select
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +13,8 @@ import pytest
 from reel.sync.client import Client
 from tests.daemon import Daemon
 
-from .conftest import Reel, wait_for
+from .conftest import Reel, attached, wait_for
 from .running import PATIENCE, started
-
-
-def attached(client: Client, name: str) -> None:
-    """Wait until somebody follows an agent: it is what the agent says of itself."""
-    deadline = time.monotonic() + PATIENCE
-    while not client.agent(name).attached:
-        assert time.monotonic() < deadline, "nobody follows"
-        time.sleep(0.01)
 
 
 def test_follow_shows_what_is_said(client: Client, daemon: str, name: str) -> None:

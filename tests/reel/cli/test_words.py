@@ -2,7 +2,7 @@
 
 import pytest
 
-from reel.cli.words import Places, UsageError, places, resolve
+from reel.cli.words import Places, UsageError, is_lone, places, resolve
 
 ADD = "[AGENT] [TEXT]"
 SHOW = "[AGENT]"
@@ -82,6 +82,28 @@ def test_wrong_words_are_told_what_is_right(
         resolve(usage, words, option, default)
 
     assert expected == caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("usage", "words", "option", "default", "expected"),
+    [
+        pytest.param(ADD, ["other"], None, "env", True, id="a name"),
+        pytest.param(ADD, ["0" * 32], None, "env", True, id="an id"),
+        pytest.param(ADD, ["two words"], None, "env", False, id="no name"),
+        pytest.param(ADD, ["-"], None, "env", False, id="stdin"),
+        pytest.param(ADD, ["a" * 129], None, "env", False, id="too long for a name"),
+        pytest.param(ADD, ["other"], None, None, False, id="no variable"),
+        pytest.param(ADD, ["other"], "opt", "env", False, id="an option"),
+        pytest.param(ADD, ["other", "hi"], None, "env", False, id="both words"),
+        pytest.param(SHOW, ["other"], None, "env", False, id="the agent alone"),
+        pytest.param(RESTORE, ["17"], None, "env", False, id="a word that must be there"),
+        pytest.param(TAG, ["a-"], None, "env", False, id="words that must be there"),
+        pytest.param("[NAME]", ["other"], None, "env", False, id="a command without an agent"),
+    ],
+)
+def test_a_lone_word(usage: str, words: list[str], option: str | None, default: str | None, *, expected: bool) -> None:
+    """One word is in doubt if it could be an agent and nothing else tells."""
+    assert expected is is_lone(usage, words, option, default)
 
 
 @pytest.mark.parametrize(("words", "option"), [([""], None), ([], "")])

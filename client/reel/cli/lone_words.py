@@ -1,0 +1,83 @@
+"""A lone word that may be the agent or the word after it: which of them it is, or a refusal.
+
+With ``$REEL_AGENT`` set, one word where an agent and another word fit is the other word. That is what ``reel add "hi"``
+needs, but ``git diff | reel add other`` would add the text "other" to ``$REEL_AGENT`` and drop the diff. So where the
+word could be an agent's name, the meaning that loses nothing wins, and where that cannot be known, the command is
+refused:
+
+- TEXT. Without anything on stdin the word is the text. Otherwise it is the agent, if there is one of that name. If
+  there is none, it is refused: it could be a mistyped agent, whose text would be dropped, or the text in a loop that
+  reads its stdin line by line, which must not be taken from it. A pipe that stays silent is not waited for.
+- FILE. A file that exists is the file, an agent that exists is the agent. If both do, stdin decides as above.
+- LABEL, NAME. The word is refused if there is an agent of that name: neither meaning is the safe one.
+
+A word that must be there (NEW, TITLE, SEQ, TAG) is never the agent. The beginning of an agent's name does not count.
+"""
+
+import os
+import sys
+from typing import NoReturn
+
+from reel.cli.invocation import Invocation
+from reel.cli.stdin import Content, content
+from reel.cli.table import Command
+from reel.cli.words import UsageError
+
+# Seconds within which a pipe has to bring its first byte: what is at its other end was started at the same time.
+PATIENCE = 1.0
+
+
+def settle(run: Invocation, command: Command) -> None:
+    """Decide what the lone word is, and make it the agent if it is that.
+
+    Args:
+        run: the invocation, whose agent is that of ``$REEL_AGENT`` and whose only word is the lone one.
+        command: what is run.
+
+    Raises:
+        UsageError: it cannot be known.
+    """
+    word, place = run.words[0], command.words.split()[1].strip("[]")
+    decide = {"TEXT": _text, "FILE": _file}.get(place, _other)
+    if reason := decide(run, word):
+        _refuse(run, command, place, reason)
+
+
+def _text(run: Invocation, word: str) -> str:
+    if vars(run.args).get("add"):
+        run.mean(word)  # what draft adds comes from stdin
+        return ""
+    found = content(sys.stdin.fileno(), PATIENCE)
+    if found is Content.NOTHING:
+        return ""
+    exists = run.client.has(word)
+    if found is Content.SILENT:
+        return "there is an agent of this name, and nothing has come from stdin yet" if exists else ""
+    if not exists:
+        return "no agent has this name, and stdin is not empty"
+    run.mean(word)
+    return ""
+
+
+def _file(run: Invocation, word: str) -> str:
+    if not run.client.has(word):
+        return ""
+    if not os.path.exists(word):  # noqa: PTH110 - pathlib costs 4 ms
+        run.mean(word)
+        return ""
+    if content(sys.stdin.fileno(), PATIENCE) is Content.NOTHING:
+        return ""
+    return "there are both, and stdin is not empty"
+
+
+def _other(run: Invocation, word: str) -> str:
+    return "there is an agent of this name" if run.client.has(word) else ""
+
+
+def _refuse(run: Invocation, command: Command, place: str, reason: str) -> NoReturn:
+    word = run.words[0]
+    agent = run.command(command.name, "-a", word)
+    other = run.command(command.name, "-a", run.agent, word)
+    raise UsageError(
+        f"{word!r} may be the agent or the {place}: {reason}; write `{agent}` for the agent, `{other}` for the {place}"
+    )
