@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import Any, Self
 
-from reel.session import Answer, MessagePack
+from reel.frames import Response
+from reel.session import MessagePack
 from tests.daemon import PATIENCE
 
 
@@ -18,7 +19,7 @@ class Pipeline:
         self.socket.connect(path)
         self._framing = MessagePack(64 << 20)
         self._sent = 0
-        self.answers: dict[int, Answer] = {}
+        self.answers: dict[int, Response] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -46,6 +47,6 @@ class Pipeline:
             if not data:
                 return
             for frame in self._framing.feed(data):
-                assert isinstance(frame, Answer)
+                assert isinstance(frame, Response)
                 assert isinstance(frame.id, int)
                 self.answers[frame.id] = frame

@@ -20,17 +20,16 @@ class Import(NamedTuple):
     name: str
 
 
-def imports() -> Iterator[Import]:
-    """Give every import of both packages, wherever in a module it stands."""
+def modules() -> Iterator[tuple[str, ast.AST]]:
+    """Yield every module of both packages, parsed."""
     for package, root in SOURCES.items():
         for path in sorted((root / package).rglob("*.py")):
-            module = ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
-            for name in named(ast.parse(path.read_bytes())):
-                yield Import(module, name)
+            name = ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
+            yield name, ast.parse(path.read_bytes())
 
 
 def named(tree: ast.AST) -> Iterator[str]:
-    """Give the modules that the imports of a tree name; of ``from a import b`` both ``a`` and ``a.b``."""
+    """Yield the modules that the imports of a tree name; of ``from a import b`` both ``a`` and ``a.b``."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -41,11 +40,91 @@ def named(tree: ast.AST) -> Iterator[str]:
 
 
 def inside(name: str, *packages: str) -> bool:
-    """Tell whether a module is one of these, or in one of them."""
+    """Return whether a module is one of these, or in one of them."""
     return any(f"{name}.".startswith(f"{package}.") for package in packages)
 
 
-ALL = list(imports())
+TREES = dict(modules())
+ALL = [Import(module, name) for module, tree in TREES.items() for name in named(tree)]
+
+
+def dependencies(module: str) -> set[str]:
+    """Return the modules of both packages that have to be imported for this one, lazily or for types only included.
+
+    An import of ``a.b.c`` runs the packages ``a`` and ``a.b`` first, so both count, unless the importer is inside
+    them: then they are being imported already. A package may import its own modules for the same reason.
+    """
+    found = set()
+    for node in ast.walk(TREES[module]):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            submodules = {f"{node.module}.{alias.name}" for alias in node.names} & TREES.keys()
+            found |= submodules if len(submodules) == len(node.names) else {*submodules, str(node.module)}
+    packages = {package for name in found for package in parents(name) if not inside(module, package)}
+    return (found | packages) & TREES.keys()
+
+
+def parents(module: str) -> list[str]:
+    """Return the packages that a module is in."""
+    parts = module.split(".")
+    return [".".join(parts[:end]) for end in range(1, len(parts))]
+
+
+GRAPH = {module: dependencies(module) for module in TREES}
+
+
+def reachable(start: str) -> set[str]:
+    """Return all modules that this one depends on, directly or not; itself only if it is part of a cycle."""
+    found: set[str] = set()
+    waiting = [start]
+    while waiting:
+        new = GRAPH[waiting.pop()] - found
+        found |= new
+        waiting += new
+    return found
+
+
+# Cycles that are still being removed.
+KNOWN_CYCLES = {frozenset({"reeld.agents.agent", "reeld.agents.idempotency", "reeld.agents.mail"})}
+
+# From the bottom up. A module may import from its own layer and those below; it belongs to the longest name that fits.
+LAYERS: tuple[tuple[str, ...], ...] = (
+    # what is said: errors, texts, values, messages, and how a stored row becomes a message
+    (
+        *(
+            "reel.address",
+            "reel.blocks",
+            "reel.errors",
+            "reel.ids",
+            "reel.kinds",
+            "reel.messages",
+            "reel.msgpack_codec",
+        ),
+        *("reel.records", "reel.strict_json", "reel.values", "reel.version"),
+    ),
+    # how it travels
+    ("reel.frames", "reel.json_framing", "reel.session"),
+    # what may be asked, and what comes back
+    ("reel.peer", "reel.pushes", "reel.replies", "reel.requests", "reel.streams", "reel.subscription_state"),
+    ("reel.starting", "reel.units"),
+    # the clients
+    ("reel.aio", "reel.sync"),
+    ("reel",),
+    ("reel.cli",),
+    ("reeld.core",),
+    ("reeld.formats", "reeld.store"),
+    ("reeld.agents",),
+    ("reeld.errors",),
+    ("reeld.serving",),
+    ("reeld",),
+)
+HEIGHTS = {name: height for height, layer in enumerate(LAYERS) for name in layer}
+
+
+def height(module: str) -> int:
+    """Return the number of a module's layer."""
+    return HEIGHTS[max((name for name in HEIGHTS if inside(module, name)), key=len)]
 
 
 def test_there_is_something_to_read() -> None:
@@ -81,6 +160,31 @@ def test_imports_point_one_way(package: str, allowed: tuple[str, ...]) -> None:
     known = (*sys.stdlib_module_names, *allowed)
 
     assert [] == [found for found in ALL if inside(found.module, package) and not inside(found.name, *known)]
+
+
+def test_no_import_cycle() -> None:
+    """No module depends on itself, not even through an import inside a function or for types only."""
+    closure = {module: reachable(module) for module in GRAPH}
+    cycles = {
+        frozenset(other for other in closure[module] if module in closure[other])
+        for module in closure
+        if module in closure[module]
+    }
+
+    assert cycles == KNOWN_CYCLES
+
+
+def test_no_import_from_a_higher_layer() -> None:
+    """A module imports only from its own layer and from those below."""
+    found = [(module, name) for module, names in GRAPH.items() for name in sorted(names)]
+
+    assert [] == [(module, name) for module, name in found if height(name) > height(module)]
+
+
+def test_the_two_clients_do_not_know_each_other() -> None:
+    """What the blocking client and the async one share is in a module that waits for nothing."""
+    assert [] == [found for found in ALL if inside(found.module, "reel.sync") and inside(found.name, "reel.aio")]
+    assert [] == [found for found in ALL if inside(found.module, "reel.aio") and inside(found.name, "reel.sync")]
 
 
 @pytest.mark.parametrize(

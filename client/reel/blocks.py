@@ -3,9 +3,8 @@
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from reel.characters import is_clean
-from reel.plain import flaw
 from reel.strict_json import parse
+from reel.values import is_clean, why_not_plain
 
 MAX_NAME = 1024
 # Lists and maps inside one another in data_json, the outermost included.
@@ -52,7 +51,7 @@ def check_map(value: Any) -> str | None:
     """A map of plain values."""
     if type(value) is not dict:
         return f"expected a map, got {kind_of(value)}"
-    return flaw(value, MAX_DEPTH)
+    return why_not_plain(value, MAX_DEPTH)
 
 
 def check_bool(value: Any) -> str | None:

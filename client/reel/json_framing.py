@@ -13,27 +13,26 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
-from reel.characters import is_clean
 from reel.errors import InvalidRequest, ParseError, ReelError, as_map
-from reel.msgpack_codec import unpack
-from reel.plain import clean_deep
-from reel.session import (
-    FEW,
+from reel.frames import (
     MAX_MESSAGE,
     MAX_VALUES,
-    Answer,
-    Broken,
+    UNCOUNTED_VALUES,
     Frame,
     Id,
+    InvalidFrame,
     Notification,
-    Packed,
+    PackedList,
     Request,
-    Shared,
+    Response,
+    SharedPush,
+    memory_cost,
     too_large,
     too_many,
-    weight,
 )
+from reel.msgpack_codec import unpack
 from reel.strict_json import encode, parse
+from reel.values import clean_deep, is_clean
 
 _MAX_HEADER = 4096
 _END_OF_HEADER = re.compile(rb"\r?\n\r?\n")
@@ -58,7 +57,7 @@ class _JsonRpc(ABC):
     _hint = ""
 
     def __init__(self, max_message: int = MAX_MESSAGE, max_values: int = MAX_VALUES) -> None:
-        self.wrapper: list[str] = []
+        self.push_target: list[str] = []
         self._max = max_message
         self._max_values = max_values
         self._buffer = bytearray()
@@ -101,11 +100,11 @@ class _JsonRpc(ABC):
             frames.append(self._lose(error))
         return frames
 
-    def _lose(self, error: ReelError) -> Broken:
-        self.forget()
-        return Broken(error, fatal=True)
+    def _lose(self, error: ReelError) -> InvalidFrame:
+        self.discard()
+        return InvalidFrame(error, fatal=True)
 
-    def forget(self) -> None:
+    def discard(self) -> None:
         """Let go of what is kept, and take no more."""
         self._lost = True
         self._buffer.clear()
@@ -121,20 +120,20 @@ class _JsonRpc(ABC):
 
     def notify(self, method: str, params: dict[str, Any] | list[Any]) -> bytes:
         """Encode a call that wants none, or a push, which is a map and travels as ``wrapper`` says."""
-        return self._push(method, encode(params)) if type(params) is dict else self._call(method, encode(params))
+        return self._encode_push(method, encode(params)) if type(params) is dict else self._call(method, encode(params))
 
-    def tell(self, method: str, sub: int, shared: Shared) -> bytes:
+    def push(self, method: str, sub: int, shared: SharedPush) -> bytes:
         """Encode a push to a subscription: what is shared, and ``sub``, its number."""
         tail = shared.encodings.get("json")
         if tail is None:
             everything = shared.fields | {name: unpack(value) for name, value in shared.packed.items()}
             tail = shared.encodings["json"] = _bytes(encode(everything))
-        return self._push(method, f'{{"sub":{sub},{tail.decode()[1:]}')
+        return self._encode_push(method, f'{{"sub":{sub},{tail.decode()[1:]}')
 
-    def _push(self, name: str, params: str) -> bytes:
-        if not self.wrapper:
+    def _encode_push(self, name: str, params: str) -> bytes:
+        if not self.push_target:
             return self._call(name, params)
-        method, *first = self.wrapper
+        method, *first = self.push_target
         before = "".join(f"{encode(argument)}," for argument in first)
         return self._call(method, f"[{before}[{encode(name)},{params}]]")
 
@@ -142,7 +141,7 @@ class _JsonRpc(ABC):
         return self._lay(_bytes(f'{{"jsonrpc":"2.0","method":{encode(method)},"params":{params}}}'))
 
     def answer(self, request_id: Id, result: dict[str, Any]) -> bytes:
-        """Encode a result; its values may be :class:`Packed`."""
+        """Encode a result; its values may be :class:`PackedList`."""
         return self._send({"id": request_id, "result": _opened(result)})
 
     def refuse(self, request_id: Id | None, error: ReelError) -> bytes:
@@ -243,7 +242,7 @@ def _bytes(text: str) -> bytes:
 def _values(message: bytes) -> int:
     """Count the values in a message before it is decoded, none too few; keys are values."""
     many = sum(map(message.count, _SEPARATORS))
-    return many if many < FEW else sum(map(_STRING.sub(b"", message).count, _SEPARATORS))
+    return many if many < UNCOUNTED_VALUES else sum(map(_STRING.sub(b"", message).count, _SEPARATORS))
 
 
 def _frame(message: bytes, values: int, hint: str) -> Frame:
@@ -251,17 +250,17 @@ def _frame(message: bytes, values: int, hint: str) -> Frame:
         # Bytes that are no UTF-8 come in as lone surrogates, so that free text can be mended and names refused.
         value = parse(message.decode(errors="surrogateescape"))
     except ValueError as error:
-        return Broken(ParseError(f"no JSON: {error}{hint}"), fatal=False)
+        return InvalidFrame(ParseError(f"no JSON: {error}{hint}"), fatal=False)
     except RecursionError:
-        return Broken(ParseError("no JSON that anybody means: it is nested too deep"), fatal=False)
+        return InvalidFrame(ParseError("no JSON that anybody means: it is nested too deep"), fatal=False)
     if type(value) is list:
-        return Broken(InvalidRequest("batches are not taken; send each request by itself"), fatal=False)
+        return InvalidFrame(InvalidRequest("batches are not taken; send each request by itself"), fatal=False)
     if type(value) is dict and value.get("jsonrpc", "2.0") == "2.0":
         if type(value.get("method")) is str:
-            return _call(value, weight(len(message), values))
+            return _call(value, memory_cost(len(message), values))
         if "method" not in value and ("result" in value or "error" in value) and type(value.get("id")) in _ANSWERED:
-            return Answer(value.get("id"), value.get("error"), value.get("result"))
-    return Broken(InvalidRequest('expected {"jsonrpc": "2.0", "id": …, "method": …, "params": …}'), fatal=False)
+            return Response(value.get("id"), value.get("error"), value.get("result"))
+    return InvalidFrame(InvalidRequest('expected {"jsonrpc": "2.0", "id": …, "method": …, "params": …}'), fatal=False)
 
 
 def _call(value: dict[str, Any], size: int) -> Frame:
@@ -271,7 +270,7 @@ def _call(value: dict[str, Any], size: int) -> Frame:
     request_id = value["id"]
     if type(request_id) is int or (type(request_id) is str and is_clean(request_id)):
         return Request(request_id, method, params, size)
-    return Broken(
+    return InvalidFrame(
         InvalidRequest("id: expected an integer or a clean string; leave it out of a notification"), fatal=False
     )
 
@@ -281,7 +280,8 @@ _ANSWERED = (int, str, type(None))
 
 def _opened(result: dict[str, Any]) -> dict[str, Any]:
     return {
-        key: [unpack(item) for item in value.items] if type(value) is Packed else value for key, value in result.items()
+        key: [unpack(item) for item in value.items] if type(value) is PackedList else value
+        for key, value in result.items()
     }
 
 

@@ -1,4 +1,4 @@
-"""Who is at the other end of a Unix socket."""
+"""The process at the other end of a Unix socket: who it is, whether to trust it, and how long to wait for it."""
 
 import os
 import socket
@@ -7,35 +7,45 @@ from typing import NamedTuple
 
 from reel.errors import NotRunning
 
+# How long a client tries to reconnect after it lost the connection, in seconds: a daemon that restarts is back within
+# about two, and nobody should stare at a hung program much longer than this.
+RECONNECT_SECONDS = 10.0
+# The longest pause between two attempts, in seconds. Nothing reports that a socket is being listened on again.
+RETRY_INTERVAL = 0.25
 _CREDENTIALS = struct.Struct("3i")  # struct ucred: pid, uid, gid
 
 
 class Peer(NamedTuple):
-    """A process and its user, as the kernel has them."""
+    """A process and its user, as the kernel reports them."""
 
     pid: int
     uid: int
 
     @property
-    def is_own(self) -> bool:
-        """Whether it is ours, or root's."""
+    def is_trusted(self) -> bool:
+        """Whether it belongs to this user, or to root, who can read everything anyway."""
         return self.uid in (os.getuid(), 0)
 
 
 def peer_of(connection: socket.socket) -> Peer:
-    """Ask the kernel who is at the other end."""
+    """Ask the kernel which process is at the other end."""
     pid, uid, _gid = _CREDENTIALS.unpack(
         connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
     )
     return Peer(pid, uid)
 
 
-def require_own(connection: socket.socket, path: str) -> None:
-    """Talk to nobody else's daemon: what is said here is private.
+def require_trusted(connection: socket.socket, path: str) -> None:
+    """Refuse to talk to another user's daemon, since conversations are private.
 
     Raises:
-        NotRunning: somebody else's answers.
+        NotRunning: the daemon belongs to another user.
     """
     peer = peer_of(connection)
-    if not peer.is_own:
-        raise NotRunning(f"who answers on {path} is another user (uid {peer.uid}), and was told nothing")
+    if not peer.is_trusted:
+        raise NotRunning(f"the daemon on {path} belongs to another user (uid {peer.uid}); nothing was sent to it")
+
+
+def connection_refused(path: str, error: OSError) -> NotRunning:
+    """Return the error for a socket that cannot be connected to, with the remedy."""
+    return NotRunning(f"no daemon answers on {path} ({error.strerror or error}); start it with: reel start")

@@ -15,11 +15,10 @@ from reel.blocks import (
     check_word,
     kind_of,
 )
-from reel.characters import is_clean
 from reel.kinds import ROLES
 from reel.messages import Block, Message, Metadata, Role
-from reel.plain import clean_deep, flaw
 from reel.strict_json import parse
+from reel.values import clean_deep, is_clean, why_not_plain
 
 
 class Parts(NamedTuple):
@@ -99,7 +98,7 @@ def parse_data(text: Any) -> dict[str, Any]:
         raise InvalidRecord("data_json", f"no JSON: {error}") from None
     if type(data) is not dict:
         raise InvalidRecord("data_json", f"expected a JSON object, got {kind_of(data)}")
-    if (problem := flaw(data, MAX_DEPTH)) is not None:
+    if (problem := why_not_plain(data, MAX_DEPTH)) is not None:
         raise InvalidRecord("data_json", problem)
     return data
 

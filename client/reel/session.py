@@ -1,144 +1,39 @@
-"""The wire without any I/O: bytes in, frames out; calls and answers in, bytes out.
+"""MessagePack-RPC without any I/O, and which framing a peer speaks; see :mod:`reel.frames` for how to use a framing."""
 
-Both ends use the same class. A ``Framing`` turns bytes into frames and back; the daemon tells from the first
-byte of a connection which one its peer speaks (:func:`detect`). Theory of operation, for each framing:
-
-* ``feed`` takes whatever arrived, in pieces of any size, and gives the frames that are complete.
-* ``end`` takes the end of the stream, which may complete a frame, or cut one off.
-* A frame is a ``Request``, a ``Notification``, an ``Answer`` or a ``Broken`` one. A broken frame that is
-  ``fatal`` means that the place in the stream is lost: say so and close. After one that is not, the stream
-  goes on.
-* ``request``, ``notify``, ``answer``, ``refuse`` and ``reply`` give the bytes to send. Values of a result that are
-  ``Packed`` are spliced in as they are, so that what is kept encoded is not decoded to be encoded again.
-"""
-
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any
 
 from msgpack import Packer, Unpacker
 from msgpack.exceptions import BufferFull, OutOfData
 
 from reel.errors import InvalidParams, InvalidRequest, ParseError, ReelError, TooLarge, as_map
-from reel.plain import clean_deep
+from reel.frames import (
+    MAX_MESSAGE,
+    MAX_VALUES,
+    Frame,
+    Framing,
+    Id,
+    InvalidFrame,
+    Notification,
+    PackedList,
+    Request,
+    Response,
+    SharedPush,
+    memory_cost,
+    too_large,
+    too_many,
+)
+from reel.values import clean_deep
 
-MAX_MESSAGE = 16 << 20
-# The longest reply that our clients take in: a page and one item over it.
-MAX_REPLY = 64 << 20
-# A hostile array header is believed by the decoder before its elements have come.
+# The most items of one list, and keys of one map. The decoder allocates a list by its header alone, before any item
+# has arrived, so that five hostile bytes could ask for gigabytes.
 MAX_ELEMENTS = 1 << 16
-# Values in a message, those inside others and the keys of maps included. An empty list is one byte on the wire.
-MAX_VALUES = 1 << 20
-# What a value takes in memory, about, in bytes, beside those that it had on the wire; a few do not matter.
-_VALUE = 80
-FEW = 256
-_ARRAY_HEADERS = frozenset({*range(0x90, 0xA0), 0xDC, 0xDD})
-# What a decoder holds on to between two messages.
+# How much of what arrived is decoded at a time, in bytes; a decoder keeps up to this much beyond the longest message.
 _CHUNK = 1 << 16
-
-# What a request is known by; it goes back as it came. MessagePack-RPC has integers only.
-Id: TypeAlias = int | str
-
-
-class Request(NamedTuple):
-    """A call that wants an answer; ``size`` is what it takes in memory, about, in bytes."""
-
-    id: Id
-    method: str
-    params: Any
-    size: int
-
-
-class Notification(NamedTuple):
-    """A call that wants none, or a push."""
-
-    method: str
-    params: Any
-    size: int
-
-
-class Answer(NamedTuple):
-    """What came of a request: ``error`` is ``None`` where ``result`` counts.
-
-    ``id`` is ``None`` where the other side could not read what it answers.
-    """
-
-    id: Id | None
-    error: Any
-    result: Any
-
-
-class Broken(NamedTuple):
-    """A frame that is none."""
-
-    error: ReelError
-    fatal: bool
-
-
-Frame = Request | Notification | Answer | Broken
-
-
-class Packed(NamedTuple):
-    """A list whose items are MessagePack already, to be spliced into a result."""
-
-    items: list[bytes]
-
-
-class Shared:
-    """What many subscriptions are told: a map that is encoded once for each framing.
-
-    Args:
-        fields: the map.
-        packed: more of its fields, as MessagePack already.
-    """
-
-    __slots__ = ("encodings", "fields", "packed")
-
-    def __init__(self, fields: dict[str, Any], packed: dict[str, bytes]) -> None:
-        self.fields = fields
-        self.packed = packed
-        self.encodings: dict[str, bytes] = {}
-
-
-class Framing(Protocol):
-    """One way to lay calls and answers into a stream of bytes.
-
-    ``wrapper`` is how the peer wants pushes: a method and its first arguments, behind which comes the pair of the
-    push's name and parameters; empty: by their own names. ``held`` is how many bytes of a message have come whose
-    rest has not.
-    """
-
-    name: str
-    wrapper: list[str]
-
-    @property
-    def held(self) -> int:
-        """How many bytes of an incomplete message are kept."""
-
-    def feed(self, data: bytes) -> list[Frame]:
-        """Take bytes that came; give the frames that they complete, in order. After a fatal one nothing comes."""
-
-    def end(self) -> list[Frame]:
-        """Take the end of the stream; give the frames that it completes or cuts off."""
-
-    def forget(self) -> None:
-        """Let go of what is kept, and take no more."""
-
-    def request(self, request_id: Id, method: str, params: Any) -> bytes:
-        """Encode a call that wants an answer."""
-
-    def notify(self, method: str, params: dict[str, Any] | list[Any]) -> bytes:
-        """Encode a call that wants none, or a push, which is a map and travels as ``wrapper`` says."""
-
-    def tell(self, method: str, sub: int, shared: Shared) -> bytes:
-        """Encode a push to a subscription: what is shared, and ``sub``, its number."""
-
-    def answer(self, request_id: Id, result: dict[str, Any]) -> bytes:
-        """Encode a result; its values may be :class:`Packed`."""
-
-    def refuse(self, request_id: Id | None, error: ReelError) -> bytes:
-        """Encode an error; ``None`` answers what could not be read."""
-
-    def reply(self, token: Id, outcome: dict[str, Any] | ReelError) -> bytes:
-        """Encode the push that says what came of a ``call_async``; values of a result may be :class:`Packed`."""
+_ARRAY_HEADERS = frozenset({*range(0x90, 0xA0), 0xDC, 0xDD})
+# The first element of a message, and how many elements each kind has.
+_REQUEST, _RESPONSE, _NOTIFICATION = 0, 1, 2
+_LENGTHS = (4, 3)
+_RESPONSE_IDS = (int, type(None))
 
 
 class MessagePack:
@@ -160,14 +55,14 @@ class MessagePack:
         self, max_message: int = MAX_MESSAGE, max_values: int | None = None, *, error_maps: bool = False
     ) -> None:
         self.error_maps = error_maps
-        self.wrapper: list[str] = []
+        self.push_target: list[str] = []
         self._max = max_message
         self._max_values = max_values
         # Of the message that is being decoded.
         self._values = 0
         count = None if max_values is None else self._count
         room = max_message + _CHUNK
-        self._scout = Unpacker(max_buffer_size=room)
+        self._skipper = Unpacker(max_buffer_size=room)
         # Bytes that are no UTF-8 come in as lone surrogates, so that free text can be mended and names refused.
         self._unpacker = Unpacker(
             strict_map_key=False,
@@ -197,7 +92,7 @@ class MessagePack:
                 break
             piece = view[start : start + _CHUNK]
             try:
-                self._scout.feed(piece)
+                self._skipper.feed(piece)
                 self._unpacker.feed(piece)
                 self._fed += len(piece)
                 self._read_frames(frames)
@@ -217,7 +112,7 @@ class MessagePack:
         while (size := self._next()) is not None:
             self._values = 0
             message = self._unpacker.unpack()
-            frames.append(_frame(message, weight(size, self._values)))
+            frames.append(_frame(message, memory_cost(size, self._values)))
 
     def _next(self) -> int | None:
         """Give the length of the next message that is whole.
@@ -226,11 +121,11 @@ class MessagePack:
             TooLarge: it is too long, or will be.
         """
         try:
-            self._scout.skip()
+            self._skipper.skip()
         except OutOfData:
             size, whole = self._fed - self._read, False
         else:
-            end = self._scout.tell()
+            end = self._skipper.tell()
             size, self._read, whole = end - self._read, end, True
         if size > self._max:
             raise too_large(self._max)
@@ -243,14 +138,14 @@ class MessagePack:
             raise too_many(self._max_values)
         return value
 
-    def _lose(self, error: ReelError) -> Broken:
-        self.forget()
-        return Broken(error, fatal=True)
+    def _lose(self, error: ReelError) -> InvalidFrame:
+        self.discard()
+        return InvalidFrame(error, fatal=True)
 
-    def forget(self) -> None:
+    def discard(self) -> None:
         """Let go of what is kept, and take no more."""
         self._lost = True
-        self._scout = self._unpacker = Unpacker(max_buffer_size=1)
+        self._skipper = self._unpacker = Unpacker(max_buffer_size=1)
 
     def request(self, request_id: Id, method: str, params: Any) -> bytes:
         """Encode a call that wants an answer.
@@ -264,37 +159,39 @@ class MessagePack:
             raise InvalidParams("an integer is beyond ±(2^53-1)") from None
 
     def notify(self, method: str, params: dict[str, Any] | list[Any]) -> bytes:
-        """Encode a call that wants none, or a push, which is a map and travels as ``wrapper`` says."""
-        return self._push(method, self._pack(params)) if type(params) is dict else self._pack((2, method, params))
+        """Encode a call that expects no response, or a push: a map, which goes to ``push_target``."""
+        if type(params) is dict:
+            return self._encode_push(method, self._pack(params))
+        return self._pack((2, method, params))
 
-    def tell(self, method: str, sub: int, shared: Shared) -> bytes:
+    def push(self, method: str, sub: int, shared: SharedPush) -> bytes:
         """Encode a push to a subscription: what is shared, and ``sub``, its number."""
         tail = shared.encodings.get(self.name)
         if tail is None:
             tail = shared.encodings[self.name] = self._pairs(shared)
         header = Packer().pack_map_header(1 + len(shared.fields) + len(shared.packed))
-        return self._push(method, b"".join((header, b"\xa3sub", self._pack(sub), tail)))
+        return self._encode_push(method, b"".join((header, b"\xa3sub", self._pack(sub), tail)))
 
-    def _pairs(self, shared: Shared) -> bytes:
+    def _pairs(self, shared: SharedPush) -> bytes:
         pairs = [self._pack(part) for pair in shared.fields.items() for part in pair]
         for name, value in shared.packed.items():
             pairs += [self._pack(name), value]
         return b"".join(pairs)
 
-    def _push(self, name: str, params: bytes) -> bytes:
+    def _encode_push(self, name: str, params: bytes) -> bytes:
         """Lay out a push whose parameters are packed; they stand in a list, since Neovim takes nothing else."""
-        if not self.wrapper:
+        if not self.push_target:
             return b"".join((b"\x93\x02", self._pack(name), b"\x91", params))
-        method, *first = self.wrapper
-        header = Packer().pack_array_header(len(self.wrapper))
+        method, *first = self.push_target
+        header = Packer().pack_array_header(len(self.push_target))
         return b"".join(
             (b"\x93\x02", self._pack(method), header, *map(self._pack, first), b"\x92", self._pack(name), params)
         )
 
     def answer(self, request_id: Id, result: dict[str, Any]) -> bytes:
-        """Encode a result; its values may be :class:`Packed`."""
+        """Encode a result; its values may be :class:`PackedList`."""
         for value in result.values():
-            if type(value) is Packed:
+            if type(value) is PackedList:
                 return b"".join((b"\x94\x01", self._pack(request_id), b"\xc0", *self._spliced(result)))
         return self._pack((1, request_id, None, result))
 
@@ -303,7 +200,7 @@ class MessagePack:
         parts = [packer.pack_map_header(len(result))]
         for key, value in result.items():
             parts.append(packer.pack(key))
-            if type(value) is Packed:
+            if type(value) is PackedList:
                 parts.append(packer.pack_array_header(len(value.items)))
                 parts += value.items
             else:
@@ -317,27 +214,12 @@ class MessagePack:
         return self._pack((1, request_id, clean_deep(shown)[0], None))
 
     def reply(self, token: Id, outcome: dict[str, Any] | ReelError) -> bytes:
-        """Encode the push that says what came of a ``call_async``; values of a result may be :class:`Packed`."""
+        """Encode the push that says what came of a ``call_async``; values of a result may be :class:`PackedList`."""
         if isinstance(outcome, ReelError):
             return self.notify("reply", {"token": token, "error": clean_deep(as_map(outcome))[0]})
-        return self._push(
+        return self._encode_push(
             "reply", b"".join((b"\x82\xa5token", self._pack(token), b"\xa6result", *self._spliced(outcome)))
         )
-
-
-def weight(size: int, values: int) -> int:
-    """Say what a message takes in memory, about, in bytes."""
-    return size if values < FEW else size + _VALUE * values
-
-
-def too_large(limit: int) -> TooLarge:
-    """Say that a message is too long."""
-    return TooLarge(f"a message may have {limit} bytes; send it in parts", limit=limit)
-
-
-def too_many(limit: int) -> TooLarge:
-    """Say that a message has too many values."""
-    return TooLarge(f"a message may have {limit} values, one inside another included; send it in parts", limit=limit)
 
 
 def _undecodable(error: Exception) -> ReelError:
@@ -352,17 +234,11 @@ def _frame(message: Any, size: int) -> Frame:
         kind = message[0]
         if kind == _REQUEST and len(message) == _LENGTHS[0] and type(message[1]) is int and type(message[2]) is str:
             return Request(message[1], message[2], message[3], size)
-        if kind == _ANSWER and len(message) == _LENGTHS[0] and type(message[1]) in _ANSWERED:
-            return Answer(message[1], message[2], message[3])
+        if kind == _RESPONSE and len(message) == _LENGTHS[0] and type(message[1]) in _RESPONSE_IDS:
+            return Response(message[1], message[2], message[3])
         if kind == _NOTIFICATION and len(message) == _LENGTHS[1] and type(message[1]) is str:
             return Notification(message[1], message[2], size)
-    return Broken(InvalidRequest("expected [0, id, method, params] or [2, method, params]"), fatal=False)
-
-
-# Of a call with an answer and of its answer; of a call without one.
-_LENGTHS = (4, 3)
-_REQUEST, _ANSWER, _NOTIFICATION = 0, 1, 2
-_ANSWERED = (int, type(None))
+    return InvalidFrame(InvalidRequest("expected [0, id, method, params] or [2, method, params]"), fatal=False)
 
 
 def detect(first: int, max_message: int = MAX_MESSAGE, max_values: int = MAX_VALUES) -> Framing | None:

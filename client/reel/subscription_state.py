@@ -8,15 +8,16 @@ after the last event that it gave, so that each comes once, in order.
 from typing import Any
 
 from reel.errors import ParseError, from_wire
+from reel.frames import MAX_REPLY, Frame, InvalidFrame, Notification, Response
 from reel.pushes import DraftPush, EventPush, Push, ResetPush, read_push
 from reel.replies import Subscribed
 from reel.requests import Call, greeting
-from reel.session import MAX_REPLY, Answer, Broken, Frame, MessagePack, Notification
+from reel.session import MessagePack
 
 _HELLO, _SUBSCRIBE = 0, 1
 
 
-class Following:
+class SubscriptionState:
     """What a subscription has heard.
 
     Args:
@@ -60,15 +61,15 @@ class Following:
         return [push for frame in self._framing.feed(data) for push in self._take(frame)]
 
     def _take(self, frame: Frame) -> list[Push]:
-        if isinstance(frame, Broken):
+        if isinstance(frame, InvalidFrame):
             raise ParseError(f"what came is no reply: {frame.error.message}")
-        if isinstance(frame, Answer):
+        if isinstance(frame, Response):
             return self._begin(frame)
         if isinstance(frame, Notification) and not self.over:
             return self._hear(frame.method, frame.params[0])
         return []
 
-    def _begin(self, answer: Answer) -> list[Push]:
+    def _begin(self, answer: Response) -> list[Push]:
         if answer.error is not None:
             raise from_wire(answer.error)
         if answer.id != _SUBSCRIBE:

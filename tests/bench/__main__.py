@@ -16,7 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from reel.session import Answer, MessagePack
+from reel.frames import Response
+from reel.session import MessagePack
 from reeld.store.schema import prepare
 from tests.bench.daemon import Daemon, daemon
 from tests.bench.following import followers, push_delays
@@ -98,7 +99,7 @@ def _plain_adds(running: Daemon) -> float:
 
         def add() -> None:
             connection.sendall(framing.request(1, "add", ["lone", TEXT]))
-            while not any(isinstance(frame, Answer) for frame in framing.feed(connection.recv(1 << 16))):
+            while not any(isinstance(frame, Response) for frame in framing.feed(connection.recv(1 << 16))):
                 pass
 
         return _median(add)

@@ -7,7 +7,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from reel.session import Answer, MessagePack, Notification
+from reel.frames import Notification, Response
+from reel.session import MessagePack
 from tests.bench.load import TEXT
 
 _CHUNK = 1 << 18
@@ -18,7 +19,7 @@ def _subscribed(path: str, agent: str) -> tuple[socket.socket, MessagePack]:
     connection, framing = socket.socket(socket.AF_UNIX), MessagePack(64 << 20)
     connection.connect(path)
     connection.sendall(framing.request(1, "subscribe", [agent]))
-    while not any(isinstance(frame, Answer) for frame in framing.feed(connection.recv(_CHUNK))):
+    while not any(isinstance(frame, Response) for frame in framing.feed(connection.recv(_CHUNK))):
         pass
     return connection, framing
 
@@ -66,7 +67,7 @@ def push_delays(path: str, agent: str, rate: int, seconds: float) -> tuple[list[
 
     threads = [
         threading.Thread(target=listen, args=(follower, heard, Notification, pushed)),
-        threading.Thread(target=listen, args=(writer, framing, Answer, answered)),
+        threading.Thread(target=listen, args=(writer, framing, Response, answered)),
     ]
     for thread in threads:
         thread.start()

@@ -6,7 +6,8 @@ import time
 
 from msgpack import Packer
 
-from reel.session import Answer, MessagePack
+from reel.frames import Response
+from reel.session import MessagePack
 
 TEXT = "What is a tape deck, and who still has one? " * 2
 _PACK = Packer().pack
@@ -29,7 +30,7 @@ class _Peer:
     def answers(self) -> int:
         frames = self._framing.feed(self.socket.recv(1 << 18))
         for frame in frames:
-            if not isinstance(frame, Answer) or frame.error is not None:
+            if not isinstance(frame, Response) or frame.error is not None:
                 raise SystemExit(f"refused: {frame}")
         return len(frames)
 

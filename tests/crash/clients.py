@@ -8,7 +8,8 @@ from threading import Event
 from typing import Any
 
 from reel.errors import from_wire
-from reel.session import Answer, MessagePack
+from reel.frames import Response
+from reel.session import MessagePack
 from tests.crash.choices import Asked, Choices, Names, one_restore
 from tests.crash.history import Call
 from tests.daemon import PATIENCE
@@ -71,9 +72,9 @@ class Worker:
 
     def _exchange(
         self, connection: socket.socket, framing: MessagePack, calls: list[Call], enough: int | None
-    ) -> dict[int, tuple[float, Answer]]:
+    ) -> dict[int, tuple[float, Response]]:
         """Send calls in one piece, and take in answers: all of them, or some and then no more."""
-        answers: dict[int, tuple[float, Answer]] = {}
+        answers: dict[int, tuple[float, Response]] = {}
         try:
             connection.sendall(b"".join(framing.request(call.number, call.method, _wire(call)) for call in calls))
             while len(answers) < len(calls) and (enough is None or len(answers) < enough):
@@ -82,13 +83,13 @@ class Worker:
                     break
                 now = time.monotonic()
                 for frame in framing.feed(data):
-                    if isinstance(frame, Answer) and isinstance(frame.id, int):
+                    if isinstance(frame, Response) and isinstance(frame.id, int):
                         answers[frame.id] = (now, frame)
         except ConnectionError:
             pass  # it has died
         return answers
 
-    def _note(self, calls: Iterable[Call], answers: dict[int, tuple[float, Answer]]) -> None:
+    def _note(self, calls: Iterable[Call], answers: dict[int, tuple[float, Response]]) -> None:
         for call in calls:
             noted = call
             if call.number in answers:
@@ -107,7 +108,7 @@ def _wire(call: Call) -> list[Any]:
     return [params] if call.method == "hello" else [call.agent, params]
 
 
-def _answered(call: Call, answered: float, answer: Answer) -> Call:
+def _answered(call: Call, answered: float, answer: Response) -> Call:
     if answer.error is None:
         return call._replace(answered=answered, reply=answer.result)
     error = from_wire(answer.error)

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from reel.session import Answer, MessagePack
+from reel.frames import Response
+from reel.session import MessagePack
 from tests.crash import tally
 from tests.crash.evidence import logged
 from tests.crash.history import Event
@@ -68,7 +69,7 @@ def spoken(done: Sequence[Done], log: Sequence[Event]) -> dict[int, list[int]]:
     for place, call in enumerate(done):
         if call.op is Op.SEND:
             for frame in framings[call.where].feed(call.data):
-                if isinstance(frame, Answer) and frame.error is None and "head" in frame.result:
+                if isinstance(frame, Response) and frame.error is None and "head" in frame.result:
                     agent = frame.result.get("id") or frame.result["agent"]
                     news[place].append(lengths[agent, frame.result["head"]])
     return news

@@ -13,7 +13,8 @@ from anyio.abc import SocketListener, SocketStream
 import reel
 from reel.aio import Client
 from reel.errors import ReelError
-from reel.session import MessagePack, Request
+from reel.frames import Request
+from reel.session import MessagePack
 from tests.daemon import Daemon, short_directory
 
 from .test_blocking import HELLO

@@ -15,7 +15,8 @@ import pytest
 import reel
 from reel import requests
 from reel.errors import ReelError
-from reel.session import MessagePack, Request
+from reel.frames import Request
+from reel.session import MessagePack
 from reel.sync.client import Client, connect
 from tests.daemon import PATIENCE, Daemon, short_directory
 from tests.pipeline import Pipeline
@@ -150,7 +151,7 @@ def greeting_and(*results: dict[str, Any]) -> Part:
 def test_one_method_for_each_request() -> None:
     """Every request has a method of the same name, parameters and words."""
     for name, function in inspect.getmembers(requests, inspect.isfunction):
-        if name.startswith("_") or name in ("following", "greeting", "hello", "keyed", "NamedTuple", "new_id"):
+        if name.startswith("_") or name in ("greeting", "hello", "next_page", "with_idempotency_key"):
             continue
         assert getattr(Client, name).__wrapped__ is function, name
         assert getattr(Client, name).__doc__ == function.__doc__, name
@@ -328,7 +329,7 @@ def test_nobody_answers() -> None:
     with short_directory() as directory, pytest.raises(reel.NotRunning) as error:
         connect(f"{directory}/s")
 
-    assert f"nobody answers on {directory}/s (No such file or directory); start it with: reel start" == (
+    assert f"no daemon answers on {directory}/s (No such file or directory); start it with: reel start" == (
         error.value.message
     )
 

@@ -14,8 +14,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reel.errors import BY_NAME, InvalidRequest, NotFound, ParseError, ReelError, TooLarge, as_map, from_wire
+from reel.frames import (
+    MAX_MESSAGE,
+    MAX_VALUES,
+    Frame,
+    InvalidFrame,
+    Notification,
+    PackedList,
+    Request,
+    Response,
+    SharedPush,
+)
 from reel.json_framing import ContentLength, Lines
-from reel.session import MAX_MESSAGE, MAX_VALUES, Answer, Broken, Frame, Notification, Packed, Request, Shared
 
 Json: TypeAlias = type[ContentLength] | type[Lines]
 both = pytest.mark.parametrize("make", [ContentLength, Lines])
@@ -61,7 +71,7 @@ def fed(framing: ContentLength | Lines, pieces: list[bytes]) -> list[Any]:
 
 def readable(frame: Frame) -> Any:
     """Give a frame in a form that can be compared."""
-    return (type(frame.error), str(frame.error), frame.fatal) if isinstance(frame, Broken) else frame
+    return (type(frame.error), str(frame.error), frame.fatal) if isinstance(frame, InvalidFrame) else frame
 
 
 def one_by_one(data: bytes) -> list[bytes]:
@@ -91,7 +101,7 @@ def body(make: Json, data: bytes) -> Any:
 def frame_of(message: dict[str, Any], size: int) -> Frame:
     """Lay a message out as the frame that it should come in as."""
     if "method" not in message:
-        return Answer(message["id"], message.get("error"), message.get("result"))
+        return Response(message["id"], message.get("error"), message.get("result"))
     if "id" in message:
         return Request(message["id"], message["method"], message.get("params"), size)
     return Notification(message["method"], message.get("params"), size)
@@ -397,14 +407,14 @@ def test_a_notification_goes_from_end_to_end(make: Json, method: str, params: An
 def test_an_answer_goes_from_end_to_end(make: Json, request_id: int | str, result: dict[str, Any]) -> None:
     """A result is written as it is; lists that are kept as MessagePack are opened."""
     kept = {
-        key: Packed([msgpack.packb(item) for item in value[0]]) if isinstance(value, tuple) else value
+        key: PackedList([msgpack.packb(item) for item in value[0]]) if isinstance(value, tuple) else value
         for key, value in result.items()
     }
     expected = {key: value[0] if isinstance(value, tuple) else value for key, value in result.items()}
     data = make().answer(request_id, kept)
 
     assert {"jsonrpc": "2.0", "id": request_id, "result": expected} == body(make, data)
-    assert [Answer(request_id, None, expected)] == make().feed(data)
+    assert [Response(request_id, None, expected)] == make().feed(data)
 
 
 @given(makes, ids | st.none(), st.sampled_from(sorted(BY_NAME)), texts)
@@ -416,7 +426,7 @@ def test_an_error_goes_from_end_to_end(make: Json, request_id: int | str | None,
     shown = {"code": error.code, "message": f"{name}: {clean}", "data": {"field": "agent", "name": name}}
 
     assert {"jsonrpc": "2.0", "id": request_id, "error": shown} == body(make, data)
-    assert [Answer(request_id, shown, None)] == make().feed(data)
+    assert [Response(request_id, shown, None)] == make().feed(data)
     assert (type(error), clean) == (type(from_wire(shown)), from_wire(shown).message)
 
 
@@ -450,7 +460,7 @@ def test_what_is_no_json_is_not_sent(make: Json, value: Any) -> None:
 def test_a_push_as_the_peer_wants_it(make: Json) -> None:
     """A peer may name the method that pushes come to, and its first arguments; calls by position go as they are."""
     framing = make()
-    framing.wrapper = ["push", "a"]
+    framing.push_target = ["push", "a"]
 
     assert body(make, framing.notify("event", {"sub": 1})) == {
         "jsonrpc": "2.0",
@@ -465,11 +475,11 @@ def test_a_push_as_the_peer_wants_it(make: Json) -> None:
 def test_a_push_that_many_are_told(make: Json, wrapper: list[str]) -> None:
     """A push to a subscription is encoded once for all in JSON, and has each one's number."""
     message = {"role": "user", "content": [{"type": "text", "text": "é"}]}
-    shared = Shared({"agent": "a", "seq": 3}, {"message": msgpack.packb(message)})
+    shared = SharedPush({"agent": "a", "seq": 3}, {"message": msgpack.packb(message)})
     for sub in (1, 2**40):
         framing = make()
-        framing.wrapper = wrapper
-        said = body(make, framing.tell("event", sub, shared))
+        framing.push_target = wrapper
+        said = body(make, framing.push("event", sub, shared))
         params = {"sub": sub, "agent": "a", "seq": 3, "message": message}
 
         assert said == {
@@ -485,9 +495,9 @@ def test_a_push_that_many_are_told(make: Json, wrapper: list[str]) -> None:
 def test_a_later_answer(make: Json, wrapper: list[str]) -> None:
     """What was asked for with a token comes as a push that names it; its error is the same map in every framing."""
     framing = make()
-    framing.wrapper = wrapper
+    framing.push_target = wrapper
     outcomes: list[tuple[dict[str, Any] | ReelError, dict[str, Any]]] = [
-        ({"items": Packed([b"\x07"])}, {"token": 7, "result": {"items": [7]}}),
+        ({"items": PackedList([b"\x07"])}, {"token": 7, "result": {"items": [7]}}),
         (NotFound("no agent"), {"token": 7, "error": as_map(NotFound("no agent"))}),
     ]
 
@@ -512,7 +522,7 @@ def test_values_at_the_limit(make: Json) -> None:
     assert isinstance(frame, Request)
     assert frame.size == len(message) + 80 * values
     (broken,) = make(MAX_MESSAGE, values - 1).feed(LAY[make](message) * 2)
-    assert isinstance(broken, Broken)
+    assert isinstance(broken, InvalidFrame)
     assert broken.fatal
     assert isinstance(broken.error, TooLarge)
     assert broken.error.data == {"limit": values - 1}
@@ -524,7 +534,7 @@ def test_quotes_without_end_are_counted_at_once(make: Json) -> None:
     hostile = b"[" * 300 + b'"' + b'\\"' * 2_000_000
 
     (frame,) = make().feed(LAY[make](hostile))
-    assert isinstance(frame, Broken)
+    assert isinstance(frame, InvalidFrame)
     assert not frame.fatal
 
 

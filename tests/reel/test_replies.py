@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reel import replies, requests
-from reel.requests import Call, following
+from reel.requests import Call, next_page
 
 SOURCE = {"agent": "a0", "at": 3}
 ROW = {
@@ -221,13 +221,13 @@ def page(call: Call[Any], **fields: Any) -> Any:
 )
 def test_nothing_follows_the_last_page(call: Call[Any], field: str) -> None:
     """A page that says that there is no more is the last."""
-    assert following(call, page(call, **{field: []})) is None
+    assert next_page(call, page(call, **{field: []})) is None
 
 
 @pytest.mark.parametrize(("call", "result"), [(requests.agent("demo"), INFO), (requests.stats(), {"more": True})])
 def test_nothing_follows_what_is_no_page(call: Call[Any], result: dict[str, Any]) -> None:
     """A reply that does not come in pages is complete."""
-    assert following(call, call.read(result)) is None
+    assert next_page(call, call.read(result)) is None
 
 
 @pytest.mark.parametrize(
@@ -244,7 +244,7 @@ def test_nothing_follows_what_is_no_page(call: Call[Any], result: dict[str, Any]
 def test_the_next_page_goes_on_after_the_last_item(call: Call[Any], field: str, change: dict[str, Any]) -> None:
     """The next page is asked for as the first was, after its last item and in the state that it showed."""
     before = dict(call.params)
-    after = following(call, page(call, more=True, head=9, at=8, **{field: [{"seq": 5}, {"seq": 6}]}))
+    after = next_page(call, page(call, more=True, head=9, at=8, **{field: [{"seq": 5}, {"seq": 6}]}))
 
     assert after == call._replace(params={**before, **change})
     assert before == call.params
@@ -253,7 +253,7 @@ def test_the_next_page_goes_on_after_the_last_item(call: Call[Any], field: str, 
 def test_the_newest_in_pages() -> None:
     """Once the first page has found the newest so many, the next ones only go on after it."""
     call = requests.messages("demo", last=100)
-    after = following(call, page(call, more=True, messages=[{"seq": 40}]))
+    after = next_page(call, page(call, more=True, messages=[{"seq": 40}]))
 
     assert after is not None
     assert after.params == {"agent": "demo", "since": 40, "at": 9}
@@ -262,7 +262,7 @@ def test_the_newest_in_pages() -> None:
 def test_the_next_page_of_agents() -> None:
     """Agents go on after the id of the last one."""
     call = requests.agents(prefix="d", alive=True, limit=2)
-    after = following(call, call.read({"agents": [ROW, {**ROW, "id": "a7"}], "more": True}))
+    after = next_page(call, call.read({"agents": [ROW, {**ROW, "id": "a7"}], "more": True}))
 
     assert after is not None
     assert after.params == {"prefix": "d", "alive": True, "limit": 2, "after": "a7"}
@@ -277,6 +277,6 @@ def test_pages_together_are_the_whole(seqs: list[int], size: int, since: int) ->
         left = [seq for seq in seqs if seq > call.params["since"]]
         reply = page(call, messages=[{"seq": seq} for seq in left[:size]], more=len(left) > size)
         read += [message["seq"] for message in reply.messages]
-        call = following(call, reply)
+        call = next_page(call, reply)
 
     assert [seq for seq in seqs if seq > since] == read

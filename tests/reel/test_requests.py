@@ -92,7 +92,7 @@ VALUES: dict[str, Any] = {
 FIXED = {"conversation": {"view": "conversation"}}
 
 # What works on calls, what begins a connection, and what a call is.
-HELPERS = {"Call", "following", "keyed", "greeting"}
+HELPERS = {"Call", "greeting", "next_page", "with_idempotency_key"}
 
 every_request = pytest.mark.parametrize("name", list(SIGNATURES))
 

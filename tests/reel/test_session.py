@@ -24,20 +24,18 @@ from reel.errors import (
     as_map,
     from_wire,
 )
-from reel.session import (
-    MAX_ELEMENTS,
+from reel.frames import (
     MAX_MESSAGE,
     MAX_VALUES,
-    Answer,
-    Broken,
     Frame,
-    MessagePack,
+    InvalidFrame,
     Notification,
-    Packed,
+    PackedList,
     Request,
-    Shared,
-    detect,
+    Response,
+    SharedPush,
 )
+from reel.session import MAX_ELEMENTS, MessagePack, detect
 
 PING = msgpack.packb([0, 1, "ping", []])
 PINGED = Request(1, "ping", [], len(PING))
@@ -71,7 +69,7 @@ def fed(framing: MessagePack, pieces: Iterable[bytes]) -> list[Any]:
 
 def readable(frame: Frame) -> Any:
     """Give a frame in a form that can be compared."""
-    return (type(frame.error), str(frame.error), frame.fatal) if isinstance(frame, Broken) else frame
+    return (type(frame.error), str(frame.error), frame.fatal) if isinstance(frame, InvalidFrame) else frame
 
 
 def sizes(framing: MessagePack, data: bytes) -> list[int]:
@@ -84,10 +82,10 @@ def one_by_one(data: bytes) -> list[bytes]:
     return [data[index : index + 1] for index in range(len(data))]
 
 
-def fault(data: bytes, max_message: int = MAX_MESSAGE) -> Broken:
+def fault(data: bytes, max_message: int = MAX_MESSAGE) -> InvalidFrame:
     """Give the one fatal frame that a stream comes to."""
     (frame,) = MessagePack(max_message).feed(data)
-    assert isinstance(frame, Broken)
+    assert isinstance(frame, InvalidFrame)
     assert frame.fatal
     return frame
 
@@ -104,7 +102,7 @@ def frame_of(message: Any) -> Frame:
         case (0, request_id, method, params):
             return Request(request_id, method, params, size)
         case (1, request_id, error, result):
-            return Answer(request_id, error, result)
+            return Response(request_id, error, result)
     return Notification(message[1], message[2], size)
 
 
@@ -236,7 +234,7 @@ def test_nothing_comes_after_a_fatal_frame(data: bytes) -> None:
     """Who goes on after the place was lost is not read any more, and is told so once."""
     framing = MessagePack(100)
     (broken,) = framing.feed(data + PING)
-    assert isinstance(broken, Broken)
+    assert isinstance(broken, InvalidFrame)
 
     assert broken.fatal
     assert [framing.feed(piece) for piece in (PING, b"", data, PING * 20)] == [[], [], [], []]
@@ -318,7 +316,7 @@ def test_values_at_the_limit(params: Any, values: int) -> None:
 
     assert isinstance(MessagePack(MAX_MESSAGE, values).feed(message)[0], Request)
     (broken,) = MessagePack(MAX_MESSAGE, values - 1).feed(message)
-    assert isinstance(broken, Broken)
+    assert isinstance(broken, InvalidFrame)
     assert broken.fatal
     assert isinstance(broken.error, TooLarge)
     assert broken.error.data == {"limit": values - 1}
@@ -457,7 +455,7 @@ def test_an_answer_goes_from_end_to_end(request_id: int, result: dict[str, Any])
     data = MessagePack().answer(request_id, result)
 
     assert [1, request_id, None, result] == msgpack.unpackb(data, strict_map_key=False)
-    assert [Answer(request_id, None, result)] == list(MessagePack().feed(data))
+    assert [Response(request_id, None, result)] == list(MessagePack().feed(data))
 
 
 @pytest.mark.parametrize(
@@ -479,7 +477,7 @@ def test_an_error_goes_from_end_to_end(
 ) -> None:
     """What one end refuses is raised at the other as the same error, in either shape, with a text that is one."""
     (answer,) = MessagePack().feed(MessagePack(error_maps=error_maps).refuse(request_id, error(text)))
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, Response)
     raised = from_wire(answer.error)
 
     assert (request_id, None) == (answer.id, answer.result)
@@ -491,7 +489,8 @@ def test_splicing_is_packing(request_id: int, values: dict[str, tuple[bool, list
     """Lists that are kept packed make the very bytes that packing them would."""
     whole = {key: items for key, (_, items) in values.items()}
     spliced = {
-        key: Packed([msgpack.packb(item) for item in items]) if cut else items for key, (cut, items) in values.items()
+        key: PackedList([msgpack.packb(item) for item in items]) if cut else items
+        for key, (cut, items) in values.items()
     }
 
     assert msgpack.packb([1, request_id, None, whole]) == MessagePack().answer(request_id, spliced)
@@ -502,7 +501,7 @@ def test_splicing_a_list_of_any_length(count: int) -> None:
     """Short, middling and long lists have different headers, and each is right."""
     expected = msgpack.packb([1, 300, None, {"head": 9, "messages": [7] * count, "more": False}])
 
-    assert expected == MessagePack().answer(300, {"head": 9, "messages": Packed([b"\x07"] * count), "more": False})
+    assert expected == MessagePack().answer(300, {"head": 9, "messages": PackedList([b"\x07"] * count), "more": False})
 
 
 @pytest.mark.parametrize(
@@ -575,7 +574,7 @@ def test_a_refusal_of_what_could_not_be_read() -> None:
     """An error that answers no request in particular is an answer without an id."""
     data = MessagePack().refuse(None, ParseError("no MessagePack"))
 
-    assert MessagePack().feed(data) == [Answer(None, [0, "parse_error: no MessagePack"], None)]
+    assert MessagePack().feed(data) == [Response(None, [0, "parse_error: no MessagePack"], None)]
 
 
 @pytest.mark.parametrize(
@@ -628,7 +627,7 @@ def test_a_detected_framing_has_its_limit(message: bytes, limit: int) -> None:
     framing = detect(message[0], limit)
     assert framing is not None
 
-    assert [TooLarge] == [type(frame.error) for frame in framing.feed(message) if isinstance(frame, Broken)]
+    assert [TooLarge] == [type(frame.error) for frame in framing.feed(message) if isinstance(frame, InvalidFrame)]
 
 
 def test_errors_are_as_neovim_shows_them() -> None:
@@ -649,11 +648,11 @@ def test_the_end_of_the_stream_says_nothing() -> None:
 def test_a_push_as_the_peer_wants_it() -> None:
     """A peer may name the method that pushes come to, and its first arguments; calls by position go as they are."""
     framing = MessagePack()
-    framing.wrapper = ["nvim_exec_lua", "_reel_push(...)"]
+    framing.push_target = ["nvim_exec_lua", "_reel_push(...)"]
     expected = [2, "nvim_exec_lua", ["_reel_push(...)", ["event", {"sub": 1}]]]
 
     assert expected == msgpack.unpackb(framing.notify("event", {"sub": 1}))
-    assert expected == msgpack.unpackb(framing.tell("event", 1, Shared({}, {})))
+    assert expected == msgpack.unpackb(framing.push("event", 1, SharedPush({}, {})))
     assert [2, "x", [1]] == msgpack.unpackb(framing.notify("x", [1]))
 
 
@@ -662,8 +661,8 @@ def test_a_push_as_the_peer_wants_it() -> None:
 def test_a_later_answer(wrapper: list[str], token: int | str) -> None:
     """What was asked for with a token comes as a push that names it, wrapped like any other."""
     framing = MessagePack()
-    framing.wrapper = wrapper
-    result = {"head": 9, "messages": Packed([b"\x07", b"\x08"])}
+    framing.push_target = wrapper
+    result = {"head": 9, "messages": PackedList([b"\x07", b"\x08"])}
     said = {"token": token, "result": {"head": 9, "messages": [7, 8]}}
     expected = [2, wrapper[0], [*wrapper[1:], ["reply", said]]] if wrapper else [2, "reply", [said]]
 

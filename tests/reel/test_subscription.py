@@ -19,7 +19,7 @@ import reel
 from reel import requests
 from reel.aio.subscription import Subscription as AsyncSubscription
 from reel.pushes import DraftPush, EventPush
-from reel.subscription_state import Following
+from reel.subscription_state import SubscriptionState
 from reel.sync.client import Client
 from reel.sync.subscription import Subscription
 from tests.daemon import Daemon, short_directory
@@ -364,7 +364,7 @@ def test_closed_while_it_comes_back(daemon: Daemon) -> None:
         return dialled[-1]
 
     with far, Client(daemon.socket) as client:
-        subscription = Subscription(Following(requests.subscribe("demo"), "test"), dial, 20.0)
+        subscription = Subscription(SubscriptionState(requests.subscribe("demo"), "test"), dial, 20.0)
         daemon.kill()
 
         assert [] == list(subscription)
@@ -384,7 +384,7 @@ async def test_ended_while_it_comes_back(daemon: Daemon) -> None:
         return dialled[-1]
 
     with anyio.fail_after(_LIMIT):
-        subscription = AsyncSubscription(Following(requests.subscribe("demo"), "test"), dial, 20.0)
+        subscription = AsyncSubscription(SubscriptionState(requests.subscribe("demo"), "test"), dial, 20.0)
         await subscription.__aenter__()
         await anyio.to_thread.run_sync(daemon.kill)
 

@@ -9,14 +9,15 @@ from hypothesis import strategies as st
 import reel
 from reel import requests
 from reel.errors import NotFound, ParseError
+from reel.frames import Request
 from reel.pushes import DraftPush, EventPush, Push, ResetPush
-from reel.session import MessagePack, Request
-from reel.subscription_state import Following
+from reel.session import MessagePack
+from reel.subscription_state import SubscriptionState
 
 wire = MessagePack()
 
 
-def opened(following: Following) -> dict[str, Any]:
+def opened(following: SubscriptionState) -> dict[str, Any]:
     """Begin on a new connection; give what it subscribes to."""
     hello, subscribe = MessagePack().feed(following.open())
     assert isinstance(hello, Request)
@@ -42,21 +43,21 @@ def draft(text: str, connection: int = 7) -> bytes:
     return wire.notify("draft", {"agent": "a" * 32, "connection": connection, "text": text})
 
 
-def heard(following: Following, data: bytes) -> list[Any]:
+def heard(following: SubscriptionState, data: bytes) -> list[Any]:
     """What bytes bring: seqs of events, texts of drafts."""
     return [push.seq if isinstance(push, EventPush) else push[-1] for push in following.feed(data)]
 
 
 @pytest.fixture
-def demo() -> Following:
+def demo() -> SubscriptionState:
     """One that has begun to follow an agent, at seq 3."""
-    following = Following(requests.subscribe("demo"), "test")
+    following = SubscriptionState(requests.subscribe("demo"), "test")
     assert {"agent": "demo"} == opened(following)
     assert [] == following.feed(greeted(agent="a" * 32, head=3))
     return following
 
 
-def test_it_comes_back_for_what_came_after(demo: Following) -> None:
+def test_it_comes_back_for_what_came_after(demo: SubscriptionState) -> None:
     """It goes on after the last event that it gave, of the same agent, whatever that is called by then."""
     assert 3 == demo.head
     assert {"agent": "a" * 32, "since": 3} == opened(demo)
@@ -69,7 +70,7 @@ def test_it_comes_back_for_what_came_after(demo: Following) -> None:
 
 def test_all_agents_go_on_by_id() -> None:
     """Who follows all goes on after the last event's id."""
-    following = Following(requests.subscribe(view="none", kinds=["mark"]), "test")
+    following = SubscriptionState(requests.subscribe(view="none", kinds=["mark"]), "test")
     opened(following)
     following.feed(greeted(head=100) + event(4, 117))
 
@@ -78,14 +79,14 @@ def test_all_agents_go_on_by_id() -> None:
 
 def test_a_place_that_was_asked_for_stays() -> None:
     """Until an event has come, it goes on from where it was told to begin."""
-    following = Following(requests.subscribe("demo", since=0), "test")
+    following = SubscriptionState(requests.subscribe("demo", since=0), "test")
     opened(following)
     following.feed(greeted(agent="a" * 32, head=9))
 
     assert 0 == opened(following)["since"]
 
 
-def test_lagged(demo: Following) -> None:
+def test_lagged(demo: SubscriptionState) -> None:
     """After what was missed has been named, it is over, and begins again before it."""
     data = event(4) + wire.notify("lagged", {"sub": 1, "from": 5, "to": 8}) + event(9)
 
@@ -95,7 +96,7 @@ def test_lagged(demo: Following) -> None:
     assert not demo.over
 
 
-def test_lagged_at_once(demo: Following) -> None:
+def test_lagged_at_once(demo: SubscriptionState) -> None:
     """Who is told that it missed something before it heard anything should not begin again at once."""
     lagged = wire.notify("lagged", {"sub": 1, "from": 5, "to": 8})
     demo.feed(event(4) + lagged)
@@ -108,13 +109,13 @@ def test_lagged_at_once(demo: Following) -> None:
     assert (False, False) == (demo.over, demo.stuck)
 
 
-def test_bye(demo: Following) -> None:
+def test_bye(demo: SubscriptionState) -> None:
     """After the daemon said that it stops, it is over."""
     assert [4] == heard(demo, event(4) + wire.notify("bye", {"reason": "x"}) + event(5))
     assert demo.over
 
 
-def test_drafts_end_with_the_connection(demo: Following) -> None:
+def test_drafts_end_with_the_connection(demo: SubscriptionState) -> None:
     """Drafts that were there when the connection was lost are over, unless they are shown again."""
     assert ["a", "b", "c", ""] == heard(demo, draft("a") + draft("b", 8) + draft("c", 9) + draft("", 9))
     opened(demo)
@@ -125,7 +126,7 @@ def test_drafts_end_with_the_connection(demo: Following) -> None:
     assert [""] == heard(demo, greeted(agent="a" * 32, head=3))
 
 
-def test_what_is_refused(demo: Following) -> None:
+def test_what_is_refused(demo: SubscriptionState) -> None:
     """A refusal is the error that it names."""
     opened(demo)
     with pytest.raises(NotFound):
@@ -133,20 +134,20 @@ def test_what_is_refused(demo: Following) -> None:
 
 
 @pytest.mark.parametrize("data", [b"\xc1", b"\x01", b"\x91\x01"])
-def test_what_is_none_of_the_daemons(demo: Following, data: bytes) -> None:
+def test_what_is_none_of_the_daemons(demo: SubscriptionState, data: bytes) -> None:
     """Bytes that are no frame are said to be none."""
     with pytest.raises(ParseError, match="what came is no reply"):
         demo.feed(data)
 
 
-def test_what_is_newer_than_we_are(demo: Following) -> None:
+def test_what_is_newer_than_we_are(demo: SubscriptionState) -> None:
     """Pushes that we do not know, and fields of those that we do, are passed over."""
     news = wire.notify("weather", {"sun": 1}) + wire.notify("reset", {"agent": "b", "why": "x"})
 
     assert [ResetPush("b")] == demo.feed(news)
 
 
-def test_nothing_is_given_after_a_request_of_the_daemon(demo: Following) -> None:
+def test_nothing_is_given_after_a_request_of_the_daemon(demo: SubscriptionState) -> None:
     """A call from the daemon, which it never makes, is passed over."""
     assert [] == demo.feed(wire.request(1, "ping", []))
 
@@ -163,7 +164,7 @@ _STREAM = st.lists(
 @given(_STREAM, st.randoms(use_true_random=False))
 def test_each_event_once_and_in_order(stream: list[tuple[str, Any]], random: Any) -> None:
     """However the bytes are cut, and whenever the connection is: the events of the log come once, in order."""
-    following = Following(requests.subscribe("demo"), "test")
+    following = SubscriptionState(requests.subscribe("demo"), "test")
     log: list[int] = [1]
     came: list[Push] = []
     data = b""
@@ -228,7 +229,7 @@ def test_an_event_is_read(fields: dict[str, Any], read: tuple[Any, ...]) -> None
 @pytest.mark.parametrize("agent", ["a" * 32, None])
 def test_an_older_log(agent: str | None) -> None:
     """Where a backup is in the place of the log that was known it says so, once, and goes on after what that has."""
-    following = Following(requests.subscribe(agent), "test")
+    following = SubscriptionState(requests.subscribe(agent), "test")
     whose = {"agent": agent} if agent else {}
     opened(following)
     following.feed(greeted(**whose, head=3) + event(4, 4))
@@ -243,7 +244,7 @@ def test_an_older_log(agent: str | None) -> None:
 
 def test_an_older_log_that_has_all_that_was_heard() -> None:
     """Who had not heard yet what a backup lacks hears what it has: nothing is left out."""
-    following = Following(requests.subscribe("demo", since=3), "test")
+    following = SubscriptionState(requests.subscribe("demo", since=3), "test")
     opened(following)
     following.feed(greeted(agent="a" * 32, head=9))
     assert 3 == opened(following)["since"]
@@ -254,7 +255,7 @@ def test_an_older_log_that_has_all_that_was_heard() -> None:
 
 def test_a_place_that_is_still_to_come() -> None:
     """Who asked for what comes after a place that the log has not reached yet still does so after a restart."""
-    following = Following(requests.subscribe("demo", since=9), "test")
+    following = SubscriptionState(requests.subscribe("demo", since=9), "test")
     for _ in range(2):
         assert 9 == opened(following)["since"]
         assert [] == following.feed(greeted(agent="a" * 32, head=3))

@@ -18,12 +18,12 @@ from reel import replies, requests
 from reel.address import default_socket
 from reel.aio.subscription import LOST, Subscription
 from reel.errors import NotRunning, ParseError, ReelError, ShuttingDown, from_wire
+from reel.frames import MAX_REPLY, Id, InvalidFrame, Response
 from reel.messages import Event, Message, Record
-from reel.patience import PATIENCE, PAUSE, nobody_answers
-from reel.peer import require_own
-from reel.requests import Call, following, greeting, keyed
-from reel.session import MAX_REPLY, Answer, Broken, Id, MessagePack
-from reel.subscription_state import Following
+from reel.peer import RECONNECT_SECONDS, RETRY_INTERVAL, connection_refused, require_trusted
+from reel.requests import Call, greeting, next_page, with_idempotency_key
+from reel.session import MessagePack
+from reel.subscription_state import SubscriptionState
 
 R = TypeVar("R")
 P = ParamSpec("P")
@@ -65,8 +65,8 @@ def _subscription(request: Callable[P, Call[replies.Subscribed]]) -> "Callable[C
     """Make the method that follows what a request subscribes to, on a connection of its own."""
 
     def method(self: "Client", *args: P.args, **kwargs: P.kwargs) -> "Subscription":
-        following = Following(request(*args, **kwargs), self._name)
-        return Subscription(following, self._reach, self._patience)
+        state = SubscriptionState(request(*args, **kwargs), self._name)
+        return Subscription(state, self._reach, self._patience)
 
     return update_wrapper(cast("Callable[Concatenate[Client, P], Subscription]", method), request)
 
@@ -97,7 +97,7 @@ class Client:
         """
         self._number += 1
         number = self._number
-        sent = keyed(call)
+        sent = with_idempotency_key(call)
         request = self._framing.request(number, sent.method, [sent.params])
         waiting = self._waiting[number] = _Waiting(sent.method, request)
         try:
@@ -117,7 +117,7 @@ class Client:
         while following_call is not None:
             reply = await self.call(following_call)
             yield reply
-            following_call = following(following_call, reply)
+            following_call = next_page(following_call, reply)
 
     async def iter_messages(
         self, agent: str, since: int | None = None, at: int | None = None
@@ -210,7 +210,7 @@ class Client:
                         return await self._open()
                     except ReelError as refused:
                         error = refused
-                        await anyio.sleep(PAUSE)
+                        await anyio.sleep(RETRY_INTERVAL)
             for waiting in self._waiting.values():
                 waiting.end(None, error)
             self._waiting.clear()
@@ -232,9 +232,9 @@ class Client:
         try:
             stream = await self._dial()
         except OSError as error:
-            raise nobody_answers(self.path, error) from error
+            raise connection_refused(self.path, error) from error
         try:
-            require_own(stream.extra(SocketAttribute.raw_socket), self.path)
+            require_trusted(stream.extra(SocketAttribute.raw_socket), self.path)
         except BaseException:
             await anyio.aclose_forcefully(stream)
             raise
@@ -307,17 +307,17 @@ class Client:
                 elif (found := self._waiting.get(answer.id)) is not None:
                     found.end(answer.result, error)
 
-    def _answers(self, data: bytes) -> list[Answer]:
+    def _answers(self, data: bytes) -> list[Response]:
         frames = self._framing.feed(data)
         for frame in frames:
-            if isinstance(frame, Broken):
+            if isinstance(frame, InvalidFrame):
                 raise ParseError(f"what came from {self.path} is no reply: {frame.error.message}")
-        return [frame for frame in frames if isinstance(frame, Answer)]
+        return [frame for frame in frames if isinstance(frame, Response)]
 
 
 @asynccontextmanager
 async def connect(
-    path: str | None = None, *, autostart: bool = False, patience: float = PATIENCE, name: str = "python"
+    path: str | None = None, *, autostart: bool = False, patience: float = RECONNECT_SECONDS, name: str = "python"
 ) -> AsyncIterator[Client]:
     """Connect to the daemon for as long as the block lasts.
 

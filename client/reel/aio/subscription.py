@@ -9,9 +9,9 @@ import anyio
 from anyio.abc import SocketStream
 
 from reel.errors import NotRunning, ReelError, ShuttingDown
-from reel.patience import PAUSE
+from reel.peer import RETRY_INTERVAL
 from reel.pushes import Push
-from reel.subscription_state import Following
+from reel.subscription_state import SubscriptionState
 
 # How anyio says that a connection is no more.
 LOST = (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream, OSError)
@@ -25,13 +25,13 @@ class Subscription(AsyncIterator[Push]):
     nobody, but what was missed is read from the log, so that every event comes once and in order.
 
     Args:
-        following: what is subscribed to.
+        state: what is subscribed to.
         dial: opens a connection.
         patience: how long a lost connection is tried again, in seconds.
     """
 
-    def __init__(self, following: Following, dial: Callable[[], Awaitable[SocketStream]], patience: float) -> None:
-        self._following = following
+    def __init__(self, state: SubscriptionState, dial: Callable[[], Awaitable[SocketStream]], patience: float) -> None:
+        self._state = state
         self._dial = dial
         self._patience = patience
         self._ready: deque[Push] = deque()
@@ -41,12 +41,12 @@ class Subscription(AsyncIterator[Push]):
     @property
     def head(self) -> int:
         """The newest seq when it began; the newest event's id where all agents are followed."""
-        assert self._following.head is not None  # noqa: S101 - it has begun
-        return self._following.head
+        assert self._state.head is not None  # noqa: S101 - it has begun
+        return self._state.head
 
     async def __aenter__(self) -> Self:
         try:
-            while self._following.head is None:
+            while self._state.head is None:
                 await self._read()
         except LOST as error:
             await self._hang_up()
@@ -91,15 +91,15 @@ class Subscription(AsyncIterator[Push]):
         """Wait before the next try, or give up."""
         if anyio.current_time() >= until:
             raise NotRunning(f"the daemon went away: {str(error) or 'connection closed'}") from error
-        await anyio.sleep(PAUSE)
+        await anyio.sleep(RETRY_INTERVAL)
 
     async def _read(self) -> None:
         """Take in what has arrived, on a new connection where there is none."""
         stream = self._stream or await self._connect()
-        self._ready += self._following.feed(await stream.receive(_CHUNK))
-        if self._following.stuck:
+        self._ready += self._state.feed(await stream.receive(_CHUNK))
+        if self._state.stuck:
             raise BrokenPipeError("it cannot tell what was missed")
-        if self._following.over:
+        if self._state.over:
             await self._hang_up()
 
     async def _connect(self) -> SocketStream:
@@ -108,7 +108,7 @@ class Subscription(AsyncIterator[Push]):
         if self._closed:
             raise anyio.ClosedResourceError  # by another task, which found no connection to end
         try:
-            await stream.send(self._following.open())
+            await stream.send(self._state.open())
         except BaseException:
             await self._hang_up()
             raise

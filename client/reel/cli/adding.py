@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 from reel.cli.invocation import Invocation
 from reel.cli.words import VARIABLE, UsageError
 from reel.errors import InvalidMessage, TooLarge
+from reel.frames import MAX_MESSAGE
 from reel.messages import Addable, NewMessage, text, tool_result
-from reel.plain import clean_deep, flaw
-from reel.session import MAX_ELEMENTS, MAX_MESSAGE
+from reel.session import MAX_ELEMENTS
+from reel.values import clean_deep, why_not_plain
 
 _STDIN = "-"
 # Messages that one command takes, unless they are very long.
@@ -134,7 +135,7 @@ def _parse(line: bytes, where: str, parse: Callable[[str], Any]) -> tuple[Addabl
         raise InvalidMessage(f"{where}: no JSON: {error}") from None
     if not isinstance(value, str | dict):
         raise InvalidMessage(f"{where}: expected a message, a record or a string")
-    if (problem := flaw(value, _LEVELS)) is not None:
+    if (problem := why_not_plain(value, _LEVELS)) is not None:
         raise InvalidMessage(f"{where}: {problem}")
     return clean_deep(value)
 

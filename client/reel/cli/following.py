@@ -17,7 +17,7 @@ from reel.cli.stdin import EVENT, event_stdin
 from reel.cli.transcript import Transcript
 from reel.cli.words import UsageError
 from reel.errors import NotRunning
-from reel.patience import PAUSE
+from reel.peer import RETRY_INTERVAL
 from reel.pushes import DraftPush, EventPush, Push, ResetPush
 
 R = TypeVar("R")
@@ -75,7 +75,7 @@ def _at_last(run: Invocation, ask: Callable[[], R]) -> R:
             if not told:
                 run.out.warn("the daemon went away; waiting for it to come back")
             told = True
-            time.sleep(PAUSE)  # nothing tells when it is back
+            time.sleep(RETRY_INTERVAL)  # nothing tells when it is back
 
 
 def _shown(run: Invocation, agent: str | None) -> Callable[[Push], None]:

@@ -2,8 +2,7 @@
 
 from typing import Any, NamedTuple, TypeAlias
 
-from reel.characters import clean
-from reel.plain import MAX_INTEGER
+from reel.values import MAX_INTEGER, clean
 
 Option: TypeAlias = tuple[tuple[str, ...], dict[str, Any]]
 

@@ -4,7 +4,7 @@ A client is one generic ``call()`` over these functions. Both clients, and whoev
 another transport, take them from here.
 """
 
-from reel.requests.calls import Call, following, keyed
+from reel.requests.calls import Call, next_page, with_idempotency_key
 from reel.requests.commands import add, change, clear, clone, create, kill, mark, redo, restore, revive, rewind, undo
 from reel.requests.daemon import backup, greeting, hello, methods, ping, shutdown, stats, verify
 from reel.requests.providers import ingest, load, render
@@ -23,17 +23,16 @@ __all__ = [
     "conversation",
     "create",
     "draft",
-    "following",
     "greeting",
     "hello",
     "history",
     "ingest",
-    "keyed",
     "kill",
     "load",
     "mark",
     "messages",
     "methods",
+    "next_page",
     "ping",
     "redo",
     "render",
@@ -47,4 +46,5 @@ __all__ = [
     "undo",
     "verify",
     "wait",
+    "with_idempotency_key",
 ]

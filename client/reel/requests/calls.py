@@ -29,14 +29,14 @@ def call(
     return Call(method, given, reply, writes, items)
 
 
-def keyed(call: Call[R]) -> Call[R]:
+def with_idempotency_key(call: Call[R]) -> Call[R]:
     """Give a command a key, where it has none: it can then be repeated until it is answered."""
     if not call.writes or "key" in call.params:
         return call
     return call._replace(params={**call.params, "key": new_id()})
 
 
-def following(call: Call[R], reply: R) -> Call[R] | None:
+def next_page(call: Call[R], reply: R) -> Call[R] | None:
     """Give the call for the page after this one; ``None`` after the last.
 
     The first page's head is kept as ``at``, so that pages of a state that moves still fit together.
@@ -58,7 +58,7 @@ def following(call: Call[R], reply: R) -> Call[R] | None:
 _NESTED: dict[str, Callable[[dict[str, Any]], Any]] = {}
 
 
-def reader(shape: type[R]) -> Callable[[dict[str, Any]], R]:
+def reply_reader(shape: type[R]) -> Callable[[dict[str, Any]], R]:
     """Make the function that reads a map as a tuple of this shape."""
     fields: tuple[str, ...] = shape._fields  # type: ignore[attr-defined]
 
@@ -76,14 +76,14 @@ def reader(shape: type[R]) -> Callable[[dict[str, Any]], R]:
 
 
 _NESTED.update(
-    source=reader(replies.Source),
-    marks=reader(replies.Mark),
-    open_calls=reader(replies.OpenCall),
-    orphans=reader(replies.Orphan),
-    skipped=reader(replies.Skipped),
-    agents=reader(replies.AgentRow),
-    methods=reader(replies.MethodInfo),
-    report=reader(replies.Change),
-    prefix=reader(replies.Prefix),
-    problems=reader(replies.Problem),
+    source=reply_reader(replies.Source),
+    marks=reply_reader(replies.Mark),
+    open_calls=reply_reader(replies.OpenCall),
+    orphans=reply_reader(replies.Orphan),
+    skipped=reply_reader(replies.Skipped),
+    agents=reply_reader(replies.AgentRow),
+    methods=reply_reader(replies.MethodInfo),
+    report=reply_reader(replies.Change),
+    prefix=reply_reader(replies.Prefix),
+    problems=reply_reader(replies.Problem),
 )

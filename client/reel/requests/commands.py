@@ -10,10 +10,10 @@ from typing import Any
 from reel import replies
 from reel.errors import InvalidMessage, InvalidParams
 from reel.messages import Addable
-from reel.requests.calls import Call, call, reader
+from reel.requests.calls import Call, call, reply_reader
 
-_INFO = reader(replies.AgentInfo)
-_MOVED = reader(replies.Moved)
+_INFO = reply_reader(replies.AgentInfo)
+_MOVED = reply_reader(replies.Moved)
 
 # Characters of a wrong value that an error shows.
 _SHOWN = 100
@@ -72,7 +72,7 @@ def add(
     """
     return call(
         "add",
-        reader(replies.Added),
+        reply_reader(replies.Added),
         writes=True,
         agent=agent,
         messages=_messages(messages),
@@ -145,7 +145,7 @@ def mark(
     agent: str, label: str | None = None, *, if_seq: int | None = None, key: str | None = None
 ) -> Call[replies.Marked]:
     """Set a mark to rewind to; labels may repeat, the newest wins."""
-    return call("mark", reader(replies.Marked), writes=True, agent=agent, label=label, if_seq=if_seq, key=key)
+    return call("mark", reply_reader(replies.Marked), writes=True, agent=agent, label=label, if_seq=if_seq, key=key)
 
 
 def rewind(
@@ -156,7 +156,7 @@ def rewind(
     Raises:
         NoSuchMark: ``data`` lists the labels that there are.
     """
-    return call("rewind", reader(replies.Rewound), writes=True, agent=agent, label=label, if_seq=if_seq, key=key)
+    return call("rewind", reply_reader(replies.Rewound), writes=True, agent=agent, label=label, if_seq=if_seq, key=key)
 
 
 def restore(agent: str, at: int, *, if_seq: int | None = None, key: str | None = None) -> Call[replies.Moved]:
@@ -170,7 +170,7 @@ def undo(agent: str, *, if_seq: int | None = None, key: str | None = None) -> Ca
     Raises:
         NothingToUndo: the agent is in its first state.
     """
-    return call("undo", reader(replies.Undone), writes=True, agent=agent, if_seq=if_seq, key=key)
+    return call("undo", reply_reader(replies.Undone), writes=True, agent=agent, if_seq=if_seq, key=key)
 
 
 def redo(agent: str, *, if_seq: int | None = None, key: str | None = None) -> Call[replies.Redone]:
@@ -179,7 +179,7 @@ def redo(agent: str, *, if_seq: int | None = None, key: str | None = None) -> Ca
     Raises:
         NothingToUndo: nothing was undone, or something was done since.
     """
-    return call("redo", reader(replies.Redone), writes=True, agent=agent, if_seq=if_seq, key=key)
+    return call("redo", reply_reader(replies.Redone), writes=True, agent=agent, if_seq=if_seq, key=key)
 
 
 def kill(
@@ -201,7 +201,7 @@ def kill(
     """
     return call(
         "kill",
-        reader(replies.KilledAgents),
+        reply_reader(replies.KilledAgents),
         writes=True,
         agent=agent,
         reason=reason,

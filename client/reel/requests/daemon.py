@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from reel import replies
-from reel.requests.calls import Call, call, reader
+from reel.requests.calls import Call, call, reply_reader
 from reel.version import PROTOCOL, __version__
 
 
@@ -22,7 +22,7 @@ def hello(
     errors: Literal["text", "map"] | None = None,
 ) -> Call[replies.Hello]:
     """Say who calls and agree on a protocol version."""
-    return call("hello", reader(replies.Hello), client=client, protocol=protocol, notify=notify, errors=errors)
+    return call("hello", reply_reader(replies.Hello), client=client, protocol=protocol, notify=notify, errors=errors)
 
 
 def ping() -> Call[bool]:
@@ -32,7 +32,7 @@ def ping() -> Call[bool]:
 
 def methods() -> Call[list[replies.MethodInfo]]:
     """List what the daemon can do."""
-    read = reader(replies.MethodInfo)
+    read = reply_reader(replies.MethodInfo)
     return call("methods", lambda result: [read(item) for item in result["methods"]])
 
 
@@ -42,7 +42,7 @@ def verify(agent: str | None = None) -> Call[replies.Verified]:
     Args:
         agent: a name or an id; left out, all agents, and the file as SQLite sees it.
     """
-    return call("verify", reader(replies.Verified), agent=agent)
+    return call("verify", reply_reader(replies.Verified), agent=agent)
 
 
 def backup(path: str) -> Call[replies.BackedUp]:
@@ -54,7 +54,7 @@ def backup(path: str) -> Call[replies.BackedUp]:
     Args:
         path: the new file, an absolute path; a file that exists is never replaced.
     """
-    return call("backup", reader(replies.BackedUp), path=path)
+    return call("backup", reply_reader(replies.BackedUp), path=path)
 
 
 def stats() -> Call[dict[str, Any]]:

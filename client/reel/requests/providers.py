@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from reel import replies
-from reel.requests.calls import Call, call, reader
+from reel.requests.calls import Call, call, reply_reader
 
 
 def render(  # noqa: PLR0913, PLR0917 - as many as the protocol has
@@ -38,7 +38,7 @@ def render(  # noqa: PLR0913, PLR0917 - as many as the protocol has
     """
     return call(
         "render",
-        reader(replies.Rendered),
+        reply_reader(replies.Rendered),
         agent=agent,
         format=format,
         at=at,
@@ -81,7 +81,7 @@ def ingest(  # noqa: PLR0913 - as many as the protocol has
     """
     return call(
         "ingest",
-        reader(replies.Added),
+        reply_reader(replies.Added),
         writes=True,
         agent=agent,
         format=format,
@@ -121,7 +121,7 @@ def load(
     """
     return call(
         "load",
-        reader(replies.Loaded),
+        reply_reader(replies.Loaded),
         writes=True,
         agent=agent,
         format=format,

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Literal
 
 from reel import replies
-from reel.requests.calls import Call, call, reader
+from reel.requests.calls import Call, call, reply_reader
 
-_INFO = reader(replies.AgentInfo)
+_INFO = reply_reader(replies.AgentInfo)
 
 
 def agents(
@@ -25,7 +25,7 @@ def agents(
     """
     return call(
         "agents",
-        reader(replies.AgentsPage),
+        reply_reader(replies.AgentsPage),
         items="agents",
         prefix=prefix,
         alive=alive,
@@ -60,7 +60,7 @@ def messages(
     """
     return call(
         "messages",
-        reader(replies.MessagesPage),
+        reply_reader(replies.MessagesPage),
         items="messages",
         agent=agent,
         since=since,
@@ -83,7 +83,7 @@ def conversation(
     """Read the living records, the prompt included, as they are stored; see :func:`messages`."""
     return call(
         "messages",
-        reader(replies.ConversationPage),
+        reply_reader(replies.ConversationPage),
         items="conversation",
         agent=agent,
         since=since,
@@ -115,7 +115,7 @@ def history(
     """
     return call(
         "history",
-        reader(replies.HistoryPage),
+        reply_reader(replies.HistoryPage),
         items="events",
         agent=agent,
         since=since,
@@ -142,7 +142,7 @@ def replay(
     """
     return call(
         "replay",
-        reader(replies.ReplayPage),
+        reply_reader(replies.ReplayPage),
         items=view or "messages",
         agent=agent,
         at=at,

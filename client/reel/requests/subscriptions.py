@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from reel import replies
-from reel.requests.calls import Call, call, reader
+from reel.requests.calls import Call, call, reply_reader
 
 
 def wait(
@@ -20,7 +20,7 @@ def wait(
     """
     return call(
         "wait",
-        reader(replies.Waited),
+        reply_reader(replies.Waited),
         agent=agent,
         since=since,
         kinds=None if kinds is None else list(kinds),
@@ -44,7 +44,7 @@ def subscribe(
     """
     return call(
         "subscribe",
-        reader(replies.Subscribed),
+        reply_reader(replies.Subscribed),
         agent=agent,
         since=since,
         view=view,

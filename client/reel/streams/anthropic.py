@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from reel.streams.incremental import Growing, a_list, a_map, a_text, an_index
+from reel.streams.incremental import IncrementalMap, dict_or_empty, index_or_zero, list_or_empty, text_or_empty
 from reel.strict_json import parse_bounded
 
 _PIECES = {"text_delta": "text", "thinking_delta": "thinking"}
@@ -21,13 +21,13 @@ class Anthropic:
     def feed(self, name: str, event: dict[str, Any]) -> str:
         """Fold an event; give the text that it brings."""
         kind = event.get("type", name)
-        index = an_index(event.get("index"))
+        index = index_or_zero(event.get("index"))
         if kind == "message_start":
-            self._top = a_map(event.get("message"))
+            self._top = dict_or_empty(event.get("message"))
         elif kind == "content_block_start":
-            return self._start(index, a_map(event.get("content_block")))
+            return self._start(index, dict_or_empty(event.get("content_block")))
         elif kind == "content_block_delta" and index in self._blocks:
-            return self._blocks[index].feed(a_map(event.get("delta")))
+            return self._blocks[index].feed(dict_or_empty(event.get("delta")))
         elif kind == "message_delta":
             self._change(event)
         elif kind == "message_stop":
@@ -39,20 +39,20 @@ class Anthropic:
 
     def _start(self, index: int, block: dict[str, Any]) -> str:
         self._blocks[index] = _Block(block)
-        if block.get("type") == "fallback" and "model" in a_map(block.get("to")):
+        if block.get("type") == "fallback" and "model" in dict_or_empty(block.get("to")):
             self._top["model"] = block["to"]["model"]  # who answers from here on
-        return a_text(block.get("text")) if block.get("type") == "text" else ""
+        return text_or_empty(block.get("text")) if block.get("type") == "text" else ""
 
     def _change(self, event: dict[str, Any]) -> None:
         """Take the end of a message; counts are totals, and those left out stay what they were."""
-        self._top.update(_given(a_map(event.get("delta"))))
+        self._top.update(_given(dict_or_empty(event.get("delta"))))
         self._top.update(_given({key: event[key] for key in event if key not in ("type", "delta", "usage")}))
-        self._top["usage"] = {**a_map(self._top.get("usage")), **_given(a_map(event.get("usage")))}
+        self._top["usage"] = {**dict_or_empty(self._top.get("usage")), **_given(dict_or_empty(event.get("usage")))}
 
     def body(self) -> dict[str, Any]:
         """Give the message, as far as it has come."""
         content = [block.value() for _, block in sorted(self._blocks.items())]
-        return {**self._top, "content": [*a_list(self._top.get("content")), *filter(_can_be_told, content)]}
+        return {**self._top, "content": [*list_or_empty(self._top.get("content")), *filter(_can_be_told, content)]}
 
 
 def _can_be_told(block: dict[str, Any]) -> bool:
@@ -66,20 +66,20 @@ def _given(values: dict[str, Any]) -> dict[str, Any]:
 
 class _Block:
     def __init__(self, start: dict[str, Any]) -> None:
-        self._block = Growing(start)
-        self._input = Growing({})
+        self._block = IncrementalMap(start)
+        self._input = IncrementalMap({})
 
     def feed(self, delta: dict[str, Any]) -> str:
         kind = delta.get("type")
         known = self._block.known
         if kind in _PIECES:
             field = _PIECES[kind]
-            self._block.grow(field, a_text(delta.get(field)))
-            return a_text(delta.get("text")) if kind == "text_delta" else ""
+            self._block.grow(field, text_or_empty(delta.get(field)))
+            return text_or_empty(delta.get("text")) if kind == "text_delta" else ""
         if kind == "input_json_delta":
-            self._input.grow("json", a_text(delta.get("partial_json")))
+            self._input.grow("json", text_or_empty(delta.get("partial_json")))
         elif kind == "citations_delta":
-            known["citations"] = [*a_list(known.get("citations")), delta.get("citation")]
+            known["citations"] = [*list_or_empty(known.get("citations")), delta.get("citation")]
         elif kind in _WHOLE:
             known.update({field: delta[field] for field in _WHOLE[kind] if field in delta})
         return ""

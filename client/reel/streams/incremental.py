@@ -2,30 +2,30 @@
 
 from typing import Any
 
-from reel.characters import is_clean
+from reel.values import is_clean
 
 
-def a_map(value: Any) -> dict[str, Any]:
+def dict_or_empty(value: Any) -> dict[str, Any]:
     """Give a map; an empty one in place of anything else."""
     return value if isinstance(value, dict) else {}
 
 
-def a_list(value: Any) -> list[Any]:
+def list_or_empty(value: Any) -> list[Any]:
     """Give a list; an empty one in place of anything else."""
     return value if isinstance(value, list) else []
 
 
-def a_text(value: Any) -> str:
+def text_or_empty(value: Any) -> str:
     """Give a text; an empty one in place of anything else."""
     return value if isinstance(value, str) else ""
 
 
-def an_index(value: Any) -> int:
+def index_or_zero(value: Any) -> int:
     """Give a place in a list, by which things are told apart and put in order; 0 in place of anything else."""
     return value if type(value) is int else 0
 
 
-class Growing:
+class IncrementalMap:
     """A map some of whose texts grow, joined when it is read: adding to a long text must not copy it.
 
     Args:
@@ -38,17 +38,19 @@ class Growing:
 
     def grow(self, field: str, piece: str) -> None:
         """Add to the text in a field."""
-        self._grown.setdefault(field, [a_text(self.known.get(field))]).append(piece)
+        self._grown.setdefault(field, [text_or_empty(self.known.get(field))]).append(piece)
 
     def text(self, field: str) -> str:
         """Read the text in a field, as far as it has come."""
-        return whole("".join(self._grown[field])) if field in self._grown else a_text(self.known.get(field))
+        if field not in self._grown:
+            return text_or_empty(self.known.get(field))
+        return join_surrogates("".join(self._grown[field]))
 
     def value(self) -> dict[str, Any]:
         """Read the map, as far as it has come."""
         return {**self.known, **{field: self.text(field) for field in self._grown}}
 
 
-def whole(text: str) -> str:
+def join_surrogates(text: str) -> str:
     """Mend the characters beyond the first plane whose halves came in different pieces."""
     return text if is_clean(text) else text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")

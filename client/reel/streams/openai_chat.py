@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from reel.streams.incremental import Growing, a_list, a_map, a_text, an_index
+from reel.streams.incremental import IncrementalMap, dict_or_empty, index_or_zero, list_or_empty, text_or_empty
 
 # Keys of a chunk that a completion does not have; ``obfuscation`` only pads the packets.
 _OF_A_CHUNK = ("choices", "object", "obfuscation", "error")
@@ -22,8 +22,8 @@ class OpenAIChat:
         """Fold a chunk; give the text that it brings."""
         self._top.update({key: value for key, value in chunk.items() if key not in _OF_A_CHUNK and value is not None})
         text = ""
-        for choice in map(a_map, a_list(chunk.get("choices"))):
-            index = an_index(choice.get("index"))
+        for choice in map(dict_or_empty, list_or_empty(chunk.get("choices"))):
+            index = index_or_zero(choice.get("index"))
             brought = self._choices.setdefault(index, _Choice(index)).feed(choice)
             if index == 0:
                 text += brought
@@ -43,31 +43,31 @@ class OpenAIChat:
 class _Choice:
     def __init__(self, index: int) -> None:
         self._top: dict[str, Any] = {"index": index, "finish_reason": None}
-        self._message = Growing({"role": "assistant", "content": None})
+        self._message = IncrementalMap({"role": "assistant", "content": None})
         self._calls: list[_Call] = []
 
     def feed(self, choice: dict[str, Any]) -> str:
-        delta = a_map(choice.get("delta"))
+        delta = dict_or_empty(choice.get("delta"))
         for key, value in choice.items():
             if key == "logprobs":
-                self._top[key] = _extended(a_map(self._top.get(key)), a_map(value))
+                self._top[key] = _extended(dict_or_empty(self._top.get(key)), dict_or_empty(value))
             elif key not in ("delta", "index") and value is not None:
                 self._top[key] = value
-        for piece in map(a_map, a_list(delta.get("tool_calls"))):
+        for piece in map(dict_or_empty, list_or_empty(delta.get("tool_calls"))):
             self._call(piece).feed(piece)
         for key, value in delta.items():
             if key != "tool_calls":
                 self._grow(key, value)
-        return a_text(delta.get("content")) + a_text(delta.get("refusal"))
+        return text_or_empty(delta.get("content")) + text_or_empty(delta.get("refusal"))
 
     def _grow(self, key: str, value: Any) -> None:
         known = self._message.known
         if isinstance(value, str) and key not in _WHOLE:
             self._message.grow(key, value)
         elif isinstance(value, list):
-            known[key] = a_list(known.get(key)) + value
+            known[key] = list_or_empty(known.get(key)) + value
         elif isinstance(value, dict):
-            known[key] = _joined(a_map(known.get(key)), value)
+            known[key] = _joined(dict_or_empty(known.get(key)), value)
         elif value is not None:
             known[key] = value
 
@@ -78,7 +78,7 @@ class _Choice:
         """
         for call in reversed(self._calls):
             same_place = "index" not in piece or call.index == piece["index"]
-            if same_place and a_text(piece.get("id")) in ("", call.id):
+            if same_place and text_or_empty(piece.get("id")) in ("", call.id):
                 return call
         self._calls.append(_Call(piece.get("index")))
         return self._calls[-1]
@@ -97,18 +97,18 @@ class _Call:
         self.index = index
         self.id = ""
         self._top: dict[str, Any] = {"type": "function"}
-        self._tool: dict[str, Growing] = {}
+        self._tool: dict[str, IncrementalMap] = {}
 
     def feed(self, piece: dict[str, Any]) -> None:
-        self.id = self.id or a_text(piece.get("id"))
+        self.id = self.id or text_or_empty(piece.get("id"))
         for key, value in piece.items():
             if isinstance(value, dict) and key in ("function", "custom"):
-                self._grow(self._tool.setdefault(key, Growing({})), value)
+                self._grow(self._tool.setdefault(key, IncrementalMap({})), value)
             elif key != "index" and value:
                 self._top[key] = value
 
     @staticmethod
-    def _grow(tool: Growing, given: dict[str, Any]) -> None:
+    def _grow(tool: IncrementalMap, given: dict[str, Any]) -> None:
         for key, value in given.items():
             if isinstance(value, str):
                 tool.grow(key, value)
@@ -118,7 +118,7 @@ class _Call:
 
 
 def _extended(known: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
-    return {**known, **{key: a_list(known.get(key)) + a_list(value) for key, value in given.items()}}
+    return {**known, **{key: list_or_empty(known.get(key)) + list_or_empty(value) for key, value in given.items()}}
 
 
 def _joined(known: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
@@ -126,5 +126,5 @@ def _joined(known: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
     joined = {**known, **{key: value for key, value in given.items() if value is not None}}
     for key, value in given.items():
         if isinstance(value, str) and key not in _WHOLE:
-            joined[key] = a_text(known.get(key)) + value
+            joined[key] = text_or_empty(known.get(key)) + value
     return joined

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from reel.streams.incremental import Growing, a_list, a_map, a_text, an_index
+from reel.streams.incremental import IncrementalMap, dict_or_empty, index_or_zero, list_or_empty, text_or_empty
 
 _STATES = ("response.created", "response.queued", "response.in_progress")
 _ENDS = ("response.completed", "response.incomplete", "response.failed")
@@ -36,14 +36,14 @@ class OpenAIResponses:
         """Fold an event; give the text that it brings."""
         kind = event.get("type", name)
         if kind in _STATES or kind in _ENDS:
-            self._top = a_map(event.get("response"))
+            self._top = dict_or_empty(event.get("response"))
             self._ended = kind in _ENDS
             self.complete = self._ended and kind != "response.failed"
         elif kind in ("response.output_item.added", "response.output_item.done"):
-            self._items[an_index(event.get("output_index"))] = _Item(a_map(event.get("item")))
-        elif (item := self._items.get(an_index(event.get("output_index")))) is not None:
+            self._items[index_or_zero(event.get("output_index"))] = _Item(dict_or_empty(event.get("item")))
+        elif (item := self._items.get(index_or_zero(event.get("output_index")))) is not None:
             item.feed(str(kind), event)
-        return a_text(event.get("delta")) if kind in _SHOWN else ""
+        return text_or_empty(event.get("delta")) if kind in _SHOWN else ""
 
     def done(self) -> None:
         """Take a ``[DONE]``, which this API does not send."""
@@ -56,27 +56,27 @@ class OpenAIResponses:
 
 class _Item:
     def __init__(self, start: dict[str, Any]) -> None:
-        self._item = Growing(start)
-        self._parts: dict[str, dict[int, Growing]] = {"content": {}, "summary": {}}
+        self._item = IncrementalMap(start)
+        self._parts: dict[str, dict[int, IncrementalMap]] = {"content": {}, "summary": {}}
         for field, parts in self._parts.items():
-            parts.update(enumerate(Growing(a_map(part)) for part in a_list(start.get(field))))
+            parts.update(enumerate(IncrementalMap(dict_or_empty(part)) for part in list_or_empty(start.get(field))))
 
     def feed(self, kind: str, event: dict[str, Any]) -> None:
         if kind in _ITEM_TEXTS:
-            self._item.grow(_ITEM_TEXTS[kind], a_text(event.get("delta")))
+            self._item.grow(_ITEM_TEXTS[kind], text_or_empty(event.get("delta")))
         elif kind in _PART_TEXTS:
             field, of, text, counter = _PART_TEXTS[kind]
-            self._part(field, event.get(counter), {"type": of}).grow(text, a_text(event.get("delta")))
+            self._part(field, event.get(counter), {"type": of}).grow(text, text_or_empty(event.get("delta")))
         elif kind == "response.content_part.added":
-            self._part("content", event.get("content_index"), a_map(event.get("part")))
+            self._part("content", event.get("content_index"), dict_or_empty(event.get("part")))
         elif kind == "response.reasoning_summary_part.added":
-            self._part("summary", event.get("summary_index"), a_map(event.get("part")))
+            self._part("summary", event.get("summary_index"), dict_or_empty(event.get("part")))
         elif kind == "response.output_text.annotation.added":
             known = self._part("content", event.get("content_index"), {"type": "output_text"}).known
-            known["annotations"] = [*a_list(known.get("annotations")), event.get("annotation")]
+            known["annotations"] = [*list_or_empty(known.get("annotations")), event.get("annotation")]
 
-    def _part(self, field: str, index: Any, start: dict[str, Any]) -> Growing:
-        return self._parts[field].setdefault(an_index(index), Growing(start))
+    def _part(self, field: str, index: Any, start: dict[str, Any]) -> IncrementalMap:
+        return self._parts[field].setdefault(index_or_zero(index), IncrementalMap(start))
 
     def value(self) -> dict[str, Any]:
         grown = {

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from reel.streams.anthropic import Anthropic
 from reel.streams.array import ArrayElements
 from reel.streams.gemini import Gemini
-from reel.streams.incremental import a_map, a_text
+from reel.streams.incremental import dict_or_empty, text_or_empty
 from reel.streams.openai_chat import OpenAIChat
 from reel.streams.openai_responses import OpenAIResponses
 from reel.streams.sse import Event, ServerSentEvents
@@ -140,11 +140,14 @@ def _parsed(data: str) -> Any:
 def _problem(name: str, event: dict[str, Any]) -> str | None:
     """Give what an event says went wrong: all four have a shape of their own."""
     failed = event.get("type") == "response.failed"
-    error = a_map(event.get("response")).get("error") if failed else event.get("error")
+    error = dict_or_empty(event.get("response")).get("error") if failed else event.get("error")
     if error is None and not failed and "error" not in (name, event.get("type")):
         return None
     if isinstance(error, str):
         return error
-    shown = a_map(error) or event
-    words = (a_text(shown.get("type") if error else ""), a_text(shown.get("code")), a_text(shown.get("message")))
-    return ": ".join(dict.fromkeys(filter(None, words))) or "the provider reported an error and did not say which"
+    shown = dict_or_empty(error) or event
+    words = (shown.get("type") if error else "", shown.get("code"), shown.get("message"))
+    return (
+        ": ".join(dict.fromkeys(filter(None, map(text_or_empty, words))))
+        or "the provider reported an error and did not say which"
+    )

@@ -12,12 +12,12 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
 from reel import replies, requests
 from reel.address import default_socket
 from reel.errors import NotRunning, ParseError, ReelError, ShuttingDown, Timeout, from_wire
+from reel.frames import MAX_REPLY, InvalidFrame, Response
 from reel.messages import Event, Message, Record
-from reel.patience import PATIENCE, PAUSE, nobody_answers
-from reel.peer import require_own
-from reel.requests import Call, following, greeting, keyed
-from reel.session import MAX_REPLY, Answer, Broken, MessagePack
-from reel.subscription_state import Following
+from reel.peer import RECONNECT_SECONDS, RETRY_INTERVAL, connection_refused, require_trusted
+from reel.requests import Call, greeting, next_page, with_idempotency_key
+from reel.session import MessagePack
+from reel.subscription_state import SubscriptionState
 from reel.sync.subscription import Subscription
 
 R = TypeVar("R")
@@ -39,8 +39,8 @@ def _subscription(request: Callable[P, Call[replies.Subscribed]]) -> "Callable[C
     """Make the method that follows what a request subscribes to, on a connection of its own."""
 
     def method(self: "Client", *args: P.args, **kwargs: P.kwargs) -> Subscription:
-        following = Following(request(*args, **kwargs), self._name)
-        return Subscription(following, self._reach, self._patience)
+        state = SubscriptionState(request(*args, **kwargs), self._name)
+        return Subscription(state, self._reach, self._patience)
 
     return update_wrapper(cast("Callable[Concatenate[Client, P], Subscription]", method), request)
 
@@ -64,7 +64,7 @@ class Client:
         path: str | None = None,
         *,
         autostart: bool = False,
-        patience: float = PATIENCE,
+        patience: float = RECONNECT_SECONDS,
         timeout: float | None = None,
         name: str = "python",
     ) -> None:
@@ -113,7 +113,7 @@ class Client:
         Raises:
             ReelError: what the daemon refused, or :class:`~reel.NotRunning` where it cannot be reached.
         """
-        call = keyed(call)
+        call = with_idempotency_key(call)
         deadline = self._deadline()
         with self._lock:
             # Who was connected waits for the daemon to come back; who never was is told at once.
@@ -137,7 +137,7 @@ class Client:
         while following_call is not None:
             reply = self.call(following_call)
             yield reply
-            following_call = following(following_call, reply)
+            following_call = next_page(following_call, reply)
 
     def iter_messages(self, agent: str, since: int | None = None, at: int | None = None) -> Iterator[Message]:
         """Give every living message, however many there are."""
@@ -200,7 +200,7 @@ class Client:
             if isinstance(error, NotRunning | ShuttingDown):
                 raise error
             raise NotRunning(f"the daemon on {self.path} went away: {str(error) or 'connection closed'}") from error
-        time.sleep(min(PAUSE, left))  # nothing tells when somebody listens again
+        time.sleep(min(RETRY_INTERVAL, left))  # nothing tells when somebody listens again
 
     def _open(self, deadline: float | None) -> None:
         if self._socket is not None:
@@ -220,7 +220,7 @@ class Client:
             return self._dial()
         except OSError as error:
             if not self._autostart:
-                raise nobody_answers(self.path, error) from error
+                raise connection_refused(self.path, error) from error
             from reel.starting import start  # noqa: PLC0415 - only who starts a daemon pays for subprocess
 
             start(self.path)
@@ -230,7 +230,7 @@ class Client:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             connection.connect(self.path)
-            require_own(connection, self.path)
+            require_trusted(connection, self.path)
         except BaseException:
             connection.close()
             raise
@@ -250,7 +250,7 @@ class Client:
             raise from_wire(answer.error)
         return cast("dict[str, Any]", answer.result)
 
-    def _ask(self, call: Call[Any], deadline: float | None) -> Answer:
+    def _ask(self, call: Call[Any], deadline: float | None) -> Response:
         """Send a request and read until its answer comes; pushes are for others and passed over."""
         assert self._socket is not None  # noqa: S101 - _open has just seen to it
         self._next_id += 1
@@ -264,9 +264,9 @@ class Client:
             if not data:
                 raise EOFError("connection closed")
             for frame in self._framing.feed(data):
-                if type(frame) is Broken:
+                if type(frame) is InvalidFrame:
                     raise ParseError(f"what came from {self.path} is no reply: {frame.error.message}")
-                if type(frame) is Answer and frame.id in (self._next_id, None):
+                if type(frame) is Response and frame.id in (self._next_id, None):
                     return frame
 
     def _limit(self, deadline: float | None) -> None:

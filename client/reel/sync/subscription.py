@@ -10,9 +10,9 @@ from types import TracebackType
 from typing import Self
 
 from reel.errors import NotRunning, ReelError, ShuttingDown
-from reel.patience import PAUSE
+from reel.peer import RETRY_INTERVAL
 from reel.pushes import Push
-from reel.subscription_state import Following
+from reel.subscription_state import SubscriptionState
 
 _CHUNK = 1 << 18
 
@@ -24,20 +24,20 @@ class Subscription(Iterator[Push]):
     what was missed is read from the log, so that every event comes once and in order. It ends with :meth:`close`.
 
     Args:
-        following: what is subscribed to.
+        state: what is subscribed to.
         dial: opens a connection.
         patience: how long a lost connection is tried again, in seconds.
     """
 
-    def __init__(self, following: Following, dial: Callable[[], socket.socket], patience: float) -> None:
-        self._following = following
+    def __init__(self, state: SubscriptionState, dial: Callable[[], socket.socket], patience: float) -> None:
+        self._state = state
         self._dial = dial
         self._patience = patience
         self._ready: deque[Push] = deque()
         self._socket: socket.socket | None = None
         self._closed = Event()
         try:
-            while following.head is None:
+            while state.head is None:
                 self._read()
         except (OSError, EOFError) as error:
             self.close()
@@ -49,8 +49,8 @@ class Subscription(Iterator[Push]):
     @property
     def head(self) -> int:
         """The newest seq when it began; the newest event's id where all agents are followed."""
-        assert self._following.head is not None  # noqa: S101 - it has begun
-        return self._following.head
+        assert self._state.head is not None  # noqa: S101 - it has begun
+        return self._state.head
 
     def __next__(self) -> Push:
         """Wait for the next push.
@@ -80,7 +80,7 @@ class Subscription(Iterator[Push]):
         """Wait before the next try, or give up."""
         if time.monotonic() >= until:
             raise NotRunning(f"the daemon went away: {error}") from error
-        self._closed.wait(PAUSE)
+        self._closed.wait(RETRY_INTERVAL)
 
     def close(self) -> None:
         """End it; another thread that waits for the next push is let go."""
@@ -108,17 +108,17 @@ class Subscription(Iterator[Push]):
             return
         if not data:
             raise EOFError("connection closed")
-        self._ready += self._following.feed(data)
-        if self._following.stuck:
+        self._ready += self._state.feed(data)
+        if self._state.stuck:
             raise EOFError("it cannot tell what was missed")
-        if self._following.over:
+        if self._state.over:
             self._hang_up()
 
     def _connect(self) -> socket.socket:
         self._socket = connection = self._dial()
         if self._closed.is_set():
             raise EOFError("ended by another thread, which found no connection to end")
-        connection.sendall(self._following.open())
+        connection.sendall(self._state.open())
         return connection
 
     def _hang_up(self) -> None:

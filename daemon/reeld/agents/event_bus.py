@@ -7,7 +7,7 @@ every event once, in order. Publishing waits for nobody: a follower takes what i
 import logging
 from typing import Any, Protocol
 
-from reel.session import Shared
+from reel.frames import SharedPush
 from reeld.core.conversation import Conversation, Extent
 from reeld.core.events import Draft
 from reeld.core.state import Profile
@@ -35,7 +35,7 @@ class News:
         self.kept = kept
         self.extent = extent
         # What followers are shown of it, by what they want to see: made once for all of them.
-        self.shown: dict[Any, Shared] = {}
+        self.shown: dict[Any, SharedPush] = {}
 
 
 class Follower(Protocol):

@@ -8,12 +8,11 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from reel.blocks import InvalidRecord, check_blocks, check_map, check_text, check_word, kind_of
-from reel.characters import clean
 from reel.errors import InvalidMessage, InvalidParams
 from reel.kinds import ADDABLE, KNOWN, LEGACY
-from reel.plain import clean_deep
 from reel.records import parse_data, read_row
 from reel.strict_json import encode
+from reel.values import clean, clean_deep
 
 # How much of a call's arguments a person is shown.
 _SHOWN = 200

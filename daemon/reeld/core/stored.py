@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from reel.blocks import InvalidRecord
-from reel.characters import is_clean
 from reel.ids import is_id
 from reel.kinds import CONVERSATION, KNOWN
 from reel.records import parse_data, read_row
+from reel.values import is_clean
 from reeld.core.names import flaw_of_name
 
 _NONE = type(None)

@@ -3,8 +3,8 @@
 import math
 from typing import Any
 
-from reel.plain import clean_deep
 from reel.strict_json import parse
+from reel.values import clean_deep
 from reeld.formats.jsonbytes import encode_text
 from reeld.formats.model import Json
 

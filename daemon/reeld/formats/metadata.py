@@ -4,9 +4,8 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from reel.characters import is_clean
-from reel.plain import clean_deep, flaw
 from reel.strict_json import encode_lenient, parse
+from reel.values import clean_deep, is_clean, why_not_plain
 from reeld.formats.arguments import is_sendable
 
 # A key whose value is kept as JSON text ends in this.
@@ -56,8 +55,12 @@ def keep(provider: str, values: Mapping[str, Any], without: Iterable[str] = ()) 
         ``{"provider_metadata": …}``, or nothing where nothing is left.
     """
     kept = {
-        **{key: value for key, value in _said(values, without) if flaw(value, 1) is None},
-        **{key + _AS_TEXT: text_of(value) for key, value in _said(values, without) if flaw(value, 1) is not None},
+        **{key: value for key, value in _said(values, without) if why_not_plain(value, 1) is None},
+        **{
+            key + _AS_TEXT: text_of(value)
+            for key, value in _said(values, without)
+            if why_not_plain(value, 1) is not None
+        },
     }
     return {"provider_metadata": {"provider": provider, **kept}} if kept else {}
 

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from reel.errors import ReelError
-from reel.session import MAX_MESSAGE, MAX_VALUES, Framing, Id
+from reel.frames import MAX_MESSAGE, MAX_VALUES, Framing, Id
 from reeld.agents.creation import Founder
 from reeld.agents.mail import Mail
 from reeld.agents.registry import Registry

@@ -19,7 +19,8 @@ import anyio
 from anyio.abc import ByteStream, TaskGroup
 
 from reel.errors import Busy, Internal, MethodNotFound, NotFound, ReelError, ShuttingDown
-from reel.session import Answer, Broken, Frame, Framing, Notification, Request, detect
+from reel.frames import Frame, Framing, InvalidFrame, Notification, Request, Response
+from reel.session import detect
 from reeld.agents.agent import Agent
 from reeld.agents.idempotency import digest, repeated
 from reeld.agents.mail import Keyed, Look, Terms, Turn, Write
@@ -134,7 +135,7 @@ class Connection:
         self._gone = True
         self._load.waiting -= self._held
         self._held = 0
-        self.framing.forget()  # what it keeps may be much, and nobody knows when the connection itself is collected
+        self.framing.discard()  # what it keeps may be much, and nobody knows when the connection itself is collected
         self._tasks = None
         self._answers.close()
         self._outbox.close()
@@ -212,10 +213,10 @@ class Connection:
                 self._admit(Call(self, frame.id, frame.method, frame.size), frame.params)  # type: ignore[union-attr]
             elif kind is Notification:
                 self._admit(*call_of(self, frame))  # type: ignore[arg-type]
-            elif isinstance(frame, Broken):
+            elif isinstance(frame, InvalidFrame):
                 self._answers.tell_broken(frame.error)
                 alive = alive and not frame.fatal
-            elif isinstance(frame, Answer):
+            elif isinstance(frame, Response):
                 log.debug("connection=%d answered a call that was never made", self.number)
         self._desk.registry.advance()
         return alive and not self._gone

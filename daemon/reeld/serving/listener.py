@@ -213,6 +213,6 @@ _CROWDED = "too many connections are open; close one, or let reeld have more wit
 def may_call(connection: socket.socket) -> bool:
     """Tell whether the process at the other end is ours, or root's."""
     peer = peer_of(connection)
-    if not peer.is_own:
+    if not peer.is_trusted:
         log.warning("refused a connection of uid %d", peer.uid)
-    return peer.is_own
+    return peer.is_trusted

@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from typing import Any, NamedTuple
 
-from reel.session import Packed
+from reel.frames import PackedList
 from reeld.core.conversation import Conversation
 from reeld.core.events import Entry, Pack
 from reeld.core.state import Profile
@@ -28,7 +28,7 @@ def record(entry: Entry, pack: Pack) -> bytes:
     return pack({field: getattr(entry, field) for field in ROW})
 
 
-def page(entries: list[Entry], window: Window, pack: Pack) -> tuple[Packed, bool]:
+def page(entries: list[Entry], window: Window, pack: Pack) -> tuple[PackedList, bool]:
     """Give the items of a page, and whether there are more after it; one item comes at least."""
     everything = window.view == "conversation"
     limit, room = window.limit or PAGE_ITEMS, window.max_bytes or PAGE_BYTES
@@ -40,9 +40,9 @@ def page(entries: list[Entry], window: Window, pack: Pack) -> tuple[Packed, bool
             continue
         room -= len(item)
         if len(items) == limit or (room < 0 and items):
-            return Packed(items), True
+            return PackedList(items), True
         items.append(item)
-    return Packed(items), False
+    return PackedList(items), False
 
 
 def _start(entries: list[Entry], window: Window) -> int:

@@ -4,10 +4,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
 from reel.blocks import check_name, kind_of
-from reel.characters import clean, is_clean
 from reel.errors import InvalidParams
 from reel.kinds import KNOWN
-from reel.plain import MAX_INTEGER, flaw
+from reel.values import MAX_INTEGER, clean, is_clean, is_deeper, why_not_plain
 from reeld.core.names import flaw_of_name
 
 # Lists and maps inside one another in a message, the params (or the result) being the first.
@@ -125,7 +124,7 @@ def any_map(value: Any) -> dict[str, Any]:
         return {}
     if type(value) is not dict:
         raise _fail(f"expected a map, got {kind_of(value)}")
-    if (problem := flaw(value, MAX_DEPTH)) is not None:
+    if (problem := why_not_plain(value, MAX_DEPTH)) is not None:
         raise _fail(f"cannot take {problem}")
     return value
 
@@ -293,22 +292,10 @@ class Signature:
             value = param.convert(value)
         except InvalidParams as error:
             raise InvalidParams(f"{param.name}: {error.message}", field=param.name) from None
-        if type(value) in _CONTAINERS and _too_deep(value, MAX_DEPTH - 1):
+        if is_deeper(value, MAX_DEPTH - 1):
             raise InvalidParams(f"{param.name}: nested deeper than {MAX_DEPTH} levels", field=param.name)
         if type(value) is Free:
             values[number] = value.text
             return value.replaced
         values[number] = value
         return 0
-
-
-_CONTAINERS = (list, dict)
-
-
-def _too_deep(value: Any, levels: int) -> bool:
-    if levels < 1:
-        return True
-    return any(
-        type(item) in _CONTAINERS and _too_deep(item, levels - 1)
-        for item in (value.values() if type(value) is dict else value)
-    )

@@ -7,7 +7,8 @@ import anyio
 from anyio.abc import TaskGroup
 
 from reel.errors import Internal, MethodNotFound, ReelError
-from reel.session import Framing, MessagePack
+from reel.frames import Framing
+from reel.session import MessagePack
 from reeld.serving.call import Call, Result
 from reeld.serving.greeting import Greeting, introduction
 from reeld.serving.neovim import NewestFirst
@@ -52,7 +53,7 @@ class Answers:
     def greet(self, greeting: Greeting, tasks: TaskGroup | None) -> None:
         """Talk from now on as a peer wants it; what that takes runs in ``tasks``."""
         if greeting.notify is not None:
-            self.framing.wrapper = greeting.notify
+            self.framing.push_target = greeting.notify
         if not isinstance(self.framing, MessagePack):
             return
         if greeting.errors is not None:

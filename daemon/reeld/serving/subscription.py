@@ -12,9 +12,9 @@ from typing import Any, Protocol
 
 import anyio
 
+from reel.frames import Framing, SharedPush
 from reel.kinds import CONVERSATION
 from reel.msgpack_codec import packer
-from reel.session import Framing, Shared
 from reeld.agents.event_bus import Hub, News
 from reeld.core.state import Profile
 from reeld.serving.catch_up import Rerun
@@ -163,10 +163,10 @@ class Subscription:
         shared = news.shown.get(wanted)
         if shared is None:
             shared = news.shown[wanted] = _show(news, *wanted)
-        return self._outlet.framing.tell("event", self.number, shared)
+        return self._outlet.framing.push("event", self.number, shared)
 
 
-def _show(news: News, view: str, counted: bool) -> Shared:  # noqa: FBT001 - private, and called by position
+def _show(news: News, view: str, counted: bool) -> SharedPush:  # noqa: FBT001 - private, and called by position
     profile, draft = news.profile, news.draft
     fields: dict[str, Any] = {
         "agent": profile.uid,
@@ -186,4 +186,4 @@ def _show(news: News, view: str, counted: bool) -> Shared:  # noqa: FBT001 - pri
         packed["message"] = draft.message
     elif view == "conversation" and draft.kind in CONVERSATION:
         packed["record"] = _pack({field: getattr(draft, field) for field in ROW})
-    return Shared(fields, packed)
+    return SharedPush(fields, packed)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from reel.characters import clean
+from reel.values import clean
 from reeld.core.stored import Problem
 
 # Problems that are listed; the others are counted.

@@ -47,7 +47,7 @@ def test_nobody_answers(reel: Reel, nowhere: Path) -> None:
     """That no daemon runs is bad, with what to do about it on the next line."""
     ran = reel("doctor")
 
-    about = f"bad   daemon           not_running: nobody answers on {nowhere}/s.sock (No such file or directory)\n"
+    about = f"bad   daemon           not_running: no daemon answers on {nowhere}/s.sock (No such file or directory)\n"
     assert ran.status == 1
     assert f"{about}{' ' * 23}start it with: reel start\n" in ran.out
     assert not list(nowhere.iterdir())

@@ -59,7 +59,9 @@ def test_no_daemon(argv: list[str], capsys: pytest.CaptureFixture[str], tmp_path
     assert main(argv) == 3
 
     where = tmp_path / "none.sock"
-    expected = f"reel: not_running: nobody answers on {where} (No such file or directory); start it with: reel start\n"
+    expected = (
+        f"reel: not_running: no daemon answers on {where} (No such file or directory); start it with: reel start\n"
+    )
     assert ("", expected) == capsys.readouterr()
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reel.characters import clean
+from reel.values import clean
 from reeld.formats.arguments import as_object, as_text, is_sendable
 
 DEEP = '{"a":' * 5000 + "1" + "}" * 5000

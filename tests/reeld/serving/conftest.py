@@ -13,7 +13,8 @@ from anyio.streams.stapled import StapledObjectStream
 from msgpack import Unpacker
 
 from reel.errors import ReelError, from_wire
-from reel.session import Answer, Framing, Id, MessagePack, Notification
+from reel.frames import Framing, Id, Notification, Response
+from reel.session import MessagePack
 from reeld.agents.creation import Founder
 from reeld.agents.registry import Registry
 from reeld.serving.call import Call, Desk, Limits, Result
@@ -114,7 +115,7 @@ class Peer:
             if isinstance(frame, Notification):
                 self.told.append((frame.method, frame.params))
                 continue
-            assert isinstance(frame, Answer)
+            assert isinstance(frame, Response)
             refused = frame.error is not None
             self._answers[frame.id] = from_wire(frame.error) if refused else frame.result
 

@@ -12,8 +12,9 @@ import pytest
 from anyio.streams.stapled import StapledObjectStream
 
 from reel.errors import InvalidParams, InvalidRequest, ParseError, ReelError, TooLarge
+from reel.frames import Framing, Id
 from reel.json_framing import ContentLength, Lines
-from reel.session import Framing, Id, MessagePack
+from reel.session import MessagePack
 from reeld.serving.call import Limits
 from tests.reeld.serving.conftest import Dial, Peer
 

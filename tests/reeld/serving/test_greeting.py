@@ -55,7 +55,7 @@ def test_the_introduction() -> None:
 def test_the_introduction_is_no_push() -> None:
     """It is Neovim's own function, whatever pushes are sent to."""
     framing = MessagePack()
-    framing.wrapper = ["nvim_exec_lua", "x"]
+    framing.push_target = ["nvim_exec_lua", "x"]
 
     assert msgpack.unpackb(introduction(framing))[1] == "nvim_set_client_info"
 

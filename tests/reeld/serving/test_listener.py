@@ -15,7 +15,8 @@ from trio.testing import wait_all_tasks_blocked
 from reel import peer
 from reel.address import MAX_PATH
 from reel.errors import from_wire
-from reel.session import Answer, MessagePack, Notification
+from reel.frames import Notification, Response
+from reel.session import MessagePack
 from reeld.errors import Refused
 from reeld.serving import listener
 from reeld.serving.call import Desk
@@ -67,12 +68,12 @@ async def refused(path: str) -> str:
     return str(caught.value)
 
 
-async def ping(stream: SocketStream) -> Answer:
+async def ping(stream: SocketStream) -> Response:
     """Send a ping and read the answer."""
     framing = MessagePack()
     await stream.send(framing.request(1, "ping", []))
     (frame,) = framing.feed(await stream.receive())
-    assert isinstance(frame, Answer)
+    assert isinstance(frame, Response)
     return frame
 
 
@@ -193,7 +194,7 @@ async def test_closing_answers_what_is_in_flight(path: str, opened: SocketListen
                     await anyio.connect_unix(path)
                 assert str(from_wire((await ping(stream)).error)).startswith("shutting_down: ")
                 gate.opened.set()
-                assert [Answer(2, None, {})] == list(framing.feed(await stream.receive()))
+                assert [Response(2, None, {})] == list(framing.feed(await stream.receive()))
 
 
 async def test_bye_beside_one_that_does_not_read(

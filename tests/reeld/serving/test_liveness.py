@@ -8,7 +8,8 @@ import trio
 from anyio.abc import SocketListener
 from trio.testing import wait_all_tasks_blocked
 
-from reel.session import Answer, MessagePack
+from reel.frames import Response
+from reel.session import MessagePack
 from reeld.serving import liveness
 from reeld.serving.call import Desk
 from reeld.serving.listener import Server, open_listener
@@ -83,7 +84,7 @@ async def test_nobody_waits_for_who_is_gone(desk: Desk) -> None:
                 async with await anyio.connect_unix(path) as other:
                     await other.send(framing.request(2, "add", ["demo", "hi"]))
                     (answer,) = framing.feed(await patient.receive())
-                    assert isinstance(answer, Answer)
+                    assert isinstance(answer, Response)
                     assert answer.result["head"] == 2
             await server.close()
             nursery.cancel_scope.cancel()

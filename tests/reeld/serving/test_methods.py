@@ -52,7 +52,7 @@ UNSENT = {"unsubscribe", "call_async"}
 
 def sent() -> Iterator[tuple[str, list[str], bool]]:
     """Give each request of the client: the method, its parameters as the table shows them, whether it writes."""
-    for name in sorted({*requests.__all__} - {"Call", "following", "greeting", "keyed"}):
+    for name in sorted({*requests.__all__} - {"Call", "greeting", "next_page", "with_idempotency_key"}):
         parameters = inspect.signature(getattr(requests, name)).parameters.values()
         shown = [f"{p.name}?" if p.default is None else p.name for p in parameters]
         yield VIEWS.get(name, name), shown, "key?" in shown

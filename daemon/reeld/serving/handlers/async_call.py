@@ -7,8 +7,8 @@
 from typing import Any
 
 from reel.errors import InvalidParams, InvalidRequest
-from reel.plain import MAX_INTEGER
-from reel.session import Id, Notification
+from reel.frames import Id, Notification
+from reel.values import MAX_INTEGER
 from reeld.serving import params
 from reeld.serving.call import Call, Desk, Peer, Result
 from reeld.serving.params import Param, Signature

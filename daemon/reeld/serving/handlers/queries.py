@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from reel.errors import InvalidParams, ProtocolMismatch
+from reel.frames import PackedList
 from reel.msgpack_codec import packer
-from reel.session import MAX_ELEMENTS, Packed
+from reel.session import MAX_ELEMENTS
 from reel.version import PROTOCOL, __version__
 from reeld.agents import exclusive
 from reeld.agents.agent import Agent
@@ -181,7 +182,7 @@ def history(
             inherited=bool(inherited),
             max_bytes=max_bytes or PAGE_BYTES,
         )
-        return {"agent": profile.uid, "head": profile.head, "events": Packed(page.events), "more": page.more}
+        return {"agent": profile.uid, "head": profile.head, "events": PackedList(page.events), "more": page.more}
 
     return later
 

@@ -5,8 +5,8 @@ from typing import Self
 import anyio
 
 from reel.errors import ReelError
+from reel.frames import PackedList
 from reel.msgpack_codec import unpack
-from reel.session import Packed
 from reeld.agents.agent import Agent
 from reeld.agents.event_bus import Hub, News
 from reeld.agents.mail import Look, Mail
@@ -109,11 +109,11 @@ def wait(desk: Desk, _call: Call, agent: Agent, since: int, kinds: list[str] | N
     return Aside(run)
 
 
-async def _later_than(desk: Desk, agent: Agent, since: int, kinds: list[str] | None) -> tuple[Packed, int]:
+async def _later_than(desk: Desk, agent: Agent, since: int, kinds: list[str] | None) -> tuple[PackedList, int]:
     """Read what is later than a seq, and up to where that is all there is: the head, or the last of a full page."""
     head: int = await desk.registry.ask(agent, lambda answer: Look(lambda state: state.profile.head, answer))
     if head <= since:
-        return Packed([]), head
+        return PackedList([]), head
     page = await desk.store.history(
         agent.row,
         since=since,
@@ -123,4 +123,4 @@ async def _later_than(desk: Desk, agent: Agent, since: int, kinds: list[str] | N
         inherited=False,
         max_bytes=PAGE_BYTES,
     )
-    return Packed(page.events), unpack(page.events[-1])["seq"] if page.more else head
+    return PackedList(page.events), unpack(page.events[-1])["seq"] if page.more else head

@@ -11,8 +11,9 @@ import pytest
 from trio.testing import wait_all_tasks_blocked
 
 from reel.errors import Internal, InvalidParams, ReelError
+from reel.frames import Framing
 from reel.json_framing import ContentLength, Lines
-from reel.session import Framing, MessagePack
+from reel.session import MessagePack
 from reeld.serving.call import Limits
 from reeld.serving.handlers.async_call import SIGNATURE
 from reeld.serving.methods import METHODS, Method

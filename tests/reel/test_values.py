@@ -1,4 +1,4 @@
-"""Plain values are what every client can carry, and nothing but them passes."""
+"""What a text may hold, and which values every client can carry."""
 
 import json
 import math
@@ -10,7 +10,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgpack import Timestamp
 
-from reel.plain import MAX_INTEGER, clean_deep, flaw
+from reel.values import MAX_INTEGER, clean, clean_deep, is_clean, is_deeper, why_not_plain
+
+any_character = st.characters(exclude_categories=()) | st.sampled_from("\x00\ud7ff\ud800\udbff\udc00\udfff\ue000a")
+any_text = st.text(any_character)
+
+CLEAN = ["", "plain", "\x01\x7f\t\n", "é", "\ud7ff", "\ue000", "\ufffd", "\uffff", "\U0001f600", "\U0010ffff"]
+DIRTY = [
+    ("\x00", "\ufffd", 1),
+    ("a\x00b", "a\ufffdb", 1),
+    ("\x00\x00\x00", "\ufffd\ufffd\ufffd", 3),
+    ("é\x00", "é\ufffd", 1),
+    ("\ud800", "\ufffd", 1),
+    ("\udfff", "\ufffd", 1),
+    ("\udbff x \udc00", "\ufffd x \ufffd", 2),
+    ("\ud83d\ude00", "\ufffd\ufffd", 2),
+    ("\udcffé\x00\ufffd", "\ufffdé\ufffd\ufffd", 2),
+]
 
 LIMIT = 9_007_199_254_740_991
 scalars = (
@@ -21,7 +37,7 @@ scalars = (
     | st.text()
 )
 clean_words = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"))
-clean = st.recursive(
+clean_values = st.recursive(
     clean_words | st.integers() | st.none() | st.floats() | st.booleans(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(clean_words, inner, max_size=3),
 )
@@ -57,6 +73,51 @@ def depth(value: Any) -> int:
     return 1 + max(map(depth, value), default=0) if isinstance(value, list) else 0
 
 
+def is_bad(character: str) -> bool:
+    """Say it by number: NUL and the surrogates' range."""
+    return ord(character) == 0 or 0xD800 <= ord(character) <= 0xDFFF
+
+
+@pytest.mark.parametrize("text", CLEAN)
+def test_a_clean_text_stays_the_very_same(text: str) -> None:
+    """What may stand as it is is handed back, not copied."""
+    cleaned, count = clean(text)
+
+    assert is_clean(text)
+    assert text is cleaned
+    assert count == 0
+
+
+@pytest.mark.parametrize(("text", "expected", "count"), DIRTY)
+def test_what_cannot_stand_is_replaced_and_counted(text: str, expected: str, count: int) -> None:
+    """Each character that cannot stand becomes one U+FFFD, and only those are counted."""
+    assert not is_clean(text)
+    assert (expected, count) == clean(text)
+
+
+@given(any_text)
+def test_exactly_the_bad_characters_are_replaced(text: str) -> None:
+    """Character by character, all others stay where they were."""
+    expected = "".join("\ufffd" if is_bad(character) else character for character in text)
+
+    assert (expected, sum(map(is_bad, text))) == clean(text)
+
+
+@given(any_text)
+def test_a_text_is_clean_where_nothing_is_bad(text: str) -> None:
+    """Clean and free of bad characters are the same."""
+    assert (not any(map(is_bad, text))) is is_clean(text)
+
+
+@given(any_text)
+def test_a_cleaned_text_goes_over_every_wire(text: str) -> None:
+    """What was cleaned has no NUL, and comes back from UTF-8 as it went."""
+    cleaned, _ = clean(text)
+
+    assert "\x00" not in cleaned
+    assert cleaned == cleaned.encode().decode()
+
+
 def test_the_limit_is_a_doubles() -> None:
     """The limit is the largest integer whose neighbours a double can still tell apart."""
     assert LIMIT == MAX_INTEGER
@@ -70,7 +131,7 @@ def test_the_limit_is_a_doubles() -> None:
 )
 def test_a_plain_value_has_no_flaw(value: Any) -> None:
     """A string's own characters are not judged here: free text is mended, not refused."""
-    assert flaw(value, 3) is None
+    assert why_not_plain(value, 3) is None
 
 
 @pytest.mark.parametrize(
@@ -100,7 +161,7 @@ def test_a_flaw_is_named_wherever_it_stands(value: Any, reason: str, place: str)
     """What is wrong is found behind what is right, in lists and in maps."""
     holder = {"itself": value, "in a list": ["fine", 1, value], "in a map": {"fine": "x", "one": 1, "bad": value}}
 
-    found = flaw(holder[place], 3)
+    found = why_not_plain(holder[place], 3)
 
     assert found is not None
     assert reason in found
@@ -111,18 +172,18 @@ def test_a_value_may_be_as_deep_as_its_levels(value: Any) -> None:
     """A plain value is refused for its depth alone, at one level below its own."""
     levels = depth(value)
 
-    assert flaw(value, levels) is None
-    assert levels == 0 or flaw(value, levels - 1) == "lists and maps nested too deep"
+    assert why_not_plain(value, levels) is None
+    assert levels == 0 or why_not_plain(value, levels - 1) == "lists and maps nested too deep"
 
 
 @pytest.mark.parametrize("levels", [17, 1_000, 100_000])
 def test_depth_is_no_danger(levels: int) -> None:
     """However deep a value is, it is only followed as far as it may go."""
-    assert flaw(nested(levels), 16) == "lists and maps nested too deep"
+    assert why_not_plain(nested(levels), 16) == "lists and maps nested too deep"
 
 
-@given(clean)
-def test_a_clean_value_stays_the_very_same(value: Any) -> None:
+@given(clean_values)
+def test_a_clean_value_is_not_copied(value: Any) -> None:
     """Where nothing is replaced nothing is copied."""
     cleaned, count = clean_deep(value)
 
@@ -147,3 +208,17 @@ def test_what_was_given_is_not_touched() -> None:
     clean_deep(value)
 
     assert value == {"k\x00": ["\ud800", "fine"]}
+
+
+@given(plain)
+def test_depth_is_measured_in_levels_of_lists_and_maps(value: Any) -> None:
+    """A value is not deeper than its own depth, and is deeper than one level less."""
+    levels = depth(value)
+
+    assert not is_deeper(value, levels)
+    assert levels == 0 or is_deeper(value, levels - 1)
+
+
+def test_measuring_depth_stops_at_the_limit() -> None:
+    """However deep a value is, it is only followed as far as the limit."""
+    assert is_deeper(nested(100_000), 16)

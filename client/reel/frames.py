@@ -1,0 +1,153 @@
+"""What travels over a connection, whatever the framing: the kinds of frame, the limits, and what a framing does.
+
+Both ends use the same classes. The daemon detects from the first byte of a connection which framing its peer
+speaks (:func:`reel.session.detect`). Theory of operation, for every :class:`Framing`:
+
+* ``feed`` takes whatever arrived, in pieces of any size, and returns the frames that are complete.
+* ``end`` takes the end of the stream, which may complete a frame or cut one off.
+* A frame is a :class:`Request`, a :class:`Notification`, a :class:`Response` or an :class:`InvalidFrame`. After an
+  invalid frame that is ``fatal`` the framing no longer knows where the next message begins: report the error and
+  close the connection. After any other the stream goes on.
+* ``request``, ``notify``, ``push``, ``answer``, ``refuse`` and ``reply`` return the bytes to send. Values of a result
+  that are a :class:`PackedList` are spliced in as they are, so that what is kept encoded is never decoded only to
+  be encoded again.
+
+The framings do no I/O. They import this module, and it imports neither of them.
+"""
+
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+from reel.errors import ReelError, TooLarge
+
+# The longest message that is accepted, in bytes; every connection may make the daemon hold one.
+MAX_MESSAGE = 16 << 20
+# The longest reply that our clients accept, in bytes. The longest that the daemon sends is a rendered body of 48 MiB.
+MAX_REPLY = 64 << 20
+# The most values in a message, those inside others and the keys of maps included. An empty list is one byte on the
+# wire: without this limit 16 MiB of them became 1.2 GB in memory.
+MAX_VALUES = 1 << 20
+# What a decoded value takes in memory beside its bytes on the wire, in bytes, on average.
+_VALUE_COST = 80
+# A message of fewer values is charged for its bytes alone: its values do not matter, and need not be counted exactly.
+UNCOUNTED_VALUES = 256
+
+# What a request is known by. A response repeats it unchanged. MessagePack-RPC has only integers.
+Id: TypeAlias = int | str
+
+
+class Request(NamedTuple):
+    """A call that expects a response; ``size`` is about what it takes in memory, in bytes."""
+
+    id: Id
+    method: str
+    params: Any
+    size: int
+
+
+class Notification(NamedTuple):
+    """A call that expects no response, or a push; ``size`` is about what it takes in memory, in bytes."""
+
+    method: str
+    params: Any
+    size: int
+
+
+class Response(NamedTuple):
+    """The outcome of a request: ``error``, or ``result`` if that is ``None``.
+
+    ``id`` is ``None`` if the other side could not read what it responds to.
+    """
+
+    id: Id | None
+    error: Any
+    result: Any
+
+
+class InvalidFrame(NamedTuple):
+    """A message that cannot be read as a frame; after a ``fatal`` one the rest of the stream is lost."""
+
+    error: ReelError
+    fatal: bool
+
+
+Frame: TypeAlias = Request | Notification | Response | InvalidFrame
+
+
+class PackedList(NamedTuple):
+    """A list whose items are MessagePack already, to be spliced into a result."""
+
+    items: list[bytes]
+
+
+class SharedPush:
+    """The parameters of a push that goes to many subscriptions, encoded only once for each framing.
+
+    Args:
+        fields: the parameters that still have to be encoded.
+        packed: further parameters, as MessagePack already.
+    """
+
+    __slots__ = ("encodings", "fields", "packed")
+
+    def __init__(self, fields: dict[str, Any], packed: dict[str, bytes]) -> None:
+        self.fields = fields
+        self.packed = packed
+        # By the name of the framing.
+        self.encodings: dict[str, bytes] = {}
+
+
+class Framing(Protocol):
+    """One way to lay calls and responses into a stream of bytes.
+
+    ``push_target`` is how the peer wants its pushes: empty if under their own names, else a method and its first
+    arguments, after which comes the pair of the push's name and parameters.
+    """
+
+    name: str
+    push_target: list[str]
+
+    @property
+    def held(self) -> int:
+        """How many bytes of an incomplete message are kept."""
+
+    def feed(self, data: bytes) -> list[Frame]:
+        """Take received bytes; return the frames that they complete, in order. Nothing follows a fatal one."""
+
+    def end(self) -> list[Frame]:
+        """Take the end of the stream; return the frames that it completes or cuts off."""
+
+    def discard(self) -> None:
+        """Free what is kept, and ignore all further bytes."""
+
+    def request(self, request_id: Id, method: str, params: Any) -> bytes:
+        """Encode a call that expects a response."""
+
+    def notify(self, method: str, params: dict[str, Any] | list[Any]) -> bytes:
+        """Encode a call that expects no response, or a push: a map, which goes to ``push_target``."""
+
+    def push(self, method: str, sub: int, shared: SharedPush) -> bytes:
+        """Encode a push to the subscription with the number ``sub``."""
+
+    def answer(self, request_id: Id, result: dict[str, Any]) -> bytes:
+        """Encode a result; its values may be :class:`PackedList`."""
+
+    def refuse(self, request_id: Id | None, error: ReelError) -> bytes:
+        """Encode an error; ``None`` responds to what could not be read."""
+
+    def reply(self, token: Id, outcome: dict[str, Any] | ReelError) -> bytes:
+        """Encode the push with the outcome of a ``call_async``; values of a result may be :class:`PackedList`."""
+
+
+def memory_cost(size: int, values: int) -> int:
+    """Return about how many bytes of memory a message takes: its bytes on the wire, and its values."""
+    return size if values < UNCOUNTED_VALUES else size + _VALUE_COST * values
+
+
+def too_large(limit: int) -> TooLarge:
+    """Return the error for a message that is too long."""
+    return TooLarge(f"a message may have {limit} bytes; send it in parts", limit=limit)
+
+
+def too_many(limit: int) -> TooLarge:
+    """Return the error for a message that has too many values."""
+    return TooLarge(f"a message may have {limit} values, one inside another included; send it in parts", limit=limit)
