@@ -11,6 +11,7 @@ from reeld.core.names import flaw_of_name
 
 # Lists and maps inside one another in a message, the params (or the result) being the first.
 MAX_DEPTH = 16
+_TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels"
 MAX_LABEL = 256
 MAX_TITLE = 1024
 MAX_TARGET = 4096
@@ -213,7 +214,11 @@ def anything(value: Any) -> Any:
 
 def messages(value: Any) -> Any:
     """Return messages for the handler to check, and a single one as a list: it has the same digest, then."""
-    return [value] if type(value) is dict and value else value
+    if type(value) is not dict or not value:
+        return value
+    if is_deeper(value, MAX_DEPTH - 2):  # the list is a level more
+        raise _fail(_TOO_DEEP)
+    return [value]
 
 
 _LISTS = frozenset({anything, messages, strings, target, kinds})
@@ -288,12 +293,12 @@ class Signature:
 
     def _take(self, values: list[Any], number: int, value: Any) -> int:
         param = self.params[number]
+        if is_deeper(value, MAX_DEPTH - 1):  # first: a converter may show the value, and must not recurse too deep
+            raise InvalidParams(f"{param.name}: {_TOO_DEEP}", field=param.name)
         try:
             value = param.convert(value)
         except InvalidParams as error:
             raise InvalidParams(f"{param.name}: {error.message}", field=param.name) from None
-        if is_deeper(value, MAX_DEPTH - 1):
-            raise InvalidParams(f"{param.name}: nested deeper than {MAX_DEPTH} levels", field=param.name)
         if type(value) is Free:
             values[number] = value.text
             return value.replaced
