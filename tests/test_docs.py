@@ -82,3 +82,25 @@ def test_the_protocol_lists_every_error() -> None:
     listed = dict(re.findall(r"`([a-z_]+)` \| \u2212(\d+)", _PROTOCOL))
 
     assert {name: str(-error.code) for name, error in BY_NAME.items() if name != "cancelled"} == listed
+
+
+def test_every_word_of_verify_is_explained() -> None:
+    """The operator's table has a row for each word that a problem may have."""
+    page = (documents.DOCS / "operations.md").read_text()
+    rows = page.split("| word | what is wrong")[1].split("\n\n")[0].splitlines()
+    told = {word for row in rows for word in re.findall(r"`(\w+)`", row.split("|")[1])}
+    code = "".join(path.read_text() for path in (_ROOT / "daemon" / "reeld").rglob("*.py"))
+
+    assert set(re.findall(r'Problem\(\s*"(\w+)"', code)) <= told
+    assert [] == [word for word in told if f'"{word}"' not in code]
+
+
+def test_the_operators_symptoms_are_what_the_programs_say() -> None:
+    """A text that the operator's table quotes is in the code, or in what a command is called."""
+    page = (documents.DOCS / "operations.md").read_text()
+    rows = page.split("| you see |")[1].split("\n\n")[0].splitlines()
+    quoted = [text for row in rows for text in re.findall(r"`([^`]+)`", row.split("|")[1]) if "reel " not in text]
+    code = "".join(path.read_text() for top in ("client", "daemon") for path in (_ROOT / top).rglob("*.py"))
+
+    pieces = [piece.strip() for text in quoted for piece in re.split(r"…|: |\(pid N\)", text)]
+    assert [] == [piece for piece in pieces if piece not in code]
