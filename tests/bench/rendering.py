@@ -55,7 +55,7 @@ def _entries() -> Iterator[Entry]:
             {"role": "assistant", "content": _WORDS},
         ]
     pack = packer()
-    for seq, row in enumerate(rows_from([*messages, "One more"])[0], 1):
+    for seq, (row, _) in enumerate(rows_from([*messages, "One more"])[0], 1):
         message, tools = read(pack, row.kind, row.content, row.data_json, seq, 0)
         yield entry(seq, seq, row.kind, row.content, row.data_json, 0, message, tools)
 

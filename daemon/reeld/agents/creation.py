@@ -16,7 +16,7 @@ from reeld.core import commands
 from reeld.core.commands import Reply, Stage, require_position
 from reeld.core.conversation import Conversation
 from reeld.core.events import Node
-from reeld.core.intake import Row
+from reeld.core.intake import CheckedRow
 from reeld.core.state import Profile, Source, State, info
 from reeld.store.reading import Position
 from reeld.store.store import Store
@@ -72,7 +72,7 @@ class Founder:
         except ReelError as error:
             return await repeated(self._store, terms.keyed, error)
 
-    async def create_and_add(self, terms: Terms, name: str, rows: list[Row], replaced: int) -> Reply:
+    async def create_and_add(self, terms: Terms, name: str, rows: list[CheckedRow], replaced: int) -> Reply:
         """Make an agent and add to it, in one command."""
 
         def put(stage: Stage) -> Reply:

@@ -10,8 +10,8 @@ from reel.errors import Conflict, InvalidParams, Killed, NoSuchMark, NotFound
 from reel.kinds import CONVERSATION
 from reel.strict_json import encode
 from reeld.core.conversation import OpenCalls
-from reeld.core.events import Draft, Mark, Pack, Tools, read
-from reeld.core.intake import Row
+from reeld.core.events import Draft, Mark, Pack, Tools, pack_message
+from reeld.core.intake import CheckedRow, Row
 from reeld.core.state import Profile, State, info
 
 Reply = dict[str, Any]
@@ -119,16 +119,16 @@ class Stage:
         return shown if command is None else {**shown, "command": command, "time": self.now}
 
 
-def add(stage: Stage, rows: list[Row], replaced: int = 0, command: int | None = None) -> Reply:
+def add(stage: Stage, rows: list[CheckedRow], replaced: int = 0, command: int | None = None) -> Reply:
     """Put rows that the intake has checked; ``command`` is given where they are part of one begun before."""
     stage.require_alive()
     first = stage.head + 1
     command = first if command is None else command
     pack, now = stage.pack, stage.now
     orphans: list[dict[str, Any]] = []
-    for row in rows:
+    for row, parts in rows:
         seq = stage.head + 1
-        message, tools = read(pack, *row, seq, now)
+        message, tools = pack_message(pack, parts, row.data_json, seq, now)
         if tools is not None:
             orphans += stage.note_tools(seq, tools)
         stage.put_row(command, row, message, tools)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
 from reel.msgpack_codec import unpack
-from reel.records import read_row
+from reel.records import Parts, read_row
 
 Pack: TypeAlias = Callable[[Any], bytes]
 
@@ -96,9 +96,15 @@ def read(
     """Make the message of a row in the form of the wire, and list its calls and results.
 
     Raises:
-        InvalidRecord: the row is no message, though its kind says so.
+        InvalidRecord: the kind of the row has messages, but the row is not one.
     """
-    parts = read_row(kind, content, data_json)
+    return pack_message(pack, read_row(kind, content, data_json), data_json, seq, time)
+
+
+def pack_message(
+    pack: Pack, parts: Parts | None, data_json: str | None, seq: int, time: int
+) -> tuple[bytes | None, Tools | None]:
+    """Do the second half of :func:`read`, with the parts that were read from a row."""
     if parts is None:
         return None, None
     message = pack(

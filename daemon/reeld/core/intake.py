@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from reel.blocks import InvalidRecord, check_blocks, check_map, check_text, check_word, kind_of
 from reel.errors import InvalidMessage, InvalidParams
-from reel.kinds import ADDABLE, KNOWN, LEGACY
-from reel.records import parse_data, read_row
+from reel.kinds import ADDABLE, KNOWN, LEGACY, ROLES
+from reel.records import Parts, parse_data, read_row
 from reel.strict_json import encode
 from reel.values import clean, clean_deep
 
@@ -26,7 +26,18 @@ class Row(NamedTuple):
     data_json: str | None
 
 
-def rows_from(messages: Any) -> tuple[list[Row], int]:
+class CheckedRow(NamedTuple):
+    """A row that may be stored, and what was read from it: ``None`` if its kind has no messages.
+
+    A message is always made from its stored row. So a row is read before it is accepted, and what was read is kept, so
+    that the command that stores the row does not read it a second time.
+    """
+
+    row: Row
+    parts: Parts | None
+
+
+def rows_from(messages: Any) -> tuple[list[CheckedRow], int]:
     """Turn the parameter ``messages`` into rows.
 
     Args:
@@ -41,13 +52,13 @@ def rows_from(messages: Any) -> tuple[list[Row], int]:
     """
     if type(messages) is str:
         content, replaced = clean(messages)
-        return [Row("user", content, None)], replaced
+        return [_checked(Row("user", content, None))], replaced
     if type(messages) is not list or not messages:
         raise InvalidParams(
             "messages: expected a string, a message or a list of at least one message",
             field="messages",
         )
-    rows: list[Row] = []
+    rows: list[CheckedRow] = []
     replaced = 0
     for index, element in enumerate(messages):
         try:
@@ -59,16 +70,18 @@ def rows_from(messages: Any) -> tuple[list[Row], int]:
     return rows, replaced
 
 
-def _row_from(element: Any) -> tuple[Row, int]:
+def _checked(row: Row) -> CheckedRow:
+    return CheckedRow(row, read_row(*row))
+
+
+def _row_from(element: Any) -> tuple[CheckedRow, int]:
     if type(element) is str:
         content, replaced = clean(element)
-        return Row("user", content, None), replaced
+        return _checked(Row("user", content, None)), replaced
     if type(element) is not dict:
         raise InvalidRecord("role", f"expected a string, a message or a record, got {kind_of(element)}")
     row, replaced = _from_record(element) if "kind" in element else _from_message(element)
-    # A message is always made from its stored row, so the row is what must be readable.
-    read_row(row.kind, row.content, row.data_json)
-    return row, replaced
+    return _checked(row), replaced
 
 
 def _from_record(record: dict[str, Any]) -> tuple[Row, int]:
@@ -85,7 +98,8 @@ def _from_record(record: dict[str, Any]) -> tuple[Row, int]:
         raise InvalidRecord("content", "expected a string, got null (an empty one removes the prompt)")
     if data_json is not None:
         _check(check_word(data_json), "data_json")
-        parse_data(data_json)
+        if kind not in ROLES:  # else it is parsed when the message is read
+            parse_data(data_json)
     return Row(kind, content, data_json), replaced
 
 

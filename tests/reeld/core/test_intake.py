@@ -9,18 +9,20 @@ from hypothesis import strategies as st
 
 from reel import text, tool_call, tool_result
 from reel.errors import InvalidMessage, InvalidParams
-from reel.records import message_from_record
+from reel.records import message_from_record, read_row
 from reeld.core.intake import Row, rows_from
 
 
 def _one(element: Any) -> Row:
     rows, _ = rows_from([element])
-    return rows[0]
+    return rows[0].row
 
 
 def test_a_string_is_one_user_text() -> None:
     """A string in place of a list is one message of the user's."""
-    assert ([Row("user", "hi", None)], 0) == rows_from("hi")
+    (checked,), replaced = rows_from("hi")
+
+    assert (Row("user", "hi", None), 0) == (checked.row, replaced)
 
 
 def test_an_empty_text_is_legal() -> None:
@@ -173,10 +175,10 @@ def test_a_list_is_wanted(messages: Any) -> None:
 )
 def test_free_text_is_mended_and_counted(element: Any) -> None:
     """What cannot stand in a text is replaced, and the caller told how much."""
-    rows, replaced = rows_from([element])
+    ((row, _),), replaced = rows_from([element])
 
     assert 2 == replaced
-    assert "a�b�" in (rows[0].content or "") + (rows[0].data_json or "")
+    assert "a�b�" in (row.content or "") + (row.data_json or "")
 
 
 @pytest.mark.parametrize("field", ["id", "name"])
@@ -197,3 +199,22 @@ def test_texts_come_back(texts: list[str]) -> None:
 
     assert read is not None
     assert clean == [block["text"] for block in read["content"] if block["type"] == "text"]
+
+
+@pytest.mark.parametrize(
+    "element",
+    [
+        "hi",
+        {"role": "assistant", "content": [{"type": "thinking", "text": "hm"}, {"type": "text", "text": "hi"}]},
+        tool_call("a", "ls", "{}"),
+        tool_result("a", "out"),
+        {"kind": "assistant", "content": "hi", "data_json": '{"model":"m"}'},
+        {"role": "system", "content": "be brief"},
+        {"kind": "note", "content": "hi"},
+    ],
+)
+def test_the_parts_are_read_from_the_row(element: Any) -> None:
+    """What is stored and what becomes the message are the same: the parts are those that the row has."""
+    ((row, parts),), _ = rows_from([element])
+
+    assert read_row(*row) == parts

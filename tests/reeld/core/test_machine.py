@@ -97,7 +97,9 @@ class Conversations(RuleBasedStateMachine):
     @rule(agent=agents, elements=st.lists(_ELEMENTS, min_size=1, max_size=4))
     def add(self, agent: int, elements: list[Any]) -> None:
         rows, _ = rows_from(elements)
-        self.both(agent, lambda stage: commands.add(stage, rows), lambda model: model.add([tuple(row) for row in rows]))
+        self.both(
+            agent, lambda stage: commands.add(stage, rows), lambda model: model.add([tuple(row) for row, _ in rows])
+        )
 
     @rule(agent=agents, label=_LABELS)
     def mark(self, agent: int, label: str | None) -> None:

@@ -19,8 +19,8 @@ def entries_of(messages: Iterable[Any]) -> list[Entry]:
     given = list(messages)
     rows = rows_from(given)[0] if given else []
     found = []
-    for seq, row in enumerate(rows, 1):
-        message, tools = read(pack, row.kind, row.content, row.data_json, seq, 0)
+    for seq, (row, _) in enumerate(rows, 1):
+        message, tools = read(pack, *row, seq, 0)
         found.append(entry_of(100 + seq, seq, row.kind, row.content, row.data_json, 0, message, tools))
     return found
 

@@ -18,7 +18,7 @@ def _words(role: str, *texts: str, **metadata: Any) -> dict[str, Any]:
 
 def _stored(leading: list[dict[str, Any]]) -> Prompt:
     """Add a prompt, and read it as a rendering does."""
-    (row,), _ = rows_from(prompt_of("openai", leading))
+    ((row, _),), _ = rows_from(prompt_of("openai", leading))
     assert row.content is not None
     return Prompt(row.content, 1, parse_data(row.data_json) if row.data_json else {})
 

@@ -10,15 +10,15 @@ from reeld.agents.idempotency import repeated
 from reeld.agents.mail import Terms, Write
 from reeld.core import commands
 from reeld.core.commands import Reply, Stage
-from reeld.core.intake import Row, rows_from
+from reeld.core.intake import CheckedRow, rows_from
 from reeld.formats.ingest import read_request, read_response
 from reeld.serving import params
 from reeld.serving.call import Call, Desk, Later, Result
 
 # Rows, how many characters of them were replaced, and what the reply says beside that they were added.
-Read: TypeAlias = tuple[list[Row], int, Result]
+Read: TypeAlias = tuple[list[CheckedRow], int, Result]
 # Writes rows in one command.
-Add: TypeAlias = Callable[[list[Row], int], Awaitable[Result]]
+Add: TypeAlias = Callable[[list[CheckedRow], int], Awaitable[Result]]
 
 
 def ingest(
@@ -108,7 +108,9 @@ async def _add(desk: Desk, read: Callable[[], Read], add: Add) -> Result:
     return {**await add(rows, replaced), **more}
 
 
-async def _to_agent(desk: Desk, call: Call, agent: Agent, terms: Terms, rows: list[Row], replaced: int) -> Result:
+async def _to_agent(
+    desk: Desk, call: Call, agent: Agent, terms: Terms, rows: list[CheckedRow], replaced: int
+) -> Result:
     def put(stage: Stage) -> Reply:
         reply = commands.add(stage, rows, replaced)
         desk.drafts.end(call.peer.number, agent.row)
@@ -118,7 +120,9 @@ async def _to_agent(desk: Desk, call: Call, agent: Agent, terms: Terms, rows: li
     return reply
 
 
-async def _to_nobody(desk: Desk, agent: str, terms: Terms, rows: list[Row], replaced: int, *, create: bool) -> Result:
+async def _to_nobody(
+    desk: Desk, agent: str, terms: Terms, rows: list[CheckedRow], replaced: int, *, create: bool
+) -> Result:
     try:
         if not create:
             raise commands.not_found(agent)

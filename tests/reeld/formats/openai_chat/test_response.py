@@ -22,7 +22,7 @@ def body(message: dict[str, Any], **choice: Any) -> dict[str, Any]:
 
 def blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
     """Give the blocks of an answer, after they were stored and read."""
-    (row,), _ = rows_from([read(body(message)).message])
+    ((row, _),), _ = rows_from([read(body(message)).message])
     stored = message_from_record(row._asdict())
     assert stored is not None
     return [dict(block) for block in stored["content"]]

@@ -48,7 +48,7 @@ def body(*output: Any, **keys: Any) -> dict[str, Any]:
 
 def blocks(*output: Any) -> list[dict[str, Any]]:
     """Give the blocks of an answer, after they were stored and read."""
-    (row,), _ = rows_from([read(body(*output)).message])
+    ((row, _),), _ = rows_from([read(body(*output)).message])
     stored = message_from_record(row._asdict())
     assert stored is not None
     return [dict(block) for block in stored["content"]]
