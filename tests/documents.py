@@ -45,7 +45,7 @@ def _answers(method: Method) -> str:
         return "the agent"
     fields: tuple[str, ...] = getattr(reply, "_fields", ())
     optional: dict[str, Any] = getattr(reply, "_field_defaults", {})
-    passed = _ANSWERED if method.writes else {"command", "time", "repeated"}
+    passed = _ANSWERED if method.is_command else {"command", "time", "repeated"}
     return _codes(f"{field}{'?' if field in optional else ''}" for field in fields if field not in passed)
 
 

@@ -14,16 +14,16 @@ from anyio.abc import TaskStatus
 
 from reel.errors import Storage
 from reeld import descriptors, logs
-from reeld.agents.creation import Founder
+from reeld.agents.creation import AgentFactory
 from reeld.agents.registry import Registry
 from reeld.config import Config
 from reeld.errors import OK, Refused
 from reeld.locks import lock
 from reeld.notify import Supervisor, find_supervisor, given_socket, path_of
-from reeld.serving.call import Desk
+from reeld.serving.call import Services
 from reeld.serving.drafts import Drafts
 from reeld.serving.listener import Server, open_listener, require_path, take_over
-from reeld.serving.render_cache import Shelf
+from reeld.serving.render_cache import RenderCache
 from reeld.store.database import SQLITE
 from reeld.store.store import Store, open_store
 
@@ -105,14 +105,14 @@ async def serve(config: Config, supervisor: Supervisor, given: socket.socket | N
             where = {"socket": config.socket, "database": config.database}
             return {"uptime": uptime, "sqlite": SQLITE, **where, **server.counters()}
 
-        drafts = Drafts(registry.hub)
-        desk = Desk(registry, store, Founder(registry), drafts, stop.set, counters, Shelf())
+        drafts = Drafts(registry.bus)
+        services = Services(registry, store, AgentFactory(registry), drafts, stop.set, counters, RenderCache())
         async with anyio.create_task_group() as tasks:
             await tasks.start(_obey_signals, stop)  # before anybody can know that there is somebody to stop
             async with open_listener(config.socket) if given is None else take_over(given) as listener:
                 tasks.start_soon(_tidy, store, registry)
                 tasks.start_soon(drafts.run)
-                await tasks.start(server.run, listener, desk)
+                await tasks.start(server.run, listener, services)
                 tasks.start_soon(supervisor.reassure, store.writer.prove)
                 where = f"{config.socket} with {config.database}"
                 log.info("ready in %d ms on %s", (time.monotonic() - began) * 1e3, where)
@@ -140,5 +140,5 @@ async def _obey_signals(stop: anyio.Event, *, task_status: TaskStatus[None] = an
 async def _tidy(store: Store, registry: Registry) -> None:
     while True:
         await anyio.sleep(_TIDY_EVERY)
-        registry.retire()
+        registry.evict()
         await store.tidy()

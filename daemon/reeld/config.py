@@ -16,7 +16,7 @@ from reel.version import PROTOCOL, __version__
 from reeld.agents.agent import MAILBOX
 from reeld.agents.registry import IDLE, MAX_LIVE
 from reeld.errors import USAGE
-from reeld.serving.call import Limits
+from reeld.serving.flow import Limits
 from reeld.settings import Setting
 from reeld.store.database import SQLITE
 from reeld.store.schema import DURABILITIES, FULL

@@ -12,7 +12,7 @@ does every answer to a reader. What is checked:
 
 from collections.abc import Iterator, Sequence
 
-from tests.crash.claims import Bearers, Claims, bearers, claim
+from tests.crash.claims import Bearers, Claims, claim, peers
 from tests.crash.history import Call, Command, Event, Living, commands, said
 from tests.crash.reasons import has_reason, is_refused
 from tests.crash.spans import Seen, Spans
@@ -29,7 +29,7 @@ def check(calls: Sequence[Call], events: Sequence[Event], living: Sequence[Livin
         living: the agents as they are after all.
     """
     log = commands(events)
-    had = bearers(calls, log, living)
+    had = peers(calls, log, living)
     claims, world = claim(calls, log, had), World()
     spans = Spans(world)
     problems = [*claims.problems, *_out_of_sequence(events)]

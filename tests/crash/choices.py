@@ -83,7 +83,7 @@ class Choices:
         pick = self._random.choice
         (method,) = self._random.choices(list(_WEIGHTS), list(_WEIGHTS.values()))
         if method == "create" or not self._names.recent:
-            return "create", self._names.new(), {"system": pick((None, "be brief")), **self._terms()}
+            return "create", self._names.new(), {"system": pick((None, "be brief")), **self._options()}
         name = pick(self._names.recent)
         agent = self._names.ids.get(name, name) if pick((True, False)) else name
         if method == "messages":
@@ -92,7 +92,7 @@ class Choices:
             return self._change(name)
         if method in {"add", "ingest", "load"}:
             return self._say(method, agent)
-        return method, agent, {**self._params(method, agent), **self._terms(agent)}
+        return method, agent, {**self._params(method, agent), **self._options(agent)}
 
     def _say(self, method: str, agent: str) -> Asked:
         pick = self._random.choice
@@ -106,16 +106,16 @@ class Choices:
                 params = {"format": FORMAT, "body": request(self._text(), self._text(), self._text())}
             case _:
                 params = {"messages": [self._text() for _ in range(pick((1, 1, 1, 3, 9)))]}
-        return method, agent, {**params, "create": create, **self._terms(agent)}
+        return method, agent, {**params, "create": create, **self._options(agent)}
 
     def _change(self, name: str) -> Asked:
-        """Call an agent something else; by a name only what keeps it, see :func:`tests.crash.claims.bearers`."""
+        """Call an agent something else; by a name only what keeps it, see :func:`tests.crash.claims.peers`."""
         pick = self._random.choice
         params = {"title": pick(("", self._text()[:9])), "tags": pick((None, {}, {"by": self._name}))}
         agent = self._names.ids.get(name)
         if agent is not None:
             params["name"] = pick((None, f"{name}-", pick(self._names.recent)))
-        return "change", agent or name, {**params, **self._terms(agent)}
+        return "change", agent or name, {**params, **self._options(agent)}
 
     def _params(self, method: str, agent: str) -> dict[str, Any]:
         pick = self._random.choice
@@ -131,14 +131,14 @@ class Choices:
                 return {"cascade": pick((None, True))}
         return {}
 
-    def _terms(self, agent: str | None = None) -> dict[str, Any]:
+    def _options(self, agent: str | None = None) -> dict[str, Any]:
         """Give most commands a key, and some a head to be at."""
-        terms: dict[str, Any] = {}
+        options: dict[str, Any] = {}
         if self._random.random() < 0.7:
-            terms["key"] = f"{self._name}-{self._random.getrandbits(64):x}"
+            options["key"] = f"{self._name}-{self._random.getrandbits(64):x}"
         if agent in self._names.heads and self._random.random() < 0.1:
-            terms["if_seq"] = self._names.heads[agent]
-        return terms
+            options["if_seq"] = self._names.heads[agent]
+        return options
 
     def _text(self) -> str:
         """Make a text that nobody else says; one in twenty is long."""

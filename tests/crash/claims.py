@@ -28,7 +28,7 @@ KINDS = {
 }
 
 
-def bearers(calls: Sequence[Call], log: Sequence[Command], living: Sequence[Living]) -> Bearers:
+def peers(calls: Sequence[Call], log: Sequence[Command], living: Sequence[Living]) -> Bearers:
     """Find who ever had each name.
 
     The log does not have a clone's first name. It is its last one, too, where nobody heard of the clone: it is only

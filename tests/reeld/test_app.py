@@ -76,7 +76,7 @@ def test_refused(config: Config, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_bug(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
     """A bug ends it loudly: what is no refusal is not made one."""
-    monkeypatch.setattr("reeld.app.Founder", lambda _: 1 // 0)
+    monkeypatch.setattr("reeld.app.AgentFactory", lambda _: 1 // 0)
 
     with pytest.raises(BaseExceptionGroup) as crashed:
         app.main(config)

@@ -7,7 +7,7 @@ import pytest
 
 from reel.version import PROTOCOL, __version__
 from reeld.config import SETTINGS, Agents, Config, config_file, parse
-from reeld.serving.call import Limits
+from reeld.serving.flow import Limits
 from reeld.store.database import SQLITE
 
 

@@ -1,23 +1,32 @@
 """An agent's task: the only code that touches its conversation.
 
-Mail is taken in order. The longest run of writes that waits is one unit: staged over the committed state,
-committed, applied, answered. Looks are answered at once from the committed state. A ``Turn`` runs in the
-task itself, and nothing else happens until it is over. Staging, applying and answering do not wait for
-anything, so they happen wherever they come due: when mail arrives, or when the writer reports a commit.
+Everything reaches an agent through its mailbox, in order. Three kinds of job lie there:
+
+- A ``Write`` moves the tip forward or not at all. The longest run of writes that waits becomes one transaction:
+  staged over the committed state, committed, applied, answered. If the transaction fails, the agent stages its
+  commands again one by one, so that only the guilty one fails.
+- A ``Read`` looks at the committed state and is answered at once. It ends a run of writes, so it sees them.
+- An ``Exclusive`` job awaits something (a walk through the log, another agent). It runs in the agent's own task,
+  and nothing else happens to the agent until it is over.
+
+Staging, applying and answering await nothing. They happen wherever they come due: when a job arrives, or in the
+writer's callback when it reports a commit. So a plain ``add`` never wakes the agent's task, which is what makes it
+cheap: a wake-up costs as much as the rest of the way through this module.
 """
 
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
+from enum import Enum, auto
+from typing import Any, NamedTuple, TypeAlias
 
 import anyio
 
 from reel.errors import Busy, Internal, ReelError, Storage
 from reel.msgpack_codec import packer
-from reeld.agents.event_bus import Hub, News
-from reeld.agents.idempotency import key_row, repeated
-from reeld.agents.mail import Look, Mail, Terms, Turn, Write
+from reeld.agents.event_bus import CommittedEvent, EventBus
+from reeld.agents.idempotency import CommandOptions, key_row
 from reeld.core.commands import Reply, Stage
 from reeld.core.conversation import Conversation
 from reeld.core.events import Node
@@ -28,16 +37,55 @@ from reeld.store.writing import DivergedError, Outcome
 
 log = logging.getLogger(__name__)
 
+# Jobs that may wait for one agent: 32 connections with 256 requests in flight each.
 MAILBOX = 8192
-# Commands in one unit: a run that never ends should still be answered.
-_RUN = 1024
+# Commands in one transaction. Without a bound, a client that pipelines for ever would never be answered.
+_MAX_RUN = 1024
 
-# One for all agents: they all live on one thread.
+# One packer for all agents: they share one thread, and a packer holds a buffer.
 _pack = packer()
 
 
+class Write(NamedTuple):
+    """A command that moves the tip forward or not at all; ``answer`` takes the reply or the error."""
+
+    stage: Callable[[Stage], Reply]
+    options: CommandOptions
+    answer: Callable[[Reply | ReelError], None]
+
+
+class Read(NamedTuple):
+    """A function of the committed state, which must not take long; ``answer`` takes its result or the error."""
+
+    look: Callable[[State], Any]
+    answer: Callable[[Any], None]
+
+
+class Exclusive(NamedTuple):
+    """A coroutine that has the agent to itself; ``answer`` takes its result or the error."""
+
+    run: "Callable[[Agent], Awaitable[Any]]"
+    answer: Callable[[Any], None]
+
+
+Job: TypeAlias = Write | Read | Exclusive
+
+
+class Phase(Enum):
+    """What an agent is doing; it takes the next job only when it is ``IDLE``."""
+
+    LOADING = auto()
+    IDLE = auto()
+    # A transaction is in the writer's hands.
+    COMMITTING = auto()
+    # An exclusive job has the agent.
+    EXCLUSIVE = auto()
+    # For good: the registry drops a failed agent, and the next use starts another one.
+    FAILED = auto()
+
+
 def now() -> int:
-    """Give the time in milliseconds since the epoch, UTC."""
+    """Return the time in milliseconds since the epoch, UTC."""
     return time.time_ns() // 1_000_000
 
 
@@ -46,89 +94,93 @@ class Agent:
 
     Args:
         row: its number in the database.
-        store: where its log is.
-        hub: who hears of what happens to it.
-        mailbox: how much may wait for it.
+        store: holds its log.
+        bus: tells subscribers what happens to it.
+        mailbox: how many jobs may wait for it.
     """
 
-    def __init__(self, row: int, store: Store, hub: Hub, mailbox: int = MAILBOX) -> None:
+    def __init__(self, row: int, store: Store, bus: EventBus, mailbox: int = MAILBOX) -> None:
         self.row = row
         self.store = store
-        self.hub = hub
-        self.used = time.monotonic()
-        self.failed = False
-        self.mended = 0
+        self.bus = bus
+        self.last_used = time.monotonic()
+        self.repairs = 0
         self.state: State | None = None
+        self._phase = Phase.LOADING
         self._room = mailbox
-        self._mailbox: deque[Mail] = deque()
-        # True while a unit is in flight, a turn runs, or the state is being loaded.
-        self._occupied = True
-        self._turn: Turn | None = None
+        self._mailbox: deque[Job] = deque()
+        # The exclusive job that the task is to run next.
+        self._exclusive: Exclusive | None = None
         self._wake = anyio.Event()
-        # How many of the next writes go one by one, because they failed together.
-        self._singly = 0
+        # How many of the next writes are staged one by one because they failed together.
+        self._retry_singly = 0
 
     @property
     def idle(self) -> bool:
-        """Whether nothing would be lost by forgetting this agent."""
-        return not self._occupied and not self._mailbox
+        """Whether nothing would be lost if the registry dropped this agent."""
+        return self._phase is Phase.IDLE and not self._mailbox
 
     @property
-    def living(self) -> State:
-        """The committed state, of an agent that has been loaded."""
-        assert self.state is not None  # noqa: S101 - nobody has a turn before the load
+    def failed(self) -> bool:
+        """Whether this agent has given up and answers every job with an error."""
+        return self._phase is Phase.FAILED
+
+    @property
+    def committed(self) -> State:
+        """The committed state of an agent that has been loaded."""
+        assert self.state is not None  # noqa: S101 - no job runs before the load
         return self.state
 
-    def post(self, mail: Mail) -> None:
-        """Put mail into the mailbox; :meth:`advance` looks at it.
+    def post(self, job: Job) -> None:
+        """Put a job into the mailbox; :meth:`advance` takes it from there.
 
         Raises:
             Busy: the mailbox is full.
         """
         if len(self._mailbox) >= self._room:
-            raise Busy("too much waits for this agent; ask again when some of it has been answered")
-        self._mailbox.append(mail)
+            raise Busy(f"{self._room} commands wait for this agent; retry when some of them have been answered")
+        self._mailbox.append(job)
 
     def advance(self) -> None:
-        """Go as far as it goes without waiting."""
-        while self._mailbox and not self._occupied:
-            mail = self._mailbox[0]
-            if type(mail) is Write:
-                self._begin_unit()
+        """Do as many jobs as possible without awaiting anything."""
+        while self._mailbox and self._phase is Phase.IDLE:
+            job = self._mailbox[0]
+            if type(job) is Write:
+                self._begin_transaction()
                 continue
             self._mailbox.popleft()
-            if type(mail) is Look:
-                self._look(mail)
-            elif type(mail) is Turn:
-                self._take_turn(mail)
+            if type(job) is Read:
+                self._read(job)
+            elif type(job) is Exclusive:
+                self._hand_to_task(job)
 
-    def _look(self, mail: Look) -> None:
+    def _read(self, job: Read) -> None:
         try:
-            outcome = mail.look(self.living)
+            outcome = job.look(self.committed)
         except ReelError as error:
             outcome = error
         except Exception as bug:
-            self.crash(bug, [mail])
+            self.crash(bug, [job])
             return
-        mail.answer(outcome)
+        job.answer(outcome)
 
-    def _take_turn(self, turn: Turn) -> None:
-        self._occupied = True
-        self._turn = turn
+    def _hand_to_task(self, job: Exclusive) -> None:
+        self._phase = Phase.EXCLUSIVE
+        self._exclusive = job
         self._wake.set()
 
-    def stage(self, terms: Terms) -> Stage:
-        """Make a stage over the committed state.
+    def stage(self, options: CommandOptions) -> Stage:
+        """Return an empty stage over the committed state.
 
         Raises:
-            Conflict: the head is not what the command supposes.
+            Conflict: the head is not the one that the command expects.
         """
-        stage = Stage(self.living, now(), _pack)
-        stage.client = terms.client
-        stage.require_head(terms.if_seq)
+        stage = Stage(self.committed, now(), _pack)
+        stage.client = options.client
+        stage.require_head(options.if_seq)
         return stage
 
-    def _begin_unit(self) -> None:
+    def _begin_transaction(self) -> None:
         """Stage the run of writes that waits, and submit it."""
         run: list[tuple[Write, Reply]] = []
         try:
@@ -137,164 +189,171 @@ class Agent:
             self.crash(bug, [write for write, _ in run])
 
     def _stage_run(self, run: list[tuple[Write, Reply]]) -> None:
-        stage = Stage(self.living, now(), _pack)
-        limit = 1 if self._singly else _RUN
+        stage = Stage(self.committed, now(), _pack)
+        limit = 1 if self._retry_singly else _MAX_RUN
         keys = []
         while self._mailbox and len(run) < limit and type(write := self._mailbox[0]) is Write:
-            terms = write.terms
+            options = write.options
             try:
-                stage.client = terms.client
-                stage.require_head(terms.if_seq)
+                stage.client = options.client
+                stage.require_head(options.if_seq)
                 reply = write.stage(stage)
             except ReelError as error:
                 if run:
-                    break  # why it is refused, or what it repeats, may be in this very unit: see what becomes of it
+                    # The cause may be in this very run: a head that it moves, or a key that it repeats. Commit what
+                    # there is, and stage this command again.
+                    break
                 self._mailbox.popleft()
                 self._refuse(write, error)
-                if self._occupied:
-                    return
                 continue
             self._mailbox.popleft()
             run.append((write, reply))
-            if terms.keyed is not None:
-                keys.append(key_row(terms.keyed, self.row, reply))
+            if options.key is not None:
+                keys.append(key_row(options.key, self.row, reply))
         if run:
-            self._occupied = True
+            self._phase = Phase.COMMITTING
             part = Part(stage.profile, stage.drafts)
             self.store.submit(Unit([part], keys), lambda outcome: self._settle(run, part, outcome))
 
     def _refuse(self, write: Write, error: ReelError) -> None:
-        """Answer with an error, unless the command has a key and was carried out before."""
-        self._singly = max(0, self._singly - 1)
-        if write.terms.keyed is None:
-            write.answer(error)
-        else:
-            self._take_turn(Turn(lambda _: repeated(self.store, write.terms.keyed, error), write.answer))
+        self._retry_singly = max(0, self._retry_singly - 1)
+        write.answer(error)
 
     def _settle(self, run: list[tuple[Write, Reply]], part: Part, outcome: Outcome) -> None:
-        """Apply and answer a unit that was committed, or see who is to blame that it was not."""
-        self._occupied = False
+        """Apply and answer a transaction that was committed, or find out which command made it fail."""
+        self._phase = Phase.IDLE
         if isinstance(outcome, DivergedError):
             self.crash(outcome, [write for write, _ in run])
             return
         try:
             if not isinstance(outcome, ReelError):
                 self.apply(part, outcome[0])
-                self._singly = max(0, self._singly - len(run))
+                self._retry_singly = max(0, self._retry_singly - len(run))
                 for write, reply in run:
                     write.answer(reply)
             elif len(run) == 1:
                 self._refuse(run[0][0], outcome)
             else:
                 self._mailbox.extendleft(write for write, _ in reversed(run))
-                self._singly = len(run)
+                self._retry_singly = len(run)
         except Exception as bug:
             self.crash(bug, [write for write, _ in run])
             return
         self.advance()
 
     def apply(self, part: Part, first: int, past: Iterable[Node] | None = None) -> None:
-        """Fold a committed part into the living state, and tell who follows."""
-        state, hub = self.living, self.hub
+        """Fold committed events into the state, and publish them.
+
+        Args:
+            part: the events.
+            first: the id of the first one.
+            past: the nodes of a state that one of them takes over.
+        """
+        state, bus = self.committed, self.bus
         state.profile = part.profile
-        conversation, followed = state.conversation, hub.followed(self.row)
+        conversation, has_subscribers = state.conversation, bus.has_subscribers(self.row)
         for event_id, draft in enumerate(part.drafts, first):
             kept = conversation.apply(event_id, draft, past)
-            if followed:
-                hub.publish(News(part.profile, event_id, draft, kept, conversation.extent))
-        hub.newest = first + len(part.drafts) - 1
+            if has_subscribers:
+                bus.publish(CommittedEvent(part.profile, event_id, draft, kept, conversation.extent))
+        bus.newest = first + len(part.drafts) - 1
 
-    def mend(self, conversation: Conversation) -> None:
-        """Replace a living conversation that is not what the log says."""
-        log.error("agent=%s differed from its log and was replaced", self.living.profile.name)
-        self.living.conversation = conversation
-        self.mended += 1
-        self.hub.mended(self.living.profile)
+    def repair_from_log(self, conversation: Conversation) -> None:
+        """Replace a live conversation that is not what the log says."""
+        log.error("agent=%s differed from its log and was replaced", self.committed.profile.name)
+        self.committed.conversation = conversation
+        self.repairs += 1
+        self.bus.reset(self.committed.profile)
 
     async def commit(
         self,
         stage: Stage,
         reply: Reply,
-        terms: Terms,
+        options: CommandOptions,
         past: Iterable[Node] | None = None,
         *,
         changed: bool = False,
     ) -> Reply:
-        """Commit and apply what a turn has staged; give the reply.
+        """Commit and apply what an exclusive job has staged; return the reply.
 
         Args:
-            stage: the drafts.
+            stage: the events.
             reply: the answer, remembered under the command's key.
-            terms: the command's.
+            options: the command's.
             past: the nodes of a state that is taken over.
-            changed: more of the profile than its head changed.
+            changed: whether more of the profile than its head changed.
         """
         part = Part(stage.profile, stage.drafts, changed=changed)
-        keys = [] if terms.keyed is None else [key_row(terms.keyed, self.row, reply)]
+        keys = [] if options.key is None else [key_row(options.key, self.row, reply)]
         await write(self.store, Unit([part], keys), lambda firsts: self.apply(part, firsts[0], past))
         return reply
 
     async def run(self) -> None:
-        """Load the state, then take turns until cancelled or crashed."""
+        """Load the state, then run exclusive jobs until cancelled or failed."""
         try:
             self.state = await self.store.load(self.row)
         except Exception:
             log.exception("agent=%d cannot be loaded", self.row)
-            self.fail(Storage("the agent cannot be read from the database; the daemon's log says why"))
+            self._fail(Storage("the agent cannot be read from the database; the daemon's log says why"))
             return
-        self._occupied = False
+        self._phase = Phase.IDLE
         self.advance()
         while not self.failed:
             await self._wake.wait()
             self._wake = anyio.Event()
-            turn, self._turn = self._turn, None
-            if turn is not None:
-                await self._run(turn)
+            job, self._exclusive = self._exclusive, None
+            if job is not None:
+                await self._run_exclusive(job)
 
-    async def _run(self, turn: Turn) -> None:
+    async def _run_exclusive(self, job: Exclusive) -> None:
         try:
-            outcome = await turn.run(self)
+            outcome = await job.run(self)
         except ReelError as error:
             outcome = error
         except Exception as bug:
-            self.crash(bug, [turn])
+            self.crash(bug, [job])
             return
-        self._occupied = False
-        turn.answer(outcome)
+        if not self.failed:  # a lock over several agents may have crashed it meanwhile
+            self._phase = Phase.IDLE
+        job.answer(outcome)
         self.advance()
 
-    def crash(self, bug: Exception, current: Iterable[Mail]) -> None:
-        """Give up after a bug: the next use reads the log anew; ``current`` is what was being done."""
+    def crash(self, bug: Exception, in_progress: Iterable[Job]) -> None:
+        """Give up after a bug; the next use reads the log again.
+
+        Args:
+            bug: the cause, for the log.
+            in_progress: the jobs that were being done, which are answered like those that wait.
+        """
         log.error("agent=%d failed; its state is dropped and will be read from the log", self.row, exc_info=bug)
         if self.state is not None:
-            self.hub.mended(self.state.profile)  # what is followed may have missed something
-        self._mailbox.extendleft(reversed(list(current)))
-        self.fail(Internal("the agent failed; its log is intact, and the daemon's log says what happened"))
+            self.bus.reset(self.state.profile)  # subscribers may have missed something
+        self._mailbox.extendleft(reversed(list(in_progress)))
+        self._fail(Internal("the agent failed; its log is intact, and the daemon's log says what happened"))
 
-    def fail(self, error: ReelError) -> None:
-        """Answer everybody who waits with an error, and end."""
-        self.failed = True
-        self._occupied = True
+    def _fail(self, error: ReelError) -> None:
+        """Answer every job that waits with an error, and end."""
+        self._phase = Phase.FAILED
         waiting, self._mailbox = self._mailbox, deque()
-        for mail in waiting:
-            mail.answer(error)
+        for job in waiting:
+            job.answer(error)
         self._wake.set()
 
 
-async def write(store: Store, unit: Unit, committed: Callable[[list[int]], None]) -> None:
-    """Commit a unit and wait for it.
+async def write(store: Store, unit: Unit, on_commit: Callable[[list[int]], None]) -> None:
+    """Commit a transaction and wait for it.
 
-    Cancelling the caller does not keep the unit from being written, so it is not possible.
+    The wait is shielded: the transaction is written whether its caller is cancelled or not, so the caller must
+    learn of it.
 
     Args:
         store: where it is written.
-        unit: what is written.
-        committed: called with the id of the first event of each part, before anything that is committed later
-            is heard of.
+        unit: the transaction.
+        on_commit: called with the id of the first event of each part, before any later commit is published.
 
     Raises:
         ReelError: it was not written.
-        DivergedError: nor was it, for the state that it was made for is not what the log says.
+        DivergedError: it was not written because the state that it was staged over is not what the log says.
     """
     settled = anyio.Event()
     failures: list[Exception] = []
@@ -304,7 +363,7 @@ async def write(store: Store, unit: Unit, committed: Callable[[list[int]], None]
             if isinstance(outcome, Exception):
                 failures.append(outcome)
             else:
-                committed(outcome)
+                on_commit(outcome)
         except Exception as bug:
             failures.append(bug)
         settled.set()

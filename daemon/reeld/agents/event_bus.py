@@ -1,7 +1,7 @@
-"""Who hears of what is committed: followers of one agent, or of all.
+"""The event bus: tells subscribers of one agent, or of all, what is committed.
 
-News is published as it is applied, and it is applied in the order of the commits; so every follower hears of
-every event once, in order. Publishing waits for nobody: a follower takes what it is told, or marks itself late.
+Events are published as they are applied, and they are applied in the order of the commits, so every subscriber
+gets every event once and in order. Publishing awaits nobody: a subscriber takes an event or notes that it lags.
 """
 
 import logging
@@ -15,18 +15,18 @@ from reeld.core.state import Profile
 log = logging.getLogger(__name__)
 
 
-class News:
-    """A committed event, and what it did.
+class CommittedEvent:
+    """A committed event, and what it did to the conversation.
 
     Args:
-        profile: whose it is.
+        profile: the agent's, after it.
         event_id: its id.
         draft: the event.
-        kept: how much of the conversation stands as it stood before.
+        kept: how long a prefix of the conversation it left unchanged.
         extent: how long the conversation is after it.
     """
 
-    __slots__ = ("draft", "event_id", "extent", "kept", "profile", "shown")
+    __slots__ = ("draft", "encoded", "event_id", "extent", "kept", "profile")
 
     def __init__(self, profile: Profile, event_id: int, draft: Draft, kept: Extent, extent: Extent) -> None:
         self.profile = profile
@@ -34,28 +34,28 @@ class News:
         self.draft = draft
         self.kept = kept
         self.extent = extent
-        # What followers are shown of it, by what they want to see: made once for all of them.
-        self.shown: dict[Any, SharedPush] = {}
+        # The event as subscribers get it, by the view that they want: encoded once for all of them.
+        self.encoded: dict[Any, SharedPush] = {}
 
 
-class Follower(Protocol):
-    """Somebody who wants to hear of what happens; none of its methods may wait, or fail."""
+class Subscriber(Protocol):
+    """Somebody who is told what happens; its methods must neither wait nor fail."""
 
-    # The connection that is shown as attached; ``None`` where nobody looks at what is followed.
+    # The connection that counts as attached to the agent, or ``None`` if nobody looks at what is followed.
     connection: int | None
 
-    def hear(self, news: News) -> None:
-        """Take the news of a committed event."""
+    def on_event(self, event: CommittedEvent) -> None:
+        """Take a committed event."""
 
-    def forget(self, profile: Profile) -> None:
-        """Note that the living state was not what the log says, and has been replaced."""
+    def on_reset(self, profile: Profile) -> None:
+        """Take note that the agent's live state was not what the log says, and has been replaced."""
 
-    def glimpse(self, profile: Profile, writer: int, text: str) -> None:
-        """See what another connection, ``writer``, is writing; an empty text: it is no longer."""
+    def on_draft(self, profile: Profile, writer: int, text: str) -> None:
+        """Take what the connection ``writer`` is writing; an empty text ends its draft."""
 
 
-class Hub:
-    """The followers.
+class EventBus:
+    """The subscribers of one database.
 
     Args:
         newest: the id of the newest event in the database.
@@ -63,56 +63,57 @@ class Hub:
 
     def __init__(self, newest: int) -> None:
         self.newest = newest
-        # By the agent's row; ``None`` has those who follow all. They are dicts for their order.
-        self._followers: dict[int | None, dict[Follower, None]] = {}
+        # By the agent's row; ``None`` has those who follow all agents. The inner dicts are ordered sets.
+        self._subscribers: dict[int | None, dict[Subscriber, None]] = {}
 
-    def join(self, follower: Follower, row: int | None) -> None:
-        """Let somebody hear of an agent, or of all, from now on."""
-        self._followers.setdefault(row, {})[follower] = None
+    def subscribe(self, subscriber: Subscriber, row: int | None) -> None:
+        """Tell a subscriber about an agent, or about all, from now on."""
+        self._subscribers.setdefault(row, {})[subscriber] = None
 
-    def leave(self, follower: Follower, row: int | None) -> None:
-        """Let somebody hear no more."""
-        followers = self._followers.get(row, {})
-        followers.pop(follower, None)
-        if not followers:
-            self._followers.pop(row, None)
+    def unsubscribe(self, subscriber: Subscriber, row: int | None) -> None:
+        """Tell a subscriber nothing more."""
+        subscribers = self._subscribers.get(row, {})
+        subscribers.pop(subscriber, None)
+        if not subscribers:
+            self._subscribers.pop(row, None)
 
-    def followed(self, row: int) -> bool:
-        """Tell whether anybody hears of an agent."""
-        return row in self._followers or None in self._followers
+    def has_subscribers(self, row: int) -> bool:
+        """Return whether anybody is told about an agent."""
+        return row in self._subscribers or None in self._subscribers
 
     def attached(self, row: int) -> int:
-        """Count the connections that follow this very agent."""
-        return len({follower.connection for follower in self._followers.get(row, ())} - {None})
+        """Return how many connections follow this agent by itself."""
+        return len({subscriber.connection for subscriber in self._subscribers.get(row, ())} - {None})
 
-    def followers(self, row: int) -> list[Follower]:
-        """List who hears of an agent."""
-        return [*self._followers.get(row, ()), *self._followers.get(None, ())]
+    def subscribers(self, row: int) -> list[Subscriber]:
+        """Return everybody who is told about an agent."""
+        return [*self._subscribers.get(row, ()), *self._subscribers.get(None, ())]
 
-    def publish(self, news: News) -> None:
-        """Tell whoever hears of this agent."""
-        for follower in self.followers(news.profile.row):
+    def publish(self, event: CommittedEvent) -> None:
+        """Tell the subscribers of the event's agent."""
+        for subscriber in self.subscribers(event.profile.row):
             try:
-                follower.hear(news)
-            except Exception:  # what has been committed is so, whoever cannot be told
-                log.exception("agent=%s event=%d could not be told", news.profile.name, news.event_id)
+                subscriber.on_event(event)
+            except Exception:  # a commit stays a commit, even if a subscriber has a bug
+                log.exception("agent=%s event=%d could not be told", event.profile.name, event.event_id)
 
-    def mended(self, profile: Profile) -> None:
-        """Tell whoever hears of an agent that its living state has been replaced."""
-        for follower in self.followers(profile.row):
-            follower.forget(profile)
+    def reset(self, profile: Profile) -> None:
+        """Tell the subscribers of an agent that its live state has been replaced."""
+        for subscriber in self.subscribers(profile.row):
+            subscriber.on_reset(profile)
 
-    def introduce(self, profile: Profile, drafts: list[Draft], first: int, conversation: Conversation) -> None:
-        """Tell of the first events of a new agent.
+    def publish_new_agent(self, profile: Profile, drafts: list[Draft], first: int, conversation: Conversation) -> None:
+        """Publish the first events of a new agent.
 
         Args:
             profile: the agent.
             drafts: the events.
-            first: the id of the first of them.
-            conversation: what it is cloned from, which is left alone; or an empty one, into which they are folded.
+            first: the id of the first one.
+            conversation: the one that it is cloned from, which is not changed; or an empty one, into which the
+                events are folded.
         """
-        if self.followed(profile.row):
+        if self.has_subscribers(profile.row):
             for event_id, draft in enumerate(drafts, first):
                 kept = Extent(0, 0) if draft.kind == "clone" else conversation.apply(event_id, draft)
-                self.publish(News(profile, event_id, draft, kept, conversation.extent))
+                self.publish(CommittedEvent(profile, event_id, draft, kept, conversation.extent))
         self.newest = first + len(drafts) - 1

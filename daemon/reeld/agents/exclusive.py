@@ -1,126 +1,171 @@
-"""The commands that must look something up, or that move the tip anywhere but forward."""
+"""Commands that need an agent, or several, to themselves.
 
-from collections.abc import Awaitable, Callable
-from typing import NamedTuple, TypeAlias
+They must look something up in the log before they know what to write, or they move the tip anywhere but forward,
+or they change several agents at once. A command on one agent runs in
+an ``Exclusive`` job of that agent; one on several takes its locks itself.
+"""
 
-from reel.errors import InvalidMessage, NothingToUndo, ReelError
-from reeld.agents.agent import Agent
-from reeld.agents.idempotency import first_reply, repeated
-from reeld.agents.mail import Terms
+from typing import NamedTuple
+
+from reel.errors import InvalidMessage, InvalidParams, NothingToUndo
+from reeld.agents.agent import Agent, write
+from reeld.agents.idempotency import CommandOptions, first_reply, key_row
+from reeld.agents.registry import Registry
 from reeld.core import commands
 from reeld.core.commands import Reply, Stage, require_position
 from reeld.core.conversation import Conversation
-from reeld.core.state import Profile
+from reeld.core.events import Node
+from reeld.core.state import Profile, info
 from reeld.store.reading import Position, Skip
-
-Body: TypeAlias = Callable[[Agent, Stage], Awaitable[Reply]]
-
-
-def command(terms: Terms, body: Body) -> Callable[[Agent], Awaitable[Reply]]:
-    """Make a turn of a command: whatever refuses it is shown to its key first."""
-
-    async def run(agent: Agent) -> Reply:
-        try:
-            return await body(agent, agent.stage(terms))
-        except ReelError as error:
-            return await repeated(agent.store, terms.keyed, error)
-
-    return run
+from reeld.store.units import Part, Unit
 
 
-def clear(terms: Terms) -> Callable[[Agent], Awaitable[Reply]]:
-    """Empty the conversation but for its prompt."""
-
-    async def body(agent: Agent, stage: Stage) -> Reply:
-        return await agent.commit(stage, commands.clear(stage, agent.living), terms)
-
-    return command(terms, body)
+async def clear(agent: Agent, options: CommandOptions) -> Reply:
+    """Empty the conversation except for its system prompt."""
+    stage = agent.stage(options)
+    return await agent.commit(stage, commands.clear(stage, agent.committed), options)
 
 
-def rewind(terms: Terms, label: str | None) -> Callable[[Agent], Awaitable[Reply]]:
+async def rewind(agent: Agent, options: CommandOptions, label: str | None) -> Reply:
     """Go back to a mark."""
-
-    async def body(agent: Agent, stage: Stage) -> Reply:
-        return await agent.commit(stage, commands.rewind(stage, agent.living, label), terms)
-
-    return command(terms, body)
+    stage = agent.stage(options)
+    return await agent.commit(stage, commands.rewind(stage, agent.committed, label), options)
 
 
-def restore(terms: Terms, at: int) -> Callable[[Agent], Awaitable[Reply]]:
-    """Make the state what it was at a seq."""
-
-    async def body(agent: Agent, stage: Stage) -> Reply:
-        stage.require_alive()
-        require_position(at, stage.head, stage.base.name)
-        return await _go_back(agent, stage, terms, await agent.store.position(agent.row, at))
-
-    return command(terms, body)
+async def restore(agent: Agent, options: CommandOptions, at: int) -> Reply:
+    """Make the conversation what it was at a seq."""
+    stage = agent.stage(options)
+    stage.require_alive()
+    require_position(at, stage.head, stage.base.name)
+    return await _go_back(agent, stage, options, await agent.store.position(agent.row, at))
 
 
-def undo(terms: Terms) -> Callable[[Agent], Awaitable[Reply]]:
-    """Take back the newest command."""
-
-    async def body(agent: Agent, stage: Stage) -> Reply:
-        stage.require_alive()
-        target = await agent.store.undo_target(agent.row, stage.head)
-        if target is None:
-            raise NothingToUndo(f"agent {stage.base.name} is in its first state")
-        before = await agent.store.position(agent.row, target - 1)
-        return await _go_back(agent, stage, terms, before._replace(at=target - 1), undoes=target)
-
-    return command(terms, body)
+async def undo(agent: Agent, options: CommandOptions) -> Reply:
+    """Undo the newest command."""
+    stage = agent.stage(options)
+    stage.require_alive()
+    target = await agent.store.undo_target(agent.row, stage.head)
+    if target is None:
+        raise NothingToUndo(f"agent {stage.base.name} has nothing to undo: it is in its first state")
+    before = await agent.store.position(agent.row, target - 1)
+    return await _go_back(agent, stage, options, before._replace(at=target - 1), undoes=target)
 
 
-def redo(terms: Terms) -> Callable[[Agent], Awaitable[Reply]]:
-    """Bring back what the newest undo took."""
-
-    async def body(agent: Agent, stage: Stage) -> Reply:
-        stage.require_alive()
-        target = await agent.store.redo_target(agent.row, stage.head)
-        if target is None:
-            raise NothingToUndo(f"agent {stage.base.name} has no undo that could be taken back")
-        end = await agent.store.position(agent.row, target)
-        return await _go_back(agent, stage, terms, end, redoes=target)
-
-    return command(terms, body)
+async def redo(agent: Agent, options: CommandOptions) -> Reply:
+    """Redo what the newest undo took back."""
+    stage = agent.stage(options)
+    stage.require_alive()
+    target = await agent.store.redo_target(agent.row, stage.head)
+    if target is None:
+        raise NothingToUndo(f"agent {stage.base.name} has nothing to redo")
+    end = await agent.store.position(agent.row, target)
+    return await _go_back(agent, stage, options, end, redoes=target)
 
 
-async def _go_back(agent: Agent, stage: Stage, terms: Terms, to: Position, **why: int) -> Reply:
+async def _go_back(agent: Agent, stage: Stage, options: CommandOptions, to: Position, **why: int) -> Reply:
     reply = commands.restore(stage, to.at, to.tip, **why)
     if "undoes" in why:
         reply["undone"] = why["undoes"]
     if "redoes" in why:
         reply["redone"] = why["redoes"]
-    past = None if agent.living.conversation.has(to.tip) else (await agent.store.walk(to.tip)).nodes
-    return await agent.commit(stage, reply, terms, past)
+    past = None if agent.committed.conversation.has(to.tip) else (await agent.store.walk(to.tip)).nodes
+    return await agent.commit(stage, reply, options, past)
 
 
-def change(
-    terms: Terms, name: str | None, title: str | None, tags: dict[str, str] | None
-) -> Callable[[Agent], Awaitable[Reply]]:
-    """Change what an agent is called."""
-
-    async def body(agent: Agent, stage: Stage) -> Reply:
-        reply = commands.change(stage, name, title, tags)
-        return await agent.commit(stage, reply, terms, changed=True)
-
-    return command(terms, body)
+async def change(
+    agent: Agent, options: CommandOptions, name: str | None, title: str | None, tags: dict[str, str] | None
+) -> Reply:
+    """Change an agent's name, title or tags."""
+    stage = agent.stage(options)
+    reply = commands.change(stage, name, title, tags)
+    return await agent.commit(stage, reply, options, changed=True)
 
 
-def revive(terms: Terms) -> Callable[[Agent], Awaitable[Reply]]:
-    """Bring an agent back to life."""
+async def revive(agent: Agent, options: CommandOptions) -> Reply:
+    """Revive a killed agent."""
+    stage = agent.stage(options)
+    reply = commands.revive(stage)
+    if stage.drafts:
+        return await agent.commit(stage, reply, options, changed=True)
+    return await first_reply(agent.store, options.key) or reply
 
-    async def body(agent: Agent, stage: Stage) -> Reply:
-        reply = commands.revive(stage)
-        if stage.drafts:
-            return await agent.commit(stage, reply, terms, changed=True)
-        return await first_reply(agent.store, terms.keyed) or reply
 
-    return command(terms, body)
+async def state_at(source: Agent, at: int | None) -> tuple[Position, Conversation]:
+    """Return an agent's position and conversation at a seq, or at its head if ``at`` is ``None``."""
+    state = source.committed
+    if at is None or at == state.profile.head:
+        return Position(state.profile.head, state.conversation.tip), state.conversation
+    require_position(at, state.profile.head, state.profile.name)
+    position = await source.store.position(source.row, at)
+    return position, Conversation((await source.store.walk(position.tip)).nodes)
+
+
+async def clone_into(
+    registry: Registry, options: CommandOptions, source: Agent, target: Agent, at: int | None
+) -> Reply:
+    """Replace the state of an agent by another's, with both locked."""
+    if source.row == target.row:
+        raise InvalidParams("into: an agent cannot be cloned into itself; use restore", field="into")
+    async with registry.lock([source, target]) as locked:
+        source, target = locked
+        stage = target.stage(options)
+        stage.require_alive()
+        position, conversation = await state_at(source, at)
+        stage.head = max(stage.head, position.at)
+        command = commands.clone_from(stage, source.committed.profile.uid, position.at, position.tip)
+        reply = {**info(stage.profile, conversation), "command": command, "time": stage.now}
+        past: list[Node] = sorted([*conversation.entries, *conversation.marks], key=lambda node: node.id)
+        return await target.commit(stage, reply, options, past)
+
+
+async def kill(registry: Registry, options: CommandOptions, root: Agent, reason: str | None, *, cascade: bool) -> Reply:
+    """Kill an agent, and with ``cascade`` all its live clones in the same transaction.
+
+    Killed clones that are in memory are locked too: one that is revived or cloned during the cascade would survive
+    it. Agents that are not in memory can act only after the kill, which is queued without awaiting anything.
+    """
+    agents = [root]
+    while True:
+        async with registry.lock(agents) as locked:
+            family = await registry.store.descendants(root.row) if cascade else {}
+            could_act = {row for row, alive in family.items() if alive or registry.live(row)}
+            missing = could_act.difference(agent.row for agent in locked)
+            if not missing:
+                return await _kill_locked(registry, options, locked, reason, cascade=cascade)
+        agents += [registry.start(await registry.store.profile(row)) for row in missing]
+
+
+async def _kill_locked(
+    registry: Registry, options: CommandOptions, agents: list[Agent], reason: str | None, *, cascade: bool
+) -> Reply:
+    root = agents[0]
+    root.stage(options)  # checks if_seq even if the root is killed already, and nothing is staged for it
+    by = root.committed.profile.uid
+    parts: list[tuple[Agent, Part]] = []
+    for agent in agents:
+        if agent.committed.profile.alive:
+            stage = agent.stage(CommandOptions(client=options.client))
+            commands.kill(stage, None if agent is root else by, reason, cascade=cascade)
+            parts.append((agent, Part(stage.profile, stage.drafts, changed=True)))
+    profile = next((part.profile for agent, part in parts if agent is root), root.committed.profile)
+    reply: Reply = {"killed": [part.profile.uid for _, part in parts], "agent": profile.uid, "head": profile.head}
+    if not parts:
+        return await first_reply(registry.store, options.key) or reply
+    reply["command"], reply["time"] = parts[0][1].drafts[0].seq, parts[0][1].drafts[0].time
+    # A key belongs to the agent whose command its reply names: the root's, unless that was killed before.
+    keys = [] if options.key is None else [key_row(options.key, parts[0][0].row, reply)]
+
+    def on_commit(firsts: list[int]) -> None:
+        for (agent, part), first in zip(parts, firsts, strict=True):
+            agent.apply(part, first)
+            registry.reindex(agent)
+
+    await write(registry.store, Unit([part for _, part in parts], keys), on_commit)
+    return reply
 
 
 class Replayed(NamedTuple):
-    """What a replay found: the profile then, the conversation that the log has, and whether the living one matched."""
+    """What a replay found: the profile, the log's conversation, and whether the live one matched it."""
 
     profile: Profile
     conversation: Conversation
@@ -129,20 +174,24 @@ class Replayed(NamedTuple):
 
 
 async def replay(agent: Agent, *, strict: bool) -> Replayed:
-    """Compare the living state with the log, in the agent's turn, and mend it where it differs."""
-    living = agent.living
+    """Compare the live state with the log, and replace it if they differ."""
+    state = agent.committed
     past = await agent.store.walk_living(agent.row)
-    past.skipped.extend(await agent.store.unknown_kinds(agent.row, living.profile.head))
+    past.skipped.extend(await agent.store.unknown_kinds(agent.row, state.profile.head))
     if strict:
         require_sound(past.skipped)
     walked = Conversation(past.nodes)
-    matched = walked == living.conversation
+    matched = walked == state.conversation
     if not matched:
-        agent.mend(walked)
-    return Replayed(living.profile, walked, past.skipped, matched)
+        agent.repair_from_log(walked)
+    return Replayed(state.profile, walked, past.skipped, matched)
 
 
 def require_sound(skipped: list[Skip]) -> None:
-    """Refuse a past with events that mean nothing."""
+    """Refuse a log in which some events cannot be read.
+
+    Raises:
+        InvalidMessage: names the first of them.
+    """
     for skip in sorted(skipped):
         raise InvalidMessage(f"seq {skip.seq}: {skip.field}: {skip.reason}", seq=skip.seq, field=skip.field)

@@ -1,58 +1,58 @@
-"""A request on its way: who asked, and where the answer goes."""
+"""A request on its way: who asked, what its handler may use, and what the handler returns."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from reel.errors import ReelError
-from reel.frames import MAX_MESSAGE, MAX_VALUES, Framing, Id
-from reeld.agents.creation import Founder
-from reeld.agents.mail import Mail
+from reel.frames import Framing, Id
+from reeld.agents.agent import Job
+from reeld.agents.creation import AgentFactory
+from reeld.agents.idempotency import IdempotencyKey
 from reeld.agents.registry import Registry
 from reeld.core.state import Profile
 from reeld.serving.drafts import Drafts
-from reeld.serving.greeting import Greeting
-from reeld.serving.render_cache import Shelf
+from reeld.serving.flow import Limits
+from reeld.serving.render_cache import RenderCache
 from reeld.serving.subscriptions import Subscriptions
 from reeld.store.store import Store
 
 Result: TypeAlias = dict[str, Any]
-# What a handler gives: a result at once, mail for the agent, or something to wait for.
-Later: TypeAlias = Callable[[], Awaitable[Result | None]]
 
 
-class Aside(NamedTuple):
-    """Something that may wait for long: it holds up nothing on its connection, and does not count as in flight."""
+class Deferred(NamedTuple):
+    """Work that awaits something. What follows it on its connection waits too, so that order is kept."""
 
-    run: Later
-
-
-Work: TypeAlias = Result | Mail | Later | Aside
+    run: Callable[[], Awaitable[Result]]
 
 
-class Limits(NamedTuple):
-    """What one connection may have in flight, and all of them together; what may wait to be read by a peer."""
+class Detached(NamedTuple):
+    """Work that may wait for long. It holds up nothing on its connection, and does not count as in flight."""
 
-    requests: int = 256
-    bytes: int = 32 << 20
-    all_bytes: int = 256 << 20
-    # Bytes of answers, and of pushes, that may wait; and of both and of incomplete messages on all connections.
-    unread: int = 32 << 20
-    pushes: int = 1 << 20
-    all_waiting: int = 256 << 20
-    subscriptions: int = 256
-    # Requests that wait for something to happen.
-    asides: int = 256
-    # Seconds in which a peer must read something of what waits for it.
-    stall: float = 60.0
-    # Bytes, and values, of one message.
-    message: int = MAX_MESSAGE
-    values: int = MAX_VALUES
-    # Connections at once.
-    max_open: int = 1000
+    run: Callable[[], Awaitable[Result]]
+
+
+# What a handler returns: the result, a job for the agent that the call is about, or work that awaits something.
+Work: TypeAlias = Result | Job | Deferred | Detached
+
+
+class ClientInfo(NamedTuple):
+    """What a client says of itself in ``hello``; ``None`` if it did not.
+
+    Args:
+        name: its name.
+        version: its version.
+        errors: ``text`` or ``map``: how it wants errors.
+        notify: the method and the first arguments that it wants pushes with.
+    """
+
+    name: str | None
+    version: str | None
+    errors: str | None
+    notify: list[str] | None
 
 
 class Peer(Protocol):
-    """What a handler may know of a connection."""
+    """What a handler may use of a connection."""
 
     number: int
     client: str | None
@@ -61,53 +61,70 @@ class Peer(Protocol):
 
     @property
     def framing(self) -> Framing:
-        """How the peer speaks."""
+        """The framing that the peer speaks."""
 
-    def greet(self, greeting: Greeting) -> None:
-        """Remember who is at the other end, and how it wants to be talked to."""
-
-    def settle(self, call: "Call", outcome: Result | ReelError) -> None:
-        """Send what came of a call."""
+    def introduce(self, info: ClientInfo) -> None:
+        """Remember what the client says of itself, and talk to it accordingly."""
 
     def draft(self, profile: Profile, text: str) -> None:
-        """Show the others what the peer is writing."""
+        """Show subscribers what the peer is writing."""
 
 
 class Call:
     """A request that has not been answered.
 
-    ``number`` is what its answer is known by; ``None``: it is known by ``token`` and comes as a push, or is not
-    wanted at all.
+    Its answer is a response with ``number``; without one it is a push with ``token`` (see ``call_async``); without
+    either nobody wants it, and only an error is logged.
     """
 
-    __slots__ = ("aside", "method", "number", "peer", "replaced", "size", "token")
+    __slots__ = ("detached", "key", "method", "number", "peer", "replaced", "settle", "size", "then", "token")
 
-    def __init__(self, peer: Peer, number: Id | None, method: str, size: int, token: Id | None = None) -> None:
+    def __init__(
+        self,
+        peer: Peer,
+        settle: "Callable[[Call, Result | ReelError], None]",
+        number: Id | None,
+        method: str,
+        size: int,
+        token: Id | None = None,
+    ) -> None:
         self.peer = peer
+        self.settle = settle
         self.number = number
         self.token = token
         self.method = method
         self.size = size
-        # Characters that could not stay in its parameters.
+        # The idempotency key of a command.
+        self.key: IdempotencyKey | None = None
+        # How many characters of its parameters were replaced.
         self.replaced = 0
-        # Whether it has stepped aside, and is not in flight any more.
-        self.aside = False
+        # Whether it is detached, and so not in flight any more.
+        self.detached = False
+        # Called right after a result was queued for the peer: what must not overtake it.
+        self.then: Callable[[], None] | None = None
 
     def answer(self, outcome: Result | ReelError) -> None:
         """Answer with a result or an error."""
-        self.peer.settle(self, outcome)
+        self.settle(self, outcome)
 
 
-class Desk(NamedTuple):
+class Services(NamedTuple):
     """What handlers work with.
 
-    ``stop`` ends the daemon, ``counters`` gives what the listener counts, ``shelf`` keeps what was rendered.
+    Args:
+        registry: finds live agents.
+        store: reads the log.
+        factory: creates agents.
+        drafts: what is being written.
+        stop: ends the daemon.
+        counters: returns what the listener counts.
+        render_cache: keeps what was rendered.
     """
 
     registry: Registry
     store: Store
-    founder: Founder
+    factory: AgentFactory
     drafts: Drafts
     stop: Callable[[], None]
     counters: Callable[[], dict[str, Any]]
-    shelf: Shelf
+    render_cache: RenderCache

@@ -1,49 +1,52 @@
-"""What happened, told again from the log: each event with what it did to its conversation then."""
+"""Events read from the log, as they were published when they were committed.
+
+A published event says how much of the conversation it left unchanged. The log does not; so events are folded again,
+agent by agent, from the state before the first of them.
+"""
 
 from collections import OrderedDict
 
-from reeld.agents.event_bus import News
+from reeld.agents.event_bus import CommittedEvent
 from reeld.core.conversation import Conversation, Extent
 from reeld.store.following import Logged
 from reeld.store.store import Store
 
-# Conversations that are folded at a time; who follows all agents may need another for each event.
-_KEPT = 16
+# Conversations that are folded at a time; a subscription to all agents may need another one for each event.
+_MAX_FOLDED = 16
 
 
-class Rerun:
-    """Folds events that are read from the log, agent by agent.
+class LogReplayer:
+    """Turns logged events into committed ones.
 
     Args:
-        store: where states before an event are read.
-        counted: whether anybody wants to know what the events did; if not, nothing is folded.
+        store: reads the states before events.
+        with_extents: whether to say what the events did; if not, nothing is folded.
     """
 
-    def __init__(self, store: Store, *, counted: bool) -> None:
+    def __init__(self, store: Store, *, with_extents: bool) -> None:
         self._store = store
-        self._counted = counted
-        # By the agent's row, the one that was used last at the end.
-        self._folds: OrderedDict[int, Conversation] = OrderedDict()
+        self._with_extents = with_extents
+        # By the agent's row, the most recently used last.
+        self._folded: OrderedDict[int, Conversation] = OrderedDict()
 
-    async def news(self, logged: Logged) -> News:
-        """Give what was published when an event was committed; an agent's events come in order."""
+    async def event(self, logged: Logged) -> CommittedEvent:
+        """Return the event as it was published; an agent's events must come in order."""
         profile, event_id, draft = logged
-        if not self._counted:
-            return News(profile, event_id, draft, Extent(0, 0), Extent(0, 0))
-        conversation = await self._before(logged)
+        if not self._with_extents:
+            return CommittedEvent(profile, event_id, draft, Extent(0, 0), Extent(0, 0))
+        conversation = await self._state_before(logged)
         past = None
         if draft.kind in ("restore", "clone") and not conversation.has(draft.parent):
             past = (await self._store.walk(draft.parent)).nodes
         kept = conversation.apply(event_id, draft, past)
-        return News(profile, event_id, draft, kept, conversation.extent)
+        return CommittedEvent(profile, event_id, draft, kept, conversation.extent)
 
-    async def _before(self, logged: Logged) -> Conversation:
-        """Give the conversation as it was before an event."""
+    async def _state_before(self, logged: Logged) -> Conversation:
         row = logged.profile.row
-        if row not in self._folds:
+        if row not in self._folded:
             past = await self._store.before(row, logged.draft.seq)
-            self._folds[row] = Conversation(past.nodes)
-            if len(self._folds) > _KEPT:
-                self._folds.popitem(last=False)
-        self._folds.move_to_end(row)
-        return self._folds[row]
+            self._folded[row] = Conversation(past.nodes)
+            if len(self._folded) > _MAX_FOLDED:
+                self._folded.popitem(last=False)
+        self._folded.move_to_end(row)
+        return self._folded[row]

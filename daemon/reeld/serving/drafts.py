@@ -10,7 +10,7 @@ from typing import NamedTuple
 import anyio
 
 from reel.errors import Busy, TooLarge
-from reeld.agents.event_bus import Follower, Hub
+from reeld.agents.event_bus import EventBus, Subscriber
 from reeld.core.state import Profile
 
 # Seconds between two pushes of one draft.
@@ -40,11 +40,11 @@ class Drafts:
     """The drafts of all connections.
 
     Args:
-        hub: knows who follows.
+        bus: knows who follows.
     """
 
-    def __init__(self, hub: Hub) -> None:
-        self._hub = hub
+    def __init__(self, bus: EventBus) -> None:
+        self._hub = bus
         self._drafts: dict[_Key, _Draft] = {}
         # What was written, or ended, less than a gap after it was pushed, in the order in which it is due.
         self._due: dict[_Key, None] = {}
@@ -110,11 +110,11 @@ class Drafts:
         for key in [key for key in self._drafts if key.connection == connection]:
             self.end(*key)
 
-    def show_to(self, follower: Follower, row: int | None) -> None:
+    def show_to(self, follower: Subscriber, row: int | None) -> None:
         """Show somebody who has just come what is being written."""
         for key, draft in self._drafts.items():
             if draft.text and row in (None, key.row) and key.connection != follower.connection:
-                follower.glimpse(draft.profile, key.connection, draft.text)
+                follower.on_draft(draft.profile, key.connection, draft.text)
 
     def _push(self, key: _Key) -> None:
         """Show a draft as it is now, where it is not; one that is over stays a while, to keep its pace."""
@@ -130,7 +130,7 @@ class Drafts:
     def _show(self, writer: int, profile: Profile, text: str) -> None:
         """Show a draft to every other connection that follows, once."""
         shown: set[int | None] = {writer, None}
-        for follower in self._hub.followers(profile.row):
+        for follower in self._hub.subscribers(profile.row):
             if follower.connection not in shown:
                 shown.add(follower.connection)
-                follower.glimpse(profile, writer, text)
+                follower.on_draft(profile, writer, text)

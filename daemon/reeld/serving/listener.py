@@ -19,9 +19,9 @@ from reel.errors import Busy
 from reel.peer import peer_of
 from reel.session import detect
 from reeld.errors import Refused
-from reeld.serving.call import Desk, Limits
+from reeld.serving.call import Services
 from reeld.serving.connection import Connection
-from reeld.serving.load import Load
+from reeld.serving.flow import Limits, Traffic
 
 log = logging.getLogger(__name__)
 
@@ -110,7 +110,7 @@ class Server:
 
     def __init__(self, limits: Limits | None = None) -> None:
         self._limits = limits or Limits()
-        self._load = Load()
+        self._load = Traffic()
         self._connections: set[Connection] = set()
         self._numbers = count(1)
         self._heard = 0
@@ -131,7 +131,7 @@ class Server:
         }
 
     async def run(
-        self, listener: SocketListener, desk: Desk, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED
+        self, listener: SocketListener, services: Services, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED
     ) -> None:
         """Serve until :meth:`close`; connections then get their answers before they end."""
         async with anyio.create_task_group() as tasks:
@@ -140,7 +140,7 @@ class Server:
                 while True:
                     stream = await self._accept(listener)
                     if stream is not None:
-                        tasks.start_soon(self._serve, stream, desk)
+                        tasks.start_soon(self._serve, stream, services)
             await listener.aclose()
             for connection in self._connections:
                 connection.refuse_more()
@@ -175,11 +175,11 @@ class Server:
         await anyio.aclose_forcefully(stream)
         return None
 
-    async def _serve(self, stream: SocketStream, desk: Desk) -> None:
+    async def _serve(self, stream: SocketStream, services: Services) -> None:
         if len(self._connections) >= self._limits.max_open:
             await self._turn_away(stream)
             return
-        connection = Connection(stream, next(self._numbers), desk, self._load, self._limits)
+        connection = Connection(stream, next(self._numbers), services, self._load, self._limits)
         self._connections.add(connection)
         try:
             await connection.serve()

@@ -1,6 +1,7 @@
-"""Whether anybody is at the other end: who will send no more may still read, and who has closed does not.
+"""Whether a peer that sends nothing more still reads, or has closed its end altogether.
 
-Both look alike to a reader. The system tells them apart, but only when it is asked.
+Both look alike to a reader: the end of the stream. The kernel tells them apart, but only to those who ask: POLLHUP
+is reported for a closed end, and not for one that is shut down for writing.
 """
 
 import select
@@ -13,12 +14,12 @@ _PAUSE = 1.0
 
 
 async def until_closed(stream: ByteStream) -> None:
-    """Wait until the peer has closed its end altogether; of a stream that is no socket nobody can tell."""
+    """Wait until the peer has closed its end altogether; for ever on a stream that is not a socket."""
     raw = stream.extra(SocketAttribute.raw_socket, None)
     if raw is None:
         await anyio.sleep_forever()
     else:
         poll = select.poll()
-        poll.register(raw, 0)  # an end that is closed is told unasked
-        while not poll.poll(0):  # noqa: ASYNC110 - who has closed for writing is readable for ever
+        poll.register(raw, 0)  # POLLHUP is reported whether one asks for it or not
+        while not poll.poll(0):  # noqa: ASYNC110 - a half-closed socket is readable for ever, so it cannot be awaited
             await anyio.sleep(_PAUSE)

@@ -1,11 +1,11 @@
 """The method table: every method, its parameters in order, and who answers it."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import NamedTuple
 
 from reel.streams.stream import ASSEMBLERS
 from reeld.serving import params
-from reeld.serving.call import Call, Desk, Result, Work
+from reeld.serving.call import Call, Result, Services, Work
 from reeld.serving.handlers import async_call, backup, commands, ingest, queries, render, subscriptions, verify
 from reeld.serving.params import Param, Signature
 
@@ -13,17 +13,18 @@ from reeld.serving.params import Param, Signature
 class Method(NamedTuple):
     """A method of the protocol, and its handler.
 
-    The handler gets the desk, the call, then the agent where the method is ``about_agent``, the terms where it
-    ``writes``, and its own parameters. ``missing`` takes over where the agent is not there.
+    The handler takes the services, the call, the agent if the method ``needs_agent``, the command's options if it
+    ``is_command``, and the method's own parameters. If it ``may_create`` an agent, it takes the address of a missing
+    one in its place.
     """
 
     name: str
     signature: Signature
     summary: str
     handler: Callable[..., Work]
-    about_agent: bool = False
-    writes: bool = False
-    missing: Callable[..., Awaitable[Result]] | None = None
+    needs_agent: bool = False
+    is_command: bool = False
+    may_create: bool = False
 
 
 def _needs(name: str, convert: params.Convert) -> Param:
@@ -31,7 +32,7 @@ def _needs(name: str, convert: params.Convert) -> Param:
 
 
 _AGENT = _needs("agent", params.string)
-_WRITES = (Param("if_seq", params.integer()), Param("key", params.label))
+_OPTIONS = (Param("if_seq", params.integer()), Param("key", params.label))
 _LIMIT = Param("limit", params.integer(1, params.MAX_ITEMS))
 _SINCE = Param("since", params.integer())
 _AT = Param("at", params.integer())
@@ -52,21 +53,23 @@ def _plain(handler: Callable[..., Work], summary: str, *own: Param) -> Method:
 
 
 def _read(handler: Callable[..., Work], summary: str, *own: Param) -> Method:
-    return Method(handler.__name__, Signature((_AGENT, *own)), summary, handler, about_agent=True)
+    return Method(handler.__name__, Signature((_AGENT, *own)), summary, handler, needs_agent=True)
 
 
 def _command(
     handler: Callable[..., Work],
     summary: str,
     *own: Param,
-    missing: Callable[..., Awaitable[Result]] | None = None,
+    may_create: bool = False,
 ) -> Method:
-    signature = Signature((_AGENT, *own, *_WRITES))
-    return Method(handler.__name__, signature, summary, handler, about_agent=True, writes=True, missing=missing)
+    signature = Signature((_AGENT, *own, *_OPTIONS))
+    return Method(
+        handler.__name__, signature, summary, handler, needs_agent=True, is_command=True, may_create=may_create
+    )
 
 
-def methods(_desk: Desk, _call: Call) -> Result:
-    """Give the method table as data."""
+def methods(_services: Services, _call: Call) -> Result:
+    """Return the method table as data."""
     return {
         "methods": [
             {"name": method.name, "params": method.signature.shown(), "summary": method.summary}
@@ -88,17 +91,17 @@ _ALL = (
     _plain(methods, "List the methods"),
     Method(
         "create",
-        Signature((Param("agent", params.name), Param("system", params.free_text), _TITLE, _TAGS, *_WRITES)),
+        Signature((Param("agent", params.name), Param("system", params.free_text), _TITLE, _TAGS, *_OPTIONS)),
         "Create an agent",
         commands.create,
-        writes=True,
+        is_command=True,
     ),
     _command(
         commands.add,
         "Add messages, all or none",
         _needs("messages", params.messages),
         _CREATE,
-        missing=commands.add_to_nobody,
+        may_create=True,
     ),
     _command(commands.clear, "Remove all messages; the system prompt stays"),
     _command(
@@ -180,7 +183,7 @@ _ALL = (
         _CREATE,
         Param("names", params.tool_names),
         Param("interrupted", params.boolean),
-        missing=ingest.ingest_to_nobody,
+        may_create=True,
     ),
     _command(
         ingest.load,
@@ -189,7 +192,7 @@ _ALL = (
         _BODY,
         _MODEL,
         _CREATE,
-        missing=ingest.load_to_nobody,
+        may_create=True,
     ),
     _read(
         subscriptions.wait,
@@ -198,13 +201,19 @@ _ALL = (
         _KINDS,
         Param("timeout", params.integer(0, subscriptions.MAX_WAIT)),
     ),
-    _plain(
-        subscriptions.subscribe,
+    Method(
+        "subscribe",
+        Signature(
+            (
+                Param("agent", params.string),
+                _SINCE,
+                Param("view", params.one_of("messages", "conversation", "none")),
+                _KINDS,
+            )
+        ),
         "Push the events of one agent, or of all, as they happen",
-        Param("agent", params.string),
-        _SINCE,
-        Param("view", params.one_of("messages", "conversation", "none")),
-        _KINDS,
+        subscriptions.subscribe,
+        needs_agent=True,
     ),
     _plain(subscriptions.unsubscribe, "End a subscription", _needs("sub", params.integer())),
     _read(subscriptions.draft, "Show subscribers a text that is being typed", _needs("text", params.free_text)),

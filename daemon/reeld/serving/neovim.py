@@ -1,21 +1,47 @@
-"""The order of replies for a Neovim below 0.10.
+"""What Neovim needs, and no other peer: who we are, and replies in an order that old versions accept.
 
-It keeps its open calls on a stack and closes the channel when a reply is not for the newest of them. It is also
-slow to take a call off its stack, so that the next reply must not come at once.
+A Neovim below 0.10 keeps its open calls on a stack and closes the channel when a reply is not for the newest of
+them. It is also slow to pop a call off that stack, so the next reply must not follow at once. From 0.10 on it takes
+replies in any order, if the peer introduces itself as ``msgpack-rpc``.
 """
 
-from collections.abc import Awaitable, Callable
+import re
+from collections.abc import Awaitable, Callable, Hashable
 
 import anyio
 
-from reeld.serving.call import Call
+from reel.session import MessagePack
+from reel.version import __version__
 
-# Seconds between two replies to calls that were open at the same time.
+_VERSION = re.compile(r"(\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?")
+_ANY_ORDER_SINCE = (0, 10)
+# Seconds between two replies to calls that were open at the same time. Neovim 0.7 needed up to 10 ms to pop a call.
 GAP = 0.02
 
 
-class NewestFirst:
-    """Holds replies back until every younger call has had its own.
+def is_neovim(client: str | None) -> bool:
+    """Return whether a client's name is Neovim's."""
+    return client == "nvim"
+
+
+def needs_lifo_replies(client: str | None, version: str | None) -> bool:
+    """Return whether the peer is a Neovim that takes the reply to its newest call only; an unknown version may be."""
+    if not is_neovim(client):
+        return False
+    found = _VERSION.match(version or "")
+    return found is None or (int(found[1]), int(found[2])) < _ANY_ORDER_SINCE
+
+
+def set_client_info(framing: MessagePack) -> bytes:
+    """Return the notification that tells Neovim who we are."""
+    found = _VERSION.match(__version__)
+    numbers = [int(number or 0) for number in found.groups()] if found else [0, 0, 0]
+    version = dict(zip(("major", "minor", "patch"), numbers, strict=True))
+    return framing.notify("nvim_set_client_info", ["reeld", version, "msgpack-rpc", {}, {}])
+
+
+class LifoReplies:
+    """Holds each reply back until every younger call has had its own.
 
     Args:
         post: queues bytes for the peer.
@@ -25,21 +51,21 @@ class NewestFirst:
     def __init__(self, post: Callable[[bytes], None], flushed: Callable[[], Awaitable[None]]) -> None:
         self._post = post
         self._flushed = flushed
-        # From the oldest to the newest, each with its reply once there is one.
-        self._open: dict[Call, bytes | None] = {}
+        # The open calls, oldest first, each with its reply once there is one.
+        self._open: dict[Hashable, bytes | None] = {}
         self._ready = anyio.Event()
         # Bytes that are held back.
         self.held = 0
 
-    def __contains__(self, call: Call) -> bool:
+    def __contains__(self, call: Hashable) -> bool:
         return call in self._open
 
-    def begin(self, call: Call) -> None:
-        """Note that the peer waits for a reply to a call."""
+    def begin(self, call: Hashable) -> None:
+        """Take note that the peer waits for a reply to a call."""
         self._open[call] = None
 
-    def reply(self, call: Call, data: bytes) -> None:
-        """Reply as soon as it is the call's turn."""
+    def reply(self, call: Hashable, data: bytes) -> None:
+        """Send the reply as soon as it is its call's turn."""
         self._open[call] = data
         self.held += len(data)
         self._ready.set()

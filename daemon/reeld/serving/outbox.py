@@ -1,20 +1,21 @@
-"""What waits to be sent to a peer: its answers, and pushes, in the order in which they were queued.
+"""The queue to one peer: its replies and pushes, in the order in which they were queued.
 
-Answers are always taken; a peer that lets too many of them pile up is given up. Pushes are taken while there is
-room, so that who publishes never waits. One of any size finds room where no other waits.
+A reply is always taken; a peer that lets too many of them pile up is closed. A push is taken while there is room,
+so that a publisher never waits for a reader. An empty queue takes a message of any size.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import anyio
 from anyio.abc import ByteStream
 
-from reeld.serving.call import Limits
-from reeld.serving.load import Load
-from reeld.serving.pieces import pieces
+from reeld.serving.flow import Limits, Traffic
 
 log = logging.getLogger(__name__)
+
+# Bytes that are sent at a time. A peer counts as stalled if it takes none of such a piece for ``Limits.stall``.
+PIECE = 1 << 18
 
 
 class Outbox:
@@ -23,27 +24,29 @@ class Outbox:
     Args:
         number: the connection's.
         limits: what may wait.
-        load: what waits on all connections.
-        give_up: called when the peer does not read what it is answered.
-        sent: called whenever all that was queued at some moment has been sent.
+        traffic: what waits on all connections.
+        give_up: called if the peer does not read its replies.
+        on_sent: called whenever everything that was queued at some moment has been sent.
     """
 
     def __init__(
-        self, number: int, limits: Limits, load: Load, give_up: Callable[[], None], sent: Callable[[], None]
+        self, number: int, limits: Limits, traffic: Traffic, give_up: Callable[[], None], on_sent: Callable[[], None]
     ) -> None:
         self._number = number
         self._limits = limits
-        self._load = load
+        self._traffic = traffic
         self._give_up = give_up
-        self._sent = sent
+        self._on_sent = on_sent
         self._queue: list[bytes] = []
-        self._answers = 0
+        # Bytes in the queue, by what they are.
+        self._replies = 0
         self._pushes = 0
-        # Pushes that found no room and of which only the newest counts, by what they are about.
+        # Pushes that found no room and of which only the newest counts, by what they are about; and their bytes.
         self._latest: dict[object, bytes] = {}
-        self._late = 0
-        self._mail = anyio.Event()
+        self._latest_bytes = 0
+        self._filled = anyio.Event()
         self._room = anyio.Event()
+        # Whether a piece is being sent, and how many have been: how a stall is noticed.
         self._sending = False
         self._pieces = 0
         self._closed = False
@@ -51,42 +54,42 @@ class Outbox:
     @property
     def empty(self) -> bool:
         """Whether everything has been sent, or nothing will be any more."""
-        return self._closed or not (self._answers or self._pushes)
+        return self._closed or not (self._replies or self._pushes)
 
     @property
-    def answered(self) -> bool:
-        """Whether every answer has been sent."""
-        return not self._answers
+    def all_replies_sent(self) -> bool:
+        """Whether no reply is queued."""
+        return not self._replies
 
     @property
     def waiting(self) -> int:
         """How many bytes wait."""
-        return 0 if self._closed else self._answers + self._pushes + self._late
+        return 0 if self._closed else self._replies + self._pushes + self._latest_bytes
 
     def close(self) -> None:
         """Forget what waits, and take no more: nobody is at the other end."""
-        self._load.waiting -= self.waiting
+        self._traffic.waiting -= self.waiting
         self._closed = True
         self._queue.clear()
         self._latest.clear()
         self._room.set()
 
-    def post(self, data: bytes) -> None:
-        """Queue an answer."""
+    def reply(self, data: bytes) -> None:
+        """Queue a reply."""
         if self._closed:
             return
-        if self._answers and self._answers + len(data) > self._limits.unread:
-            self._despair(self._answers)
+        if self._replies and self._replies + len(data) > self._limits.unread:
+            self._overflow(self._replies)
             return
-        self._answers += len(data)
+        self._replies += len(data)
         self._append(data)
 
-    def _despair(self, waiting: int) -> None:
+    def _overflow(self, waiting: int) -> None:
         log.warning("connection=%d does not read; %d bytes wait; closing it", self._number, waiting)
         self._give_up()
 
     def push(self, data: bytes) -> bool:
-        """Queue a push; tell whether there was room for it."""
+        """Queue a push if there is room; return whether there was."""
         if self._closed:
             return True
         if self._pushes and self._pushes + len(data) > self._limits.pushes:
@@ -95,57 +98,56 @@ class Outbox:
         self._append(data)
         return True
 
-    def push_soon(self, key: object, data: bytes) -> None:
-        """Queue a push as soon as there is room; of those with one key, the newest."""
-        self._late_one(key)
+    def push_latest(self, key: object, data: bytes) -> None:
+        """Queue a push as soon as there is room; of several with one key, only the newest."""
+        self._discard_latest(key)
         if self.push(data):
             return
-        if self._late + len(data) > self._limits.unread:
-            self._despair(self._late)
+        if self._latest_bytes + len(data) > self._limits.unread:
+            self._overflow(self._latest_bytes)
             return
         self._latest[key] = data
-        self._late += len(data)
-        self._load.hold(len(data), self._limits.all_waiting)
+        self._latest_bytes += len(data)
+        self._traffic.buffer(len(data), self._limits.all_waiting)
 
-    def _late_one(self, key: object) -> bytes:
-        """Take back what found no room."""
+    def _discard_latest(self, key: object) -> bytes:
         data = self._latest.pop(key, b"")
-        self._late -= len(data)
-        self._load.waiting -= len(data)
+        self._latest_bytes -= len(data)
+        self._traffic.waiting -= len(data)
         return data
 
-    async def room(self) -> None:
+    async def wait_for_room(self) -> None:
         """Wait until something of what was queued has been sent, or nothing will be any more."""
         await self._room.wait()
 
     def _append(self, data: bytes) -> None:
         self._queue.append(data)
-        self._mail.set()
-        self._load.hold(len(data), self._limits.all_waiting)
+        self._filled.set()
+        self._traffic.buffer(len(data), self._limits.all_waiting)
 
     async def send(self, stream: ByteStream) -> None:
-        """Send what is queued, as much as there is in one piece, until cancelled."""
+        """Send what is queued, until cancelled."""
         while True:
-            await self._mail.wait()
-            self._mail = anyio.Event()
+            await self._filled.wait()
+            self._filled = anyio.Event()
             while self._queue:
-                waiting, self._queue = self._queue, []
-                answers, pushes = self._answers, self._pushes
+                batch, self._queue = self._queue, []
+                replies, pushes = self._replies, self._pushes
                 try:
-                    for piece in pieces(waiting):
+                    for piece in pieces(batch):
                         self._sending = True
                         await stream.send(piece)
                         self._sending = False
                         self._pieces += 1
                 finally:
-                    waiting.clear()  # it may be much, and what was cancelled is collected late
+                    batch.clear()  # it may be large, and a cancelled frame is collected late
                 if self._closed:
                     return
-                self._answers -= answers
+                self._replies -= replies
                 self._pushes -= pushes
-                self._load.waiting -= answers + pushes
+                self._traffic.waiting -= replies + pushes
                 self._make_room()
-                self._sent()
+                self._on_sent()
 
     def _make_room(self) -> None:
         self._room.set()
@@ -153,13 +155,41 @@ class Outbox:
         for key in list(self._latest):
             if self._closed or (self._pushes and self._pushes + len(self._latest[key]) > self._limits.pushes):
                 return
-            self.push(self._late_one(key))
+            self.push(self._discard_latest(key))
 
-    async def watch(self) -> None:
-        """Return once the peer takes nothing of what is being sent to it; a limit on each send would cost more."""
+    async def wait_for_stall(self) -> None:
+        """Return once the peer takes nothing of what is being sent to it.
+
+        One task that looks from time to time is cheaper than a deadline on each send.
+        """
         while True:
             pieces, sending = self._pieces, self._sending
             await anyio.sleep(self._limits.stall)
             if sending and self._sending and self._pieces == pieces:
                 log.warning("connection=%d has read nothing for %g s; closing it", self._number, self._limits.stall)
                 return
+
+
+def pieces(messages: list[bytes], length: int = PIECE) -> Iterator[bytes]:
+    """Join whole messages to pieces of at most this length; only a longer message is cut.
+
+    Vim drops a message whose rest arrives more than 100 ms after its beginning, so a message is cut only where the
+    kernel's buffer would cut it anyway.
+    """
+    if sum(map(len, messages)) <= length:
+        yield messages[0] if len(messages) == 1 else b"".join(messages)
+        return
+    joined: list[bytes] = []
+    room = length
+    for message in messages:
+        if len(message) > room:
+            if joined:
+                yield b"".join(joined)
+            joined, room = [], length
+        if len(message) > length:
+            yield from (message[start : start + length] for start in range(0, len(message), length))
+        else:
+            joined.append(message)
+            room -= len(message)
+    if joined:
+        yield b"".join(joined)

@@ -1,4 +1,4 @@
-"""What rendering keeps between two requests, and where work is done that would hold up everybody else."""
+"""What rendering keeps between two requests, and the thread where long computations run."""
 
 from collections import OrderedDict
 from collections.abc import Callable
@@ -10,41 +10,41 @@ from reeld.formats.render_state import RenderState
 
 T = TypeVar("T")
 # An agent's row in the database, and a format.
-Place = tuple[int, str]
+Key = tuple[int, str]
 
-# As much as some ten long conversations take.
+# Bytes: about ten long conversations.
 ROOM = 64 << 20
 
 
-class Shelf:
-    """Keeps what was rendered, the most recently used; what is on it may be gone the next time.
+class RenderCache:
+    """Keeps the state of incremental renderings, the most recently used; an entry may be gone the next time.
 
     Args:
-        room: how much it holds, in bytes.
+        room: how many bytes it holds.
     """
 
     def __init__(self, room: int = ROOM) -> None:
         self.size = 0
         self._room = room
-        self._kept: OrderedDict[Place, tuple[RenderState, int]] = OrderedDict()
-        # One at a time: each thread that computes takes its share of the loop's time.
-        self._lane = anyio.CapacityLimiter(1)
+        self._entries: OrderedDict[Key, tuple[RenderState, int]] = OrderedDict()
+        # One thread at a time: each one that computes takes its share of the loop's time under the GIL.
+        self._limiter = anyio.CapacityLimiter(1)
 
-    def take(self, place: Place) -> RenderState | None:
-        """Take what was kept; it belongs to the caller until it is put back."""
-        kept, size = self._kept.pop(place, (None, 0))
+    def pop(self, key: Key) -> RenderState | None:
+        """Take an entry out; it belongs to the caller until it is put back, because rendering changes it."""
+        state, size = self._entries.pop(key, (None, 0))
         self.size -= size
-        return kept
+        return state
 
-    def put(self, place: Place, kept: RenderState) -> None:
-        """Keep something, and let go of what was not used for longest."""
-        self.take(place)
-        self._kept[place] = kept, kept.size
-        self.size += kept.size
+    def put(self, key: Key, state: RenderState) -> None:
+        """Put an entry in, and drop those that were not used for longest."""
+        self.pop(key)
+        self._entries[key] = state, state.size
+        self.size += state.size
         while self.size > self._room:
-            _, (_, size) = self._kept.popitem(last=False)
+            _, (_, size) = self._entries.popitem(last=False)
             self.size -= size
 
-    async def work(self, work: Callable[[], T]) -> T:
-        """Do something that takes time in a thread, and wait for it."""
-        return await anyio.to_thread.run_sync(work, limiter=self._lane)
+    async def run_in_thread(self, work: Callable[[], T]) -> T:
+        """Run something that takes long in a thread, and wait for it."""
+        return await anyio.to_thread.run_sync(work, limiter=self._limiter)

@@ -1,82 +1,268 @@
-"""What one connection has subscribed to: made, begun, told what it missed, and ended."""
+"""Subscriptions: what a connection follows, and how far it has been told.
+
+A subscription begins live, or by catching up with what the log has after a position that the peer names. While it
+catches up it reads the log as fast as the peer reads the pushes. Events that are committed meanwhile are only noted:
+they stand in the log as well. Once the log has nothing more, the subscription is live. So no event is missed, and
+none comes twice.
+
+A live subscription whose peer does not read *lags*: events that find no room are dropped, and as soon as there is
+room again the peer is told from where to where. Then the subscription ends, and the peer subscribes again.
+"""
 
 import logging
 from collections.abc import Callable
 from itertools import count
+from typing import Any, Protocol
 
-from anyio.abc import TaskGroup
+import anyio
 
 from reel.errors import Busy, NotFound
-from reeld.agents.event_bus import Hub
-from reeld.serving.subscription import Outlet, Subscription
+from reel.frames import Framing, SharedPush
+from reel.kinds import CONVERSATION
+from reel.msgpack_codec import packer
+from reeld.agents.event_bus import CommittedEvent, EventBus
+from reeld.core.state import Profile
+from reeld.serving.catch_up import LogReplayer
+from reeld.serving.pages import ROW
 from reeld.store.store import Store
 
 log = logging.getLogger(__name__)
+
+# Events, and bytes of their texts, that are read from the log at a time: a page is held until the peer has read it.
+_PAGE = 256
+_PAGE_BYTES = 1 << 20
+
+_pack = packer()
+
+
+class PushSink(Protocol):
+    """Where pushes go: a connection."""
+
+    number: int
+
+    @property
+    def framing(self) -> Framing:
+        """The framing that the peer speaks."""
+
+    def push(self, data: bytes) -> bool:
+        """Queue a push if there is room; return whether there was."""
+
+    def push_latest(self, key: object, data: bytes) -> None:
+        """Queue a push as soon as there is room; of several with one key, only the newest."""
+
+    async def wait_for_room(self) -> None:
+        """Wait until something of what was queued has been sent."""
+
+
+class Subscription:
+    """One subscription of a connection.
+
+    Args:
+        number: the peer's name for it.
+        sink: the connection.
+        bus: publishes events.
+        row: the agent; ``None`` for all, and positions are then ids instead of seqs.
+        view: ``messages``, ``conversation`` or ``none``.
+        kinds: only events of these; ``None`` for all.
+    """
+
+    def __init__(
+        self, number: int, sink: PushSink, bus: EventBus, row: int | None, view: str, kinds: frozenset[str] | None
+    ) -> None:
+        self.number = number
+        self.connection: int | None = sink.number
+        # Ends its task.
+        self.scope = anyio.CancelScope()
+        self._sink = sink
+        self._bus = bus
+        self._row = row
+        self._kinds = kinds
+        self._view = view
+        # The position of the last event that the peer was told, or did not want.
+        self._cursor = 0
+        self._live = False
+        # Something was committed since the log was last read.
+        self._log_has_more = False
+        # The first and the last position that there was no room for.
+        self._lagged: tuple[int, int] | None = None
+
+    def begin(self, position: int, *, live: bool) -> None:
+        """Take events after a position: as they are published, or first those that the log has."""
+        self._cursor = position
+        self._live = live
+        self._bus.subscribe(self, self._row)
+
+    def end(self) -> None:
+        """Take no more events."""
+        self._bus.unsubscribe(self, self._row)
+        self.scope.cancel()
+
+    async def catch_up(self, store: Store) -> None:
+        """Push what the log has, as fast as the peer reads, and go live."""
+        with self.scope:
+            replayer = LogReplayer(store, with_extents=self._wants_extents)
+            while not self._live:
+                self._log_has_more = False
+                page = await store.after(self._row, self._cursor, _PAGE, _PAGE_BYTES)
+                for logged in page:
+                    await self._push_from_log(await replayer.event(logged))
+                self._live = not page and not self._log_has_more
+
+    async def _push_from_log(self, event: CommittedEvent) -> None:
+        self._cursor = self._position_of(event)
+        if self._wants(event):
+            data = self._encode(event)
+            while not self._sink.push(data):
+                await self._sink.wait_for_room()
+
+    @property
+    def _wants_extents(self) -> bool:
+        """Whether the peer keeps a copy, and so must know how much of it each event leaves."""
+        return self._kinds is None and self._view != "none"
+
+    def on_event(self, event: CommittedEvent) -> None:
+        """Push a committed event."""
+        if not self._live:
+            self._log_has_more = True
+            return
+        position = self._position_of(event)
+        if position <= self._cursor:
+            return
+        self._cursor = position
+        if not self._wants(event):
+            return
+        if self._lagged is not None:
+            self._lagged = (self._lagged[0], position)
+        elif not self._sink.push(self._encode(event)):
+            self._lagged = (position, position)
+
+    def report_lag(self) -> bool:
+        """Tell the peer what it missed, if it did and there is room; return whether the subscription has ended."""
+        if self._lagged is None:
+            return False
+        first, last = self._lagged
+        lagged = {"sub": self.number, "from": first, "to": last}
+        if not self._sink.push(self._sink.framing.notify("lagged", lagged)):
+            return False
+        self.end()
+        return True
+
+    def abort(self) -> None:
+        """Give up catching up: everything from here on counts as missed."""
+        self._live, self._lagged = True, (self._cursor + 1, self._cursor + 1)
+
+    def on_reset(self, profile: Profile) -> None:
+        """Tell the peer that the live state was replaced, so that it reads the conversation again."""
+        data = self._sink.framing.notify("reset", {"agent": profile.uid})
+        self._sink.push_latest(("reset", profile.row), data)
+
+    def on_draft(self, profile: Profile, writer: int, text: str) -> None:
+        """Tell the peer what the connection ``writer`` is writing; an empty text ends its draft."""
+        draft = {"agent": profile.uid, "connection": writer, "text": text}
+        self._sink.push_latest(("draft", profile.row, writer), self._sink.framing.notify("draft", draft))
+
+    def _position_of(self, event: CommittedEvent) -> int:
+        return event.event_id if self._row is None else event.draft.seq
+
+    def _wants(self, event: CommittedEvent) -> bool:
+        return self._kinds is None or event.draft.kind in self._kinds
+
+    def _encode(self, event: CommittedEvent) -> bytes:
+        """Encode a push; what all subscriptions of one view share is encoded once for each framing."""
+        view = (self._view, self._wants_extents)
+        shared = event.encoded.get(view)
+        if shared is None:
+            shared = event.encoded[view] = _fields(event, self._view, with_extents=self._wants_extents)
+        return self._sink.framing.push("event", self.number, shared)
+
+
+def _fields(event: CommittedEvent, view: str, *, with_extents: bool) -> SharedPush:
+    profile, draft = event.profile, event.draft
+    fields: dict[str, Any] = {
+        "agent": profile.uid,
+        "name": profile.name,
+        "id": event.event_id,
+        "seq": draft.seq,
+        "command": draft.command,
+        "kind": draft.kind,
+        "time": draft.time,
+    }
+    if with_extents:
+        everything = view == "conversation"
+        fields["keep"] = event.kept.records if everything else event.kept.messages
+        fields["count"] = event.extent.records if everything else event.extent.messages
+    packed: dict[str, bytes] = {}
+    if view == "messages" and draft.message is not None:
+        packed["message"] = draft.message
+    elif view == "conversation" and draft.kind in CONVERSATION:
+        packed["record"] = _pack({field: getattr(draft, field) for field in ROW})
+    return SharedPush(fields, packed)
 
 
 class Subscriptions:
     """The subscriptions of a connection, by their numbers.
 
     Args:
-        outlet: the connection.
-        hub: where news comes from.
-        store: where those that catch up read.
-        most: how many there may be.
-        tasks: gives where tasks can be started, while there is somebody to talk to.
+        sink: the connection.
+        bus: publishes events.
+        store: read by those that catch up.
+        limit: how many there may be.
+        start_soon: starts a task that ends with the peer; returns whether there is still a peer.
     """
 
     def __init__(
-        self, outlet: Outlet, hub: Hub, store: Store, most: int, tasks: Callable[[], TaskGroup | None]
+        self, sink: PushSink, bus: EventBus, store: Store, limit: int, start_soon: Callable[..., bool]
     ) -> None:
-        self._outlet = outlet
-        self._hub = hub
+        self._sink = sink
+        self._bus = bus
         self._store = store
-        self._most = most
-        self._tasks = tasks
+        self._limit = limit
+        self._start_soon = start_soon
         self._begun: dict[int, Subscription] = {}
         self._numbers = count(1)
+        self._closed = False
 
     def __bool__(self) -> bool:
         return bool(self._begun)
 
     def make(self, row: int | None, view: str, kinds: frozenset[str] | None) -> Subscription:
-        """Make a subscription, which has not begun.
+        """Return a subscription that has not begun.
 
         Raises:
-            Busy: there are too many.
+            Busy: the connection has as many as it may have.
         """
-        if len(self._begun) >= self._most:
-            raise Busy("this connection has too many subscriptions; end some of them, or open another connection")
-        return Subscription(next(self._numbers), self._outlet, self._hub, row, view, kinds)
+        if len(self._begun) >= self._limit:
+            raise Busy(f"this connection has {self._limit} subscriptions; end some, or open another connection")
+        return Subscription(next(self._numbers), self._sink, self._bus, row, view, kinds)
 
-    def begin(self, subscription: Subscription, place: int, *, live: bool) -> None:
-        """Let a subscription begin, when the peer has been told of it."""
-        if (tasks := self._tasks()) is None:
+    def begin(self, subscription: Subscription, position: int, *, live: bool) -> None:
+        """Begin a subscription that the peer has been told of."""
+        if self._closed:
             return
         self._begun[subscription.number] = subscription
-        subscription.begin(place, live=live)
+        subscription.begin(position, live=live)
         if not live:
-            tasks.start_soon(self._catch_up, subscription)
+            self._start_soon(self._catch_up, subscription)
 
     async def _catch_up(self, subscription: Subscription) -> None:
         try:
             await subscription.catch_up(self._store)
         except Exception:
-            log.exception("connection=%d subscription=%d cannot catch up", self._outlet.number, subscription.number)
-            subscription.break_off()
-            self.settle()
+            log.exception("connection=%d subscription=%d cannot catch up", self._sink.number, subscription.number)
+            subscription.abort()
+            self.report_lag()
 
-    def settle(self) -> None:
-        """Tell those that missed something so, now that there is room; they are over then."""
+    def report_lag(self) -> None:
+        """Tell those that missed something so, if there is room; they end with it."""
         for number, subscription in list(self._begun.items()):
-            if subscription.settle():
-                self._begun.pop(number, None)  # being told may have been too much for the whole connection
+            if subscription.report_lag():
+                self._begun.pop(number, None)  # the push may have been too much, and have ended the connection
 
     def end(self, number: int) -> None:
         """End a subscription.
 
         Raises:
-            NotFound: there is none of this number.
+            NotFound: this connection has no subscription with this number.
         """
         subscription = self._begun.pop(number, None)
         if subscription is None:
@@ -88,3 +274,8 @@ class Subscriptions:
         for subscription in self._begun.values():
             subscription.end()
         self._begun.clear()
+
+    def close(self) -> None:
+        """End every subscription, and begin no more: nobody is at the other end."""
+        self._closed = True
+        self.end_all()

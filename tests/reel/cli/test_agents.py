@@ -62,7 +62,7 @@ def test_new_refuses_a_name_that_is_taken(reel: Reel, talk: str) -> None:
     refused = reel("new", talk)
 
     assert (refused.status, refused.out) == (1, "")
-    assert refused.err.startswith(f"reel: exists: agent {talk} is there already; ")
+    assert refused.err.startswith(f"reel: exists: agent {talk} exists already; ")
 
 
 def test_clone(reel: Reel, talk: str) -> None:

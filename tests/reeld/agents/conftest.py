@@ -10,9 +10,9 @@ import pytest
 
 from reeld.agents.registry import Registry
 from reeld.store.store import open_store
-from tests.reeld.agents.deck import Deck
+from tests.reeld.agents.direct_client import DirectClient
 
-Open: TypeAlias = Callable[..., AbstractAsyncContextManager[Deck]]
+Open: TypeAlias = Callable[..., AbstractAsyncContextManager[DirectClient]]
 
 
 @pytest.fixture
@@ -26,19 +26,19 @@ def opened(path: str) -> Open:
     """Opens the store and a registry, as a daemon does that starts; each time there are thirty seconds."""
 
     @asynccontextmanager
-    async def open_deck(max_live: int = 1000, idle: float = 600.0) -> AsyncIterator[Deck]:
+    async def open_client(max_live: int = 1000, idle: float = 600.0) -> AsyncIterator[DirectClient]:
         with anyio.fail_after(30):
             async with open_store(path) as store, anyio.create_task_group() as tasks:
-                deck = Deck(Registry(store, tasks, max_live, idle))
-                yield deck
-                await deck.registry.drain()
+                client = DirectClient(Registry(store, tasks, max_live, idle), tasks)
+                yield client
+                await client.registry.drain()
                 tasks.cancel_scope.cancel()
 
-    return open_deck
+    return open_client
 
 
 @pytest.fixture
-async def deck(opened: Open) -> AsyncIterator[Deck]:
+async def client(opened: Open) -> AsyncIterator[DirectClient]:
     """A client of a new daemon; whoever uses it has thirty seconds."""
     async with opened() as found:
         yield found

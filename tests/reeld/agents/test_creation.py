@@ -10,24 +10,24 @@ import pytest
 from reel.errors import Exists, InvalidParams, Killed, NotFound, Storage
 from reeld.agents import creation
 from tests.reeld.agents.conftest import Open
-from tests.reeld.agents.deck import Deck, read_only
+from tests.reeld.agents.direct_client import DirectClient, read_only
 
 
-async def family(deck: Deck) -> None:
+async def family(client: DirectClient) -> None:
     """Make a root, its child, and the child's child, which the child did not outlive."""
-    await deck.add("root", "one", create=True)
-    await deck.clone("root", "child")
-    await deck.clone("child", "grandchild")
-    await deck.kill("child")
+    await client.add("root", "one", create=True)
+    await client.clone("root", "child")
+    await client.clone("child", "grandchild")
+    await client.kill("child")
 
 
 # --- create
 
 
-async def test_create_tells_what_was_made(deck: Deck) -> None:
+async def test_create_tells_what_was_made(client: DirectClient) -> None:
     """The reply is the agent as it is, with its command; the log begins with it."""
-    reply = await deck.create("a", "be brief", title="T", tags={"k": "v"})
-    created, prompt = await deck.events("a")
+    reply = await client.create("a", "be brief", title="T", tags={"k": "v"})
+    created, prompt = await client.events("a")
 
     assert ("a", "T", {"k": "v"}, "be brief", 2, 1, 0, 1) == tuple(
         reply[field] for field in ("name", "title", "tags", "system", "head", "command", "messages", "conversation")
@@ -40,24 +40,24 @@ async def test_create_tells_what_was_made(deck: Deck) -> None:
     assert (1, "be brief") == (prompt["command"], prompt["content"])
 
 
-async def test_a_living_name_cannot_be_taken(deck: Deck) -> None:
+async def test_a_living_name_cannot_be_taken(client: DirectClient) -> None:
     """Neither by create nor by clone; when its bearer is dead it can."""
-    await deck.create("a")
-    for attempt in (deck.create("a"), deck.clone("a", "a")):
-        with pytest.raises(Exists, match="agent a is there already"):
+    await client.create("a")
+    for attempt in (client.create("a"), client.clone("a", "a")):
+        with pytest.raises(Exists, match="agent a exists already"):
             await attempt
-    await deck.kill("a")
+    await client.kill("a")
 
-    assert "a" == (await deck.create("a"))["name"]
+    assert "a" == (await client.create("a"))["name"]
 
 
-async def test_two_who_want_one_name(deck: Deck) -> None:
+async def test_two_who_want_one_name(client: DirectClient) -> None:
     """One gets it, the others are told that it is taken."""
     outcomes: list[str] = []
 
     async def attempt() -> None:
         try:
-            await deck.create("a")
+            await client.create("a")
             outcomes.append("made")
         except Exists:
             outcomes.append("taken")
@@ -65,35 +65,35 @@ async def test_two_who_want_one_name(deck: Deck) -> None:
     async with anyio.create_task_group() as tasks:
         for _ in range(6):
             tasks.start_soon(attempt)
-    agents, _ = await deck.store.agents("", None, 9, None)
+    agents, _ = await client.store.agents("", None, 9, None)
 
     assert (1, ["made"] + 5 * ["taken"]) == (len(agents), sorted(outcomes))
 
 
-async def test_many_who_add_to_one_who_is_missing(deck: Deck) -> None:
+async def test_many_who_add_to_one_who_is_missing(client: DirectClient) -> None:
     """One makes the agent, and all of them are heard."""
     async with anyio.create_task_group() as tasks:
         for number in range(6):
-            tasks.start_soon(partial(deck.add, "a", str(number), create=True))
-    agents, _ = await deck.store.agents("", None, 9, None)
+            tasks.start_soon(partial(client.add, "a", str(number), create=True))
+    agents, _ = await client.store.agents("", None, 9, None)
 
     assert 1 == len(agents)
-    assert list("012345") == sorted(await deck.texts("a"))
+    assert list("012345") == sorted(await client.texts("a"))
 
 
-async def test_an_agent_without_a_name_gets_a_short_one(deck: Deck) -> None:
+async def test_an_agent_without_a_name_gets_a_short_one(client: DirectClient) -> None:
     """Created or cloned, it can be addressed by a name of five characters."""
-    made = await deck.create()
-    clone = await deck.clone(made["name"])
+    made = await client.create()
+    clone = await client.clone(made["name"])
 
     assert [5, 5] == [len(made["name"]), len(clone["name"])]
-    assert clone["id"] == (await deck.state(clone["name"])).profile.uid
+    assert clone["id"] == (await client.state(clone["name"])).profile.uid
 
 
-async def test_short_names_that_are_all_taken(deck: Deck, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_short_names_that_are_all_taken(client: DirectClient, monkeypatch: pytest.MonkeyPatch) -> None:
     """When chance gives only taken names, create and clone fall back to one that cannot be."""
     monkeypatch.setattr(creation, "_LETTERS", "b")
-    names = [(await deck.create())["name"] for _ in range(2)] + [(await deck.clone("bbbbb"))["name"]]
+    names = [(await client.create())["name"] for _ in range(2)] + [(await client.clone("bbbbb"))["name"]]
 
     assert ["bbbbb", 16, 16] == [names[0], *map(len, names[1:])]
 
@@ -105,187 +105,187 @@ async def test_short_names_that_are_all_taken(deck: Deck, monkeypatch: pytest.Mo
     ("at", "expected"),
     [(None, ["p", "one", "[m]", "two"]), (0, []), (1, ["p"]), (3, ["p", "one"]), (4, ["p", "one", "[m]"])],
 )
-async def test_a_clone_begins_where_it_was_taken(deck: Deck, at: int | None, expected: list[str]) -> None:
+async def test_a_clone_begins_where_it_was_taken(client: DirectClient, at: int | None, expected: list[str]) -> None:
     """It takes over the state there, prompt and marks included, and goes on counting from there."""
-    await deck.create("a", "p")
-    await deck.add("a", "one")
-    await deck.mark("a", "m")
-    await deck.add("a", "two")
-    reply = await deck.clone("a", "b", at)
+    await client.create("a", "p")
+    await client.add("a", "one")
+    await client.mark("a", "m")
+    await client.add("a", "two")
+    reply = await client.clone("a", "b", at)
     taken = {None: 5, 0: 0, 1: 2, 3: 3, 4: 4}[at]
 
-    assert expected == await deck.texts("b")
+    assert expected == await client.texts("b")
     assert (taken + 1, taken) == (reply["command"], reply["source"]["at"])
-    assert (await deck.replay("b")).matched
+    assert (await client.replay("b")).matched
 
 
-async def test_neither_side_sees_the_others_future(deck: Deck) -> None:
+async def test_neither_side_sees_the_others_future(client: DirectClient) -> None:
     """What is said, cleared or rewound afterwards stays where it was done."""
-    await deck.add("a", "one", create=True)
-    await deck.mark("a")
-    await deck.clone("a", "b")
-    await deck.add("a", "a's")
-    await deck.add("b", "b's")
-    assert (["one", "[]", "a's"], ["one", "[]", "b's"]) == (await deck.texts("a"), await deck.texts("b"))
+    await client.add("a", "one", create=True)
+    await client.mark("a")
+    await client.clone("a", "b")
+    await client.add("a", "a's")
+    await client.add("b", "b's")
+    assert (["one", "[]", "a's"], ["one", "[]", "b's"]) == (await client.texts("a"), await client.texts("b"))
 
-    await deck.rewind("b")
-    await deck.clear("a")
-    assert ([], ["one", "[]"]) == (await deck.texts("a"), await deck.texts("b"))
+    await client.rewind("b")
+    await client.clear("a")
+    assert ([], ["one", "[]"]) == (await client.texts("a"), await client.texts("b"))
 
 
-async def test_a_clone_rewinds_to_an_inherited_mark(deck: Deck) -> None:
+async def test_a_clone_rewinds_to_an_inherited_mark(client: DirectClient) -> None:
     """Marks of the source are the clone's too, across clones of clones."""
-    await deck.add("a", "one", create=True)
-    await deck.mark("a", "m")
-    await deck.add("a", "two")
-    await deck.clone("a", "b")
-    await deck.clone("b", "c")
-    await deck.add("c", "three")
-    reply = await deck.rewind("c", "m")
+    await client.add("a", "one", create=True)
+    await client.mark("a", "m")
+    await client.add("a", "two")
+    await client.clone("a", "b")
+    await client.clone("b", "c")
+    await client.add("c", "three")
+    reply = await client.rewind("c", "m")
 
     assert (3, 2) == (reply["target"], reply["dropped"])
-    assert ["one", "[m]"] == await deck.texts("c")
-    assert (await deck.replay("c")).matched
+    assert ["one", "[m]"] == await client.texts("c")
+    assert (await client.replay("c")).matched
 
 
 @pytest.mark.parametrize("make", ["empty", "cleared", "killed"])
-async def test_whoever_can_be_cloned(deck: Deck, make: str) -> None:
+async def test_whoever_can_be_cloned(client: DirectClient, make: str) -> None:
     """An empty agent, a cleared one and a dead one have clones as any other; these live."""
-    await deck.create("a")
+    await client.create("a")
     if make != "empty":
-        await deck.add("a", "one")
-        await (deck.clear("a") if make == "cleared" else deck.kill("a"))
-    reply = await deck.clone("a", "b")
+        await client.add("a", "one")
+        await (client.clear("a") if make == "cleared" else client.kill("a"))
+    reply = await client.clone("a", "b")
 
     assert reply["alive"]
-    assert (["one"] if make == "killed" else []) == await deck.texts("b")
-    await deck.add("b", "more")
-    assert (await deck.replay("b")).matched
+    assert (["one"] if make == "killed" else []) == await client.texts("b")
+    await client.add("b", "more")
+    assert (await client.replay("b")).matched
 
 
-async def test_a_restore_into_the_sources_past(deck: Deck) -> None:
+async def test_a_restore_into_the_sources_past(client: DirectClient) -> None:
     """Positions below a clone's first own seq are its source's, through every generation."""
-    await deck.create("a")
+    await client.create("a")
     for text in ("one", "two", "three"):
-        await deck.add("a", text)
-    await deck.clone("a", "b")
-    await deck.add("b", "four")
-    await deck.clone("b", "c")
-    await deck.clear("a")
+        await client.add("a", text)
+    await client.clone("a", "b")
+    await client.add("b", "four")
+    await client.clone("b", "c")
+    await client.clear("a")
     for at, expected in ((6, "one two three four"), (5, "one two three"), (3, "one two"), (2, "one"), (0, "")):
-        await deck.restore("c", at)
-        assert expected.split() == await deck.texts("c")
-        assert (await deck.replay("c")).matched
+        await client.restore("c", at)
+        assert expected.split() == await client.texts("c")
+        assert (await client.replay("c")).matched
 
 
-async def test_seqs_of_a_living_conversation_ascend(deck: Deck) -> None:
+async def test_seqs_of_a_living_conversation_ascend(client: DirectClient) -> None:
     """However it came about: cloned, restored, replaced by a shorter and by a longer one."""
-    await deck.add("a", "1", "2", "3", "4", "5", "6", create=True)
-    await deck.add("b", "x", create=True)
-    await deck.clone("a", "c", 4)
+    await client.add("a", "1", "2", "3", "4", "5", "6", create=True)
+    await client.add("b", "x", create=True)
+    await client.clone("a", "c", 4)
     for source, target in (("a", "b"), ("b", "c"), ("c", "a")):
-        await deck.clone_into(source, target)
-        await deck.add(target, "more")
-        seqs = await deck.seqs(target)
+        await client.clone_into(source, target)
+        await client.add(target, "more")
+        seqs = await client.seqs(target)
         assert sorted(set(seqs)) == seqs
-        assert (await deck.state(target)).profile.head == seqs[-1]
+        assert (await client.state(target)).profile.head == seqs[-1]
 
 
 # --- clone into
 
 
-async def test_into_replaces_the_state_and_nothing_else(deck: Deck) -> None:
+async def test_into_replaces_the_state_and_nothing_else(client: DirectClient) -> None:
     """Name, title, tags and lineage stay; the head jumps past the source's."""
-    await deck.create("a", "p")
-    await deck.add("a", "one", "two")
-    await deck.create("b", title="T", tags={"k": "v"})
-    reply = await deck.clone_into("a", "b")
-    (event,) = (await deck.events("b"))[1:]
+    await client.create("a", "p")
+    await client.add("a", "one", "two")
+    await client.create("b", title="T", tags={"k": "v"})
+    reply = await client.clone_into("a", "b")
+    (event,) = (await client.events("b"))[1:]
 
     assert ("b", "T", {"k": "v"}, 5, "p", 2) == tuple(
         reply[field] for field in ("name", "title", "tags", "head", "system", "messages")
     )
     assert "source" not in reply
     assert ("clone", 5, 4) == (event["kind"], event["command"], event["parent"]["seq"])
-    assert ["p", "one", "two"] == await deck.texts("b")
-    assert (await deck.replay("b")).matched
+    assert ["p", "one", "two"] == await client.texts("b")
+    assert (await client.replay("b")).matched
 
 
-async def test_into_from_an_earlier_position(deck: Deck) -> None:
+async def test_into_from_an_earlier_position(client: DirectClient) -> None:
     """The state at a seq is taken; seqs go on from the greater of the two."""
-    await deck.add("a", "one", create=True)
-    await deck.add("a", "two")
-    await deck.add("b", "1", "2", "3", "4", create=True)
-    reply = await deck.clone_into("a", "b", 2)
+    await client.add("a", "one", create=True)
+    await client.add("a", "two")
+    await client.add("b", "1", "2", "3", "4", create=True)
+    reply = await client.clone_into("a", "b", 2)
 
-    assert (6, ["one"]) == (reply["command"], await deck.texts("b"))
-    await deck.undo("b")
-    assert ["1", "2", "3", "4"] == await deck.texts("b")
+    assert (6, ["one"]) == (reply["command"], await client.texts("b"))
+    await client.undo("b")
+    assert ["1", "2", "3", "4"] == await client.texts("b")
 
 
-async def test_into_a_clone_of_the_same_past(deck: Deck) -> None:
+async def test_into_a_clone_of_the_same_past(client: DirectClient) -> None:
     """Where the new state is a beginning of the old one nothing has to be read."""
-    await deck.add("a", "one", create=True)
-    await deck.clone("a", "b")
-    await deck.add("b", "two")
-    await deck.clone_into("a", "b")
+    await client.add("a", "one", create=True)
+    await client.clone("a", "b")
+    await client.add("b", "two")
+    await client.clone_into("a", "b")
 
-    assert ["one"] == await deck.texts("b")
-    assert (await deck.replay("b")).matched
+    assert ["one"] == await client.texts("b")
+    assert (await client.replay("b")).matched
 
 
-async def test_into_itself(deck: Deck) -> None:
+async def test_into_itself(client: DirectClient) -> None:
     """It is refused, by whichever address, and restore is named."""
-    uid = (await deck.create("a"))["id"]
+    uid = (await client.create("a"))["id"]
 
     with pytest.raises(InvalidParams, match="use restore"):
-        await deck.clone_into("a", uid)
+        await client.clone_into("a", uid)
 
 
-async def test_into_both_ways_at_once(deck: Deck) -> None:
+async def test_into_both_ways_at_once(client: DirectClient) -> None:
     """Whoever holds two agents takes them in one order, so that nobody waits forever."""
-    await deck.add("a", "one", create=True)
-    await deck.add("b", "two", create=True)
+    await client.add("a", "one", create=True)
+    await client.add("b", "two", create=True)
     async with anyio.create_task_group() as tasks:
         for _ in range(20):
-            tasks.start_soon(deck.clone_into, "a", "b")
-            tasks.start_soon(deck.clone_into, "b", "a")
-            tasks.start_soon(deck.add, "a", "more")
+            tasks.start_soon(client.clone_into, "a", "b")
+            tasks.start_soon(client.clone_into, "b", "a")
+            tasks.start_soon(client.add, "a", "more")
 
-    assert (await deck.replay("a")).matched
-    assert (await deck.replay("b")).matched
+    assert (await client.replay("a")).matched
+    assert (await client.replay("b")).matched
 
 
-async def test_a_clone_waits_for_what_was_asked_of_its_source_before(deck: Deck) -> None:
+async def test_a_clone_waits_for_what_was_asked_of_its_source_before(client: DirectClient) -> None:
     """An add, the clone and another add, one after the other: the clone has the first and not the second."""
-    await deck.create("a")
-    await deck.create("b")
-    source, target = await deck.registry.find("a"), await deck.registry.find("b")
+    await client.create("a")
+    await client.create("b")
+    source, target = await client.registry.find("a"), await client.registry.find("b")
     answers: list[object] = []
-    async with anyio.create_task_group() as tasks, deck.registry.hold([target]):
-        deck.post(source, "before", answer=answers.append)
-        deck.registry.advance()
-        tasks.start_soon(deck.clone, "a", "new")
-        tasks.start_soon(deck.clone_into, "a", "b")
+    async with anyio.create_task_group() as tasks, client.registry.lock([target]):
+        client.post(source, "before", answer=answers.append)
+        client.registry.pump()
+        tasks.start_soon(client.clone, "a", "new")
+        tasks.start_soon(client.clone_into, "a", "b")
         await anyio.wait_all_tasks_blocked()
-        deck.post(source, "after", answer=answers.append)
-        deck.registry.advance()
-    await deck.state("a")
+        client.post(source, "after", answer=answers.append)
+        client.registry.pump()
+    await client.state("a")
 
     assert 2 == len(answers)
-    assert ["before"] == await deck.texts("new")
-    assert ["before", "after"] == await deck.texts("a")
+    assert ["before"] == await client.texts("new")
+    assert ["before", "after"] == await client.texts("a")
 
 
 # --- kill
 
 
-async def test_kill_with_its_clones(deck: Deck) -> None:
+async def test_kill_with_its_clones(client: DirectClient) -> None:
     """All living descendants die, also through dead ones; each log says by whom and why."""
-    await family(deck)
-    reply = await deck.kill("root", "done", cascade=True)
-    root, grandchild = (await deck.state("root")).profile, (await deck.state("grandchild")).profile
-    death = (await deck.events("grandchild"))[-1]
+    await family(client)
+    reply = await client.kill("root", "done", cascade=True)
+    root, grandchild = (await client.state("root")).profile, (await client.state("grandchild")).profile
+    death = (await client.events("grandchild"))[-1]
 
     assert [root.uid, grandchild.uid] == reply["killed"]
     assert (root.uid, root.head, root.head) == (reply["agent"], reply["head"], reply["command"])
@@ -296,139 +296,139 @@ async def test_kill_with_its_clones(deck: Deck) -> None:
     )
 
 
-async def test_kill_without_its_clones(deck: Deck) -> None:
+async def test_kill_without_its_clones(client: DirectClient) -> None:
     """The others live on; killing the dead again kills nobody and writes nothing."""
-    await family(deck)
-    assert 1 == len((await deck.kill("root"))["killed"])
-    head = (await deck.state("root")).profile.head
+    await family(client)
+    assert 1 == len((await client.kill("root"))["killed"])
+    head = (await client.state("root")).profile.head
 
-    assert [] == (await deck.kill("root"))["killed"]
-    assert head == (await deck.state("root")).profile.head
-    assert (await deck.state("grandchild")).profile.alive
+    assert [] == (await client.kill("root"))["killed"]
+    assert head == (await client.state("root")).profile.head
+    assert (await client.state("grandchild")).profile.alive
 
 
-async def test_kill_of_the_dead_takes_its_living_clones(deck: Deck) -> None:
+async def test_kill_of_the_dead_takes_its_living_clones(client: DirectClient) -> None:
     """Where the root is dead already the cascade goes on."""
-    await family(deck)
-    await deck.kill("root")
-    reply = await deck.kill("root", cascade=True)
+    await family(client)
+    await client.kill("root")
+    reply = await client.kill("root", cascade=True)
 
-    assert [(await deck.state("grandchild")).profile.uid] == reply["killed"]
+    assert [(await client.state("grandchild")).profile.uid] == reply["killed"]
 
 
-async def test_a_cascade_is_all_or_nothing(deck: Deck) -> None:
+async def test_a_cascade_is_all_or_nothing(client: DirectClient) -> None:
     """When it cannot be written everybody lives."""
-    await family(deck)
-    await read_only(deck, True)
+    await family(client)
+    await read_only(client, True)
     with pytest.raises(Storage):
-        await deck.kill("root", cascade=True)
-    await read_only(deck, False)
+        await client.kill("root", cascade=True)
+    await read_only(client, False)
 
     for name in ("root", "grandchild"):
-        assert (await deck.state(name)).profile.alive
-    assert 2 == len((await deck.kill("root", cascade=True))["killed"])
+        assert (await client.state(name)).profile.alive
+    assert 2 == len((await client.kill("root", cascade=True))["killed"])
 
 
 async def test_a_cascade_over_more_agents_than_may_live(opened: Open) -> None:
     """Agents that retire while the others are started are started again."""
-    async with opened(max_live=3) as deck:
-        await deck.create("root")
+    async with opened(max_live=3) as client:
+        await client.create("root")
         for number in range(12):
-            await deck.clone("root", f"c{number}")
-        reply = await deck.kill("root", cascade=True)
+            await client.clone("root", f"c{number}")
+        reply = await client.kill("root", cascade=True)
 
     assert 13 == len(reply["killed"])
 
 
-async def test_a_clone_that_is_made_during_a_cascade_dies_too(deck: Deck) -> None:
+async def test_a_clone_that_is_made_during_a_cascade_dies_too(client: DirectClient) -> None:
     """Nobody slips through between looking and killing."""
-    await deck.create("root")
+    await client.create("root")
     async with anyio.create_task_group() as tasks:
         for number in range(5):
-            tasks.start_soon(deck.clone, "root", f"c{number}")
-        await deck.kill("root", cascade=True)
-    agents, _ = await deck.store.agents("c", None, 99, None)
+            tasks.start_soon(client.clone, "root", f"c{number}")
+        await client.kill("root", cascade=True)
+    agents, _ = await client.store.agents("c", None, 99, None)
     dead = [agent for agent in agents if not agent["alive"]]
 
     assert all(agent["source"]["at"] == 1 for agent in dead)
     assert all(agent["source"]["at"] == 2 for agent in agents if agent["alive"])
 
 
-async def test_a_cascade_does_not_wake_the_dead(deck: Deck) -> None:
+async def test_a_cascade_does_not_wake_the_dead(client: DirectClient) -> None:
     """There may be many, and reading what they said takes time."""
-    await family(deck)
-    row = (await deck.state("child")).profile.row
-    deck.registry.retire(keep=0)
-    await deck.kill("root", cascade=True)
+    await family(client)
+    row = (await client.state("child")).profile.row
+    client.registry.evict(keep=0)
+    await client.kill("root", cascade=True)
 
-    assert [] == deck.registry.live(row)
+    assert [] == client.registry.live(row)
 
 
-@pytest.mark.parametrize("method", [Deck.revive, Deck.clone])
-async def test_who_comes_from_the_dead_during_a_cascade_dies_too(deck: Deck, method: Any) -> None:
+@pytest.mark.parametrize("method", [DirectClient.revive, DirectClient.clone])
+async def test_who_comes_from_the_dead_during_a_cascade_dies_too(client: DirectClient, method: Any) -> None:
     """Who is revived, or cloned from the dead, before the others die is one of them."""
-    await family(deck)
+    await family(client)
     disk = threading.Event()
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(deck.store._database.run, lambda _: disk.wait())
-        tasks.start_soon(method, deck, "child")
-        while not deck.store.writer.waiting:
-            await deck.store.profile(1)
-        tasks.start_soon(partial(deck.kill, "root", cascade=True))
+        tasks.start_soon(client.store._database.run, lambda _: disk.wait())
+        tasks.start_soon(method, client, "child")
+        while not client.store.writer.waiting:
+            await client.store.profile(1)
+        tasks.start_soon(partial(client.kill, "root", cascade=True))
         for _ in range(50):  # reads go on, the cascade's as well
-            await deck.store.profile(1)
+            await client.store.profile(1)
         disk.set()
-    agents, _ = await deck.store.agents("", alive=True, limit=99, after=None)
+    agents, _ = await client.store.agents("", alive=True, limit=99, after=None)
 
     assert [] == agents
 
 
-async def test_the_dead_are_found_by_id_and_by_name(deck: Deck) -> None:
+async def test_the_dead_are_found_by_id_and_by_name(client: DirectClient) -> None:
     """Until a living one takes the name."""
-    uid = (await deck.create("a"))["id"]
-    await deck.kill("a")
-    assert uid == (await deck.state("a")).profile.uid
+    uid = (await client.create("a"))["id"]
+    await client.kill("a")
+    assert uid == (await client.state("a")).profile.uid
 
-    other = (await deck.create("a"))["id"]
-    assert other == (await deck.state("a")).profile.uid
-    assert uid == (await deck.state(uid)).profile.uid
+    other = (await client.create("a"))["id"]
+    assert other == (await client.state("a")).profile.uid
+    assert uid == (await client.state(uid)).profile.uid
 
 
-async def test_a_bug_while_agents_are_held(deck: Deck, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_bug_while_agents_are_held(client: DirectClient, caplog: pytest.LogCaptureFixture) -> None:
     """The state of whoever was held is dropped and read again from the log, which has the command."""
-    await deck.add("a", "one", create=True)
-    await deck.add("b", "two", create=True)
-    await deck.add("c", "three", create=True)
-    untouched = await deck.registry.find("c")
-    (await deck.state("b")).conversation.entries = None  # type: ignore[assignment]
+    await client.add("a", "one", create=True)
+    await client.add("b", "two", create=True)
+    await client.add("c", "three", create=True)
+    untouched = await client.registry.find("c")
+    (await client.state("b")).conversation.entries = None  # type: ignore[assignment]
     with pytest.raises(TypeError):
-        await deck.clone_into("a", "b")
+        await client.clone_into("a", "b")
 
-    assert ["one"] == await deck.texts("b")
-    assert (await deck.replay("b")).matched
-    assert untouched is await deck.registry.find("c")
+    assert ["one"] == await client.texts("b")
+    assert (await client.replay("b")).matched
+    assert untouched is await client.registry.find("c")
     assert any("failed; its state is dropped" in text for text in caplog.messages)
 
 
-async def test_a_refusal_while_agents_are_held(deck: Deck) -> None:
+async def test_a_refusal_while_agents_are_held(client: DirectClient) -> None:
     """What is refused harms nobody: the agents are those that they were."""
-    await deck.create("a")
-    await deck.create("b")
-    await deck.kill("b")
-    held = await deck.registry.find("b")
+    await client.create("a")
+    await client.create("b")
+    await client.kill("b")
+    held = await client.registry.find("b")
     with pytest.raises(Killed):
-        await deck.clone_into("a", "b")
+        await client.clone_into("a", "b")
 
-    assert held is await deck.registry.find("b")
+    assert held is await client.registry.find("b")
 
 
-async def test_a_holder_that_is_cancelled_lets_go(deck: Deck) -> None:
+async def test_a_holder_that_is_cancelled_lets_go(client: DirectClient) -> None:
     """Whether it waits for a turn or has it."""
-    await deck.create("a")
-    agent = await deck.registry.find("a")
+    await client.create("a")
+    agent = await client.registry.find("a")
 
     async def hold() -> None:
-        async with deck.registry.hold([agent]):
+        async with client.registry.lock([agent]):
             await anyio.sleep_forever()
 
     async with anyio.create_task_group() as tasks:
@@ -437,24 +437,24 @@ async def test_a_holder_that_is_cancelled_lets_go(deck: Deck) -> None:
         await anyio.wait_all_tasks_blocked()
         tasks.cancel_scope.cancel()
 
-    assert 2 == (await deck.add("a", "free"))["head"]
+    assert 2 == (await client.add("a", "free"))["head"]
 
 
-async def test_nobody_is_made_without_being_asked(deck: Deck) -> None:
+async def test_nobody_is_made_without_being_asked(client: DirectClient) -> None:
     """An add to nobody is refused, unless it may make the agent."""
     with pytest.raises(NotFound):
-        await deck.add("a", "hi")
-    reply = await deck.add("a", "hi", create=True)
+        await client.add("a", "hi")
+    reply = await client.add("a", "hi", create=True)
 
     assert (1, 2, 2) == (reply["command"], reply["first"], reply["head"])
 
 
-async def test_an_agent_that_cannot_be_written(deck: Deck) -> None:
+async def test_an_agent_that_cannot_be_written(client: DirectClient) -> None:
     """Where there is no room nothing is made, and the name stays free."""
-    await read_only(deck, True)
-    for attempt in (deck.create("a"), deck.create(), deck.add("a", "x", create=True)):
+    await read_only(client, True)
+    for attempt in (client.create("a"), client.create(), client.add("a", "x", create=True)):
         with pytest.raises(Storage):
             await attempt
-    await read_only(deck, False)
+    await read_only(client, False)
 
-    assert "a" == (await deck.create("a"))["name"]
+    assert "a" == (await client.create("a"))["name"]

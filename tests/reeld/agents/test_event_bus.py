@@ -7,10 +7,10 @@ import anyio
 import pytest
 
 from reeld.agents.agent import Agent
-from reeld.agents.event_bus import Hub, News
+from reeld.agents.event_bus import CommittedEvent, EventBus
 from reeld.core.conversation import Extent
 from reeld.core.state import Profile
-from tests.reeld.agents.deck import Deck
+from tests.reeld.agents.direct_client import DirectClient
 from tests.reeld.core.memory import profile
 
 
@@ -19,16 +19,16 @@ class Ear:
 
     def __init__(self, connection: int | None = 1) -> None:
         self.connection = connection
-        self.news: list[News] = []
+        self.news: list[CommittedEvent] = []
         self.forgot: list[int] = []
 
-    def hear(self, news: News) -> None:
+    def on_event(self, news: CommittedEvent) -> None:
         self.news.append(news)
 
-    def forget(self, profile: Profile) -> None:
+    def on_reset(self, profile: Profile) -> None:
         self.forgot.append(profile.row)
 
-    def glimpse(self, profile: Profile, writer: int, text: str) -> None: ...
+    def on_draft(self, profile: Profile, writer: int, text: str) -> None: ...
 
     @property
     def shapes(self) -> list[tuple[str, Extent, Extent]]:
@@ -37,37 +37,37 @@ class Ear:
 
 
 @pytest.fixture
-def ear(deck: Deck) -> Ear:
+def ear(client: DirectClient) -> Ear:
     """Somebody who follows all."""
     ear = Ear()
-    deck.registry.hub.join(ear, None)
+    client.registry.bus.subscribe(ear, None)
     return ear
 
 
-async def test_ids_ascend_over_all_agents(deck: Deck, ear: Ear) -> None:
+async def test_ids_ascend_over_all_agents(client: DirectClient, ear: Ear) -> None:
     """Commands that take a turn, or touch many agents, are heard among the adds of others in the order of their ids."""
     agents = ["a", "b", "c"]
     for name in agents:
-        await deck.create(name)
+        await client.create(name)
 
     async def write(name: str) -> None:
         for number in range(15):
-            await deck.add(name, "x", "y")
-            await deck.mark(name, "here")
-            await deck.add(name, "z")
-            await deck.rewind(name, "here")
-            await deck.undo(name)
+            await client.add(name, "x", "y")
+            await client.mark(name, "here")
+            await client.add(name, "z")
+            await client.rewind(name, "here")
+            await client.undo(name)
             if number % 5 == 0:
-                await deck.clear(name)
-                await deck.clone(name, f"{name}-{number}")
+                await client.clear(name)
+                await client.clone(name, f"{name}-{number}")
 
     async def overwrite() -> None:
         for _ in range(10):
-            await deck.clone_into("a", "d")
-            await deck.kill("b", cascade=True)
-            await deck.revive("b")
+            await client.clone_into("a", "d")
+            await client.kill("b", cascade=True)
+            await client.revive("b")
 
-    await deck.create("d")
+    await client.create("d")
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(write, "a")
         tasks.start_soon(write, "c")
@@ -75,34 +75,34 @@ async def test_ids_ascend_over_all_agents(deck: Deck, ear: Ear) -> None:
     ids = [news.event_id for news in ear.news]
 
     assert [*range(1, len(ids) + 1)] == ids
-    assert ids[-1] == deck.registry.hub.newest == (await deck.store.totals())["newest_event"]
+    assert ids[-1] == client.registry.bus.newest == (await client.store.totals())["newest_event"]
 
 
-async def test_newest(deck: Deck) -> None:
+async def test_newest(client: DirectClient) -> None:
     """The newest id is known whether anybody follows or not."""
     newest = []
     acts: list[Callable[[], Awaitable[Any]]] = [
-        lambda: deck.create("a", "be brief"),
-        lambda: deck.add("a", "x", "y"),
-        lambda: deck.clone("a", "b"),
-        lambda: deck.add("new", "x", create=True),
-        lambda: deck.kill("a", cascade=True),
+        lambda: client.create("a", "be brief"),
+        lambda: client.add("a", "x", "y"),
+        lambda: client.clone("a", "b"),
+        lambda: client.add("new", "x", create=True),
+        lambda: client.kill("a", cascade=True),
     ]
     for act in acts:
         await act()
-        newest.append(deck.registry.hub.newest)
+        newest.append(client.registry.bus.newest)
 
     assert [2, 4, 5, 7, 9] == newest
 
 
-async def test_new_agents(deck: Deck, ear: Ear) -> None:
+async def test_new_agents(client: DirectClient, ear: Ear) -> None:
     """What makes an agent is heard with what it did: created, added to at once, cloned."""
-    await deck.create("a", "be brief")
-    await deck.add("b", "x", create=True)
-    await deck.add("a", "y")
-    await deck.clone("a", "c")
-    await deck.clone("a", "d", at=2)
-    await deck.add("c", "z")
+    await client.create("a", "be brief")
+    await client.add("b", "x", create=True)
+    await client.add("a", "y")
+    await client.clone("a", "c")
+    await client.clone("a", "d", at=2)
+    await client.add("c", "z")
 
     assert [
         ("created", (0, 0), (0, 0)),
@@ -115,47 +115,47 @@ async def test_new_agents(deck: Deck, ear: Ear) -> None:
         ("user", (2, 1), (3, 2)),
     ] == ear.shapes
     assert ["a", "a", "b", "b", "a", "c", "d", "c"] == [news.profile.name for news in ear.news]
-    assert [] == (await deck.texts("b"))[1:]
+    assert [] == (await client.texts("b"))[1:]
 
 
-async def test_one_agent(deck: Deck) -> None:
+async def test_one_agent(client: DirectClient) -> None:
     """Who follows one agent hears of no other, and of nothing when it has left."""
     ear = Ear()
-    await deck.create("a")
-    await deck.create("b")
-    deck.registry.hub.join(ear, 1)
-    await deck.add("a", "x")
-    await deck.add("b", "x")
-    deck.registry.hub.leave(ear, 1)
-    deck.registry.hub.leave(ear, 1)
-    await deck.add("a", "x")
+    await client.create("a")
+    await client.create("b")
+    client.registry.bus.subscribe(ear, 1)
+    await client.add("a", "x")
+    await client.add("b", "x")
+    client.registry.bus.unsubscribe(ear, 1)
+    client.registry.bus.unsubscribe(ear, 1)
+    await client.add("a", "x")
 
     assert [("user", (0, 0), (1, 1))] == ear.shapes
 
 
-async def test_a_follower_that_raises(deck: Deck, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_follower_that_raises(client: DirectClient, caplog: pytest.LogCaptureFixture) -> None:
     """Who cannot be told harms nobody: the command is done, and the next follower hears."""
 
     class Deaf(Ear):
-        def hear(self, _: News) -> None:
+        def on_event(self, _: CommittedEvent) -> None:
             raise RuntimeError
 
-    await deck.create("a")
+    await client.create("a")
     for follower in (deaf := Deaf(), ear := Ear()):
-        deck.registry.hub.join(follower, 1)
-    await deck.add("a", "x")
+        client.registry.bus.subscribe(follower, 1)
+    await client.add("a", "x")
 
-    assert ([], 1, ["x"]) == (deaf.news, len(ear.news), await deck.texts("a"))
+    assert ([], 1, ["x"]) == (deaf.news, len(ear.news), await client.texts("a"))
     assert ["agent=a event=2 could not be told"] == [record.getMessage() for record in caplog.records]
 
 
-async def test_a_mended_state(deck: Deck, ear: Ear) -> None:
+async def test_a_mended_state(client: DirectClient, ear: Ear) -> None:
     """Who follows hears that the living state was replaced, or dropped after a bug."""
-    await deck.create("a")
-    await deck.add("a", "x")
-    (await deck.state("a")).conversation.cut(None)
-    assert not (await deck.replay("a")).matched
-    agent: Agent = await deck.registry.find("a")
+    await client.create("a")
+    await client.add("a", "x")
+    (await client.state("a")).conversation.cut(None)
+    assert not (await client.replay("a")).matched
+    agent: Agent = await client.registry.find("a")
     agent.crash(RuntimeError("a bug"), [])
 
     assert [1, 1] == ear.forgot
@@ -163,11 +163,11 @@ async def test_a_mended_state(deck: Deck, ear: Ear) -> None:
 
 def test_attached() -> None:
     """Connections are counted once each, and only those that follow this very agent."""
-    hub = Hub(7)
+    bus = EventBus(7)
     for follower, row in ((Ear(1), 1), (Ear(1), 1), (Ear(2), 1), (Ear(None), 1), (Ear(3), None), (Ear(4), 2)):
-        hub.join(follower, row)
+        bus.subscribe(follower, row)
 
-    assert [2, 1, 0] == [hub.attached(row) for row in (1, 2, 3)]
-    assert [True, True] == [hub.followed(row) for row in (1, 3)]
-    assert 7 == hub.newest
-    hub.mended(profile(3))
+    assert [2, 1, 0] == [bus.attached(row) for row in (1, 2, 3)]
+    assert [True, True] == [bus.has_subscribers(row) for row in (1, 3)]
+    assert 7 == bus.newest
+    bus.reset(profile(3))

@@ -13,153 +13,157 @@ from reeld.agents.agent import Agent
 from reeld.agents.idempotency import digest
 from reeld.store import store
 from tests.reeld.agents.conftest import Open
-from tests.reeld.agents.deck import Deck
+from tests.reeld.agents.direct_client import DirectClient
 
-Keyed: TypeAlias = Callable[[Deck, str | None], Awaitable[Any]]
+Keyed: TypeAlias = Callable[[DirectClient, str | None], Awaitable[Any]]
 
 COMMANDS: dict[str, Keyed] = {
-    "create": lambda deck, key: deck.create("new", "p", key=key),
-    "create_unnamed": lambda deck, key: deck.create(key=key),
-    "add": lambda deck, key: deck.add("a", "x", key=key),
-    "add_create": lambda deck, key: deck.add("new", "x", create=True, key=key),
-    "mark": lambda deck, key: deck.mark("a", key=key),
-    "clear": lambda deck, key: deck.clear("a", key=key),
-    "rewind": lambda deck, key: deck.rewind("a", key=key),
-    "restore": lambda deck, key: deck.restore("a", 1, key=key),
-    "undo": lambda deck, key: deck.undo("a", key=key),
-    "redo": lambda deck, key: deck.redo("a", key=key),
-    "change": lambda deck, key: deck.change("a", title="T", key=key),
-    "rename": lambda deck, key: deck.change("a", "z", key=key),
-    "clone": lambda deck, key: deck.clone("a", key=key),
-    "clone_named": lambda deck, key: deck.clone("a", "new", key=key),
-    "clone_into": lambda deck, key: deck.clone_into("b", "a", key=key),
-    "kill": lambda deck, key: deck.kill("a", key=key),
-    "cascade": lambda deck, key: deck.kill("a", cascade=True, key=key),
-    "revive": lambda deck, key: deck.revive("dead", key=key),
+    "create": lambda client, key: client.create("new", "p", key=key),
+    "create_unnamed": lambda client, key: client.create(key=key),
+    "add": lambda client, key: client.add("a", "x", key=key),
+    "add_create": lambda client, key: client.add("new", "x", create=True, key=key),
+    "mark": lambda client, key: client.mark("a", key=key),
+    "clear": lambda client, key: client.clear("a", key=key),
+    "rewind": lambda client, key: client.rewind("a", key=key),
+    "restore": lambda client, key: client.restore("a", 1, key=key),
+    "undo": lambda client, key: client.undo("a", key=key),
+    "redo": lambda client, key: client.redo("a", key=key),
+    "change": lambda client, key: client.change("a", title="T", key=key),
+    "rename": lambda client, key: client.change("a", "z", key=key),
+    "clone": lambda client, key: client.clone("a", key=key),
+    "clone_named": lambda client, key: client.clone("a", "new", key=key),
+    "clone_into": lambda client, key: client.clone_into("b", "a", key=key),
+    "kill": lambda client, key: client.kill("a", key=key),
+    "cascade": lambda client, key: client.kill("a", cascade=True, key=key),
+    "revive": lambda client, key: client.revive("dead", key=key),
 }
 every_command = pytest.mark.parametrize("act", COMMANDS.values(), ids=COMMANDS)
 
 
-async def prepare(deck: Deck) -> None:
+async def prepare(client: DirectClient) -> None:
     """Make agents that every command can be given to."""
-    await deck.create("dead")
-    await deck.kill("dead")
-    await deck.create("b")
-    await deck.create("a")
-    await deck.mark("a")
-    await deck.add("a", "one")
-    await deck.add("a", "two")
-    await deck.undo("a")
+    await client.create("dead")
+    await client.kill("dead")
+    await client.create("b")
+    await client.create("a")
+    await client.mark("a")
+    await client.add("a", "one")
+    await client.add("a", "two")
+    await client.undo("a")
 
 
-async def newest(deck: Deck) -> int:
+async def newest(client: DirectClient) -> int:
     """The id of the newest event."""
-    return (await deck.store.totals())["newest_event"]
+    return (await client.store.totals())["newest_event"]
 
 
 @every_command
-async def test_the_same_key_again(deck: Deck, act: Keyed) -> None:
+async def test_the_same_key_again(client: DirectClient, act: Keyed) -> None:
     """The first reply comes back, marked, and nothing is written."""
-    await prepare(deck)
-    first = await act(deck, "k")
-    before = await newest(deck)
+    await prepare(client)
+    first = await act(client, "k")
+    before = await newest(client)
 
-    assert {**first, "repeated": True} == await act(deck, "k")
-    assert before == await newest(deck)
+    assert {**first, "repeated": True} == await act(client, "k")
+    assert before == await newest(client)
 
 
 @every_command
 async def test_the_same_key_after_a_restart(opened: Open, act: Keyed) -> None:
     """A key is remembered by the database."""
-    async with opened() as deck:
-        await prepare(deck)
-        first = await act(deck, "k")
-    async with opened() as deck:
-        again = await act(deck, "k")
+    async with opened() as client:
+        await prepare(client)
+        first = await act(client, "k")
+    async with opened() as client:
+        again = await act(client, "k")
 
     assert {**first, "repeated": True} == again
 
 
 @every_command
-async def test_a_key_that_stands_for_another_command(deck: Deck, act: Keyed) -> None:
+async def test_a_key_that_stands_for_another_command(client: DirectClient, act: Keyed) -> None:
     """It is refused, and nothing is written."""
-    await prepare(deck)
-    await deck.add("b", "something else", key="k")
-    before = await newest(deck)
+    await prepare(client)
+    await client.add("b", "something else", key="k")
+    before = await newest(client)
 
-    with pytest.raises(Conflict, match="the key k stands for another command"):
-        await act(deck, "k")
-    assert before == await newest(deck)
+    with pytest.raises(Conflict, match="the key k was used for another command"):
+        await act(client, "k")
+    assert before == await newest(client)
 
 
-async def test_a_key_that_stands_for_another_content(deck: Deck) -> None:
+async def test_a_key_that_stands_for_another_content(client: DirectClient) -> None:
     """One word that differs is another command."""
-    await deck.add("a", "one", create=True, key="k")
+    await client.add("a", "one", create=True, key="k")
     with pytest.raises(Conflict) as refused:
-        await deck.add("a", "two", create=True, key="k")
+        await client.add("a", "two", create=True, key="k")
 
     assert {"key": "k"} == refused.value.data
-    assert ["one"] == await deck.texts("a")
+    assert ["one"] == await client.texts("a")
 
 
-async def test_a_key_goes_before_if_seq(deck: Deck) -> None:
+async def test_a_key_goes_before_if_seq(client: DirectClient) -> None:
     """What was done before is repeated, though the head moved on since; in a run and in a turn."""
-    await deck.create("a")
-    first = await deck.add("a", "one", if_seq=1, key="k")
-    cleared = await deck.clear("a", if_seq=2, key="c")
+    await client.create("a")
+    first = await client.add("a", "one", if_seq=1, key="k")
+    cleared = await client.clear("a", if_seq=2, key="c")
 
-    assert {**first, "repeated": True} == await deck.add("a", "one", if_seq=1, key="k")
-    assert {**cleared, "repeated": True} == await deck.clear("a", if_seq=2, key="c")
+    assert {**first, "repeated": True} == await client.add("a", "one", if_seq=1, key="k")
+    assert {**cleared, "repeated": True} == await client.clear("a", if_seq=2, key="c")
 
 
-async def test_a_key_goes_before_death(deck: Deck) -> None:
+async def test_a_key_goes_before_death(client: DirectClient) -> None:
     """A repeat is answered after the agent died, a new command is not."""
-    await deck.create("a")
-    first = await deck.add("a", "one", key="k")
-    await deck.kill("a")
+    await client.create("a")
+    first = await client.add("a", "one", key="k")
+    await client.kill("a")
 
-    assert {**first, "repeated": True} == await deck.add("a", "one", key="k")
+    assert {**first, "repeated": True} == await client.add("a", "one", key="k")
     with pytest.raises(Killed):
-        await deck.add("a", "one", key="other")
+        await client.add("a", "one", key="other")
 
 
-async def test_a_key_goes_before_the_name(deck: Deck) -> None:
+async def test_a_key_goes_before_the_name(client: DirectClient) -> None:
     """A repeat is answered when nobody is called that any more."""
-    await deck.create("a")
-    first = await deck.add("a", "one", key="k")
-    await deck.change("a", "b")
+    await client.create("a")
+    first = await client.add("a", "one", key="k")
+    await client.change("a", "b")
 
-    assert {**first, "repeated": True} == await deck.add("a", "one", key="k")
+    assert {**first, "repeated": True} == await client.add("a", "one", key="k")
     with pytest.raises(NotFound):
-        await deck.add("a", "one", key="other")
+        await client.add("a", "one", key="other")
 
 
-async def test_a_key_twice_in_one_run(deck: Deck) -> None:
+async def test_a_key_twice_in_one_run(client: DirectClient) -> None:
     """Of commands that are written together the second of a key is the repeat; the others are carried out."""
-    await deck.create("a")
-    agent = await deck.registry.find("a")
+    await client.create("a")
+    agent = await client.registry.find("a")
     replies: list[Any] = []
-    await together(deck, agent, [("one", "k"), ("one", "k"), ("two", None), ("other", "k")], replies)
+    await together(client, agent, [("one", "k"), ("one", "k"), ("two", None), ("other", "k")], replies)
 
-    assert ["one", "two"] == await deck.texts("a")
+    assert ["one", "two"] == await client.texts("a")
     assert {**replies[0], "repeated": True} == replies[1]
     assert 3 == replies[2]["head"]
     assert isinstance(replies[3], Conflict)
 
 
-async def test_a_repeat_that_is_refused_in_the_run_of_its_original(deck: Deck) -> None:
+async def test_a_repeat_that_is_refused_in_the_run_of_its_original(client: DirectClient) -> None:
     """It is looked up when the original has been committed, not before."""
-    await deck.create("a")
-    agent = await deck.registry.find("a")
+    await client.create("a")
+    agent = await client.registry.find("a")
     replies: list[Any] = []
-    await together(deck, agent, [("one", "k"), ("one", "k")], replies, if_seq=1)
+    await together(client, agent, [("one", "k"), ("one", "k")], replies, if_seq=1)
 
     assert {**replies[0], "repeated": True} == replies[1]
-    assert ["one"] == await deck.texts("a")
+    assert ["one"] == await client.texts("a")
 
 
 async def together(
-    deck: Deck, agent: Agent, adds: list[tuple[str, str | None]], replies: list[Any], if_seq: int | None = None
+    client: DirectClient,
+    agent: Agent,
+    adds: list[tuple[str, str | None]],
+    replies: list[Any],
+    if_seq: int | None = None,
 ) -> None:
     """Put adds into a mailbox at once, and wait until all are answered."""
     answered = anyio.Event()
@@ -171,20 +175,20 @@ async def together(
 
     replies[:] = [None] * len(adds)
     for number, (text, key) in enumerate(adds):
-        deck.post(agent, text, key=key, if_seq=if_seq, answer=partial(answer, number))
-    deck.registry.advance()
+        client.post(agent, text, key=key, if_seq=if_seq, answer=partial(answer, number))
+    client.registry.pump()
     await answered.wait()
 
 
-async def test_a_key_that_two_agents_are_given_at_once(deck: Deck) -> None:
+async def test_a_key_that_two_agents_are_given_at_once(client: DirectClient) -> None:
     """Keys are unique in the database: one agent has it, the other's caller is told."""
-    await deck.create("a")
-    await deck.create("b")
+    await client.create("a")
+    await client.create("b")
     outcomes: list[str] = []
 
     async def attempt(name: str) -> None:
         try:
-            outcomes.append((await deck.add(name, name, key="k"))["agent"])
+            outcomes.append((await client.add(name, name, key="k"))["agent"])
         except Conflict:
             outcomes.append("conflict")
 
@@ -193,40 +197,40 @@ async def test_a_key_that_two_agents_are_given_at_once(deck: Deck) -> None:
         tasks.start_soon(attempt, "b")
 
     assert 1 == outcomes.count("conflict")
-    assert 1 == len(await deck.texts("a")) + len(await deck.texts("b"))
+    assert 1 == len(await client.texts("a")) + len(await client.texts("b"))
 
 
-async def test_a_key_of_a_command_that_was_refused(deck: Deck) -> None:
+async def test_a_key_of_a_command_that_was_refused(client: DirectClient) -> None:
     """Nothing was done, so the key is free."""
-    await deck.create("a")
-    for attempt in (deck.undo("a", key="k"), deck.restore("a", 9, key="k"), deck.change("a", key="k")):
+    await client.create("a")
+    for attempt in (client.undo("a", key="k"), client.restore("a", 9, key="k"), client.change("a", key="k")):
         with pytest.raises((NothingToUndo, InvalidParams)):
             await attempt
 
-    assert 2 == (await deck.add("a", "one", key="k"))["head"]
+    assert 2 == (await client.add("a", "one", key="k"))["head"]
 
 
-async def test_a_key_after_the_clock_jumped(deck: Deck, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_key_after_the_clock_jumped(client: DirectClient, monkeypatch: pytest.MonkeyPatch) -> None:
     """A key that was used in 1970 is known decades later, whatever was tidied in between."""
-    await deck.create("a")
+    await client.create("a")
     monkeypatch.setattr(time, "time_ns", lambda: 0)
-    await deck.add("a", "one", key="k")
+    await client.add("a", "one", key="k")
     monkeypatch.undo()
-    await deck.store.tidy()
+    await client.store.tidy()
 
-    assert (await deck.add("a", "one", key="k"))["repeated"]
-    assert ["one"] == await deck.texts("a")
+    assert (await client.add("a", "one", key="k"))["repeated"]
+    assert ["one"] == await client.texts("a")
 
 
-async def test_a_key_that_was_forgotten(deck: Deck, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_key_that_was_forgotten(client: DirectClient, monkeypatch: pytest.MonkeyPatch) -> None:
     """After so many later keys a repeat is a new command."""
     monkeypatch.setattr(store, "KEYS_KEPT", 1)
-    await deck.add("a", "one", create=True, key="k")
-    await deck.add("a", "two", key="l")
-    await deck.store.tidy()
-    await deck.add("a", "one", create=True, key="k")
+    await client.add("a", "one", create=True, key="k")
+    await client.add("a", "two", key="l")
+    await client.store.tidy()
+    await client.add("a", "one", create=True, key="k")
 
-    assert ["one", "two", "one"] == await deck.texts("a")
+    assert ["one", "two", "one"] == await client.texts("a")
 
 
 def test_a_digest_tells_contents_apart() -> None:

@@ -1,8 +1,8 @@
-"""A daemon's desk over a real store, and connections to it over streams in memory."""
+"""A daemon's services over a real store, and connections to it over streams in memory."""
 
 import logging
 import math
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -15,15 +15,15 @@ from msgpack import Unpacker
 from reel.errors import ReelError, from_wire
 from reel.frames import Framing, Id, Notification, Response
 from reel.session import MessagePack
-from reeld.agents.creation import Founder
+from reeld.agents.creation import AgentFactory
 from reeld.agents.registry import Registry
-from reeld.serving.call import Call, Desk, Limits, Result
+from reeld.serving.call import Call, Deferred, Result, Services
 from reeld.serving.connection import Connection
 from reeld.serving.drafts import Drafts
-from reeld.serving.load import Load
+from reeld.serving.flow import Limits, Traffic
 from reeld.serving.methods import METHODS, Method
 from reeld.serving.params import Signature
-from reeld.serving.render_cache import Shelf
+from reeld.serving.render_cache import RenderCache
 from reeld.store.store import open_store
 
 Outcome: TypeAlias = dict[str, Any] | ReelError
@@ -43,7 +43,7 @@ class Peer:
         framing: how it speaks.
     """
 
-    def __init__(self, stream: BufferedByteStream, connection: Connection, load: Load, framing: Framing) -> None:
+    def __init__(self, stream: BufferedByteStream, connection: Connection, load: Traffic, framing: Framing) -> None:
         self.stream = stream
         self.connection = connection
         self.load = load
@@ -152,20 +152,22 @@ def stopped() -> list[str]:
 
 
 @pytest.fixture
-async def desk(tmp_path: Path, stopped: list[str]) -> AsyncIterator[Desk]:
+async def services(tmp_path: Path, stopped: list[str]) -> AsyncIterator[Services]:
     """What handlers work with, over a store of the test's own."""
     async with open_store(str(tmp_path / "r.db")) as store, anyio.create_task_group() as tasks:
         registry = Registry(store, tasks)
-        drafts = Drafts(registry.hub)
+        drafts = Drafts(registry.bus)
         tasks.start_soon(drafts.run)
-        yield Desk(registry, store, Founder(registry), drafts, lambda: stopped.append("stop"), dict, Shelf())
+        yield Services(
+            registry, store, AgentFactory(registry), drafts, lambda: stopped.append("stop"), dict, RenderCache()
+        )
         tasks.cancel_scope.cancel()
 
 
 @pytest.fixture
-async def dial(desk: Desk) -> AsyncIterator[Dial]:
+async def dial(services: Services) -> AsyncIterator[Dial]:
     """Open connections, which end with the test; ``room`` is how many unread pieces the daemon can send."""
-    load = Load()
+    load = Traffic()
     peers: list[Peer] = []
     async with anyio.create_task_group() as tasks:
 
@@ -183,7 +185,7 @@ async def dial(desk: Desk) -> AsyncIterator[Dial]:
             to_daemon, from_peer = anyio.create_memory_object_stream[bytes](math.inf)
             to_peer, from_daemon = anyio.create_memory_object_stream[bytes](room)
             its_end = BufferedByteStream(StapledObjectStream(to_peer, from_peer))
-            connection = Connection(its_end, len(peers) + 1, desk, load, limits or Limits())
+            connection = Connection(its_end, len(peers) + 1, services, load, limits or Limits())
             my_end = BufferedByteStream(StapledObjectStream(to_daemon, from_daemon))
             peer = Peer(my_end, connection, load, framing or MessagePack(64 << 20))
             peers.append(peer)
@@ -209,13 +211,13 @@ class Gate:
         self.opened = anyio.Event()
         self.entered = anyio.Event()
 
-    def wait_for_it(self, _desk: Desk, _call: Call) -> Callable[[], Awaitable[Result]]:
-        async def later() -> Result:
+    def wait_for_it(self, _desk: Services, _call: Call) -> Deferred:
+        async def run() -> Result:
             self.entered.set()
             await self.opened.wait()
             return {}
 
-        return later
+        return Deferred(run)
 
 
 @pytest.fixture

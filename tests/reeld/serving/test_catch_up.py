@@ -8,9 +8,9 @@ from pathlib import Path
 import anyio
 import pytest
 
-from reeld.agents.event_bus import News
+from reeld.agents.event_bus import CommittedEvent
 from reeld.core.conversation import Extent
-from reeld.serving.catch_up import Rerun
+from reeld.serving.catch_up import LogReplayer
 from reeld.store.schema import prepare
 from reeld.store.store import Store, open_store
 from tests.reeld.store.rows import Rows
@@ -43,10 +43,10 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
 TOLD = [(0, 1), (1, 2), (2, 2), (2, 3), (3, 3), (2, 2), (2, 3), (0, 0), (0, 3), (0, 2), (2, 3)]
 
 
-async def told(store: Store, since: int, *, counted: bool = True) -> list[News]:
+async def told(store: Store, since: int, *, with_extents: bool = True) -> list[CommittedEvent]:
     """The news of all events after an id."""
-    rerun = Rerun(store, counted=counted)
-    return [await rerun.news(logged) for logged in await store.after(None, since, 99, 9999)]
+    replayer = LogReplayer(store, with_extents=with_extents)
+    return [await replayer.event(logged) for logged in await store.after(None, since, 99, 9999)]
 
 
 @pytest.mark.parametrize("since", range(len(TOLD)))
@@ -75,7 +75,7 @@ async def test_who_keeps_no_copy(store: Store, monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(store, "before", before)
     with anyio.fail_after(30):
-        news = await told(store, 0, counted=False)
+        news = await told(store, 0, with_extents=False)
 
     assert [*range(1, 12)] == [each.event_id for each in news]
     assert {Extent(0, 0)} == {each.kept for each in news}

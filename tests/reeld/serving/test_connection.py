@@ -24,13 +24,14 @@ from reel.errors import (
     TooLarge,
     from_wire,
 )
-from reeld.serving.call import Call, Desk, Limits, Result
+from reeld.serving.call import Call, Result, Services
+from reeld.serving.flow import Limits
 from reeld.serving.methods import METHODS, Method
 from reeld.serving.params import Signature
 from tests.reeld.serving.conftest import Dial, Gate, Outcome, texts, unpacked
 
 LIMIT = 30
-NO_METHOD = "method_not_found: no method nonsense; the method methods lists them"
+NO_METHOD = "method_not_found: unknown method 'nonsense'; `methods` lists them"
 BAD_BYTES = b"\xff".decode(errors="surrogateescape")
 
 # Each names an agent that the one before made, renamed or revived.
@@ -70,7 +71,7 @@ def refusals(outcomes: list[Outcome]) -> list[int]:
 
 
 @contextmanager
-def method(handler: Callable[[Desk, Call], Any], monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def method(handler: Callable[[Services, Call], Any], monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Put one more method into the table for as long as the block lasts."""
     with monkeypatch.context() as patch:
         patch.setitem(METHODS, handler.__name__, Method(handler.__name__, Signature(()), "A test's own", handler))
@@ -181,12 +182,12 @@ async def test_answers_say_what_was_true_in_their_turn(dial: Dial) -> None:
     assert [3] == [message["seq"] for message in page["messages"]]
 
 
-async def test_a_position_that_is_no_longer_the_head(dial: Dial, desk: Desk) -> None:
+async def test_a_position_that_is_no_longer_the_head(dial: Dial, services: Services) -> None:
     """What is read at a seq is what was there then, though the head moves on in that very moment."""
     with anyio.fail_after(LIMIT):
         writer, reader = dial(), dial()
         await writer.call("add", "demo", "x", True)
-        async with desk.registry.hold([await desk.registry.find("demo")]):
+        async with services.registry.lock([await services.registry.find("demo")]):
             await reader.send(reader.encoded(("messages", "demo", {"at": 2})))
             await wait_all_tasks_blocked()
             await writer.send(writer.encoded(("add", "demo", "y")))
@@ -331,12 +332,12 @@ async def test_names_that_are_no_text(dial: Dial, errors: str, method: str, para
         assert await peer.answer(4) == {"pong": True}
 
 
-def breaks(_desk: Desk, _call: Call) -> Result:
+def breaks(_desk: Services, _call: Call) -> Result:
     """Fail at once."""
     raise ZeroDivisionError
 
 
-def breaks_later(_desk: Desk, _call: Call) -> Callable[[], Awaitable[Result]]:
+def breaks_later(_desk: Services, _call: Call) -> Callable[[], Awaitable[Result]]:
     """Fail while somebody waits."""
 
     async def later() -> Result:
@@ -347,7 +348,10 @@ def breaks_later(_desk: Desk, _call: Call) -> Callable[[], Awaitable[Result]]:
 
 @pytest.mark.parametrize("handler", [breaks, breaks_later])
 async def test_bug_in_a_handler(
-    dial: Dial, handler: Callable[[Desk, Call], Any], monkeypatch: pytest.MonkeyPatch, errors: Callable[[], list[str]]
+    dial: Dial,
+    handler: Callable[[Services, Call], Any],
+    monkeypatch: pytest.MonkeyPatch,
+    errors: Callable[[], list[str]],
 ) -> None:
     """A bug is answered as such and logged, and the connection goes on."""
     with anyio.fail_after(LIMIT), method(handler, monkeypatch):
@@ -407,9 +411,7 @@ async def test_what_wants_a_task_when_the_peer_is_lost(
         peer = dial()
         await peer.call("create", "demo")
         await peer.call("agent", "demo")  # live from now on
-        async with anyio.create_task_group() as ended:
-            ended.cancel_scope.cancel()
-        peer.connection._tasks = ended
+        peer.connection._tasks._group = None
         await peer.send(peer.encoded(call))
         await wait_all_tasks_blocked()
 

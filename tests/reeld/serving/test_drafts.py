@@ -11,7 +11,7 @@ import trio
 import trio.testing
 
 from reel.errors import Busy
-from reeld.agents.event_bus import Hub, News
+from reeld.agents.event_bus import CommittedEvent, EventBus
 from reeld.core.state import Profile
 from reeld.serving.drafts import MAX_ALL, MAX_DRAFT, Drafts
 from tests.reeld.core.memory import profile
@@ -31,33 +31,33 @@ class Watcher:
         """What it saw."""
         return [text for *_, text in self.seen]
 
-    def hear(self, _: News) -> None: ...
+    def on_event(self, _: CommittedEvent) -> None: ...
 
-    def forget(self, _: Profile) -> None: ...
+    def on_reset(self, _: Profile) -> None: ...
 
-    def glimpse(self, profile: Profile, writer: int, text: str) -> None:
+    def on_draft(self, profile: Profile, writer: int, text: str) -> None:
         self.seen.append((trio.current_time(), profile.row, writer, text))
 
 
 @pytest.fixture
-def hub() -> Hub:
-    """A hub."""
-    return Hub(0)
+def bus() -> EventBus:
+    """A bus."""
+    return EventBus(0)
 
 
 @pytest.fixture
-async def drafts(hub: Hub, nursery: trio.Nursery) -> Drafts:
+async def drafts(bus: EventBus, nursery: trio.Nursery) -> Drafts:
     """Drafts that are seen to."""
-    drafts = Drafts(hub)
+    drafts = Drafts(bus)
     nursery.start_soon(drafts.run)
     return drafts
 
 
 @pytest.fixture
-def watcher(hub: Hub) -> Watcher:
+def watcher(bus: EventBus) -> Watcher:
     """Somebody who follows the first agent."""
     watcher = Watcher()
-    hub.join(watcher, 1)
+    bus.subscribe(watcher, 1)
     return watcher
 
 
@@ -91,10 +91,10 @@ async def test_writing_and_wiping_is_thinned_out_as_well(
 
 
 async def test_each_draft_has_its_own_pace(
-    drafts: Drafts, watcher: Watcher, hub: Hub, autojump_clock: trio.testing.MockClock
+    drafts: Drafts, watcher: Watcher, bus: EventBus, autojump_clock: trio.testing.MockClock
 ) -> None:
     """Two who write at once do not slow each other down; nor does one that writes to two agents."""
-    hub.join(watcher, 2)
+    bus.subscribe(watcher, 2)
     for number in range(100):
         for connection, agent in ((1, ONE), (2, ONE), (1, TWO)):
             drafts.write(connection, agent, str(number))
@@ -154,10 +154,10 @@ async def test_a_draft_after_the_end(drafts: Drafts, watcher: Watcher, autojump_
 
 
 async def test_the_end_of_a_connection(
-    drafts: Drafts, watcher: Watcher, hub: Hub, autojump_clock: trio.testing.MockClock
+    drafts: Drafts, watcher: Watcher, bus: EventBus, autojump_clock: trio.testing.MockClock
 ) -> None:
     """All that a connection was writing ends with it, and nothing else."""
-    hub.join(watcher, 2)
+    bus.subscribe(watcher, 2)
     for connection, agent in ((1, ONE), (1, TWO), (2, ONE)):
         drafts.write(connection, agent, "x")
     drafts.end_all(1)
@@ -169,11 +169,11 @@ async def test_the_end_of_a_connection(
     assert [(1, 2, "x")] == [tuple(seen) for _, *seen in late.seen]
 
 
-async def test_who_is_shown_a_draft(drafts: Drafts, hub: Hub, autojump_clock: trio.testing.MockClock) -> None:
+async def test_who_is_shown_a_draft(drafts: Drafts, bus: EventBus, autojump_clock: trio.testing.MockClock) -> None:
     """Every other connection that follows, once; not its writer, nor who has no connection."""
     one, again, every, own, nobody, other = (Watcher(each) for each in (9, 9, 8, 1, None, 7))
     for follower, row in ((one, 1), (again, None), (every, None), (own, 1), (nobody, 1), (other, 2)):
-        hub.join(follower, row)
+        bus.subscribe(follower, row)
     drafts.write(1, ONE, "x")
 
     assert [["x"], [], ["x"], [], [], []] == [each.texts for each in (one, again, every, own, nobody, other)]

@@ -15,7 +15,7 @@ from reel.errors import InvalidParams, InvalidRequest, ParseError, ReelError, To
 from reel.frames import Framing, Id
 from reel.json_framing import ContentLength, Lines
 from reel.session import MessagePack
-from reeld.serving.call import Limits
+from reeld.serving.flow import Limits
 from tests.reeld.serving.conftest import Dial, Peer
 
 LIMIT = 30

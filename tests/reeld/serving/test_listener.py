@@ -19,7 +19,7 @@ from reel.frames import Notification, Response
 from reel.session import MessagePack
 from reeld.errors import Refused
 from reeld.serving import listener
-from reeld.serving.call import Desk
+from reeld.serving.call import Services
 from reeld.serving.listener import Server, may_call, open_listener, require_path
 from tests.daemon import short_directory
 from tests.reeld.serving.conftest import Gate
@@ -163,12 +163,12 @@ async def test_longest_path() -> None:
             assert len(path) == 107
 
 
-async def test_serving(path: str, opened: SocketListener, desk: Desk) -> None:
+async def test_serving(path: str, opened: SocketListener, services: Services) -> None:
     """A server serves until it is closed, counts its connections, and ends them all."""
     server = Server()
     with anyio.fail_after(LIMIT):
         async with anyio.create_task_group() as tasks:
-            await tasks.start(server.run, opened, desk)
+            await tasks.start(server.run, opened, services)
             async with await anyio.connect_unix(path) as first, await anyio.connect_unix(path) as second:
                 assert {"pong": True} == (await ping(first)).result == (await ping(second)).result
                 assert server.counters()["connections"] == 2
@@ -179,12 +179,14 @@ async def test_serving(path: str, opened: SocketListener, desk: Desk) -> None:
     assert server.counters()["connections"] == 0
 
 
-async def test_closing_answers_what_is_in_flight(path: str, opened: SocketListener, desk: Desk, gate: Gate) -> None:
+async def test_closing_answers_what_is_in_flight(
+    path: str, opened: SocketListener, services: Services, gate: Gate
+) -> None:
     """A server that is closed answers what it has begun, refuses what comes, and takes no new connection."""
     server, framing = Server(), MessagePack()
     with anyio.fail_after(LIMIT):
         async with anyio.create_task_group() as tasks:
-            await tasks.start(server.run, opened, desk)
+            await tasks.start(server.run, opened, services)
             async with await anyio.connect_unix(path) as stream:
                 await stream.send(framing.request(2, "wait_for_it", []))
                 await gate.entered.wait()
@@ -198,14 +200,14 @@ async def test_closing_answers_what_is_in_flight(path: str, opened: SocketListen
 
 
 async def test_bye_beside_one_that_does_not_read(
-    path: str, opened: SocketListener, desk: Desk, monkeypatch: pytest.MonkeyPatch
+    path: str, opened: SocketListener, services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Subscribers are told that the daemon stops, whoever else does not read what it was answered."""
     monkeypatch.setattr(listener, "_GRACE", 0.5)
     server, framing = Server(), MessagePack()
     with anyio.fail_after(LIMIT):
         async with anyio.create_task_group() as tasks:
-            await tasks.start(server.run, opened, desk)
+            await tasks.start(server.run, opened, services)
             async with await anyio.connect_unix(path) as deaf, await anyio.connect_unix(path) as well:
                 await deaf.send(framing.request(1, "add", ["demo", "x" * 4_000_000, True]))
                 await deaf.receive()
@@ -221,13 +223,17 @@ async def test_bye_beside_one_that_does_not_read(
 
 
 async def test_connection_that_fails(
-    path: str, opened: SocketListener, desk: Desk, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    path: str,
+    opened: SocketListener,
+    services: Services,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     """A bug in one connection ends that one and is logged; the others go on."""
     server = Server()
     with anyio.fail_after(LIMIT):
         async with anyio.create_task_group() as tasks:
-            await tasks.start(server.run, opened, desk)
+            await tasks.start(server.run, opened, services)
             async with await anyio.connect_unix(path) as other:
                 await ping(other)
                 with monkeypatch.context() as patch:

@@ -11,7 +11,7 @@ from trio.testing import wait_all_tasks_blocked
 from reel.frames import Response
 from reel.session import MessagePack
 from reeld.serving import liveness
-from reeld.serving.call import Desk
+from reeld.serving.call import Services
 from reeld.serving.listener import Server, open_listener
 from reeld.serving.liveness import until_closed
 from tests.daemon import short_directory
@@ -58,19 +58,19 @@ async def test_no_socket() -> None:
     await far.aclose()
 
 
-async def serve(server: Server, desk: Desk, path: str, *, task_status: trio.TaskStatus[None]) -> None:
+async def serve(server: Server, services: Services, path: str, *, task_status: trio.TaskStatus[None]) -> None:
     """Run a server."""
     async with open_listener(path) as listener:
-        await server.run(listener, desk, task_status=task_status)
+        await server.run(listener, services, task_status=task_status)
 
 
-async def test_nobody_waits_for_who_is_gone(desk: Desk) -> None:
+async def test_nobody_waits_for_who_is_gone(services: Services) -> None:
     """A request that waits ends when its peer closes, and so does the connection; others go on."""
     with anyio.fail_after(LIMIT), short_directory() as directory:
         path, server, framing = str(directory / "s"), Server(), MessagePack()
         wait = framing.request(1, "wait", ["demo", 1, None, 3_600_000])
         async with trio.open_nursery() as nursery:
-            await nursery.start(lambda task_status: serve(server, desk, path, task_status=task_status))
+            await nursery.start(lambda task_status: serve(server, services, path, task_status=task_status))
             async with await anyio.connect_unix(path) as patient:
                 await patient.send(framing.request(0, "create", ["demo"]))
                 framing.feed(await patient.receive())

@@ -72,7 +72,7 @@ def test_the_client_sends_what_the_table_has() -> None:
         taken = [param for param in method.signature.shown() if param != "view?" or name != "messages"]
 
         assert taken == shown, name
-        assert method.writes == writes, name
+        assert method.is_command == writes, name
     assert set(METHODS) - UNSENT == {name for name, _, _ in sent()}
 
 
@@ -93,7 +93,7 @@ def test_requests_are_bound(name: str) -> None:
     call: Call[object] = getattr(requests, name)(*(values[name] for name in required))
 
     assert [values[name] for name in required] == METHODS[name].signature.bind([call.params])[0][: len(required)]
-    assert call.writes == METHODS[name].writes
+    assert call.writes == METHODS[name].is_command
 
 
 def test_summaries() -> None:

@@ -13,8 +13,7 @@ from anyio.abc import ByteStream
 from anyio.streams.stapled import StapledObjectStream
 from trio.testing import wait_all_tasks_blocked
 
-from reeld.serving.call import Limits
-from reeld.serving.load import Load
+from reeld.serving.flow import Limits, Traffic
 from reeld.serving.outbox import Outbox
 
 
@@ -29,7 +28,7 @@ class Kept:
     def __init__(self, limits: Limits, room: float = 0) -> None:
         self.given_up = 0
         self.times_sent = 0
-        self.load = Load()
+        self.load = Traffic()
         self.box = Outbox(1, limits, self.load, self._give_up, self._sent)
         to_peer, self.peer = anyio.create_memory_object_stream[bytes](room)
         to_daemon, nowhere = anyio.create_memory_object_stream[bytes](1)
@@ -74,9 +73,9 @@ SMALL = Limits(unread=10, pushes=10)
 async def test_everything_in_one_piece(keep: Keep) -> None:
     """What is queued before the sender wakes up is sent at once, answers and pushes in their order."""
     it = await keep(SMALL, math.inf)
-    it.box.post(b"a1")
+    it.box.reply(b"a1")
     assert it.box.push(b"p1")
-    it.box.post(b"a2")
+    it.box.reply(b"a2")
     await wait_all_tasks_blocked()
 
     assert (b"a1p1a2", True, 1) == (it.peer.receive_nowait(), it.box.empty, it.times_sent)
@@ -85,7 +84,7 @@ async def test_everything_in_one_piece(keep: Keep) -> None:
 async def test_room_for_pushes(keep: Keep) -> None:
     """Pushes find room up to their limit, what is being sent included; answers are no matter."""
     it = await keep(SMALL)
-    it.box.post(b"x" * 1000)
+    it.box.reply(b"x" * 1000)
     first = [it.box.push(b"12345") for _ in range(3)]
     await wait_all_tasks_blocked()
     await it.peer.receive()
@@ -100,9 +99,9 @@ async def test_one_of_any_size(keep: Keep) -> None:
     it = await keep(SMALL)
 
     assert [True, False] == [it.box.push(b"x" * 100), it.box.push(b"x")]
-    it.box.post(b"x" * 100)
+    it.box.reply(b"x" * 100)
     assert 0 == it.given_up
-    it.box.post(b"x")
+    it.box.reply(b"x")
     assert 1 == it.given_up
 
 
@@ -111,7 +110,7 @@ async def test_the_newest_of_a_key(keep: Keep) -> None:
     it = await keep(SMALL)
     it.box.push(b"x" * 10)
     for key, text in (("a", b"a1"), ("b", b"b1"), ("a", b"a2")):
-        it.box.push_soon(key, text)
+        it.box.push_latest(key, text)
     await wait_all_tasks_blocked()
     came = await it.peer.receive() + await it.peer.receive()
 
@@ -124,8 +123,8 @@ async def test_the_newest_goes_ahead_of_what_it_replaces(keep: Keep) -> None:
     """A short text that takes the place of one that found no room goes out before what is pushed after it."""
     it = await keep(SMALL)
     it.box.push(b"12345")
-    it.box.push_soon("draft", b"x" * 9)
-    it.box.push_soon("draft", b"end")
+    it.box.push_latest("draft", b"x" * 9)
+    it.box.push_latest("draft", b"end")
     assert it.box.push(b"ev")
     await wait_all_tasks_blocked()
     came = [await it.peer.receive(), b""]
@@ -140,7 +139,7 @@ async def test_no_room_for_all_that_is_late(keep: Keep) -> None:
     it = await keep(SMALL._replace(unread=20))
     it.box.push(b"x" * 10)
     for key in range(4):
-        it.box.push_soon(key, b"12345")
+        it.box.push_latest(key, b"12345")
     sizes = []
     while not it.box.empty:
         await wait_all_tasks_blocked()
@@ -156,7 +155,7 @@ async def test_waiting_for_room(keep: Keep, nursery: trio.Nursery) -> None:
     rooms = []
 
     async def wait() -> None:
-        await it.box.room()
+        await it.box.wait_for_room()
         rooms.append(it.box.push(b"x" * 10))
 
     it.box.push(b"x" * 10)
@@ -190,10 +189,10 @@ async def test_closing(keep: Keep) -> None:
     """A closed outbox takes everything, keeps nothing and is empty."""
     it = await keep(SMALL)
     it.box.push(b"12345")
-    it.box.push_soon("key", b"x" * 10)
+    it.box.push_latest("key", b"x" * 10)
     it.box.close()
-    it.box.post(b"x" * 100)
-    it.box.push_soon("key", b"x")
+    it.box.reply(b"x" * 100)
+    it.box.push_latest("key", b"x")
 
     assert [True] * 3 == [it.box.push(b"x" * 100) for _ in range(3)]
     assert (True, 0) == (it.box.empty, it.given_up)
@@ -202,7 +201,7 @@ async def test_closing(keep: Keep) -> None:
 async def test_closing_while_the_last_piece_goes_out(keep: Keep) -> None:
     """An outbox that is closed when a send has just come through is empty, then as well."""
     it = await keep(SMALL)
-    it.box.post(b"12345")
+    it.box.reply(b"12345")
     it.box.push(b"12345")
     await wait_all_tasks_blocked()
     it.peer.receive_nowait()
@@ -216,7 +215,7 @@ async def test_closing_while_the_last_piece_goes_out(keep: Keep) -> None:
 async def test_a_peer_that_stalls(keep: Keep, autojump_clock: trio.testing.MockClock, reads: bool) -> None:
     """Who takes nothing of what is being sent for so many seconds is given up; who takes some of it is not."""
     it = await keep(Limits(stall=60))
-    it.box.post(b"x" * (1 << 20))
+    it.box.reply(b"x" * (1 << 20))
     with trio.move_on_after(1000) as waited:
         async with trio.open_nursery() as both:
 
@@ -226,7 +225,7 @@ async def test_a_peer_that_stalls(keep: Keep, autojump_clock: trio.testing.MockC
                     await it.peer.receive()
 
             async def watch() -> None:
-                await it.box.watch()
+                await it.box.wait_for_stall()
                 both.cancel_scope.cancel()
 
             both.start_soon(read)
@@ -239,7 +238,7 @@ async def test_nothing_to_send_is_no_stall(keep: Keep, autojump_clock: trio.test
     """A peer that is told nothing can be silent for ever."""
     it = await keep(Limits(stall=60))
     with trio.move_on_after(10_000) as waited:
-        await it.box.watch()
+        await it.box.wait_for_stall()
 
     assert waited.cancelled_caught
 
@@ -248,10 +247,10 @@ async def test_too_much_that_is_late(keep: Keep) -> None:
     """Whose newest pushes, each about something else, pile up without being read is given up."""
     it = await keep(SMALL)
     it.box.push(b"x" * 10)
-    it.box.push_soon("a", b"x" * 10)
-    it.box.push_soon("a", b"y" * 10)
+    it.box.push_latest("a", b"x" * 10)
+    it.box.push_latest("a", b"y" * 10)
     assert 0 == it.given_up
-    it.box.push_soon("b", b"x")
+    it.box.push_latest("b", b"x")
 
     assert 1 == it.given_up
 
@@ -259,10 +258,10 @@ async def test_too_much_that_is_late(keep: Keep) -> None:
 async def test_what_waits_is_counted(keep: Keep) -> None:
     """What waits, of every kind, is part of the load until it is sent or forgotten."""
     it = await keep(SMALL)
-    it.box.post(b"x" * 3)
+    it.box.reply(b"x" * 3)
     it.box.push(b"x" * 10)
-    it.box.push_soon("a", b"x" * 7)
-    it.box.push_soon("a", b"x" * 5)
+    it.box.push_latest("a", b"x" * 7)
+    it.box.push_latest("a", b"x" * 5)
     assert 18 == it.box.waiting == it.load.waiting
 
     while not it.box.empty:
@@ -271,9 +270,9 @@ async def test_what_waits_is_counted(keep: Keep) -> None:
         await wait_all_tasks_blocked()
     assert 0 == it.box.waiting == it.load.waiting
 
-    it.box.post(b"x" * 3)
+    it.box.reply(b"x" * 3)
     it.box.push(b"x" * 10)
-    it.box.push_soon("a", b"x" * 7)
+    it.box.push_latest("a", b"x" * 7)
     it.box.close()
     it.box.close()
     assert 0 == it.box.waiting == it.load.waiting

@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reeld.serving.pieces import pieces
+from reeld.serving.outbox import pieces
 
 LENGTH = 20
 

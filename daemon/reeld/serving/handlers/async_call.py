@@ -1,25 +1,26 @@
-"""Calls whose answer comes later, as a push: how Neovim asks without waiting.
+"""Calls whose answer comes later, as a push: how Neovim calls without blocking.
 
-``call_async(token, method, params)`` is a notification that stands for a call. What comes of that is pushed as
+``call_async(token, method, params)`` is a notification that carries a call. The outcome is pushed as
 ``reply {token, result}`` or ``reply {token, error}``.
 """
 
+from collections.abc import Callable
 from typing import Any
 
-from reel.errors import InvalidParams, InvalidRequest
+from reel.errors import InvalidParams, InvalidRequest, ReelError
 from reel.frames import Id, Notification
 from reel.values import MAX_INTEGER
 from reeld.serving import params
-from reeld.serving.call import Call, Desk, Peer, Result
+from reeld.serving.call import Call, Peer, Result, Services
 from reeld.serving.params import Param, Signature
 
 _integer = params.integer(-MAX_INTEGER, MAX_INTEGER)
 
 
 def token(value: Any) -> Id:
-    """Take what a later answer is known by: an integer, or a string."""
-    known_by: Id = _integer(value) if type(value) is int else params.label(value)
-    return known_by
+    """Convert the token that the client knows the answer by: an integer or a string."""
+    converted: Id = _integer(value) if type(value) is int else params.label(value)
+    return converted
 
 
 SIGNATURE = Signature(
@@ -31,20 +32,20 @@ SIGNATURE = Signature(
 )
 
 
-def call_of(peer: Peer, note: Notification) -> tuple[Call, Any]:
-    """Make the call that a notification stands for, and give its parameters."""
+def call_of(peer: Peer, settle: Callable[[Call, Result | ReelError], None], note: Notification) -> tuple[Call, Any]:
+    """Return the call that a notification makes, and its parameters."""
     if note.method != call_async.__name__:
-        return Call(peer, None, note.method, note.size), note.params
+        return Call(peer, settle, None, note.method, note.size), note.params
     try:
-        (known_by, method, own), _ = SIGNATURE.bind(note.params)
+        (call_token, method, own), _ = SIGNATURE.bind(note.params)
     except InvalidParams:
-        # The handler is asked, and refuses it.
-        return Call(peer, None, note.method, note.size, _token_of(note.params)), note.params
-    return Call(peer, None, method, note.size, known_by), own
+        # The handler binds the parameters again, and so answers with the error.
+        return Call(peer, settle, None, note.method, note.size, _token_of(note.params)), note.params
+    return Call(peer, settle, None, method, note.size, call_token), own
 
 
 def _token_of(given: Any) -> Id | None:
-    """Find the token of a call that is wrong otherwise, so that its caller hears of it."""
+    """Return the token of a call whose other parameters are wrong, so that its caller learns of the error."""
     if type(given) is list and given:
         given = {"token": given[0]} if type(given[0]) is not dict else given[0]
     try:
@@ -53,6 +54,6 @@ def _token_of(given: Any) -> Id | None:
         return None
 
 
-def call_async(_desk: Desk, _call: Call, _token: Id, _method: str, _params: Any) -> Result:
-    """Refuse to be called: a request has its answer anyway, and one inside another has no need of two."""
-    raise InvalidRequest("call_async is a notification that stands for another call; send it without an id")
+def call_async(_services: Services, _call: Call, _token: Id, _method: str, _params: Any) -> Result:
+    """Refuse a request: it has a reply of its own, so it does not need another."""
+    raise InvalidRequest("call_async is a notification that carries another call; send it without an id")

@@ -1,12 +1,12 @@
 """The handler of ``backup``: a copy of the database in a new file, written beside all other work."""
 
-from reeld.serving.call import Aside, Call, Desk, Result
+from reeld.serving.call import Call, Detached, Result, Services
 
 
-def backup(desk: Desk, _call: Call, path: str) -> Aside:
+def backup(services: Services, _call: Call, path: str) -> Detached:
     """Write a copy of everything that was committed."""
 
     async def run() -> Result:
-        return {"path": path, "bytes": await desk.store.backup(path)}
+        return {"path": path, "bytes": await services.store.backup(path)}
 
-    return Aside(run)
+    return Detached(run)

@@ -1,152 +1,192 @@
-"""The handlers of commands: each gives the mail that carries it out, or something to wait for."""
+"""The handlers of the commands that write to an agent, but for those that read a provider's format."""
 
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 
-from reel.errors import InvalidParams, ReelError
-from reeld.agents import creation, exclusive
-from reeld.agents.agent import Agent
-from reeld.agents.idempotency import repeated
-from reeld.agents.mail import Mail, Terms, Turn, Write
+from reel.errors import InvalidParams
+from reeld.agents import exclusive
+from reeld.agents.agent import Agent, Exclusive, Job, Write
+from reeld.agents.idempotency import CommandOptions
 from reeld.core import commands
 from reeld.core.commands import Reply, Stage
-from reeld.core.intake import rows_from
+from reeld.core.intake import CheckedRow, rows_from
 from reeld.serving import params
-from reeld.serving.call import Call, Desk, Later, Result, Work
+from reeld.serving.call import Call, Deferred, Result, Services, Work
+
+_NOTHING: Result = {}
 
 
 def create(
-    desk: Desk,
+    services: Services,
     _call: Call,
-    terms: Terms,
+    options: CommandOptions,
     agent: str | None,
     system: str | None,
     title: str | None,
     tags: dict[str, str] | None,
-) -> Later:
-    """Make an agent."""
-    return partial(desk.founder.create, terms, agent, system, title, tags)
+) -> Deferred:
+    """Create an agent."""
+    return Deferred(partial(services.factory.create, options, agent, system, title, tags))
 
 
-def add(desk: Desk, call: Call, agent: Agent, terms: Terms, messages: Any, _create: bool | None) -> Mail:
-    """Add messages to a live agent."""
+def add(
+    services: Services,
+    call: Call,
+    target: Agent | str,
+    options: CommandOptions,
+    messages: Any,
+    create: bool | None,
+) -> Work:
+    """Add messages to an agent, or to one that is created for them; a missing agent is given by its address."""
     rows, replaced = rows_from(messages)
+    if isinstance(target, str):
+        return Deferred(partial(create_and_add, services, target, options, rows, replaced, create=bool(create)))
+    return write_rows(services, call, target, options, rows, replaced, call.answer)
 
-    def put(stage: Stage) -> Reply:
-        reply = commands.add(stage, rows, replaced)
-        desk.drafts.end(call.peer.number, agent.row)
+
+def write_rows(
+    services: Services,
+    call: Call,
+    agent: Agent,
+    options: CommandOptions,
+    rows: list[CheckedRow],
+    replaced: int,
+    answer: Callable[[Any], None],
+    more: Result = _NOTHING,
+) -> Write:
+    """Return the job that adds rows, and ends what the connection shows as its draft.
+
+    Args:
+        services: the daemon's.
+        call: the request.
+        agent: whose job it is.
+        options: the command's.
+        rows: what is added.
+        replaced: how many of their characters were replaced.
+        answer: takes the reply or the error.
+        more: what the reply says beside that the rows were added.
+    """
+
+    def stage_rows(stage: Stage) -> Reply:
+        reply = {**commands.add(stage, rows, replaced), **more}
+        services.drafts.end(call.peer.number, agent.row)
         return reply
 
-    return Write(put, terms, call.answer)
+    return Write(stage_rows, options, answer)
 
 
-async def add_to_nobody(desk: Desk, agent: str, terms: Terms, messages: Any, create: bool | None) -> Result:
-    """Add messages to an agent that is not there: make it first, if that is wanted."""
-    rows, replaced = rows_from(messages)
-    try:
-        if not create:
-            raise commands.not_found(agent)
-        return await desk.founder.create_and_add(terms, params.name(agent), rows, replaced)
-    except ReelError as error:
-        return await repeated(desk.store, terms.keyed, error)
+async def create_and_add(
+    services: Services,
+    address: str,
+    options: CommandOptions,
+    rows: list[CheckedRow],
+    replaced: int,
+    more: Result = _NOTHING,
+    *,
+    create: bool,
+) -> Result:
+    """Create an agent and add rows to it in one command.
+
+    Raises:
+        NotFound: ``create`` does not ask for it.
+    """
+    if not create:
+        raise commands.not_found(address)
+    return await services.factory.create_and_add(options, params.name(address), rows, replaced, more)
 
 
-def clear(_desk: Desk, call: Call, _agent: Agent, terms: Terms) -> Mail:
-    """Empty the conversation but for its prompt."""
-    return Turn(exclusive.clear(terms), call.answer)
+def clear(_services: Services, call: Call, _agent: Agent, options: CommandOptions) -> Job:
+    """Empty the conversation except for its system prompt."""
+    return Exclusive(lambda agent: exclusive.clear(agent, options), call.answer)
 
 
 def clone(
-    desk: Desk, call: Call, agent: Agent, terms: Terms, name: str | None, at: int | None, into: str | None
-) -> Work:
-    """Start a new conversation from where this one is or was, or replace another's state by it."""
+    services: Services,
+    _call: Call,
+    agent: Agent,
+    options: CommandOptions,
+    name: str | None,
+    at: int | None,
+    into: str | None,
+) -> Deferred:
+    """Clone an agent, or replace another's state by its own."""
     if into is None:
-        return partial(in_turn, desk, agent, partial(_clone, desk, terms, name, at))
+        return _exclusive(services, agent, lambda source: services.factory.clone(options, source, name, at))
     if name is not None:
-        raise InvalidParams("name: a clone into an agent keeps that agent's name", field="name")
-    return partial(_clone_into, desk, terms, agent, into, at)
+        raise InvalidParams(
+            "name: a clone into an agent keeps that agent's name; leave one of the two out", field="name"
+        )
+    return Deferred(partial(_clone_into, services, options, agent, into, at))
 
 
-async def _clone(desk: Desk, terms: Terms, name: str | None, at: int | None, source: Agent) -> Result:
-    try:
-        return await desk.founder.clone(terms, source, name, at)
-    except ReelError as error:
-        return await repeated(desk.store, terms.keyed, error)
+async def _clone_into(services: Services, options: CommandOptions, source: Agent, into: str, at: int | None) -> Result:
+    target = await services.registry.find(into)
+    reply = await exclusive.clone_into(services.registry, options, source, target, at)
+    return {**reply, "attached": services.registry.bus.attached(target.row)}
 
 
-async def _clone_into(desk: Desk, terms: Terms, source: Agent, into: str, at: int | None) -> Result:
-    try:
-        target = await desk.registry.find(into)
-        reply = await creation.clone_into(desk.registry, terms, source, target, at)
-        return {**reply, "attached": desk.registry.hub.attached(target.row)}
-    except ReelError as error:
-        return await repeated(desk.store, terms.keyed, error)
-
-
-def mark(_desk: Desk, call: Call, _agent: Agent, terms: Terms, label: str | None) -> Mail:
+def mark(_services: Services, call: Call, _agent: Agent, options: CommandOptions, label: str | None) -> Job:
     """Set a mark to rewind to."""
-    return Write(lambda stage: commands.mark(stage, label), terms, call.answer)
+    return Write(lambda stage: commands.mark(stage, label), options, call.answer)
 
 
-def rewind(_desk: Desk, call: Call, _agent: Agent, terms: Terms, label: str | None) -> Mail:
+def rewind(_services: Services, call: Call, _agent: Agent, options: CommandOptions, label: str | None) -> Job:
     """Go back to a mark."""
-    return Turn(exclusive.rewind(terms, label), call.answer)
+    return Exclusive(lambda agent: exclusive.rewind(agent, options, label), call.answer)
 
 
-def restore(_desk: Desk, call: Call, _agent: Agent, terms: Terms, at: int) -> Mail:
+def restore(_services: Services, call: Call, _agent: Agent, options: CommandOptions, at: int) -> Job:
     """Make the conversation what it was at a seq."""
-    return Turn(exclusive.restore(terms, at), call.answer)
+    return Exclusive(lambda agent: exclusive.restore(agent, options, at), call.answer)
 
 
-def undo(_desk: Desk, call: Call, _agent: Agent, terms: Terms) -> Mail:
-    """Take back the newest command."""
-    return Turn(exclusive.undo(terms), call.answer)
+def undo(_services: Services, call: Call, _agent: Agent, options: CommandOptions) -> Job:
+    """Undo the newest command."""
+    return Exclusive(lambda agent: exclusive.undo(agent, options), call.answer)
 
 
-def redo(_desk: Desk, call: Call, _agent: Agent, terms: Terms) -> Mail:
-    """Bring back what the newest undo took."""
-    return Turn(exclusive.redo(terms), call.answer)
+def redo(_services: Services, call: Call, _agent: Agent, options: CommandOptions) -> Job:
+    """Redo what the newest undo took back."""
+    return Exclusive(lambda agent: exclusive.redo(agent, options), call.answer)
 
 
-def kill(desk: Desk, _call: Call, agent: Agent, terms: Terms, reason: str | None, cascade: bool | None) -> Later:
-    """End an agent, and its living clones where that is asked for."""
-    return partial(_kill, desk, terms, agent, reason, cascade=bool(cascade))
+def kill(
+    services: Services, _call: Call, agent: Agent, options: CommandOptions, reason: str | None, cascade: bool | None
+) -> Deferred:
+    """Kill an agent, and its clones if ``cascade`` asks for it."""
+    return Deferred(partial(exclusive.kill, services.registry, options, agent, reason, cascade=bool(cascade)))
 
 
-async def _kill(desk: Desk, terms: Terms, agent: Agent, reason: str | None, *, cascade: bool) -> Result:
-    try:
-        return await creation.kill(desk.registry, terms, agent, reason, cascade=cascade)
-    except ReelError as error:
-        return await repeated(desk.store, terms.keyed, error)
-
-
-def revive(desk: Desk, _call: Call, agent: Agent, terms: Terms) -> Later:
-    """Bring a killed agent back to life."""
-    return partial(in_turn, desk, agent, _renaming(desk, exclusive.revive(terms)))
+def revive(services: Services, _call: Call, agent: Agent, options: CommandOptions) -> Work:
+    """Revive a killed agent."""
+    return _readdress(services, agent, lambda agent: exclusive.revive(agent, options))
 
 
 def change(
-    desk: Desk,
+    services: Services,
     _call: Call,
     agent: Agent,
-    terms: Terms,
+    options: CommandOptions,
     name: str | None,
     title: str | None,
     tags: dict[str, str] | None,
-) -> Later:
-    """Change what an agent is called."""
-    return partial(in_turn, desk, agent, _renaming(desk, exclusive.change(terms, name, title, tags)))
+) -> Work:
+    """Change an agent's name, title or tags."""
+    return _readdress(services, agent, lambda agent: exclusive.change(agent, options, name, title, tags))
 
 
-def _renaming(desk: Desk, turn: Any) -> Any:
-    async def run(agent: Agent) -> Result:
-        reply: Result = await turn(agent)
-        desk.registry.renamed(agent)
-        return {**reply, "attached": desk.registry.hub.attached(agent.row)}
+def _readdress(services: Services, agent: Agent, run: Callable[[Agent], Awaitable[Reply]]) -> Deferred:
+    """Run a command that may change the agent's addresses; what follows it on the connection may use the new ones."""
 
-    return run
+    async def run_and_index(agent: Agent) -> Result:
+        reply = await run(agent)
+        services.registry.reindex(agent)
+        return {**reply, "attached": services.registry.bus.attached(agent.row)}
+
+    return _exclusive(services, agent, run_and_index)
 
 
-async def in_turn(desk: Desk, agent: Agent, run: Any) -> Any:
-    """Run something in an agent's turn and wait for it."""
-    return await desk.registry.ask(agent, lambda answer: Turn(run, answer))
+def _exclusive(services: Services, agent: Agent, run: Callable[[Agent], Awaitable[Result]]) -> Deferred:
+    """Return an exclusive job as deferred work: what follows it on the connection waits for it."""
+    return Deferred(partial(services.registry.ask, agent, lambda answer: Exclusive(run, answer)))

@@ -1,120 +1,113 @@
-"""The handlers for those who follow a conversation as it happens: subscribe, wait, draft."""
+"""The handlers for clients that follow a conversation live: subscribe, wait, draft."""
 
 from typing import Self
 
 import anyio
 
-from reel.errors import ReelError
 from reel.frames import PackedList
 from reel.msgpack_codec import unpack
-from reeld.agents.agent import Agent
-from reeld.agents.event_bus import Hub, News
-from reeld.agents.mail import Look, Mail
+from reeld.agents.agent import Agent, Job, Read
+from reeld.agents.event_bus import CommittedEvent, EventBus
 from reeld.core.state import Profile, State
-from reeld.serving.call import Aside, Call, Desk, Result, Work
+from reeld.serving.call import Call, Detached, Result, Services, Work
 from reeld.serving.pages import PAGE_BYTES, PAGE_ITEMS
 
-# How long a wait lasts where nothing is said of it, and how long at most, in milliseconds.
+# How long a `wait` lasts by default, and at most, in milliseconds.
 WAIT = 30_000
 MAX_WAIT = 3_600_000
 
 
 def subscribe(
-    desk: Desk, call: Call, agent: str | None, since: int | None, view: str | None, kinds: list[str] | None
+    services: Services, call: Call, agent: Agent | None, since: int | None, view: str | None, kinds: list[str] | None
 ) -> Work:
-    """Push what happens to an agent, or to all, from now on or from a place of the log."""
-    wanted = (view or "messages", None if kinds is None else frozenset(kinds))
+    """Push the events of an agent, or of all, from now on or from a position of the log."""
 
-    def begin(row: int | None, head: int, **more: str) -> None:
-        """Answer, and only then let the first event come."""
-        subscription = call.peer.subscriptions.make(row, *wanted)
-        call.answer({"sub": subscription.number, "head": head, **more})
-        place = head if since is None else since
-        call.peer.subscriptions.begin(subscription, place, live=place >= head)
-        desk.drafts.show_to(subscription, row)
+    def begin(row: int | None, head: int) -> Result:
+        made = call.peer.subscriptions.make(row, view or "messages", None if kinds is None else frozenset(kinds))
+        position = head if since is None else since
 
-    async def later() -> None:
-        if agent is None:
-            begin(None, desk.registry.hub.newest)
-            return
-        found = await desk.registry.find(agent)
-        look = Look(lambda state: begin(state.profile.row, state.profile.head, agent=state.profile.uid), refuse)
-        found.post(look)
-        desk.registry.posted(found)
+        def begin_pushing() -> None:
+            call.peer.subscriptions.begin(made, position, live=position >= head)
+            services.drafts.show_to(made, row)
 
-    def refuse(outcome: ReelError | None) -> None:
-        if outcome is not None:
-            call.answer(outcome)
+        call.then = begin_pushing  # the peer must learn the subscription's number before its first push
+        return {"sub": made.number, "head": head}
 
-    return later
+    if agent is None:
+        return begin(None, services.registry.bus.newest)
+    return Read(lambda state: {**begin(state.profile.row, state.profile.head), "agent": state.profile.uid}, call.answer)
 
 
-def unsubscribe(_desk: Desk, call: Call, sub: int) -> Result:
-    """End a subscription; what has been queued for it still comes."""
+def unsubscribe(_services: Services, call: Call, sub: int) -> Result:
+    """End a subscription; pushes that are queued for it still come."""
     call.peer.subscriptions.end(sub)
     return {}
 
 
-def draft(_desk: Desk, call: Call, _agent: Agent, text: str) -> Mail:
-    """Show the others what is being written."""
+def draft(_services: Services, call: Call, _agent: Agent, text: str) -> Job:
+    """Show the other subscribers what is being written."""
 
     def look(state: State) -> Result:
         call.peer.draft(state.profile, text)
         return {}
 
-    return Look(look, call.answer)
+    return Read(look, call.answer)
 
 
-class _Bell:
-    """A follower that only notes that something happened."""
+class _Waiter:
+    """A subscriber that only takes note that something happened."""
 
     connection: int | None = None
 
-    def __init__(self, hub: Hub, row: int) -> None:
-        self._hub = hub
+    def __init__(self, bus: EventBus, row: int) -> None:
+        self._bus = bus
         self._row = row
-        self.rung = anyio.Event()
+        self.happened = anyio.Event()
 
     def __enter__(self) -> Self:
-        self._hub.join(self, self._row)
+        self._bus.subscribe(self, self._row)
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._hub.leave(self, self._row)
+        self._bus.unsubscribe(self, self._row)
 
-    def hear(self, _news: News) -> None:
-        """Ring."""
-        self.rung.set()
+    def on_event(self, _event: CommittedEvent) -> None:
+        """Wake the one who waits."""
+        self.happened.set()
 
-    def forget(self, _profile: Profile) -> None:
-        """Nothing has been written."""
+    def on_reset(self, _profile: Profile) -> None:
+        """Ignore it: nothing was written."""
 
-    def glimpse(self, _profile: Profile, _writer: int, _text: str) -> None:
-        """Nothing has been written."""
+    def on_draft(self, _profile: Profile, _writer: int, _text: str) -> None:
+        """Ignore it: nothing was written."""
 
 
-def wait(desk: Desk, _call: Call, agent: Agent, since: int, kinds: list[str] | None, timeout: int | None) -> Aside:
-    """Answer as soon as there is something later than a seq."""
+def wait(
+    services: Services, _call: Call, agent: Agent, since: int, kinds: list[str] | None, timeout: int | None
+) -> Detached:
+    """Answer as soon as the agent has an event after a seq."""
 
     async def run() -> Result:
-        with _Bell(desk.registry.hub, agent.row) as bell:
-            events, head = await _later_than(desk, agent, since, kinds)
+        with _Waiter(services.registry.bus, agent.row) as waiter:
+            events, head = await _events_after(services, agent, since, kinds)
             with anyio.move_on_after((WAIT if timeout is None else timeout) / 1000):
                 while not events.items:
-                    await bell.rung.wait()
-                    bell.rung = anyio.Event()  # before the log is read, so that nothing is missed
-                    events, head = await _later_than(desk, agent, max(since, head), kinds)
+                    await waiter.happened.wait()
+                    waiter.happened = anyio.Event()  # before the log is read, so that nothing is missed
+                    events, head = await _events_after(services, agent, max(since, head), kinds)
         return {"head": head, "events": events}
 
-    return Aside(run)
+    return Detached(run)
 
 
-async def _later_than(desk: Desk, agent: Agent, since: int, kinds: list[str] | None) -> tuple[PackedList, int]:
-    """Read what is later than a seq, and up to where that is all there is: the head, or the last of a full page."""
-    head: int = await desk.registry.ask(agent, lambda answer: Look(lambda state: state.profile.head, answer))
+async def _events_after(
+    services: Services, agent: Agent, since: int, kinds: list[str] | None
+) -> tuple[PackedList, int]:
+    """Return the events after a seq, and up to which seq these are all: the head, or the last of a full page."""
+    head: int = await services.registry.ask(agent, lambda answer: Read(lambda state: state.profile.head, answer))
     if head <= since:
         return PackedList([]), head
-    page = await desk.store.history(
+    page = await services.store.history(
         agent.row,
         since=since,
         head=head,

@@ -1,63 +1,62 @@
-"""The handler of ``verify``: is what the database holds whole, and is it what runs?"""
+"""The handler of ``verify``: check the database, and that the live states are what it says."""
 
 from reel.errors import ReelError
-from reeld.agents.agent import Agent
-from reeld.agents.mail import Look
+from reeld.agents.agent import Agent, Read
 from reeld.core.commands import not_found
 from reeld.core.conversation import Conversation
 from reeld.core.state import Profile, State
 from reeld.core.stored import Problem
-from reeld.serving.call import Aside, Call, Desk, Result
+from reeld.serving.call import Call, Detached, Result, Services
 from reeld.store.findings import Findings, Found
 from reeld.store.verifying import Verifier
 
 
-def verify(desk: Desk, _call: Call, agent: str | None) -> Aside:
-    """Check the database, the logs and the living states, or those of one agent; nothing is mended."""
+def verify(services: Services, _call: Call, agent: str | None) -> Detached:
+    """Check the database, the logs and the live states, or those of one agent; nothing is repaired."""
 
     async def run() -> Result:
-        row = None if agent is None else await _row_of(desk, agent)
-        async with desk.store.verifier() as verifier:
+        row = None if agent is None else await _row_of(services, agent)
+        async with services.store.verifier() as verifier:
             if row is None:
                 await verifier.check_file()
             await verifier.sweep(row)
-            for live in desk.registry.live(row):
-                await _compare(desk, verifier, live)
+            for live in services.registry.live(row):
+                await _compare(services, verifier, live)
             return _told(verifier.findings)
 
-    return Aside(run)
+    return Detached(run)
 
 
-async def _row_of(desk: Desk, address: str) -> int:
-    """Find an agent, and let what it was asked for before be done; it need not be one that can be read."""
-    live = desk.registry.get(address)
+async def _row_of(services: Services, address: str) -> int:
+    """Return an agent's row once what it was asked for before is done; its log need not be readable."""
+    live = services.registry.get(address)
     if live is not None:
-        await _look(desk, live)
+        await _look(services, live)
         return live.row
-    profile = await desk.store.find(address)
+    profile = await services.store.find(address)
     if profile is None:
         raise not_found(address)
     return profile.row
 
 
-async def _compare(desk: Desk, verifier: Verifier, agent: Agent) -> None:
-    """Compare a copy of an agent's living state, made in its turn, with the log: the agent need not wait for that."""
-    if agent not in desk.registry.live(agent.row):
-        return  # it has retired, and there is nothing to compare
+async def _compare(services: Services, verifier: Verifier, agent: Agent) -> None:
+    """Compare a copy of an agent's state with the log; the agent goes on meanwhile."""
+    if agent not in services.registry.live(agent.row):
+        return  # it was evicted, so there is nothing to compare
     try:
-        profile, living = await _look(desk, agent)
+        profile, conversation = await _look(services, agent)
     except ReelError as error:
         verifier.findings.note([Problem("unchecked", f"the running state of agent {agent.row}: {error}")])
         return
-    await verifier.compare(profile, living)
+    await verifier.compare(profile, conversation)
 
 
-async def _look(desk: Desk, agent: Agent) -> tuple[Profile, Conversation]:
+async def _look(services: Services, agent: Agent) -> tuple[Profile, Conversation]:
     def look(state: State) -> tuple[Profile, Conversation]:
         return state.profile, state.conversation.copy()
 
-    found: tuple[Profile, Conversation] = await desk.registry.ask(agent, lambda answer: Look(look, answer))
-    return found
+    copied: tuple[Profile, Conversation] = await services.registry.ask(agent, lambda answer: Read(look, answer))
+    return copied
 
 
 def _told(findings: Findings) -> Result:

@@ -14,7 +14,7 @@ from reel.errors import Internal, InvalidParams, ReelError
 from reel.frames import Framing
 from reel.json_framing import ContentLength, Lines
 from reel.session import MessagePack
-from reeld.serving.call import Limits
+from reeld.serving.flow import Limits
 from reeld.serving.handlers.async_call import SIGNATURE
 from reeld.serving.methods import METHODS, Method
 from reeld.serving.params import Signature
@@ -236,7 +236,7 @@ async def test_nested_calls(dial: Dial, gate: Gate, version: str, expected: list
 
 
 class Order(dict[Any, Any]):
-    """Answers that remember in which order they came."""
+    """ReplyWriter that remember in which order they came."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -310,7 +310,7 @@ async def test_neovims_complaints(dial: Dial, errors: Callable[[], list[str]]) -
         await peer.call("ping")
         (asked,) = await peer.ask(("nvim_error_event", 0, "x"))
 
-    assert errors() == ["connection=1 its Neovim failed on what it was told"]
+    assert errors() == ["connection=1 its Neovim failed on a push"]
     assert str(asked).startswith("method_not_found")
 
 

@@ -3,14 +3,16 @@
 import json
 import random
 import threading
+from functools import partial
 from typing import Any
 
 import anyio
 import pytest
+from trio.testing import wait_all_tasks_blocked
 
 from reel.errors import Conflict, InvalidParams, NoSuchMark, ReelError, TooLarge
-from reeld.formats.render import FORMATS, render
-from reeld.serving.call import Desk
+from reeld.formats.render import FORMATS
+from reeld.serving.call import Services
 from reeld.serving.handlers import render as render_handler
 from tests.formats.checker import check
 from tests.reeld.serving.conftest import Dial, Peer
@@ -65,15 +67,15 @@ async def test_an_earlier_one(dial: Dial) -> None:
         await body(peer, at=8)
 
 
-async def test_it_goes_on_from_the_one_before(dial: Dial, desk: Desk) -> None:
+async def test_it_goes_on_from_the_one_before(dial: Dial, services: Services) -> None:
     """What is added leaves the prefix as it was; what is cut does not, and both are said."""
     peer = dial()
     await talk(peer)
     first = await peer.call("render", "demo", "anthropic")
-    kept = desk.shelf.size
+    kept = services.render_cache.size
     await peer.call("add", "demo", [{"role": "assistant", "content": "Because."}, "And?"])
     second = await peer.call("render", "demo", "anthropic", {"after": first["prefix"]})
-    grown = desk.shelf.size
+    grown = services.render_cache.size
     await peer.call("restore", "demo", 3)
     third = await peer.call("render", "demo", "anthropic", {"after": second["prefix"]})
 
@@ -95,7 +97,7 @@ async def test_another_history_of_the_same_length(dial: Dial) -> None:
     assert [["one"] * 3, ["two"] * 3] == told
 
 
-async def test_what_is_kept_is_never_stale(dial: Dial, desk: Desk) -> None:
+async def test_what_is_kept_is_never_stale(dial: Dial, services: Services) -> None:
     """After whatever was done, a rendering is the one that would be made of the log alone."""
     peer, chance = dial(), random.Random(7)  # a fixed row of commands
     await talk(peer)
@@ -111,7 +113,7 @@ async def test_what_is_kept_is_never_stale(dial: Dial, desk: Desk) -> None:
         await peer.ask(command)
         for name in FORMATS:
             living, head = await peer.call("render", "demo", name), (await peer.call("agent", "demo"))["head"]
-            desk.shelf.take((1, name) if chance.random() < 0.1 else (0, name))
+            services.render_cache.pop((1, name) if chance.random() < 0.1 else (0, name))
             walked = await peer.call("clone", "demo", {"at": head})
             assert living["body"] == (await peer.call("render", walked["id"], name))["body"]
 
@@ -173,27 +175,22 @@ async def test_a_body_that_no_provider_takes(dial: Dial, monkeypatch: pytest.Mon
         await body(peer)
 
 
-async def test_nobody_waits_for_a_rendering(dial: Dial, monkeypatch: pytest.MonkeyPatch) -> None:
-    """While one takes its time, its agent goes on, and so does everybody else."""
-    begun, over = threading.Event(), threading.Event()
-
-    def slowly(*args: Any) -> Any:
-        begun.set()
-        assert over.wait(20)
-        return render(*args)
-
-    monkeypatch.setattr("reeld.serving.handlers.render.rendered", slowly)
+async def test_others_are_served_during_a_long_rendering(dial: Dial, services: Services) -> None:
+    """A rendering that waits for its thread shows the conversation at its request, and delays nobody."""
+    over = threading.Event()
     slow, other = dial(), dial()
     await talk(slow)
-    try:
-        await slow.send(slow.encoded(("render", "demo", "anthropic")))
-        await anyio.to_thread.run_sync(begun.wait, 20)
-        added = await other.call("add", "demo", "Meanwhile.")
-        assert {"pong": True} == await other.call("ping")
-    finally:
-        over.set()
-    found = await slow.answer(slow._sent)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(services.render_cache.run_in_thread, partial(over.wait, 20))
+        try:
+            await slow.send(slow.encoded(("render", "demo", "anthropic")))
+            await wait_all_tasks_blocked()
+            added = await other.call("add", "demo", "Meanwhile.")
+            assert {"pong": True} == await other.call("ping")
+        finally:
+            over.set()
+        rendered = await slow.answer(slow._sent)
 
-    assert isinstance(found, dict)
-    assert (7, 6) == (added["first"], found["at"])
-    assert "Meanwhile" not in found["body"]
+    assert isinstance(rendered, dict)
+    assert (7, 6) == (added["first"], rendered["at"])
+    assert "Meanwhile" not in rendered["body"]

@@ -7,8 +7,9 @@ import pytest
 from trio.testing import wait_all_tasks_blocked
 
 from reel.errors import Busy, InvalidParams, NotFound, ReelError, ShuttingDown, TooLarge
-from reeld.serving.call import Desk, Limits
+from reeld.serving.call import Services
 from reeld.serving.drafts import MAX_DRAFT, MAX_DRAFTS
+from reeld.serving.flow import Limits
 from tests.reeld.serving.conftest import Dial, Gate, Outcome, Peer, Pushed
 
 LIMIT = 30
@@ -148,7 +149,7 @@ async def test_wait_of_who_says_no_more(dial: Dial, demo: Peer) -> None:
 
 
 @pytest.mark.parametrize("begun", [True, False])
-async def test_wait_of_who_vanishes(dial: Dial, demo: Peer, gate: Gate, desk: Desk, begun: bool) -> None:
+async def test_wait_of_who_vanishes(dial: Dial, demo: Peer, gate: Gate, services: Services, begun: bool) -> None:
     """A wait of a peer that is lost ends with its connection, whether it had begun or not."""
     with anyio.fail_after(LIMIT):
         peer = dial(room=0)
@@ -156,12 +157,12 @@ async def test_wait_of_who_vanishes(dial: Dial, demo: Peer, gate: Gate, desk: De
         await peer.send(peer.encoded(*(calls if begun else calls[::-1]), ("ping",), ("nonsense",)))
         await gate.entered.wait()
         await wait_all_tasks_blocked()
-        peer.connection._hang_up()  # what a send that fails does
+        peer.connection.drop()  # what a send that fails does
         gate.opened.set()
         await peer.ended.wait()
 
         assert (0, 0) == (demo.load.requests, demo.load.bytes)
-        assert not desk.registry.hub.followed(1)
+        assert not services.registry.bus.has_subscribers(1)
 
 
 @pytest.mark.parametrize(
@@ -245,15 +246,15 @@ async def test_a_draft_ends_with_its_connection(dial: Dial, demo: Peer) -> None:
         assert ["so far", ""] == drafts(await demo.pushed())
 
 
-async def test_no_ghost_of_who_has_gone(dial: Dial, demo: Peer, desk: Desk) -> None:
+async def test_no_ghost_of_who_has_gone(dial: Dial, demo: Peer, services: Services) -> None:
     """A draft that gets its turn when its connection has been lost is shown to nobody."""
     with anyio.fail_after(LIMIT):
         writer = dial(room=0)
         await demo.call("subscribe", "demo")
-        async with desk.registry.hold([await desk.registry.find("demo")]):
+        async with services.registry.lock([await services.registry.find("demo")]):
             await writer.send(writer.encoded(("draft", "demo", "boo")))
             await wait_all_tasks_blocked()
-            writer.connection._hang_up()
+            writer.connection.drop()
             await wait_all_tasks_blocked()
         await writer.ended.wait()
 

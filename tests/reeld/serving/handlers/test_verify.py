@@ -8,7 +8,7 @@ import pytest
 
 from reel.errors import NotFound
 from reeld.core.state import State
-from reeld.serving.call import Desk
+from reeld.serving.call import Services
 from tests.reeld.serving.conftest import Dial, Peer
 from tests.reeld.store.damage import damage
 
@@ -21,9 +21,9 @@ async def filled(dial: Dial) -> Peer:
     return peer
 
 
-async def living(desk: Desk, name: str) -> State:
+async def living(services: Services, name: str) -> State:
     """The state of a running agent."""
-    return (await desk.registry.find(name)).living
+    return (await services.registry.find(name)).committed
 
 
 async def test_nothing(dial: Dial) -> None:
@@ -51,10 +51,10 @@ async def test_what_was_asked_for_before_is_checked(dial: Dial) -> None:
     assert 22 == checked["events"]
 
 
-async def test_living_state(dial: Dial, desk: Desk) -> None:
+async def test_living_state(dial: Dial, services: Services) -> None:
     """A running state that differs from its log is told, and stays as it is: only replay mends it."""
     peer = await filled(dial)
-    del (await living(desk, "one")).conversation.entries[0]
+    del (await living(services, "one")).conversation.entries[0]
 
     (problem,) = (await peer.call("verify"))["problems"]
     assert ("living", "one") == (problem["what"], problem["name"])
@@ -64,10 +64,10 @@ async def test_living_state(dial: Dial, desk: Desk) -> None:
     assert (await peer.call("verify"))["problems"] == []
 
 
-async def test_agent_that_cannot_be_run(dial: Dial, desk: Desk) -> None:
+async def test_agent_that_cannot_be_run(dial: Dial, services: Services) -> None:
     """What keeps an agent from being looked at is told, and the others are checked."""
     peer = await filled(dial)
-    agent = await desk.registry.find("one")
+    agent = await services.registry.find("one")
     agent._mailbox.extend([None] * 8192)  # type: ignore[list-item]
     checked = await peer.call("verify")
     agent._mailbox.clear()
@@ -75,15 +75,15 @@ async def test_agent_that_cannot_be_run(dial: Dial, desk: Desk) -> None:
     assert [("unchecked", 3)] == [(problem["what"], checked["events"]) for problem in checked["problems"]]
 
 
-async def test_retired_agent(dial: Dial, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_retired_agent(dial: Dial, services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
     """An agent that retires meanwhile has no running state any more, and is not started for it."""
     peer = await filled(dial)
-    live = desk.registry.live()
-    desk.registry.retire(keep=0)
-    monkeypatch.setattr(desk.registry, "live", lambda row=None: live if row is None else [])
+    live = services.registry.live()
+    services.registry.evict(keep=0)
+    monkeypatch.setattr(services.registry, "live", lambda row=None: live if row is None else [])
     checked = await peer.call("verify")
 
-    assert ([], 0) == (checked["problems"], len(desk.registry))
+    assert ([], 0) == (checked["problems"], len(services.registry))
 
 
 @pytest.mark.parametrize(
@@ -93,11 +93,11 @@ async def test_retired_agent(dial: Dial, desk: Desk, monkeypatch: pytest.MonkeyP
         ("DROP INDEX agents_by_name", {"what": "schema"}),
     ],
 )
-async def test_problem(dial: Dial, desk: Desk, statement: str, expected: dict[str, Any]) -> None:
+async def test_problem(dial: Dial, services: Services, statement: str, expected: dict[str, Any]) -> None:
     """A problem has its word, the reason, and where it is."""
     peer = await filled(dial)
-    uid = (await living(desk, "one")).profile.uid
-    damage(desk.store._path, statement)
+    uid = (await living(services, "one")).profile.uid
+    damage(services.store._path, statement)
 
     problem = (await peer.call("verify"))["problems"][-1]
     assert problem.pop("reason")
@@ -124,13 +124,13 @@ async def test_one_after_the_other(dial: Dial) -> None:
     assert [3, 3, 3, 3, 3, None, 2] == [outcome.get("events") for outcome in outcomes if isinstance(outcome, dict)]
 
 
-async def test_unreadable_agent(dial: Dial, desk: Desk) -> None:
+async def test_unreadable_agent(dial: Dial, services: Services) -> None:
     """An agent that cannot be loaded is checked all the same."""
     peer = await filled(dial)
-    desk.registry.retire(keep=0)
-    damage(desk.store._path, "UPDATE events SET content = CAST(x'ff' AS TEXT) WHERE id = 2")
+    services.registry.evict(keep=0)
+    damage(services.store._path, "UPDATE events SET content = CAST(x'ff' AS TEXT) WHERE id = 2")
 
     (problem,) = (await peer.call("verify", "one"))["problems"]
     assert ("record", 2) == (problem["what"], problem["seq"])
-    with closing(connect(desk.store._path)) as connection:
+    with closing(connect(services.store._path)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)

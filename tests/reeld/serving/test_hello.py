@@ -10,7 +10,7 @@ from msgpack import packb
 from reel.errors import InvalidParams
 from reel.session import MessagePack
 from reel.version import __version__
-from reeld.serving.greeting import Greeting, introduction
+from reeld.serving.neovim import needs_lifo_replies, set_client_info
 from tests.reeld.serving.conftest import Dial, unpacked
 
 LIMIT = 30
@@ -31,14 +31,14 @@ LIMIT = 30
         (None, None, False),
     ],
 )
-def test_who_wants_newest_first(client: str | None, version: str | None, expected: bool) -> None:
+def test_needs_lifo_replies(client: str | None, version: str | None, expected: bool) -> None:
     """A Neovim below 0.10 does, and so does one that cannot say what it is; nobody else."""
-    assert expected is Greeting(client, version, None, None).wants_newest_first
+    assert expected is needs_lifo_replies(client, version)
 
 
 def test_the_introduction() -> None:
     """Neovim is told our name, our version in numbers, and that we speak MessagePack-RPC as it is written."""
-    kind, method, (name, version, speaks, methods, attributes) = msgpack.unpackb(introduction(MessagePack()))
+    kind, method, (name, version, speaks, methods, attributes) = msgpack.unpackb(set_client_info(MessagePack()))
     major, minor, patch = __version__.split(".")[:3]
 
     assert (2, "nvim_set_client_info", "reeld", "msgpack-rpc", {}, {}) == (
@@ -57,7 +57,7 @@ def test_the_introduction_is_no_push() -> None:
     framing = MessagePack()
     framing.push_target = ["nvim_exec_lua", "x"]
 
-    assert msgpack.unpackb(introduction(framing))[1] == "nvim_set_client_info"
+    assert msgpack.unpackb(set_client_info(framing))[1] == "nvim_set_client_info"
 
 
 async def test_hello(dial: Dial) -> None:
@@ -85,7 +85,7 @@ async def test_no_common_protocol(dial: Dial, protocol: dict[str, int]) -> None:
         peer = dial()
         (error,) = await peer.ask(("hello", {"protocol": protocol, "errors": "map"}))
 
-        assert str(error).startswith("protocol_mismatch: this reeld speaks protocol 1, the client ")
+        assert str(error).startswith("protocol_mismatch: reeld speaks protocol 1, the client ")
         assert await peer.call("ping") == {"pong": True}
 
 

@@ -5,14 +5,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import closing
 from typing import Any, TypeAlias
 
+from anyio.abc import TaskGroup
 from msgpack import unpackb
 
 from reel.errors import ReelError
-from reeld.agents import creation, exclusive
-from reeld.agents.agent import Agent
-from reeld.agents.creation import Founder
-from reeld.agents.idempotency import digest, repeated
-from reeld.agents.mail import Keyed, Look, Mail, Terms, Turn, Write
+from reeld.agents import exclusive
+from reeld.agents.agent import Agent, Exclusive, Job, Read, Write
+from reeld.agents.creation import AgentFactory
+from reeld.agents.idempotency import CommandOptions, IdempotencyKey, digest, repeated
 from reeld.agents.registry import Registry
 from reeld.core import commands
 from reeld.core.conversation import Conversation
@@ -24,84 +24,91 @@ Reply: TypeAlias = dict[str, Any]
 Answer: TypeAlias = Callable[[Any], None]
 
 
-class Deck:
-    """A client of a registry; ``if_seq`` and ``key`` can be given with every command."""
+class DirectClient:
+    """A client of a registry; ``if_seq`` and ``key`` can be given with every command.
 
-    def __init__(self, registry: Registry) -> None:
+    Like the daemon's dispatcher it shows the error of a command with a key to :func:`repeated` first.
+    """
+
+    def __init__(self, registry: Registry, tasks: TaskGroup) -> None:
+        self._tasks = tasks
         self.registry = registry
         self.store = registry.store
-        self.founder = Founder(registry)
+        self.factory = AgentFactory(registry)
 
     # --- commands
 
     async def create(self, name: str | None = None, system: str | None = None, **more: Any) -> Reply:
         title, tags = more.pop("title", None), more.pop("tags", None)
-        return await self.founder.create(_terms("create", name, system, **more), name, system, title, tags)
+        options = _options("create", name, system, **more)
+        return await self._or_first(options, self.factory.create(options, name, system, title, tags))
 
     async def add(self, address: str, *messages: Any, create: bool = False, **more: Any) -> Reply:
-        terms = _terms("add", list(messages), **more)
+        options = _options("add", list(messages), **more)
         rows, replaced = rows_from(list(messages))
         if create and await self.store.find(address) is None:
-            return await self._or_first(terms, self.founder.create_and_add(terms, address, rows, replaced))
+            return await self._or_first(options, self.factory.create_and_add(options, address, rows, replaced, {}))
         return await self._do(
-            address, terms, lambda answer: Write(lambda stage: commands.add(stage, rows), terms, answer)
+            address, options, lambda answer: Write(lambda stage: commands.add(stage, rows), options, answer)
         )
 
     async def mark(self, address: str, label: str | None = None, **more: Any) -> Reply:
-        terms = _terms("mark", label, **more)
+        options = _options("mark", label, **more)
         return await self._do(
-            address, terms, lambda answer: Write(lambda stage: commands.mark(stage, label), terms, answer)
+            address, options, lambda answer: Write(lambda stage: commands.mark(stage, label), options, answer)
         )
 
     async def clear(self, address: str, **more: Any) -> Reply:
-        terms = _terms("clear", **more)
-        return await self._turn(address, terms, exclusive.clear(terms))
+        options = _options("clear", **more)
+        return await self._exclusive(address, options, lambda agent: exclusive.clear(agent, options))
 
     async def rewind(self, address: str, label: str | None = None, **more: Any) -> Reply:
-        terms = _terms("rewind", label, **more)
-        return await self._turn(address, terms, exclusive.rewind(terms, label))
+        options = _options("rewind", label, **more)
+        return await self._exclusive(address, options, lambda agent: exclusive.rewind(agent, options, label))
 
     async def restore(self, address: str, at: int, **more: Any) -> Reply:
-        terms = _terms("restore", at, **more)
-        return await self._turn(address, terms, exclusive.restore(terms, at))
+        options = _options("restore", at, **more)
+        return await self._exclusive(address, options, lambda agent: exclusive.restore(agent, options, at))
 
     async def undo(self, address: str, **more: Any) -> Reply:
-        terms = _terms("undo", **more)
-        return await self._turn(address, terms, exclusive.undo(terms))
+        options = _options("undo", **more)
+        return await self._exclusive(address, options, lambda agent: exclusive.undo(agent, options))
 
     async def redo(self, address: str, **more: Any) -> Reply:
-        terms = _terms("redo", **more)
-        return await self._turn(address, terms, exclusive.redo(terms))
+        options = _options("redo", **more)
+        return await self._exclusive(address, options, lambda agent: exclusive.redo(agent, options))
 
     async def change(self, address: str, name: str | None = None, **more: Any) -> Reply:
         title, tags = more.pop("title", None), more.pop("tags", None)
-        terms = _terms("change", name, title, tags, **more)
-        return await self._turn(address, terms, self._renaming(exclusive.change(terms, name, title, tags)))
+        options = _options("change", name, title, tags, **more)
+        return await self._exclusive(
+            address, options, self._reindexing(lambda agent: exclusive.change(agent, options, name, title, tags))
+        )
 
     async def revive(self, address: str, **more: Any) -> Reply:
-        terms = _terms("revive", **more)
-        return await self._turn(address, terms, self._renaming(exclusive.revive(terms)))
+        options = _options("revive", **more)
+        return await self._exclusive(address, options, self._reindexing(lambda agent: exclusive.revive(agent, options)))
 
     async def clone(self, address: str, name: str | None = None, at: int | None = None, **more: Any) -> Reply:
-        terms = _terms("clone", name, at, **more)
-        return await self._turn(address, terms, lambda source: self.founder.clone(terms, source, name, at))
+        options = _options("clone", name, at, **more)
+        return await self._exclusive(address, options, lambda source: self.factory.clone(options, source, name, at))
 
     async def clone_into(self, address: str, into: str, at: int | None = None, **more: Any) -> Reply:
-        terms = _terms("clone", into, at, **more)
+        options = _options("clone", into, at, **more)
         source, target = await self.registry.find(address), await self.registry.find(into)
-        return await self._or_first(terms, creation.clone_into(self.registry, terms, source, target, at))
+        return await self._or_first(options, exclusive.clone_into(self.registry, options, source, target, at))
 
     async def kill(self, address: str, reason: str | None = None, *, cascade: bool = False, **more: Any) -> Reply:
-        terms = _terms("kill", reason, cascade, **more)
+        options = _options("kill", reason, cascade, **more)
         agent = await self.registry.find(address)
-        return await self._or_first(terms, creation.kill(self.registry, terms, agent, reason, cascade=cascade))
+        return await self._or_first(options, exclusive.kill(self.registry, options, agent, reason, cascade=cascade))
 
     # --- questions
 
     async def state(self, address: str) -> State:
         """The living state, seen in the agent's turn."""
         agent = await self.registry.find(address)
-        state: State = await self.registry.ask(agent, lambda answer: Look(lambda state: state, answer))
+        state: State = await self.registry.ask(agent, lambda answer: Read(lambda state: state, answer))
         return state
 
     async def texts(self, address: str) -> list[str]:
@@ -112,7 +119,7 @@ class Deck:
         """The state that the log has, compared with the living one."""
         agent = await self.registry.find(address)
         found: exclusive.Replayed = await self.registry.ask(
-            agent, lambda answer: Turn(lambda held: exclusive.replay(held, strict=strict), answer)
+            agent, lambda answer: Exclusive(lambda held: exclusive.replay(held, strict=strict), answer)
         )
         return found
 
@@ -137,40 +144,55 @@ class Deck:
         return [node.seq for node in nodes]
 
     def post(self, agent: Agent, *messages: str, answer: Answer, **more: Any) -> None:
-        """Put an add into a mailbox; it is looked at when the registry advances."""
+        """Put an add into a mailbox; the agent does it when the registry pumps."""
         rows, _ = rows_from(list(messages))
-        agent.post(Write(lambda stage: commands.add(stage, rows), _terms("add", list(messages), **more), answer))
-        self.registry.posted(agent)
+        options = _options("add", list(messages), **more)
+
+        def settle(outcome: Reply | ReelError) -> None:
+            if isinstance(outcome, ReelError) and options.key is not None:
+                self._tasks.start_soon(self._answer_or_first, options, outcome, answer)
+            else:
+                answer(outcome)
+
+        self.registry.post(agent, Write(lambda stage: commands.add(stage, rows), options, settle))
+
+    async def _answer_or_first(self, options: CommandOptions, error: ReelError, answer: Answer) -> None:
+        try:
+            answer(await repeated(self.store, options.key, error))
+        except ReelError as refused:
+            answer(refused)
 
     # --- how
 
-    async def _do(self, address: str, terms: Terms, mail: Callable[[Answer], Mail]) -> Reply:
+    async def _do(self, address: str, options: CommandOptions, make_job: Callable[[Answer], Job]) -> Reply:
         async def ask() -> Reply:
-            reply: Reply = await self.registry.ask(await self.registry.find(address), mail)
+            reply: Reply = await self.registry.ask(await self.registry.find(address), make_job)
             return reply
 
-        return await self._or_first(terms, ask())
+        return await self._or_first(options, ask())
 
-    async def _turn(self, address: str, terms: Terms, run: Callable[[Agent], Awaitable[Reply]]) -> Reply:
-        return await self._do(address, terms, lambda answer: Turn(run, answer))
+    async def _exclusive(
+        self, address: str, options: CommandOptions, run: Callable[[Agent], Awaitable[Reply]]
+    ) -> Reply:
+        return await self._do(address, options, lambda answer: Exclusive(run, answer))
 
-    async def _or_first(self, terms: Terms, command: Awaitable[Reply]) -> Reply:
+    async def _or_first(self, options: CommandOptions, command: Awaitable[Reply]) -> Reply:
         try:
             return await command
         except ReelError as error:
-            return await repeated(self.store, terms.keyed, error)
+            return await repeated(self.store, options.key, error)
 
-    def _renaming(self, turn: Callable[[Agent], Awaitable[Reply]]) -> Callable[[Agent], Awaitable[Reply]]:
+    def _reindexing(self, command: Callable[[Agent], Awaitable[Reply]]) -> Callable[[Agent], Awaitable[Reply]]:
         async def run(agent: Agent) -> Reply:
-            reply = await turn(agent)
-            self.registry.renamed(agent)
+            reply = await command(agent)
+            self.registry.reindex(agent)
             return reply
 
         return run
 
 
-def _terms(method: str, *params: Any, if_seq: int | None = None, key: str | None = None) -> Terms:
-    return Terms(if_seq, None if key is None else Keyed(key, digest(method, params)), "test")
+def _options(method: str, *params: Any, if_seq: int | None = None, key: str | None = None) -> CommandOptions:
+    return CommandOptions(if_seq, None if key is None else IdempotencyKey(key, digest(method, params)), "test")
 
 
 def shown(conversation: Conversation) -> list[str]:
@@ -190,6 +212,6 @@ def insert(path: str, seq: int, kind: str, data_json: str | None) -> None:
         connection.execute("UPDATE agents SET head = ?", (seq,))
 
 
-async def read_only(deck: Deck, on: bool) -> None:
+async def read_only(client: DirectClient, on: bool) -> None:
     """Let the database refuse every write, or no longer."""
-    await deck.store._database.run(lambda connection: connection.execute(f"PRAGMA query_only = {on}").fetchall())
+    await client.store._database.run(lambda connection: connection.execute(f"PRAGMA query_only = {on}").fetchall())

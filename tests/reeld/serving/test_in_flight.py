@@ -3,7 +3,8 @@
 import anyio
 
 from reel.errors import Busy
-from reeld.serving.call import Desk, Limits
+from reeld.serving.call import Services
+from reeld.serving.flow import Limits
 from tests.reeld.serving.conftest import Dial, Gate, texts
 
 LIMIT = 30
@@ -40,12 +41,12 @@ async def test_busy_lasts_until_none_is_in_flight(dial: Dial, gate: Gate) -> Non
         assert await texts(peer, "demo") == ["one"]
 
 
-async def test_busy_of_an_agent_keeps_a_prefix(dial: Dial, desk: Desk, gate: Gate) -> None:
+async def test_busy_of_an_agent_keeps_a_prefix(dial: Dial, services: Services, gate: Gate) -> None:
     """When an agent has no room for a request, what came after it is refused as well, of whatever agent."""
     with anyio.fail_after(LIMIT):
         peer = dial()
         await peer.ask(("create", "full"), ("create", "demo"))
-        (await desk.registry.find("full"))._room = 0
+        (await services.registry.find("full"))._room = 0
         await peer.send(
             peer.encoded(
                 ("add", "demo", "one"),

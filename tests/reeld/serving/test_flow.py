@@ -1,17 +1,17 @@
 """What waits on all connections, without connections."""
 
-from reeld.serving.load import Load
+from reeld.serving.flow import Traffic
 
 
 class Bearing:
     """What stands for a connection."""
 
-    def __init__(self, number: int, load: Load) -> None:
+    def __init__(self, number: int, load: Traffic) -> None:
         self.number = number
         self.waiting = 0
         self.load = load
         self.dropped = False
-        load.bearers.add(self)
+        load.peers.add(self)
 
     def drop(self) -> None:
         self.load.waiting -= self.waiting
@@ -20,12 +20,12 @@ class Bearing:
 
     def take(self, size: int) -> None:
         self.waiting += size
-        self.load.hold(size, 100)
+        self.load.buffer(size, 100)
 
 
 def test_the_limit_itself_is_allowed() -> None:
     """One byte more is not; then whoever most waits on is dropped, and as many as it takes."""
-    load = Load()
+    load = Traffic()
     one, two, three = (Bearing(number, load) for number in range(3))
     for bearing, size in ((one, 30), (two, 40), (three, 30)):
         bearing.take(size)
@@ -40,9 +40,9 @@ def test_the_limit_itself_is_allowed() -> None:
 
 def test_nobody_to_drop() -> None:
     """What is counted but waits on nobody drops nobody."""
-    load = Load()
-    load.hold(200, 100)
+    load = Traffic()
+    load.buffer(200, 100)
     idle = Bearing(1, load)
-    load.hold(1, 100)
+    load.buffer(1, 100)
 
     assert not idle.dropped

@@ -1,0 +1,272 @@
+"""From calls to outcomes: admit, bind the parameters, run the handler, settle.
+
+The requests of one connection take effect in the order in which they were sent. A request that can be given to a
+live agent at once is; a request that must await something is ``Deferred``, and it and everything behind it are done
+one after the other by the *worker*. A ``Detached`` request (``wait``, ``verify``) leaves that order: it has a task
+of its own and holds up nothing.
+
+Every outcome takes one way, :meth:`Dispatcher._settle`. There an error of a command with an idempotency key is
+looked up first: a command that was applied before gets its first reply in place of the error.
+"""
+
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
+
+import anyio
+from anyio.abc import TaskGroup
+
+from reel.errors import Busy, Internal, MethodNotFound, NotFound, ReelError, ShuttingDown
+from reeld.agents.agent import Agent
+from reeld.agents.idempotency import CommandOptions, IdempotencyKey, digest, repeated
+from reeld.serving.call import Call, Deferred, Detached, Peer, Result, Services, Work
+from reeld.serving.flow import InFlight, Limits, Traffic
+from reeld.serving.methods import METHODS, Method
+
+log = logging.getLogger(__name__)
+
+# What is left to await of a call; it answers the call itself, or raises.
+_Rest: TypeAlias = Callable[[], Awaitable[None]]
+
+_BUSY = "too much is in flight on this connection; continue when some of it has been answered"
+_TOO_MANY_WAITS = "too many requests of this connection wait for something to happen; let some of them end"
+_STOPPING = "the daemon is stopping; retry when it is back"
+_BUG = "the request failed; the daemon's log has the reason"
+
+
+class _Pending(NamedTuple):
+    """A call that waits for its turn; ``rest`` is what is left of one that has begun."""
+
+    call: Call
+    params: Any
+    rest: _Rest | None = None
+
+
+class Dispatcher:
+    """Runs the calls of one connection.
+
+    Args:
+        peer: the connection, as handlers see it.
+        services: what handlers work with.
+        traffic: what all connections have in flight.
+        limits: what one may have.
+        reply: queues the outcome of a call.
+        start_soon: starts a task that ends with the peer; returns whether there is still a peer.
+        on_settled: called whenever a call is settled.
+    """
+
+    def __init__(
+        self,
+        peer: Peer,
+        services: Services,
+        traffic: Traffic,
+        limits: Limits,
+        reply: Callable[[Call, Result | ReelError], None],
+        start_soon: Callable[..., bool],
+        on_settled: Callable[[], None],
+    ) -> None:
+        self._peer = peer
+        self._services = services
+        self._traffic = traffic
+        self._limits = limits
+        self._reply = reply
+        self._start_soon = start_soon
+        self._on_settled = on_settled
+        self._in_flight = InFlight(traffic, limits)
+        # Calls in their order; the first has begun.
+        self._pending: deque[_Pending] = deque()
+        self._wake = anyio.Event()
+        # The scopes of detached calls.
+        self._detached: set[anyio.CancelScope] = set()
+        self._stopping = False
+        self._tasks: TaskGroup | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether a call has not been answered."""
+        return bool(self._in_flight.requests or self._detached)
+
+    # --- from outside
+
+    async def run(self) -> None:
+        """Do what must await something, until cancelled."""
+        async with anyio.create_task_group() as self._tasks:
+            await self._work()
+
+    def submit(self, call: Call, params: Any) -> None:
+        """Run a call now or in its turn, or refuse it."""
+        if not self._in_flight.admits(call.size) or self._stopping:
+            self._traffic.refused += 1
+            self._reply(call, ShuttingDown(_STOPPING) if self._stopping else Busy(_BUSY))
+            return
+        self._in_flight.add(call.size)
+        if self._pending:
+            self._pending.append(_Pending(call, params))
+        elif (rest := self._begin(call, params)) is not None:
+            self._pending.append(_Pending(call, params, rest))
+            self._wake.set()
+
+    def refuse_more(self) -> None:
+        """Answer new and detached calls with ``shutting_down`` from now on."""
+        self._stopping = True
+        for scope in self._detached:
+            scope.cancel()
+
+    def forget_detached(self) -> None:
+        """Take note that the peer is gone: its detached calls end, and some have not even begun."""
+        self._detached.clear()
+
+    def close(self) -> None:
+        """Forget the calls that nobody waits for any more."""
+        self._stopping = True
+        self._in_flight.clear()
+        self._pending.clear()
+        self._tasks = None
+
+    # --- from a call to its handler
+
+    def _begin(self, call: Call, params: Any) -> _Rest | None:
+        """Run the handler; return what is left to await."""
+        try:
+            return self._run_handler(call, params)
+        except Exception as error:
+            self._fail(call, error)
+            return None
+
+    def _run_handler(self, call: Call, params: Any) -> _Rest | None:
+        if self._in_flight.saturated:
+            raise Busy(_BUSY)
+        method = METHODS.get(call.method)
+        if method is None:
+            raise MethodNotFound(f"unknown method {call.method!r}; `methods` lists them", method=call.method)
+        values, call.replaced = method.signature.bind(params)
+        if not method.needs_agent:
+            return self._do(call, None, method.handler(self._services, call, *self._arguments(call, method, values)))
+        address, *values = values
+        arguments = self._arguments(call, method, values)
+        agent = None if address is None else self._services.registry.get(address)
+        if agent is None and address is not None:
+            return partial(self._find_and_do, call, method, address, arguments)
+        return self._do(call, agent, method.handler(self._services, call, agent, *arguments))
+
+    def _arguments(self, call: Call, method: Method, values: list[Any]) -> list[Any]:
+        """Return a handler's own arguments; a command's options come first."""
+        if not method.is_command:
+            return values
+        *own, if_seq, key = values
+        call.key = None if key is None else IdempotencyKey(key, digest(method.name, own))
+        return [CommandOptions(if_seq, call.key, self._peer.client), *own]
+
+    async def _find_and_do(self, call: Call, method: Method, address: str, arguments: list[Any]) -> None:
+        agent: Agent | None = None
+        try:
+            agent = await self._services.registry.find(address)
+        except NotFound:
+            if not method.may_create:
+                raise
+        rest = self._do(call, agent, method.handler(self._services, call, agent or address, *arguments))
+        if rest is not None:
+            await rest()
+
+    def _do(self, call: Call, agent: Agent | None, work: Work) -> _Rest | None:
+        """Answer, post the job, or return what is left to await."""
+        if isinstance(work, dict):
+            call.answer(work)
+        elif isinstance(work, Deferred):
+            return partial(self._await, call, work)
+        elif isinstance(work, Detached):
+            self._detach(call, work)
+        else:
+            assert agent is not None, "a job is for an agent"  # noqa: S101 - the method table sees to it
+            self._services.registry.post(agent, work)
+        return None
+
+    async def _await(self, call: Call, work: Deferred | Detached) -> None:
+        call.answer(await work.run())
+
+    async def _finish(self, call: Call, rest: _Rest) -> None:
+        try:
+            await rest()
+        except Exception as error:
+            self._fail(call, error)
+
+    async def _work(self) -> None:
+        while True:
+            await self._wake.wait()
+            self._wake = anyio.Event()
+            while self._pending:
+                call, params, rest = self._pending[0]
+                rest = rest or self._begin(call, params)
+                if rest is not None:
+                    await self._finish(call, rest)
+                self._services.registry.pump()
+                self._pending.popleft()
+
+    # --- detached calls
+
+    def _detach(self, call: Call, work: Detached) -> None:
+        if self._stopping:
+            raise ShuttingDown(_STOPPING)
+        if len(self._detached) >= self._limits.asides:
+            raise Busy(_TOO_MANY_WAITS)
+        self._in_flight.remove(call.size)
+        call.detached = True
+        scope = anyio.CancelScope()
+        if self._start_soon(self._run_detached, call, work, scope):
+            self._detached.add(scope)
+        else:
+            self._on_settled()  # nobody is there who would wait for the answer
+
+    async def _run_detached(self, call: Call, work: Detached, scope: anyio.CancelScope) -> None:
+        try:
+            with scope:
+                await self._finish(call, partial(self._await, call, work))
+            if scope.cancelled_caught:
+                call.answer(ShuttingDown(_STOPPING))
+        finally:
+            self._detached.discard(scope)
+            self._on_settled()
+
+    # --- from an outcome to the reply
+
+    def _fail(self, call: Call, error: Exception) -> None:
+        """Answer with what a handler raised: the one place that maps exceptions to errors of the protocol."""
+        if not isinstance(error, ReelError):
+            log.error("connection=%d method=%s failed", self._peer.number, call.method, exc_info=error)
+            error = Internal(_BUG)
+        call.answer(error)
+
+    def settle(self, call: Call, outcome: Result | ReelError) -> None:
+        """Take the outcome of a call to its reply; an error of a command with a key is looked up first."""
+        if isinstance(outcome, Busy):
+            self._in_flight.saturated |= not call.detached
+        elif isinstance(outcome, ReelError) and call.key is not None and self._tasks is not None:
+            self._tasks.start_soon(self._look_up, call, call.key, outcome)
+            call.key = None
+            return
+        self._settle(call, outcome)
+
+    async def _look_up(self, call: Call, key: IdempotencyKey, error: ReelError) -> None:
+        """Settle a refused command with its first reply, if it was applied before."""
+        try:
+            outcome: Result | ReelError = await repeated(self._services.store, key, error)
+        except ReelError as refused:
+            outcome = refused
+        except Exception:
+            log.exception("connection=%d the key of method=%s cannot be looked up", self._peer.number, call.method)
+            outcome = Internal(_BUG)
+        self._settle(call, outcome)
+
+    def _settle(self, call: Call, outcome: Result | ReelError) -> None:
+        if not call.detached:
+            if not self._in_flight.requests:
+                return  # the connection is closed
+            self._in_flight.remove(call.size)
+        if call.replaced and isinstance(outcome, dict):
+            outcome = {**outcome, "replaced": call.replaced}
+        self._reply(call, outcome)
+        if call.then is not None and isinstance(outcome, dict):
+            call.then()
+        self._on_settled()

@@ -1,0 +1,130 @@
+"""Flow control: how much one connection, and all of them together, may have in flight and waiting.
+
+Three things are bounded. *In flight* is what was read and not answered yet; too much of it is refused with
+``busy``. *Unread* is what a peer does not read fast enough, and *incomplete* is the part of a message whose rest
+has not arrived; if too much of these waits on all connections together, the one that most waits on is closed.
+"""
+
+import logging
+from typing import NamedTuple, Protocol
+
+from reel.frames import MAX_MESSAGE, MAX_VALUES
+
+log = logging.getLogger(__name__)
+
+
+class Limits(NamedTuple):
+    """What one connection may have in flight and waiting, and all of them together (``all_…``)."""
+
+    requests: int = 256
+    # Bytes of the requests in flight.
+    bytes: int = 32 << 20
+    all_bytes: int = 256 << 20
+    # Bytes of replies, and of pushes, that the peer has not read; and of both and of incomplete messages.
+    unread: int = 32 << 20
+    pushes: int = 1 << 20
+    all_waiting: int = 256 << 20
+    subscriptions: int = 256
+    # Detached requests: they wait for something to happen, and do not count as in flight.
+    asides: int = 256
+    # Seconds in which a peer must read something of what waits for it.
+    stall: float = 60.0
+    # Bytes, and values, of one message.
+    message: int = MAX_MESSAGE
+    values: int = MAX_VALUES
+    # Connections at once.
+    max_open: int = 1000
+
+
+class BufferedPeer(Protocol):
+    """A connection, as far as something waits on it."""
+
+    number: int
+
+    @property
+    def waiting(self) -> int:
+        """How many bytes wait on it."""
+
+    def drop(self) -> None:
+        """Close it at once, and free what waits."""
+
+
+class Traffic:
+    """What all connections have in flight (``requests``, ``bytes``), and how many bytes wait on them."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+        self.requests = 0
+        self.refused = 0
+        self.waiting = 0
+        self.dropped = 0
+        self.peers: set[BufferedPeer] = set()
+
+    def buffer(self, size: int, limit: int) -> None:
+        """Count bytes that wait; if too many do in all, close the connection with the most.
+
+        Args:
+            size: how many more wait, already counted by their connection.
+            limit: how many may wait in all.
+        """
+        self.waiting += size
+        while self.waiting > limit and self.peers:
+            heaviest = max(self.peers, key=lambda peer: peer.waiting)
+            if not heaviest.waiting:
+                return
+            log.warning("too much waits in all; closing connection=%d with %d bytes", heaviest.number, heaviest.waiting)
+            self.dropped += 1
+            heaviest.drop()
+
+
+class InFlight:
+    """The calls of one connection that were admitted and are not answered yet.
+
+    The admitted calls are always a prefix of those that were sent: once one is refused, all that follow are, until
+    none is in flight any more. A client that pipelines dependent commands can rely on that.
+
+    Args:
+        traffic: what all connections have in flight.
+        limits: what one may have, and all of them together.
+    """
+
+    def __init__(self, traffic: Traffic, limits: Limits) -> None:
+        self.requests = 0
+        # An admitted call found no room further on (a full mailbox): what follows it is refused too.
+        self.saturated = False
+        self._bytes = 0
+        self._refusing = False
+        self._traffic = traffic
+        self._limits = limits
+
+    def admits(self, size: int) -> bool:
+        """Return whether there is room for one more call of this size, in bytes."""
+        limits, traffic = self._limits, self._traffic
+        if not self.requests:
+            self._refusing = self.saturated = False
+        self._refusing = (
+            self._refusing
+            or self.saturated
+            or self.requests >= limits.requests
+            or (self.requests > 0 and self._bytes + size > limits.bytes)
+            or (traffic.requests > 0 and traffic.bytes + size > limits.all_bytes)
+        )
+        return not self._refusing
+
+    def add(self, size: int) -> None:
+        """Count an admitted call."""
+        self._change(1, size)
+
+    def remove(self, size: int) -> None:
+        """Count a call no longer: it was answered, or detached."""
+        self._change(-1, -size)
+
+    def clear(self) -> None:
+        """Count none of the calls any longer: nobody waits for them."""
+        self._change(-self.requests, -self._bytes)
+
+    def _change(self, requests: int, size: int) -> None:
+        self.requests += requests
+        self._bytes += size
+        self._traffic.requests += requests
+        self._traffic.bytes += size
