@@ -65,35 +65,35 @@ _REASONING = item("openai", "gpt-5.2", {"type": "reasoning", "summary": [], "enc
 _CODE = item("gemini", "gemini-3-pro", {"executableCode": {"language": "PYTHON", "code": _MARK}})
 _SIGNED: Json = {"provider": "gemini", "model": "gemini-3-pro", "signature": _MARK_BASE64 + "w=="}
 _LOST: dict[str, list[Any]] = {
-    "texts, calls, results": [user("x"), model(call()), tool(result(content=_MARK))],
-    "arguments that broke off": [user("x"), model(call(arguments='{"a": "MARK'))],
-    "pictures and PDFs of the user": [user(media("image/png")), user(media("application/pdf"))],
-    "GIFs of the user": [user(media("image/gif"))],
-    "sound": [user(media("audio/wav"))],
-    "pictures of the assistant": [user("x"), model(media("image/png"), "y")],
-    "pictures in results": [user("x"), model(call()), tool(result(content=[text("y"), media("image/png")]))],
-    "thinking of Anthropic's": [user("x"), model(thinking(_MARK, model="claude-opus-5"), "y")],
-    "thinking of another model family of Anthropic's": [
+    "texts, tool calls, results": [user("x"), model(call()), tool(result(content=_MARK))],
+    "truncated arguments": [user("x"), model(call(arguments='{"a": "MARK'))],
+    "images and PDFs from the user": [user(media("image/png")), user(media("application/pdf"))],
+    "GIFs from the user": [user(media("image/gif"))],
+    "audio": [user(media("audio/wav"))],
+    "images from the assistant": [user("x"), model(media("image/png"), "y")],
+    "images in results": [user("x"), model(call()), tool(result(content=[text("y"), media("image/png")]))],
+    "Anthropic thinking": [user("x"), model(thinking(_MARK, model="claude-opus-5"), "y")],
+    "Anthropic thinking of another model family": [
         user("x"),
         model(thinking(_MARK, model="claude-haiku-4-5"), "y"),
     ],
-    "thinking of Gemini's": [user("x"), model(thinking(_MARK, None, "gemini", model="gemini-3-pro"), "y")],
-    "signatures of Gemini's": [user("x"), model(text("y", provider_metadata=_SIGNED))],
-    "reasoning items of OpenAI's": [user("x"), model(_REASONING, "y")],
-    "server tools of Anthropic's": [user("x"), model(*_SEARCH, "y")],
-    "server tools of another model family of Anthropic's": [user("x"), model(*searched("claude-haiku-4-5"), "y")],
-    "cache marks of Anthropic's": [
+    "Gemini thinking": [user("x"), model(thinking(_MARK, None, "gemini", model="gemini-3-pro"), "y")],
+    "Gemini signatures": [user("x"), model(text("y", provider_metadata=_SIGNED))],
+    "OpenAI reasoning items": [user("x"), model(_REASONING, "y")],
+    "Anthropic server tools": [user("x"), model(*_SEARCH, "y")],
+    "Anthropic server tools of another model family": [user("x"), model(*searched("claude-haiku-4-5"), "y")],
+    "Anthropic cache breakpoints": [
         user(text("x", provider_metadata={"provider": "anthropic", "cache_control": {"type": _MARK}}))
     ],
 }
 # For the words that a provider has for a thing: a conversation, and what makes the thing the provider's own.
 _SAID: dict[str, list[Any]] = {
-    "prompt": [{"role": "system", "content": "Be brief."}, user("x")],
-    "who speaks": [user("x"), model("y")],
+    "system prompt": [{"role": "system", "content": "Be brief."}, user("x")],
+    "roles": [user("x"), model("y")],
     "`tool_call`": [user("x"), model(call())],
     "its `arguments`": [user("x"), model(call())],
     "`tool_result`": [user("x"), model(call()), tool(result())],
-    "`media`, a picture": [user(media("image/png"))],
+    "`media`, an image": [user(media("image/png"))],
     "`media`, a PDF": [user(media("application/pdf"))],
     "`thinking`": [
         user("x"),
