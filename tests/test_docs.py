@@ -52,7 +52,7 @@ def test_the_program_of_the_readme(daemon: Daemon) -> None:
     """The Python example runs, and prints the conversation."""
     (program,) = _blocks("python")
 
-    assert ["5 []", "3 user", "4 assistant", "5 tool"] == [
+    assert ["4 []", "2 user", "3 assistant", "4 tool"] == [
         " ".join(line.split()[:2]) for line in _run([sys.executable, "-c", program], daemon).splitlines()
     ]
 
