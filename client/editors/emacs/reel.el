@@ -54,6 +54,13 @@
 
 ;;;; Buffers and the connection
 
+(defun reel--ignore-local-variables ()
+  "Let nothing in the current buffer set variables: its text is other people's.
+Neither does a file of the directory that happens to be the current one."
+  (setq-local enable-local-variables nil
+              enable-local-eval nil
+              enable-dir-local-variables nil))
+
 (defun reel--buffers ()
   "Give the buffers with conversations."
   (cl-remove-if-not (lambda (buffer) (buffer-local-value 'reel-copy-agent buffer))
@@ -122,6 +129,7 @@
   "A conversation, as it is now.
 
 \\{reel-mode-map}"
+  (reel--ignore-local-variables)
   (buffer-disable-undo)
   (visual-line-mode)
   (add-to-invisibility-spec '(reel-fold . t))
@@ -307,8 +315,14 @@ Where LABEL is empty, go back to the newest mark that something was said after."
   "Say what is known of the conversation."
   (interactive)
   (let ((info (reel--command 'agent)))
-    (with-help-window "*reel info*"
-      (princ (reel-text-info info)))))
+    (with-current-buffer (get-buffer-create "*reel info*")
+      (special-mode)
+      (reel--ignore-local-variables)
+      (let ((inhibit-read-only t))
+        (erase-buffer)
+        (insert (reel-text-info info)))
+      (goto-char (point-min))
+      (display-buffer (current-buffer)))))
 
 ;;;; The list
 
@@ -325,6 +339,7 @@ Where LABEL is empty, go back to the newest mark that something was said after."
 \\{reel-list-mode-map}"
   (setq tabulated-list-format [("Name" 28 t) ("Head" 8 nil) ("Updated" 17 t) ("Title" 0 t)]
         tabulated-list-padding 1)
+  (reel--ignore-local-variables)
   (add-hook 'tabulated-list-revert-hook #'reel--list-read nil t)
   (tabulated-list-init-header))
 

@@ -18,6 +18,9 @@ function M.prepare(buffer)
   } do
     vim.bo[buffer][name] = value
   end
+  -- The text is other people's: a modeline in it must not set options. After the file type, whose autocommands may set
+  -- the option; they run before there is any text.
+  vim.bo[buffer].modeline = false
 end
 
 --- Set what belongs to the windows that show a buffer. Lua's own way to set an option would set it for other buffers too.

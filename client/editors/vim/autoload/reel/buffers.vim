@@ -39,6 +39,9 @@ export def Attach(buffer: number, agent: dict<any>)
   setbufvar(buffer, '&undolevels', -1)
   setbufvar(buffer, '&modifiable', false)
   setbufvar(buffer, '&filetype', 'markdown')
+  # The text is other people's: a modeline in it must not set options. After the file type, whose autocommands may set
+  # the option; they run before there is any text.
+  setbufvar(buffer, '&modeline', false)
   setbufvar(buffer, 'reel_levels', [])
   autocmd_add([
     {group: 'reel', event: 'BufWinEnter', bufnr: buffer, cmd: 'call reel#buffers#Fold()', replace: true},

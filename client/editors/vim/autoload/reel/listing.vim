@@ -21,7 +21,8 @@ export def Show(prefix: string)
   if !win_gotoid(bufwinid(buffer))
     execute 'silent sbuffer' buffer
   endif
-  setlocal buftype=nofile bufhidden=wipe noswapfile modifiable
+  # The titles are other people's text: a modeline in one must not set options.
+  setlocal buftype=nofile bufhidden=wipe noswapfile nomodeline modifiable
   silent deletebufline(buffer, 1, '$')
   setline(1, lines)
   setlocal nomodifiable nomodified

@@ -1,0 +1,71 @@
+"""What others wrote is shown, and nothing of it is executed."""
+
+import pytest
+
+from reel.sync.client import Client
+from tests.editors.hostile_text import EXPRESSIONS, MODELINE, converse
+from tests.editors.nvim.driver import Nvim
+from tests.editors.nvim.shown import opened, shows
+
+AGAIN = [
+    ["doautocmd User Any"],
+    ["doautocmd FileType"],
+    ["doautoall User Any"],
+    ["enew", "edit reel://demo"],
+    ["enew", "buffer reel://demo"],
+    ["split"],
+    ["edit"],
+    ["bdelete", "Reel open demo"],
+]
+OPTIONS = "[&tabstop, &foldminlines, &foldexpr]"
+
+
+@pytest.mark.parametrize("again", AGAIN, ids=" ".join)
+def test_modelines_are_not_read(nvim: Nvim, client: Client, again: list[str]) -> None:
+    """However a conversation is opened again, and whatever event is fired, no line of it sets an option."""
+    converse(client, MODELINE)
+    nvim.command("set modeline modelineexpr modelines=50")
+    nvim.command("autocmd User Any let g:any = 1")
+    shows(opened(nvim), client)
+    before = nvim.call("nvim_eval", OPTIONS)
+    for command in again:
+        nvim.command(command)
+    nvim.until("vim.fn.search('tabstop=77', 'nw') > 0")
+
+    assert before == nvim.call("nvim_eval", OPTIONS)
+
+
+def test_expressions_are_not_evaluated(nvim: Nvim, client: Client) -> None:
+    """Neither the lines about a window, nor folds, nor messages, nor the list evaluate what a text has in it."""
+    converse(client, EXPRESSIONS)
+    nvim.command("set laststatus=2 showtabline=2 title ruler")
+    shows(opened(nvim), client)
+    nvim.command("Reel info")
+    nvim.until("vim.fn.execute('messages'):find('let g:ran', 1, true)")
+    nvim.lua("vim.ui.select = function(all, how) listed = vim.tbl_map(how.format_item, all) end")
+    nvim.command("Reel list")
+    nvim.until("listed")
+    folded = nvim.call("nvim_eval", "join(map(range(1, line('$')), 'foldtextresult(v:val)'))")
+    for name in ("statusline", "tabline", "titlestring", "winbar"):
+        if nvim.call("nvim_eval", f"exists('+{name}')"):
+            nvim.command(f"let &{name} = '%F ' .. &{name}")
+    nvim.command("redraw!")
+
+    assert all("let g:ran" in text for text in (folded, *nvim.lua("return listed")))
+    assert 0 == nvim.call("nvim_eval", "exists('g:ran')")
+
+
+LABELS = ["a | let g:ran = 1", "a\nlet g:ran = 1", "a\x12=execute('let g:ran = 1')\rb"]
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_a_label_that_is_completed_is_not_executed(nvim: Nvim, client: Client, label: str) -> None:
+    """What a label has after a bar, a line break or a control character is a part of the label."""
+    client.create("demo")
+    client.mark("demo", label)
+    client.add("demo", "hello")
+    shows(opened(nvim), client)
+    nvim.call("nvim_feedkeys", ":Reel rewind \t\r", "xt", False)
+    nvim.shows("")
+
+    assert (0, []) == (nvim.call("nvim_eval", "exists('g:ran')"), nvim.notified())

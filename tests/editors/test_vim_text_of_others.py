@@ -1,0 +1,83 @@
+"""What others wrote is shown in Vim, and nothing of it is executed."""
+
+import pytest
+
+from reel.sync.client import Client
+from tests.editors.hostile_text import EXPRESSIONS, MODELINE, converse
+from tests.editors.vim_driver import Vim
+
+pytest_plugins = ["tests.editors.vim_fixtures"]
+
+AGAIN = [
+    ["doautocmd User Any"],
+    ["doautocmd FileType"],
+    ["doautoall User Any"],
+    ["new", "edit reel://demo"],
+    ["new", "buffer reel://demo"],
+    ["split"],
+    ["edit"],
+    ["bdelete", "Reel open demo"],
+]
+OPTIONS = "[&tabstop, &foldminlines, &foldexpr]"
+
+
+@pytest.fixture
+def modeline(vim: Vim) -> Vim:
+    """A Vim that reads modelines wherever it is not told otherwise."""
+    vim.run("set modeline modelineexpr modelines=50", "autocmd User Any let g:any = 1")
+    return vim
+
+
+@pytest.mark.parametrize("again", AGAIN, ids=" ".join)
+def test_modelines_of_a_conversation_are_not_read(modeline: Vim, client: Client, again: list[str]) -> None:
+    """However a conversation is opened again, and whatever event is fired, no line of it sets an option."""
+    converse(client, MODELINE)
+    modeline.run("Reel open demo")
+    modeline.until(lambda: modeline.eval("search('tabstop=77', 'nw') > 0"), 1)
+    before = modeline.eval(OPTIONS)
+    modeline.run(*again)
+    modeline.until(lambda: modeline.eval("search('tabstop=77', 'nw') > 0"), 1)
+
+    assert before == modeline.eval(OPTIONS)
+
+
+def test_modelines_of_the_list_are_not_read(modeline: Vim, client: Client) -> None:
+    """A title in the list sets no option."""
+    client.create("demo", title=MODELINE)
+    modeline.run("Reel list")
+    before = modeline.eval(OPTIONS)
+    modeline.run("doautocmd User Any")
+
+    assert "tabstop=77" in modeline.lines()[0]
+    assert before == modeline.eval(OPTIONS)
+
+
+def test_expressions_are_not_evaluated(vim: Vim, client: Client) -> None:
+    """Neither the lines about a window, nor folds, nor messages, nor the list evaluate what a text has in it."""
+    converse(client, EXPRESSIONS)
+    vim.run("set laststatus=2 showtabline=2 title ruler statusline=%F tabline=%F titlestring=%F", "Reel open demo")
+    vim.until(lambda: vim.eval("search('let g:ran', 'nw') > 0"), 1)
+    vim.run("redraw!")
+    shown = [vim.eval("join(map(range(1, line('$')), 'foldtextresult(v:val)'))"), vim.run("Reel info")]
+    vim.run("Reel list")
+    shown.append(vim.lines()[0])
+    vim.run("redraw!", 'execute "normal \\<CR>"')
+
+    assert all("let g:ran" in text for text in shown)
+    assert ["reel://demo", 0] == vim.eval("[bufname(), exists('g:ran')]")
+
+
+LABELS = ["a | let g:ran = 1", "a\nlet g:ran = 1", "a\x12=execute('let g:ran = 1')\rb"]
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_a_label_that_is_completed_is_not_executed(vim: Vim, client: Client, label: str) -> None:
+    """What a label has after a bar, a line break or a control character is a part of the label."""
+    client.create("demo")
+    client.mark("demo", label)
+    client.add("demo", "hello")
+    vim.run("Reel open demo")
+    vim.keys(":Reel rewind \t\r:let g:done = 1\r")
+    vim.until(lambda: vim.eval("exists('g:done')"), 1)
+
+    assert [0, 0] == [vim.eval("exists('g:ran')"), client.agent("demo").messages]
