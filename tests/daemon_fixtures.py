@@ -1,5 +1,7 @@
 """A daemon of the test's own, and a client of it; a ``conftest`` imports the fixtures."""
 
+import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -35,3 +37,16 @@ def client(daemon: Daemon) -> Iterator[Client]:
     """A client that is connected to the daemon."""
     with daemon.client() as client:
         yield client
+
+
+@pytest.fixture
+def home(directory: Path, prepared: Daemon, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home whose database is the default one; the daemon on it is not started yet."""
+    home = directory / "home"
+    prepared.database = str(home / ".local/state/reel/reel.db")
+    for variable in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "REEL_DATABASE", "REEL_AGENT"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("REEL_SOCKET", prepared.socket)
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    return home

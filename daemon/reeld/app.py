@@ -34,6 +34,8 @@ _GC = (50_000, 20, 100)
 _STOPS = (signal.SIGTERM, signal.SIGINT)
 # How often idle agents retire and the WAL is copied into the file, in seconds.
 _TIDY_EVERY = 60.0
+# How often the files of the database are looked at while nobody writes, in seconds.
+_WATCH_EVERY = 1.0
 
 
 def main(config: Config) -> int:
@@ -66,8 +68,8 @@ def _lock_and_serve(config: Config, supervisor: Supervisor) -> None:
             stack.enter_context(lock(config.socket, "the socket"))
         else:  # its path is the supervisor's affair
             config = config._replace(socket=path_of(stack.enter_context(given)))
-        stack.enter_context(lock(config.database, "the database"))
-        anyio.run(serve, config, supervisor, given, backend="trio")
+        held = stack.enter_context(lock(config.database, "the database"))
+        anyio.run(serve, config, supervisor, given, held, backend="trio")
 
 
 def _only(error: BaseException) -> BaseException:
@@ -77,7 +79,7 @@ def _only(error: BaseException) -> BaseException:
     return error
 
 
-async def serve(config: Config, supervisor: Supervisor, given: socket.socket | None) -> None:
+async def serve(config: Config, supervisor: Supervisor, given: socket.socket | None, held: int) -> None:
     """Open the store, listen, and serve until a signal or ``shutdown``.
 
     What ends first is what stands on the others: connections get their answers, agents finish, the writer
@@ -87,12 +89,13 @@ async def serve(config: Config, supervisor: Supervisor, given: socket.socket | N
         config: what the daemon was told.
         supervisor: who is told when it is ready, alive and stopping.
         given: a socket to listen on in place of one of our own.
+        held: the descriptor of the file that locks the database.
     """
     began = time.monotonic()
     stop = anyio.Event()
     async with AsyncExitStack() as stack:
         try:
-            store = await stack.enter_async_context(open_store(config.database, config.durability))
+            store = await stack.enter_async_context(open_store(config.database, config.durability, held))
         except Storage as error:
             raise Refused(error.message) from error
         agents = await stack.enter_async_context(anyio.create_task_group())
@@ -111,6 +114,7 @@ async def serve(config: Config, supervisor: Supervisor, given: socket.socket | N
             await tasks.start(_obey_signals, stop)  # before anybody can know that there is somebody to stop
             async with open_listener(config.socket) if given is None else take_over(given) as listener:
                 tasks.start_soon(_tidy, store, registry)
+                tasks.start_soon(_watch, store)
                 tasks.start_soon(drafts.run)
                 await tasks.start(server.run, listener, services)
                 tasks.start_soon(supervisor.reassure, store.writer.prove)
@@ -142,3 +146,9 @@ async def _tidy(store: Store, registry: Registry) -> None:
         await anyio.sleep(_TIDY_EVERY)
         registry.evict()
         await store.tidy()
+
+
+async def _watch(store: Store) -> None:
+    while True:
+        await anyio.sleep(_WATCH_EVERY)
+        await store.watch()

@@ -10,8 +10,8 @@ from reeld.errors import AnotherRuns, Refused
 
 
 @contextmanager
-def lock(path: str, what: str) -> Iterator[None]:
-    """Hold an exclusive lock on ``<path>.lock`` for as long as the block lasts.
+def lock(path: str, what: str) -> Iterator[int]:
+    """Hold an exclusive lock on ``<path>.lock`` for as long as the block lasts; yield the file's descriptor.
 
     The file stays: who removed it could remove another one's lock.
 
@@ -40,6 +40,6 @@ def lock(path: str, what: str) -> Iterator[None]:
             os.write(descriptor, f"{os.getpid()}\n".encode())
         except OSError as error:
             raise Refused(f"cannot lock {what} {path}: {name}: {error.strerror}") from error
-        yield
+        yield descriptor
     finally:
         os.close(descriptor)

@@ -21,6 +21,7 @@ _SHOWN = {
     "living_agents": "living agents",
     "connections": "connections",
     "newest_event": "newest event",
+    "storage_problem": "storage",
 }
 
 
@@ -104,7 +105,7 @@ def status(run: Invocation) -> int:
 
 def figures(stats: dict[str, Any]) -> dict[str, str]:
     """Choose what a person wants to know of the daemon's figures; ``--json`` has them all."""
-    chosen = {title: str(stats[name]) for name, title in _SHOWN.items() if name in stats}
+    chosen = {title: str(stats[name]) for name, title in _SHOWN.items() if stats.get(name) is not None}
     if "uptime" in chosen:
         chosen["uptime"] = clock.span(stats["uptime"] / 1000)
     return chosen

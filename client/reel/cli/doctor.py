@@ -35,22 +35,28 @@ def examine(socket: str) -> Iterator[Finding]:
     """Ask one question after the other; those about a daemon that does not answer, of what is on disk."""
     yield checks.path(socket)
     yield checks.directory(socket)
-    pid, database = None, default_database()
+    pid, database, problem = None, default_database(), None
     with Client(socket, patience=0, timeout=_PATIENCE, name="reel doctor") as client:
         try:
             hello = client.connect().server
             assert hello is not None  # noqa: S101 - connect() has just seen to it
             pid = int(hello.server["pid"])
             stats = client.stats()
-            database = stats["database"]
+            database, problem = stats["database"], stats.get("storage_problem")
             yield checks.versions(hello, stats.get("sqlite", "?"))
         except ReelError as error:
             what, _, remedy = explain(error, "").partition("; ")
             yield Finding("daemon", BAD, what, _STUCK if isinstance(error, Timeout) else remedy or _ELSEWHERE)
     yield checks.lock("socket's lock", socket, pid)
-    yield checks.space(database)
+    yield checks.space(database) if problem is None else _displaced(problem)
     yield checks.lock("database's lock", database, pid)
     yield checks.installed(needed=pid is None)
+
+
+def _displaced(problem: str) -> Finding:
+    """Report what the daemon says of its database, in its words."""
+    about, _, remedy = problem.partition("; ")
+    return Finding("database", BAD, about, remedy)
 
 
 def show(run: Invocation, found: Iterable[Finding]) -> None:

@@ -42,13 +42,13 @@ def write_backup(connection: sqlite3.Connection, path: str, *, abandoned: Callab
             connection.execute("VACUUM INTO ?", (part,))
         finally:
             connection.set_progress_handler(None, 0)
-        _sync(part)
+        sync(part)
         size = os.stat(part).st_size  # noqa: PTH116 - as above
         if abandoned():
             raise Cancelled(f"nobody waits for the copy {path} any more")
         _require_new(path)  # it may have appeared meanwhile
         os.rename(part, path)  # noqa: PTH104 - as above
-        _sync(directory)
+        sync(directory)
     return size
 
 
@@ -78,8 +78,8 @@ def _explained(path: str) -> Iterator[None]:
         raise Storage(f"no copy was written to {path}: {reason}") from error
 
 
-def _sync(path: str) -> None:
-    """Wait until a file, or what a directory lists, is on the disk."""
+def sync(path: str) -> None:
+    """Wait until the content of a file, or of a directory, is on the disk."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

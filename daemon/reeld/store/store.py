@@ -1,12 +1,14 @@
 """The store: one writer, a few readers, and what the rest of the daemon may ask of them."""
 
 import logging
+import os
 import sqlite3
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
 from itertools import count
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Event
 from typing import Any
 
@@ -17,10 +19,11 @@ from reel.msgpack_codec import packer
 from reeld.core.conversation import Conversation
 from reeld.core.state import Profile, State
 from reeld.store import following, reading, writing
-from reeld.store.backup import require_foreign, write_backup
+from reeld.store.backup import require_foreign, sync, write_backup
 from reeld.store.database import Database, Job, T, open_database
 from reeld.store.door import open_door
 from reeld.store.following import Logged
+from reeld.store.presence import DATABASE, LOCK, WAL, Displaced, Presence
 from reeld.store.reading import EventsPage, Past, Position, Skip, StoredKey
 from reeld.store.schema import FULL, opening, prepare, prepare_copier, prepare_reader
 from reeld.store.units import Unit
@@ -55,6 +58,9 @@ class Store:
         self._rows = count(next_row)
         self._reader = reader
         self._copier = copier
+        self._noticed: Displaced | None = None
+        # Everything is in a backup that was written after a file was displaced.
+        self._saved = False
         self._path = path
         self._verifying = anyio.Lock()
         self.writer = writer
@@ -173,9 +179,55 @@ class Store:
         """Count what can be counted without reading it all."""
         return await self._read(reading.totals)
 
+    @property
+    def displaced(self) -> Displaced | None:
+        """The file of the database that was removed or replaced, as was last seen; commands are refused."""
+        return self.writer.presence.displaced
+
+    @property
+    def unsaved(self) -> Displaced | None:
+        """The file that was displaced, if what it has would be lost with the process.
+
+        What is in a WAL would not: closing the database copies it into the file.
+        """
+        lost = self.displaced is not None and self.displaced.kind == DATABASE and not self._saved
+        return self.displaced if lost else None
+
+    async def watch(self) -> None:
+        """Notice that a file of the database was removed or replaced; if it was the WAL, put a copy to its path.
+
+        Without the copy, everything since the last checkpoint would be lost if the process was killed. A checkpoint
+        instead would be worse: killed in the middle of it, the database is damaged, and no WAL is there to repair it.
+        """
+        displaced = self.writer.presence.look()
+        if displaced == self._noticed:
+            return
+        self._noticed, self._saved = displaced, False
+        if displaced is not None and displaced.kind == WAL:
+            try:
+                await self._put_wal_back(self.writer.presence)
+            except OSError as error:
+                log.error("no copy of the WAL could be put to its path: %s", error)  # noqa: TRY400 - it says all
+
+    async def _put_wal_back(self, presence: Presence) -> None:
+        directory = os.path.dirname(self._path)  # noqa: PTH120 - a Path would add nothing
+        with TemporaryDirectory(prefix=".reel-wal-", dir=directory) as place:
+            copy = f"{place}/copy"
+            await self._database.run(lambda _: presence.copy_wal(copy))
+            presence.put_wal_back(copy)
+        sync(directory)
+        log.warning("a copy of the WAL is at its path, and is read at the next start")
+
     @asynccontextmanager
     async def verifier(self) -> AsyncIterator[Verifier]:
-        """Make ready to check the database; one check waits for the other."""
+        """Make ready to check the database; one check waits for the other.
+
+        Raises:
+            Storage: a file of the database was removed or replaced, so that it cannot be opened again.
+        """
+        displaced = self.writer.presence.look()
+        if displaced is not None and displaced.kind != LOCK:
+            raise Storage(f"the database cannot be checked: {displaced}")
         async with self._verifying, open_verifier(self._reader, self._path) as verifier:
             yield verifier
 
@@ -190,14 +242,19 @@ class Store:
             Storage: the copy cannot be written; nothing is left of it.
         """
         require_foreign(path, self._path)
-        abandoned = Event()
+        await self.watch()
+        displaced, abandoned = self.displaced, Event()
         try:
-            return await self._copier.run(partial(write_backup, path=path, abandoned=abandoned.is_set))
+            size = await self._copier.run(partial(write_backup, path=path, abandoned=abandoned.is_set))
         finally:
             abandoned.set()
+        self._saved = displaced is not None and displaced == self.displaced
+        return size
 
     async def tidy(self) -> None:
         """Forget old keys and copy the WAL into the file: for quiet moments."""
+        if self.displaced is not None:
+            return
         try:
             while await self._database.run(partial(writing.forget_keys, keep=KEYS_KEPT)):
                 pass  # commits take their turn in between
@@ -212,7 +269,7 @@ KEYS_KEPT = 1_000_000
 
 
 @asynccontextmanager
-async def open_store(path: str, durability: str = FULL) -> AsyncIterator[Store]:
+async def open_store(path: str, durability: str = FULL, lock: int | None = None) -> AsyncIterator[Store]:
     """Open the database for as long as the block lasts; leaving it writes what was submitted.
 
     The caller holds the lock on the database.
@@ -220,6 +277,7 @@ async def open_store(path: str, durability: str = FULL) -> AsyncIterator[Store]:
     Args:
         path: the file.
         durability: whether each commit waits for the disk (``full``) or each checkpoint (``normal``).
+        lock: the descriptor of the lock's file, which is watched like the database.
 
     Raises:
         Storage: the file is another program's, damaged, from a newer version, or cannot be opened; it says what to do.
@@ -229,8 +287,10 @@ async def open_store(path: str, durability: str = FULL) -> AsyncIterator[Store]:
     async with AsyncExitStack() as stack:
         door = await stack.enter_async_context(open_door())
         with opening(path):
+            presence = Presence(path, lock)
             setup = partial(prepare, path=path, durability=durability)
             database = await stack.enter_async_context(open_database(door, path, setup, readonly=False))
+            stack.enter_context(presence.hold_wal())
             end = await database.run(writing.Log)
             next_row = await database.run(_next_row)
             reader = partial(open_database, door, path, prepare_reader, readonly=True)
@@ -239,7 +299,8 @@ async def open_store(path: str, durability: str = FULL) -> AsyncIterator[Store]:
             # nobody should wait behind it.
             opened = open_database(door, path, prepare_copier, readonly=True)
             copier = await stack.enter_async_context(opened)
-        writer, newest = Writer(database, end), end.next_id - 1
+        presence.look()
+        writer, newest = Writer(database, end, presence), end.next_id - 1
         tasks = await stack.enter_async_context(anyio.create_task_group())
         await tasks.start(writer.run)
         try:

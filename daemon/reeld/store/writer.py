@@ -15,9 +15,10 @@ from typing import TypeAlias
 import anyio
 from anyio.abc import TaskStatus
 
-from reel.errors import Internal
+from reel.errors import Internal, Storage
 from reeld.core.events import Draft
 from reeld.store.database import Database
+from reeld.store.presence import Displaced, Presence
 from reeld.store.units import Unit
 from reeld.store.writing import Log, Outcome, checkpoint, restart_wal
 
@@ -41,8 +42,9 @@ _MAX_PATIENCE = 5000
 class Writer:
     """Takes units at any time, commits them in order, and tells each what came of it."""
 
-    def __init__(self, database: Database, end: Log) -> None:
+    def __init__(self, database: Database, end: Log, presence: Presence) -> None:
         self._database = database
+        self.presence = presence
         self._end = end
         self._queue: deque[tuple[Unit, Settle]] = deque()
         self._wake = anyio.Event()
@@ -107,6 +109,9 @@ class Writer:
             await self._idle.wait()
 
     async def _commit(self) -> None:
+        if (displaced := self.presence.look()) is not None:
+            await self._refuse(displaced)
+            return
         units = [unit for unit, _ in self._queue]
         began = time.monotonic()
         outcomes = await self._database.run(lambda connection: self._end.commit(connection, units))
@@ -121,6 +126,13 @@ class Writer:
         self._pages += _PAGES_OF_A_COMMIT + sum(map(_pages_of, drafts))
         if self._pages >= _CHECKPOINT_EVERY:
             await self.checkpoint()
+
+    async def _refuse(self, displaced: Displaced) -> None:
+        """Answer those who wait now: what is committed to a file that is gone is lost."""
+        for _ in range(len(self._queue)):
+            _, settle = self._queue.popleft()
+            settle(Storage(f"nothing was written: {displaced}"))
+        await anyio.lowlevel.checkpoint()  # as after a commit: those who ask again at once must not stop all else
 
     async def checkpoint(self) -> None:
         """Copy the WAL into the database file; where readers let it grow, wait for them."""

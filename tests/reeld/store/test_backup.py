@@ -51,9 +51,9 @@ async def test_a_backup_is_for_its_owner_only(store: Store, tmp_path: Path) -> N
 async def test_what_was_removed_is_saved(store: Store, path: str, tmp_path: Path, removed: list[str]) -> None:
     """A backup is read through what is still open, also by a connection that has never read before."""
     await write(store, made(1))
+    await write(store, said(1, draft(2, "user", "later")))
     for suffix in removed:
         remove(f"{path}{suffix}")
-    await write(store, said(1, draft(2, "user", "later")))
     copied = str(tmp_path / "copy.db")
     await store.backup(copied)
 

@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
-from reel.errors import InvalidParams, ProtocolMismatch
+from reel.errors import InvalidParams, ProtocolMismatch, Storage
 from reel.frames import PackedList
 from reel.msgpack_codec import packer
 from reel.session import MAX_ELEMENTS
@@ -62,7 +62,16 @@ def ping(_services: Services, _call: Call) -> Result:
 
 
 def shutdown(services: Services, _call: Call) -> Result:
-    """Stop the daemon, after this is answered."""
+    """Stop the daemon, after this is answered.
+
+    Raises:
+        Storage: what the daemon has open would be lost; a signal stops it nevertheless.
+    """
+    if (displaced := services.store.unsaved) is not None:
+        raise Storage(
+            f"{displaced.about}, and everything in it is lost when reeld stops; save it with: reel backup FILE;"
+            f" to give it up: kill {os.getpid()}"
+        )
     services.stop()
     return {}
 
@@ -82,6 +91,7 @@ def stats(services: Services, _call: Call) -> Deferred:
             "commits": writer.commits,
             "events_written": writer.events,
             "longest_commit_us": int(writer.longest_commit * 1e6),
+            "storage_problem": str(services.store.displaced) if services.store.displaced else None,
             "memory_kb": _memory_kb(),
             "open_files": len(os.listdir("/proc/self/fd")),  # noqa: PTH208 - counted, not walked
         }

@@ -1,0 +1,134 @@
+"""Whether the files that the daemon has open are still the ones at their paths.
+
+A file that was removed or replaced stays open. Commits to it go on to succeed, and are lost when the process ends. So
+the files are looked at before each batch and, by the janitor, once a second: three calls of ``os.stat`` take 3 us (8 us
+on a machine that is busy), a commit takes 130 us or more. They are made on the loop's thread while the writer's thread
+is idle: each call releases the interpreter, and to get it back beside a busy loop costs more than the call.
+"""
+
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from shutil import copyfileobj
+from typing import NamedTuple, TypeAlias
+
+log = logging.getLogger(__name__)
+
+# The device and the inode of a file.
+_Identity: TypeAlias = tuple[int, int]
+
+_MODE = 0o600
+
+DATABASE, WAL, LOCK = "database", "wal", "lock"
+
+_RESTART = "end this one and start it again: reel stop; reel start"
+_REMEDIES = {
+    DATABASE: "put back the file that was there, or save everything with `reel backup FILE`; see docs/operations.md",
+    WAL: f"what was acknowledged is not lost; {_RESTART}",
+    LOCK: f"another reeld could open the database; {_RESTART}",
+}
+
+
+class Displaced(NamedTuple):
+    """A file that is no longer at its path.
+
+    ``kind`` is one of ``DATABASE``, ``WAL`` and ``LOCK``, ``about`` a sentence about what happened.
+    """
+
+    kind: str
+    about: str
+
+    def __str__(self) -> str:
+        return f"{self.about}; {_REMEDIES[self.kind]}"
+
+
+class Presence:
+    """The files of an open database; :meth:`look` compares them with what is at their paths.
+
+    Args:
+        path: the database, which is about to be opened: if it is replaced meanwhile, that is noticed.
+        lock: the descriptor of its lock's file; ``None``: nobody holds a lock.
+    """
+
+    def __init__(self, path: str, lock: int | None = None) -> None:
+        # What was found by the last look.
+        self.displaced: Displaced | None = None
+        self.paths = {DATABASE: path, WAL: f"{path}-wal", LOCK: f"{path}.lock"}
+        # A file that is not there yet becomes known when it is first seen. An older WAL may be replaced at the opening.
+        self._known: dict[str, _Identity | None] = {DATABASE: None, WAL: None}
+        with suppress(FileNotFoundError):
+            self._known[DATABASE] = _identity(os.stat(path))  # noqa: PTH116 - a Path costs as much as the call
+        if lock is not None:
+            self._known[LOCK] = _identity(os.fstat(lock))
+        self._wal: int | None = None
+        self._copy_of_wal: _Identity | None = None
+
+    @contextmanager
+    def hold_wal(self) -> Iterator[None]:
+        """Have the WAL open for as long as the block lasts, so that it can be copied after it was removed.
+
+        SQLite locks the database and the ``-shm`` only: a lock would end with the first descriptor that is closed.
+        """
+        self._wal = os.open(self.paths[WAL], os.O_RDONLY | os.O_CLOEXEC)
+        self._known[WAL] = _identity(os.fstat(self._wal))
+        try:
+            yield
+        finally:
+            os.close(self._wal)
+            self._wal = None
+
+    def look(self) -> Displaced | None:
+        """Return the first file that is not at its path; log once that it is not, and that it is back."""
+        displaced = next(filter(None, map(self._compare, self._known)), None)
+        if displaced != self.displaced:
+            if displaced is None:
+                log.warning("every file of the database is at its path again; commands are accepted")
+            else:
+                log.critical("every command is refused: %s", displaced)
+            self.displaced = displaced
+        return displaced
+
+    def _compare(self, kind: str) -> Displaced | None:
+        path, known = self.paths[kind], self._known[kind]
+        try:
+            found = _identity(os.stat(path))  # noqa: PTH116 - as above
+        except (FileNotFoundError, NotADirectoryError):
+            return None if known is None else _removed(kind, path)
+        except OSError as error:
+            return Displaced(kind, f"{path} cannot be looked at: {error.strerror}")
+        if known is None:
+            self._known[kind] = found
+        elif found != known:
+            ours = kind == WAL and found == self._copy_of_wal
+            return _removed(kind, path) if ours else Displaced(kind, f"another file is in the place of {path}")
+        return None
+
+    def copy_wal(self, path: str) -> None:
+        """Write what the WAL has into a new file for its owner only, and sync it."""
+        assert self._wal is not None  # noqa: S101 - a WAL that is displaced is held
+        copy = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _MODE)
+        with os.fdopen(copy, "wb") as target, os.fdopen(os.dup(self._wal), "rb") as source:
+            source.seek(0)
+            copyfileobj(source, target, 1 << 20)
+            target.flush()
+            os.fsync(target.fileno())
+
+    def put_wal_back(self, copy: str) -> None:
+        """Put a copy of the WAL, which was removed, to its path: whoever opens the database next reads it.
+
+        Nothing may be committed from then on: the copy would be older than the database.
+
+        Raises:
+            OSError: it is not possible, or a file is there.
+        """
+        self._copy_of_wal = _identity(os.stat(copy))  # noqa: PTH116 - as above
+        os.link(copy, self.paths[WAL])
+
+
+def _removed(kind: str, path: str) -> Displaced:
+    return Displaced(kind, f"{path} was removed or moved away while reeld ran")
+
+
+def _identity(found: os.stat_result) -> _Identity:
+    return found.st_dev, found.st_ino

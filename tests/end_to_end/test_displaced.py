@@ -1,0 +1,103 @@
+"""A daemon whose database is removed or replaced while it runs: nothing that was acknowledged is lost."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from reel.cli import main
+from reel.errors import Storage
+from reel.sync.client import Client
+from tests import documents
+from tests.daemon import Daemon, until
+from tests.end_to_end.shell import run
+from tests.end_to_end.writers import Writers, texts
+
+
+def noticed(client: Client) -> bool:
+    """Whether the daemon knows that a file is not at its path."""
+    return client.stats()["storage_problem"] is not None
+
+
+def test_everything_was_removed(daemon: Daemon, client: Client, directory: Path) -> None:
+    """What was acknowledged before it was noticed is saved by a backup, and is there after a restart from it."""
+    with Writers(daemon) as writers:
+        for path in directory.glob("r.db*"):
+            path.unlink()
+        writers.wait_for_the_end()
+    client.backup(f"{directory}/saved.db")
+    client.shutdown()
+    daemon.process.wait()
+    shutil.copy(f"{directory}/saved.db", daemon.database)
+    daemon.start()
+
+    assert {"storage"} == {error.name for error in writers.errors}
+    assert set(writers.texts) == texts(daemon)
+
+
+def test_what_is_documented(prepared: Daemon, home: Path) -> None:
+    """The documented commands bring back everything that was acknowledged, though the whole directory was removed."""
+    (procedure,) = documents.blocks("operations.md", "### The database file was removed while the daemon ran", "sh")
+    prepared.start()
+    with Writers(prepared) as writers:
+        shutil.rmtree(Path(prepared.database).parent)
+        writers.wait_for_the_end()
+
+    assert "nothing is wrong" in run(procedure)
+    assert set(writers.texts) == texts(prepared)
+    assert (home / "saved.db").exists()
+    run("reel stop")
+
+
+def test_the_wal_was_removed(daemon: Daemon, client: Client) -> None:
+    """An idle daemon notices it, and though it is killed, the next one has everything."""
+    for number in range(20):
+        client.add("demo", f"{number}", create=True)
+    Path(f"{daemon.database}-wal").unlink()
+    until(Path(f"{daemon.database}-wal").exists)
+    daemon.kill()
+    daemon.start()
+
+    assert {f"{number}" for number in range(20)} == texts(daemon)
+
+
+def test_a_command_that_is_refused_changes_nothing(daemon: Daemon, client: Client) -> None:
+    """The conversation stays what it was and can be read; commands work again when the file is back."""
+    head = client.add("demo", "one", create=True).head
+    shutil.move(daemon.database, f"{daemon.database}.away")
+    with pytest.raises(Storage, match=r"nothing was written: .* was removed or moved away while reeld ran; put"):
+        client.add("demo", "two")
+    assert head == client.agent("demo").head
+    shutil.move(f"{daemon.database}.away", daemon.database)
+
+    assert head + 1 == client.add("demo", "two").head
+    assert 1 == daemon.log.read_text().count("every command is refused")
+
+
+def test_a_daemon_does_not_stop_with_what_would_be_lost(daemon: Daemon, client: Client, directory: Path) -> None:
+    """A client cannot stop it before there is a backup; a signal can."""
+    client.add("demo", "one", create=True)
+    Path(daemon.database).unlink()
+    until(lambda: noticed(client))
+
+    with pytest.raises(Storage, match="everything in it is lost when reeld stops; save it with: reel backup FILE"):
+        client.shutdown()
+    client.backup(f"{directory}/saved.db")
+    client.shutdown()
+    assert 0 == daemon.process.wait()
+
+
+def test_it_is_reported(
+    daemon: Daemon, client: Client, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The status and the doctor say what happened, and the doctor what to do."""
+    monkeypatch.setenv("REEL_SOCKET", daemon.socket)
+    shutil.copy(daemon.database, f"{daemon.database}.copy")
+    shutil.move(f"{daemon.database}.copy", daemon.database)
+    until(lambda: noticed(client))
+    about = f"another file is in the place of {daemon.database}"
+
+    assert 0 == main(["status"])
+    assert f"storage        {about}; " in capsys.readouterr().out
+    assert 1 == main(["doctor"])
+    assert f"bad   database         {about}\n" in capsys.readouterr().out
