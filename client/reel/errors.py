@@ -93,7 +93,7 @@ class Timeout(ReelError):
 
 
 class Conflict(ReelError):
-    """The agent moved on since ``if_seq``, or the key stands for another command."""
+    """The agent moved on since ``if_seq``, or the key was used for another command or agent."""
 
     name = "conflict"
     code = -32006

@@ -10,7 +10,7 @@ does every answer to a reader. What is checked:
 * In the end each agent is what the model is.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from tests.crash.claims import Bearers, Claims, claim, peers
 from tests.crash.history import Call, Command, Event, Living, commands, said
@@ -38,8 +38,9 @@ def check(calls: Sequence[Call], events: Sequence[Event], living: Sequence[Livin
         spans.note_command(command, claims.of(command))
     for command in log:
         problems += _misaddressed(spans, claims, command)
+    users = _users(calls)
     for call in calls:
-        problems += _refused(spans, had, call)
+        problems += _refused(spans, had, users, call)
         problems += _spared(world, spans, call)
         problems += _read(world, spans, call)
     problems += spans.against_time()
@@ -89,9 +90,21 @@ def _misaddressed(spans: Spans, claims: Claims, command: Command) -> Iterator[st
                 yield f"{agent} was not to be found at {address}: {command} of {call}"
 
 
-def _refused(spans: Spans, had: Bearers, call: Call) -> Iterator[str]:
+def _users(calls: Sequence[Call]) -> dict[str | None, set[str]]:
+    """Find the agents for which each key may have been used."""
+    users: dict[str | None, set[str]] = {}
+    for call in calls:
+        if call.acknowledged or call.unknown:
+            users.setdefault(call.key, set()).add(call.agent)
+    return users
+
+
+def _refused(spans: Spans, had: Bearers, users: Mapping[str | None, set[str]], call: Call) -> Iterator[str]:
     """Look for a position in which there was a reason to refuse, or nothing to do."""
-    if is_refused(call) and not has_reason(call, _concerned(spans, had, call)):
+    if "key" in call.data:
+        if call.agent == call.data["agent"] or call.data["agent"] not in users.get(call.key, ()):
+            yield f"the key was not used for this agent: {call}"
+    elif is_refused(call) and not has_reason(call, _concerned(spans, had, call)):
         yield f"no reason for {call.error or 'doing nothing'}: {call}"
 
 

@@ -28,6 +28,9 @@ _WEIGHTS = {
 _LABELS = (None, "one", "two")
 # Agents that are worked on at a time.
 _AGENTS = 6
+# Commands whose keys may be given again for another agent, and how often one is.
+_KEYED = 8
+_REUSE = 0.03
 
 # A method, the address of an agent, and what else it is given.
 Asked: TypeAlias = tuple[str, str, dict[str, Any]]
@@ -74,10 +77,24 @@ class Choices:
         self._names = names
         self._random = chance
         self._texts = 0
+        # Commands with a key of agents that were named by their ids, which never mean another one.
+        self._keyed: list[Asked] = []
 
     def some(self) -> list[Asked]:
         """Choose what to ask in one burst."""
-        return [self._any() for _ in range(self._random.choice((1, 1, 8, 32)))]
+        return [self._one() for _ in range(self._random.choice((1, 1, 8, 32)))]
+
+    def _one(self) -> Asked:
+        ids = sorted(set(self._names.ids.values()))
+        if self._keyed and self._random.random() < _REUSE:
+            method, agent, params = self._random.choice(self._keyed)
+            other = self._random.choice(ids)
+            if other != agent:
+                return method, other, params
+        asked = self._any()
+        if "key" in asked[2] and asked[1] in ids:
+            self._keyed = [*self._keyed[1 - _KEYED :], asked]
+        return asked
 
     def _any(self) -> Asked:
         pick = self._random.choice

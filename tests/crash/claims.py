@@ -1,7 +1,7 @@
 """Whose is each command of the log? Every one belongs to one call, and every call that was acknowledged has one."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from tests.crash.bodies import changes, wanted, written
 from tests.crash.history import Call, Command, Living, Place
@@ -70,6 +70,7 @@ def claim(calls: Sequence[Call], log: Sequence[Command], had: Bearers) -> Claims
     claims = Claims()
     there = {(command.agent, command.seq): command for command in log}
     groups = _groups(calls)
+    claims.problems += _used_twice(groups)
     for attempts in groups:
         _claim_acknowledged(claims, attempts, there)
     _claim_unknown(claims, groups, there, had)
@@ -77,11 +78,20 @@ def claim(calls: Sequence[Call], log: Sequence[Command], had: Bearers) -> Claims
 
 
 def _groups(calls: Sequence[Call]) -> list[list[Call]]:
-    """Put the attempts of one command together."""
+    """Put the attempts of one command together: those of one key and one agent."""
     groups: dict[object, list[Call]] = defaultdict(list)
     for call in calls:
-        groups[call.key or id(call)].append(call)
+        groups[(call.key, call.agent) if call.key else id(call)].append(call)
     return list(groups.values())
+
+
+def _used_twice(groups: Sequence[list[Call]]) -> Iterator[str]:
+    """Look for a key that was acknowledged for two agents."""
+    used: dict[str, Call] = {}
+    for attempts in groups:
+        done = next((call for call in attempts if call.key and call.acknowledged), None)
+        if done is not None and (other := used.setdefault(done.key or "", done)) is not done:
+            yield f"one key for two agents: {other} and {done}"
 
 
 def _claim_acknowledged(claims: Claims, attempts: list[Call], there: Mapping[Place, Command]) -> None:

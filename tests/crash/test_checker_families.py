@@ -17,7 +17,7 @@ from tests.crash.example import (
     unheard,
 )
 from tests.crash.history import Call, Event, Living
-from tests.model import Said
+from tests.model import Marked, Said
 
 CLONE = Call(
     "s", 2, "clone", "demo", {"name": "copy"}, 5, 6, {"id": B, "head": 3, "command": 3, **INFO, "name": "copy"}
@@ -42,6 +42,23 @@ DEAD = [DEMO._replace(head=3, alive=False), COPY._replace(head=4, alive=False)]
 def said_of(calls: list[Call], log: list[Event], living: list[Living]) -> str:
     """What the checker says about a family."""
     return " | ".join(check([*FAMILY, *calls], [*BIRTHS, *log], living))
+
+
+def test_a_key_of_another_agent() -> None:
+    """A key is for one agent: the same for another is a conflict, if the first attempt was, or may have been, done."""
+    mark = answered(Call("s", 3, "mark", A, {"label": None, "key": "m"}, 7, 8), 3, seq=3, label=None)
+    reused = Call("s", 4, "mark", B, {"label": None, "key": "m"}, 9, 10)
+    conflict = refused(reused, "conflict", key="m", agent=A)
+    log = [event(4, "mark", {"label": None}, seq=3)]
+    living = [DEMO._replace(head=3, marks=(Marked(3, None),)), COPY]
+
+    assert not said_of([mark, conflict], log, living)
+    assert not said_of([unheard(mark), conflict], log, living)
+    assert "one key for two agents" in said_of([mark, reused._replace(reply=mark.reply)], log, living)
+    assert "the key was not used for this agent" in said_of(
+        [mark._replace(params={"label": None}), conflict], log, living
+    )
+    assert "the key was not used for this agent" in said_of([mark, conflict._replace(agent=A)], log, living)
 
 
 def test_a_clone() -> None:

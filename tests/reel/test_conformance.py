@@ -163,6 +163,28 @@ def test_a_single_message(run: Run) -> None:
     assert [("assistant", "hi")] * 2 == run(scenario)
 
 
+def test_a_key_of_another_agent(run: Run) -> None:
+    """A key stands for a command of one agent: a retry is answered, the same for another agent is a conflict."""
+
+    async def scenario(client: Any) -> list[Any]:
+        one, other = await client.create(), await client.create()
+        first = await client.add(one.name, "hi", key=one.id)
+        again = await client.add(one.id, "hi", key=one.id)
+        with pytest.raises(reel.Conflict, match=f"was used for the agent {one.name}; ") as refused:
+            await client.add(other.name, "hi", key=one.id)
+        cloned = await client.clone(one.name, key=other.id)
+        with pytest.raises(reel.Conflict, match=f"was used for the agent {one.name}; "):
+            await client.clone(other.name, key=other.id)
+        return [
+            (first.head, again.head, first.repeated, again.repeated),
+            refused.value.data["agent"] == one.id,
+            (await client.clone(one.name, key=other.id)).id == cloned.id,
+            len((await client.messages(other.id)).messages),
+        ]
+
+    assert [(2, 2, False, True), True, True, 0] == run(scenario)
+
+
 @pytest.mark.parametrize(
     ("call", "error"),
     [

@@ -4,6 +4,11 @@ A key is not looked up when all goes well. Its row is written in the command's o
 the key makes that transaction fail, and most of what a repeated command asks for fails even earlier (the head has
 moved, the name is taken). So a key costs one row and no query: only the error of a command with a key is shown to
 :func:`repeated` before it is sent, and a command that finds nothing to write asks for its :func:`first_reply`.
+
+A key is for one command of one agent. A retry names the agent with the very word of the first attempt, so that word is
+right even if nobody or another agent is called so by now: the agent may have been renamed since. Any other word has to
+find the same agent. If it finds another one, or none, the command is not a retry, and the first reply would claim that
+something was written that was not.
 """
 
 from collections.abc import Sequence
@@ -15,6 +20,7 @@ from msgpack import Packer, unpackb
 from reel.errors import Conflict, ReelError
 from reel.msgpack_codec import packer
 from reeld.core.commands import Reply
+from reeld.store.reading import StoredKey
 from reeld.store.store import Store
 from reeld.store.units import Key
 
@@ -24,10 +30,16 @@ _pack_raw = Packer(default=str, unicode_errors="surrogatepass").pack
 
 
 class IdempotencyKey(NamedTuple):
-    """A key, and the digest of the command that it was given with."""
+    """A key, and the command that it was given with: its digest, and the agent that it is about.
+
+    ``address`` is how the agent was named, and ``about`` the row that it was found at. Both are ``None`` with
+    ``create``, ``about`` also if no agent was found.
+    """
 
     text: str
     digest: bytes
+    address: str | None = None
+    about: int | None = None
 
 
 class CommandOptions(NamedTuple):
@@ -44,29 +56,42 @@ def digest(method: str, params: Sequence[Any]) -> bytes:
 
 
 def key_row(key: IdempotencyKey, agent: int, reply: Reply) -> Key:
-    """Return the row that remembers a command and its reply."""
-    return Key(key.text, agent, reply["command"], key.digest, _pack(reply))
+    """Return the row that remembers a command in the log of this agent, and its reply."""
+    about = agent if key.about is None else key.about
+    return Key(key.text, agent, reply["command"], key.digest, _pack(reply), key.address, about)
 
 
 async def first_reply(store: Store, key: IdempotencyKey | None) -> Reply | None:
     """Return the first reply of a command, or ``None`` if it was not applied before.
 
     Raises:
-        Conflict: the key was used for another command.
+        Conflict: the key was used for another command, or for another agent.
     """
     stored = None if key is None else await store.key(key.text)
     if key is None or stored is None:
         return None
     if stored.digest != key.digest:
-        raise Conflict(f"the key {key.text} was used for another command; make a new key for each", key=key.text)
+        raise _conflict(key, stored, f"another command, of the agent {stored.name}")
+    if not _is_about_the_same_agent(key, stored):
+        raise _conflict(key, stored, f"the agent {stored.name}")
     return {**unpackb(stored.reply), "repeated": True}
+
+
+def _is_about_the_same_agent(key: IdempotencyKey, stored: StoredKey) -> bool:
+    unknown = stored.about is None  # it was stored by a version that did not note the agent
+    return unknown or stored.address == key.address or stored.about == key.about
+
+
+def _conflict(key: IdempotencyKey, stored: StoredKey, what: str) -> Conflict:
+    advice = "make a new key for each command"
+    return Conflict(f"the key {key.text} was used for {what}; {advice}", key=key.text, agent=stored.uid)
 
 
 async def repeated(store: Store, key: IdempotencyKey | None, error: ReelError) -> Reply:
     """Return the first reply of a command that was refused because it was applied before.
 
     Raises:
-        Conflict: the key was used for another command.
+        Conflict: as in :func:`first_reply`.
         ReelError: ``error``, if the command was not applied before.
     """
     reply = await first_reply(store, key)

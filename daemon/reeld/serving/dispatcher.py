@@ -145,27 +145,33 @@ class Dispatcher:
         if not method.needs_agent:
             return self._do(call, None, method.handler(self._services, call, *self._arguments(call, method, values)))
         address, *values = values
-        arguments = self._arguments(call, method, values)
         agent = None if address is None else self._services.registry.get(address)
         if agent is None and address is not None:
-            return partial(self._find_and_do, call, method, address, arguments)
+            return partial(self._find_and_do, call, method, address, values)
+        arguments = self._arguments(call, method, values, address, agent)
         return self._do(call, agent, method.handler(self._services, call, agent, *arguments))
 
-    def _arguments(self, call: Call, method: Method, values: list[Any]) -> list[Any]:
+    def _arguments(
+        self, call: Call, method: Method, values: list[Any], address: str | None = None, agent: Agent | None = None
+    ) -> list[Any]:
         """Return a handler's own arguments; a command's options come first."""
         if not method.is_command:
             return values
         *own, if_seq, key = values
-        call.key = None if key is None else IdempotencyKey(key, digest(method.name, own))
+        about = None if agent is None else agent.row
+        call.key = None if key is None else IdempotencyKey(key, digest(method.name, own), address, about)
         return [CommandOptions(if_seq, call.key, self._peer.client), *own]
 
-    async def _find_and_do(self, call: Call, method: Method, address: str, arguments: list[Any]) -> None:
+    async def _find_and_do(self, call: Call, method: Method, address: str, values: list[Any]) -> None:
         agent: Agent | None = None
+        missing: NotFound | None = None
         try:
             agent = await self._services.registry.find(address)
-        except NotFound:
-            if not method.may_create:
-                raise
+        except NotFound as error:
+            missing = error
+        arguments = self._arguments(call, method, values, address, agent)
+        if missing is not None and not method.may_create:
+            raise missing
         rest = self._do(call, agent, method.handler(self._services, call, agent or address, *arguments))
         if rest is not None:
             await rest()

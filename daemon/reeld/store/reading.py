@@ -73,10 +73,17 @@ class Past(NamedTuple):
 
 
 class StoredKey(NamedTuple):
-    """What a key stands for."""
+    """What a key stands for, and the agent that it was used for.
+
+    ``address`` and ``about`` are those of :class:`~reeld.store.units.Key`; a key of an older file has neither.
+    """
 
     digest: bytes
     reply: bytes
+    address: str | None
+    about: int | None
+    uid: str
+    name: str
 
 
 class EventsPage(NamedTuple):
@@ -310,7 +317,11 @@ def _event(uid: str, row: Sequence[Any]) -> dict[str, Any]:
 
 def key(connection: sqlite3.Connection, name: str) -> StoredKey | None:
     """Look up what a key stands for."""
-    row = connection.execute("SELECT digest, reply FROM keys WHERE key = ?", (name,)).fetchone()
+    row = connection.execute(
+        "SELECT k.digest, k.reply, k.address, k.about, coalesce(a.uid, ''), coalesce(a.name, '?')"
+        " FROM keys k LEFT JOIN agents a ON a.id = coalesce(k.about, k.agent) WHERE k.key = ?",
+        (name,),
+    ).fetchone()
     return None if row is None else StoredKey(*row)
 
 

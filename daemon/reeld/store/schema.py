@@ -81,8 +81,14 @@ INSERT INTO keys (key, agent, command, digest, reply)
 DROP TABLE keys_by_text;
 """
 
+# A key is for one agent: that of a row, which was named by an address. What was stored before has neither.
+_NOTE_WHOM_KEYS_ARE_FOR = """
+ALTER TABLE keys ADD COLUMN address TEXT;
+ALTER TABLE keys ADD COLUMN about INTEGER REFERENCES agents (id);
+"""
+
 # The n-th brings a file from version n to n+1, in one transaction.
-MIGRATIONS: tuple[str, ...] = (_FIRST, _NUMBER_KEYS)
+MIGRATIONS: tuple[str, ...] = (_FIRST, _NUMBER_KEYS, _NOTE_WHOM_KEYS_ARE_FOR)
 VERSION = len(MIGRATIONS)
 
 

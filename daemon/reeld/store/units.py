@@ -7,13 +7,19 @@ from reeld.core.state import Profile
 
 
 class Key(NamedTuple):
-    """A command's idempotency key, the digest of what it asked for, and the reply to repeat."""
+    """A command's idempotency key, the digest of what it asked for, and the reply to repeat.
+
+    ``agent`` is the row of the agent whose log has the command, ``about`` that of the agent that was asked for, by
+    ``address``: a clone is about its source.
+    """
 
     key: str
     agent: int
     command: int
     digest: bytes
     reply: bytes
+    address: str | None
+    about: int
 
 
 class Part(NamedTuple):

@@ -34,7 +34,7 @@ class _Many:
 _EVENTS = _Many(
     "INSERT INTO events (id, agent, seq, command, kind, content, data_json, parent, client, time)", columns=10
 )
-_KEYS = _Many("INSERT INTO keys (key, agent, command, digest, reply)", columns=5)
+_KEYS = _Many("INSERT INTO keys (key, agent, command, digest, reply, address, about)", columns=7)
 _HEADS = _Many(
     "WITH news (agent, head, time) AS (",
     3,

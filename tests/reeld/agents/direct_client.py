@@ -40,11 +40,11 @@ class DirectClient:
 
     async def create(self, name: str | None = None, system: str | None = None, **more: Any) -> Reply:
         title, tags = more.pop("title", None), more.pop("tags", None)
-        options = _options("create", name, system, **more)
+        options = _options("create", name, system, address=None, about=None, **more)
         return await self._or_first(options, self.factory.create(options, name, system, title, tags))
 
     async def add(self, address: str, *messages: Any, create: bool = False, **more: Any) -> Reply:
-        options = _options("add", list(messages), **more)
+        options = await self._options(address, "add", list(messages), **more)
         rows, replaced = rows_from(list(messages))
         if create and await self.store.find(address) is None:
             return await self._or_first(options, self.factory.create_and_add(options, address, rows, replaced, {}))
@@ -53,55 +53,63 @@ class DirectClient:
         )
 
     async def mark(self, address: str, label: str | None = None, **more: Any) -> Reply:
-        options = _options("mark", label, **more)
+        options = await self._options(address, "mark", label, **more)
         return await self._do(
             address, options, lambda answer: Write(lambda stage: commands.mark(stage, label), options, answer)
         )
 
     async def clear(self, address: str, **more: Any) -> Reply:
-        options = _options("clear", **more)
+        options = await self._options(address, "clear", **more)
         return await self._exclusive(address, options, lambda agent: exclusive.clear(agent, options))
 
     async def rewind(self, address: str, label: str | None = None, **more: Any) -> Reply:
-        options = _options("rewind", label, **more)
+        options = await self._options(address, "rewind", label, **more)
         return await self._exclusive(address, options, lambda agent: exclusive.rewind(agent, options, label))
 
     async def restore(self, address: str, at: int, **more: Any) -> Reply:
-        options = _options("restore", at, **more)
+        options = await self._options(address, "restore", at, **more)
         return await self._exclusive(address, options, lambda agent: exclusive.restore(agent, options, at))
 
     async def undo(self, address: str, **more: Any) -> Reply:
-        options = _options("undo", **more)
+        options = await self._options(address, "undo", **more)
         return await self._exclusive(address, options, lambda agent: exclusive.undo(agent, options))
 
     async def redo(self, address: str, **more: Any) -> Reply:
-        options = _options("redo", **more)
+        options = await self._options(address, "redo", **more)
         return await self._exclusive(address, options, lambda agent: exclusive.redo(agent, options))
 
     async def change(self, address: str, name: str | None = None, **more: Any) -> Reply:
         title, tags = more.pop("title", None), more.pop("tags", None)
-        options = _options("change", name, title, tags, **more)
+        options = await self._options(address, "change", name, title, tags, **more)
         return await self._exclusive(
             address, options, self._reindexing(lambda agent: exclusive.change(agent, options, name, title, tags))
         )
 
     async def revive(self, address: str, **more: Any) -> Reply:
-        options = _options("revive", **more)
+        options = await self._options(address, "revive", **more)
         return await self._exclusive(address, options, self._reindexing(lambda agent: exclusive.revive(agent, options)))
 
     async def clone(self, address: str, name: str | None = None, at: int | None = None, **more: Any) -> Reply:
-        options = _options("clone", name, at, **more)
+        options = await self._options(address, "clone", name, at, **more)
         return await self._exclusive(address, options, lambda source: self.factory.clone(options, source, name, at))
 
     async def clone_into(self, address: str, into: str, at: int | None = None, **more: Any) -> Reply:
-        options = _options("clone", into, at, **more)
-        source, target = await self.registry.find(address), await self.registry.find(into)
-        return await self._or_first(options, exclusive.clone_into(self.registry, options, source, target, at))
+        options = await self._options(address, "clone", into, at, **more)
+
+        async def ask() -> Reply:
+            source, target = await self.registry.find(address), await self.registry.find(into)
+            return await exclusive.clone_into(self.registry, options, source, target, at)
+
+        return await self._or_first(options, ask())
 
     async def kill(self, address: str, reason: str | None = None, *, cascade: bool = False, **more: Any) -> Reply:
-        options = _options("kill", reason, cascade, **more)
-        agent = await self.registry.find(address)
-        return await self._or_first(options, exclusive.kill(self.registry, options, agent, reason, cascade=cascade))
+        options = await self._options(address, "kill", reason, cascade, **more)
+
+        async def ask() -> Reply:
+            agent = await self.registry.find(address)
+            return await exclusive.kill(self.registry, options, agent, reason, cascade=cascade)
+
+        return await self._or_first(options, ask())
 
     # --- questions
 
@@ -146,7 +154,7 @@ class DirectClient:
     def post(self, agent: Agent, *messages: str, answer: Answer, **more: Any) -> None:
         """Put an add into a mailbox; the agent does it when the registry pumps."""
         rows, _ = rows_from(list(messages))
-        options = _options("add", list(messages), **more)
+        options = _options("add", list(messages), address=None, about=agent.row, **more)
 
         def settle(outcome: Reply | ReelError) -> None:
             if isinstance(outcome, ReelError) and options.key is not None:
@@ -163,6 +171,10 @@ class DirectClient:
             answer(refused)
 
     # --- how
+
+    async def _options(self, address: str, method: str, *params: Any, **more: Any) -> CommandOptions:
+        found = await self.store.find(address)
+        return _options(method, *params, address=address, about=None if found is None else found.row, **more)
 
     async def _do(self, address: str, options: CommandOptions, make_job: Callable[[Answer], Job]) -> Reply:
         async def ask() -> Reply:
@@ -191,8 +203,16 @@ class DirectClient:
         return run
 
 
-def _options(method: str, *params: Any, if_seq: int | None = None, key: str | None = None) -> CommandOptions:
-    return CommandOptions(if_seq, None if key is None else IdempotencyKey(key, digest(method, params)), "test")
+def _options(
+    method: str,
+    *params: Any,
+    address: str | None,
+    about: int | None,
+    if_seq: int | None = None,
+    key: str | None = None,
+) -> CommandOptions:
+    idempotency = None if key is None else IdempotencyKey(key, digest(method, params), address, about)
+    return CommandOptions(if_seq, idempotency, "test")
 
 
 def shown(conversation: Conversation) -> list[str]:

@@ -17,6 +17,9 @@ from tests.reeld.agents.direct_client import DirectClient
 
 Keyed: TypeAlias = Callable[[DirectClient, str | None], Awaitable[Any]]
 
+# A command that is given to the agent of an address, under a key.
+About: TypeAlias = Callable[[DirectClient, str, str], Awaitable[Any]]
+
 COMMANDS: dict[str, Keyed] = {
     "create": lambda client, key: client.create("new", "p", key=key),
     "create_unnamed": lambda client, key: client.create(key=key),
@@ -38,6 +41,33 @@ COMMANDS: dict[str, Keyed] = {
     "revive": lambda client, key: client.revive("dead", key=key),
 }
 every_command = pytest.mark.parametrize("act", COMMANDS.values(), ids=COMMANDS)
+
+ABOUT_AN_AGENT: dict[str, About] = {
+    "add": lambda client, agent, key: client.add(agent, "x", key=key),
+    "add_create": lambda client, agent, key: client.add(agent, "x", create=True, key=key),
+    "mark": lambda client, agent, key: client.mark(agent, key=key),
+    "clear": lambda client, agent, key: client.clear(agent, key=key),
+    "rewind": lambda client, agent, key: client.rewind(agent, key=key),
+    "restore": lambda client, agent, key: client.restore(agent, 1, key=key),
+    "undo": lambda client, agent, key: client.undo(agent, key=key),
+    "redo": lambda client, agent, key: client.redo(agent, key=key),
+    "change": lambda client, agent, key: client.change(agent, title="T", key=key),
+    "clone": lambda client, agent, key: client.clone(agent, key=key),
+    "clone_named": lambda client, agent, key: client.clone(agent, "new", key=key),
+    "kill": lambda client, agent, key: client.kill(agent, key=key),
+    "cascade": lambda client, agent, key: client.kill(agent, cascade=True, key=key),
+}
+every_command_about_an_agent = pytest.mark.parametrize("act", ABOUT_AN_AGENT.values(), ids=ABOUT_AN_AGENT)
+
+
+async def prepare_twins(client: DirectClient) -> None:
+    """Make two agents to whom the same has happened."""
+    for name in ("a", "b"):
+        await client.create(name)
+        await client.mark(name)
+        await client.add(name, "one")
+        await client.add(name, "two")
+        await client.undo(name)
 
 
 async def prepare(client: DirectClient) -> None:
@@ -87,9 +117,140 @@ async def test_a_key_that_stands_for_another_command(client: DirectClient, act: 
     await client.add("b", "something else", key="k")
     before = await newest(client)
 
-    with pytest.raises(Conflict, match="the key k was used for another command"):
+    with pytest.raises(Conflict, match="the key k was used for another command, of the agent b; make a new key"):
         await act(client, "k")
     assert before == await newest(client)
+
+
+@every_command_about_an_agent
+async def test_a_key_of_another_agent(client: DirectClient, act: About) -> None:
+    """The same command under the same key is refused for another agent; the error names the one that it was for."""
+    await prepare_twins(client)
+    await act(client, "a", "k")
+    owner, before = await client.state("a"), await newest(client)
+
+    with pytest.raises(
+        Conflict, match="the key k was used for the agent a; make a new key for each command"
+    ) as refused:
+        await act(client, "b", "k")
+
+    assert {"key": "k", "agent": owner.profile.uid} == refused.value.data
+    assert before == await newest(client)
+
+
+async def test_a_key_of_another_agent_that_is_revived(client: DirectClient) -> None:
+    """What lives already is no reason to give it the reply that was another's."""
+    await prepare_twins(client)
+    await client.kill("a")
+    first = await client.revive("a", key="k")
+
+    assert {**first, "repeated": True} == await client.revive("a", key="k")
+    with pytest.raises(Conflict, match="the key k was used for the agent a"):
+        await client.revive("b", key="k")
+
+
+@every_command_about_an_agent
+async def test_a_key_and_the_agent_by_its_id(client: DirectClient, act: About) -> None:
+    """An agent is the same by whatever it is found by now."""
+    await prepare_twins(client)
+    first = await act(client, "a", "k")
+    uid = (await client.state("a")).profile.uid
+
+    assert {**first, "repeated": True} == await act(client, uid, "k")
+
+
+@every_command_about_an_agent
+async def test_a_key_and_the_new_name(client: DirectClient, act: About) -> None:
+    """An agent that was renamed since is the same by its new name, and by the one that the key was used with."""
+    await prepare_twins(client)
+    first = await act(client, "a", "k")
+    await client.revive("a")
+    await client.change("a", "renamed")
+
+    assert {**first, "repeated": True} == await act(client, "renamed", "k")
+    assert {**first, "repeated": True} == await act(client, "a", "k")
+
+
+@every_command_about_an_agent
+async def test_a_key_and_a_name_that_another_agent_took(client: DirectClient, act: About) -> None:
+    """A retry has the very words of the first attempt, and gets its reply, whoever has that name by now."""
+    await prepare_twins(client)
+    first = await act(client, "a", "k")
+    await client.revive("a")
+    await client.change("a", "renamed")
+    await client.change("b", "a")
+    before = await newest(client)
+
+    assert {**first, "repeated": True} == await act(client, "a", "k")
+    assert before == await newest(client)
+
+
+@pytest.mark.parametrize("create", [False, True])
+async def test_a_key_and_a_name_that_nobody_has(client: DirectClient, *, create: bool) -> None:
+    """A name that was not used with the key and means nobody is another agent: it might have been mistyped."""
+    await client.create("a")
+    await client.add("a", "one", create=create, key="k")
+
+    with pytest.raises(Conflict, match="the key k was used for the agent a"):
+        await client.add("b", "one", create=create, key="k")
+    assert await client.store.find("b") is None
+
+
+async def test_a_key_of_a_clone_into_from_another_source(client: DirectClient) -> None:
+    """The agent that a clone is about is its source, also where it replaces another's state."""
+    await prepare_twins(client)
+    await client.create("c")
+    first = await client.clone_into("a", "c", key="k")
+
+    with pytest.raises(Conflict, match="the key k was used for the agent a"):
+        await client.clone_into("b", "c", key="k")
+    assert {**first, "repeated": True} == await client.clone_into("a", "c", key="k")
+
+
+async def test_a_key_of_a_cascade_from_a_dead_agent(client: DirectClient) -> None:
+    """The agent that a kill is about is the one that was asked for, though only its clones were alive."""
+    await client.create("a")
+    await client.clone("a", "clone")
+    await client.kill("a")
+    first = await client.kill("a", cascade=True, key="k")
+
+    assert {**first, "repeated": True} == await client.kill("a", cascade=True, key="k")
+    with pytest.raises(Conflict, match="the key k was used for the agent a"):
+        await client.kill("clone", cascade=True, key="k")
+
+
+async def test_a_key_that_two_agents_are_given_at_once_for_the_same(client: DirectClient) -> None:
+    """One of them has it, and the other's caller is told, though both were asked for the same."""
+    await client.create("a")
+    await client.create("b")
+    outcomes: list[Any] = []
+
+    async def attempt(name: str) -> None:
+        try:
+            outcomes.append(await client.add(name, "one", key="k"))
+        except Conflict as conflict:
+            outcomes.append(conflict)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(attempt, "a")
+        tasks.start_soon(attempt, "b")
+
+    assert [Conflict, dict] == sorted(map(type, outcomes), key=lambda kind: kind.__name__)
+    assert ["one"] == [*await client.texts("a"), *await client.texts("b")]
+
+
+async def test_a_key_of_an_older_file(client: DirectClient) -> None:
+    """A key from before it was noted whom it was used for stands for its command alone."""
+    await client.create("a")
+    await client.create("b")
+    first = await client.add("a", "one", key="k")
+    await client.store._database.run(
+        lambda connection: connection.execute("UPDATE keys SET address = NULL, about = NULL").fetchall()
+    )
+
+    assert {**first, "repeated": True} == await client.add("a", "one", key="k")
+    with pytest.raises(Conflict, match="the key k was used for another command, of the agent a"):
+        await client.add("b", "two", key="k")
 
 
 async def test_a_key_that_stands_for_another_content(client: DirectClient) -> None:
@@ -98,7 +259,7 @@ async def test_a_key_that_stands_for_another_content(client: DirectClient) -> No
     with pytest.raises(Conflict) as refused:
         await client.add("a", "two", create=True, key="k")
 
-    assert {"key": "k"} == refused.value.data
+    assert {"key": "k", "agent": (await client.state("a")).profile.uid} == refused.value.data
     assert ["one"] == await client.texts("a")
 
 

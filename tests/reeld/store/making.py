@@ -43,7 +43,7 @@ def said(row: int, *events: Draft, keys: tuple[str, ...] = ()) -> Unit:
 
 def key(name: str, row: int = 1) -> Key:
     """What a command's key stands for."""
-    return Key(name, row, 1, b"digest", b"reply")
+    return Key(name, row, 1, b"digest", b"reply", "named", row)
 
 
 def chained(drafts: list[Draft]) -> list[Draft]:

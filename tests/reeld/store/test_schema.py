@@ -162,6 +162,16 @@ def test_keys_of_an_old_file_are_put_in_order(connection: sqlite3.Connection, pa
     assert [(1, 2, b"\x01", b"\x02")] == query(path, "SELECT agent, command, digest, reply FROM keys WHERE id = 3")
 
 
+def test_keys_of_an_old_file_are_for_nobody_in_particular(connection: sqlite3.Connection, path: str) -> None:
+    """Version three notes whom a key is used for; of what was stored before, nobody knows."""
+    migrate(connection, schema.MIGRATIONS[:2])
+    connection.execute("INSERT INTO agents VALUES (1, 'u', 'old', NULL, '{}', NULL, NULL, 1, 1, NULL, 2)")
+    connection.execute("INSERT INTO keys VALUES (7, 'k', 1, 2, x'01', x'02')")
+    migrate(connection, schema.MIGRATIONS[:3])
+
+    assert [(7, "k", 1, 2, b"\x01", b"\x02", None, None)] == query(path, "SELECT * FROM keys")
+
+
 async def test_a_newer_file_is_refused(used: str) -> None:
     """It says which versions there are and what helps, and leaves the file as it is."""
     query(used, f"PRAGMA user_version = {VERSION + 3}")

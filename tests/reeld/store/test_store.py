@@ -62,7 +62,7 @@ async def test_every_question_is_asked_of_a_reader(store: Store) -> None:
     assert [5] == [skip.seq for skip in await store.unknown_kinds(1, 9)]
     assert {} == await store.descendants(1)
     assert profile(1, 5) == await store.profile(1)
-    assert StoredKey(b"digest", b"reply") == await store.key("k")
+    assert StoredKey(b"digest", b"reply", "named", 2, "0" * 31 + "2", "agent-2") == await store.key("k")
     assert None is await store.key("other")
     assert {"newest_event": 6, "agents": 2, "living_agents": 2} == await store.totals()
     assert ["agent-1", "agent-2"] == [agent["name"] for agent in (await store.agents("", None, 9, None))[0]]
@@ -143,7 +143,9 @@ async def test_tidying_forgets_old_keys_and_copies_the_wal(
     await store.tidy()
 
     assert [None, None, None] == [await store.key(name) for name in ("oldest", "older", "old")]
-    assert [StoredKey(b"digest", b"reply")] * 2 == [await store.key(name) for name in ("b", "a")]
+    assert [StoredKey(b"digest", b"reply", "named", 1, "0" * 31 + "1", "agent-1")] * 2 == [
+        await store.key(name) for name in ("b", "a")
+    ]
     assert before < size(path)
 
 

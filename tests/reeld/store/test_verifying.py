@@ -68,7 +68,7 @@ def fill(path: str) -> None:
             values = (event_id, 3, seq, seq, kind, content, data, parent, 22)
             connection.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL, ?)", values)
         reply = b"\x81\xa7command\x03"
-        connection.execute("INSERT INTO keys VALUES (1, 'k', 1, 3, zeroblob(16), ?)", (reply,))
+        connection.execute("INSERT INTO keys VALUES (1, 'k', 1, 3, zeroblob(16), ?, 'alice', 1)", (reply,))
 
 
 @pytest.fixture
@@ -194,6 +194,7 @@ async def test_nothing_is_wrong(filled: str) -> None:
         ("UPDATE keys SET reply = x'c1'", ("key", "alice", None)),
         ("UPDATE keys SET reply = x'8100'", ("key", "alice", None)),
         ("UPDATE keys SET key = CAST(x'ff' AS TEXT), digest = x'00'", ("key", "alice", None)),
+        ("UPDATE keys SET about = 99", ("reference", None, None)),
         # the file
         ("UPDATE events SET agent = 99 WHERE agent = 3 AND seq = 3", ("reference", None, None)),
         ("DROP INDEX agents_by_name", ("schema", None, None)),

@@ -1,0 +1,97 @@
+"""A key that was used for one agent is refused for another, whatever it was used for."""
+
+import json
+from typing import Any
+
+import anyio
+import pytest
+
+from reel.errors import Conflict
+from reeld.serving.methods import METHODS
+from tests.reeld.serving.conftest import Dial, Peer
+
+LIMIT = 30
+RESPONSE = json.dumps({"choices": [{"message": {"role": "assistant", "content": "That."}, "finish_reason": "stop"}]})
+REQUEST = json.dumps({"messages": [{"role": "user", "content": "What?"}]})
+
+# What each command about an agent is given beside the agent and the key.
+COMMANDS: dict[str, dict[str, Any]] = {
+    "add": {"messages": "x"},
+    "clear": {},
+    "clone": {},
+    "mark": {},
+    "rewind": {},
+    "restore": {"at": 1},
+    "undo": {},
+    "redo": {},
+    "kill": {},
+    "revive": {},
+    "change": {"title": "T"},
+    "ingest": {"format": "openai-chat", "body": RESPONSE},
+    "load": {"format": "openai-chat", "body": REQUEST},
+}
+every_command = pytest.mark.parametrize("method", COMMANDS)
+
+
+async def prepare(peer: Peer, method: str) -> None:
+    """Make two agents, to whom the same happens, so that the command is possible."""
+    for name in ("a", "b"):
+        await peer.call("create", name)
+        await peer.call("mark", name)
+        await peer.call("add", name, ["one"])
+        await peer.call("add", name, ["two"])
+        await peer.call("undo", name)
+        if method == "revive":
+            await peer.call("kill", name)
+
+
+def test_every_command_is_tried() -> None:
+    """A new command about an agent needs a row in the table above."""
+    assert {method.name for method in METHODS.values() if method.needs_agent and method.is_command} == set(COMMANDS)
+
+
+@every_command
+async def test_another_agent(dial: Dial, method: str) -> None:
+    """The error names the agent that the key was used for, and nothing is written."""
+    with anyio.fail_after(LIMIT):
+        peer = dial()
+        await prepare(peer, method)
+        first = await peer.call(method, "a", {**COMMANDS[method], "key": "k"})
+        before = await peer.call("stats")
+        (refused,) = await peer.ask((method, "b", {**COMMANDS[method], "key": "k"}))
+        again = await peer.call(method, "a", {**COMMANDS[method], "key": "k"})
+
+        assert isinstance(refused, Conflict)
+        assert refused.message == "the key k was used for the agent a; make a new key for each command"
+        assert again["repeated"]
+        assert first["command"] == again["command"]
+        assert before["newest_event"] == (await peer.call("stats"))["newest_event"]
+
+
+@pytest.mark.parametrize("method", [name for name, method in METHODS.items() if method.may_create])
+async def test_an_agent_that_would_be_made(dial: Dial, method: str) -> None:
+    """No agent is made for a key that was used for another; a retry of what made one is answered."""
+    given = {**COMMANDS[method], "create": True, "key": "k"}
+    with anyio.fail_after(LIMIT):
+        peer = dial()
+        first = await peer.call(method, "a", given)
+        (refused,) = await peer.ask((method, "b", given))
+        again = await peer.call(method, "a", given)
+
+        assert isinstance(refused, Conflict)
+        assert refused.message.startswith("the key k was used for the agent a; ")
+        assert {**first, "repeated": True} == again
+        assert ["a"] == [agent["name"] for agent in (await peer.call("agents"))["agents"]]
+
+
+async def test_an_agent_that_is_not_live(dial: Dial) -> None:
+    """A retry after a rename is answered, whether the agent has been started or has to be found."""
+    with anyio.fail_after(LIMIT):
+        peer = dial()
+        made = await peer.call("create", "a")
+        first = await peer.call("add", "a", "x", {"key": "k"})
+        await peer.call("change", "a", "renamed")
+        peer.connection._services.registry.evict(keep=0)
+        again = [await peer.call("add", address, "x", {"key": "k"}) for address in (made["id"], "renamed", "a")]
+
+    assert [{**first, "repeated": True}] * 3 == again
