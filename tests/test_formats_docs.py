@@ -11,8 +11,9 @@ from typing import Any, get_args
 import pytest
 
 from reeld.formats.body import RenderRequest
-from reeld.formats.render import FORMATS, render
-from reeld.formats.report import Action
+from reeld.formats.model import Action
+from reeld.formats.render import render
+from reeld.formats.table import FORMATS
 from tests.daemon import Daemon, short_directory
 from tests.formats.checker import check
 from tests.reel.streams.samples import ANTHROPIC, CHAT

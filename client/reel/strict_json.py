@@ -69,6 +69,6 @@ def encode(value: Any) -> str:
 def encode_lenient(value: Any) -> str:
     """Return a provider's value as compact JSON text, with ``Infinity`` for a number like 1e999 that overflowed.
 
-    Such a text is no JSON, and :func:`parse` refuses it later, at a place where the error can name the field.
+    Such a text is invalid JSON, and :func:`parse` refuses it later, at a place where the error can name the field.
     """
     return _LENIENT_ENCODER.encode(value)

@@ -10,7 +10,8 @@ from reel.msgpack_codec import packer
 from reeld.core.events import Entry, entry, read
 from reeld.core.intake import rows_from
 from reeld.formats.body import RenderRequest
-from reeld.formats.render import FORMATS, render
+from reeld.formats.render import render
+from reeld.formats.table import FORMATS
 
 _ROUNDS = 2500
 _TIMES = 5

@@ -7,8 +7,8 @@ from typing import Any
 from reel.cli.files import read_json
 from reel.cli.invocation import Invocation
 from reel.cli.output import plain, to_json
-from reel.cli.table import FORMATS
 from reel.cli.words import UsageError
+from reel.formats import FORMATS
 from reel.replies import Change
 from reel.strict_json import parse
 

@@ -2,6 +2,7 @@
 
 from typing import Any, NamedTuple, TypeAlias
 
+from reel.formats import FORMATS
 from reel.values import MAX_INTEGER, clean
 
 Option: TypeAlias = tuple[tuple[str, ...], dict[str, Any]]
@@ -63,7 +64,7 @@ def _at(summary: str) -> Option:
 
 
 _ROLE = option("--role", choices=("user", "assistant", "system"), help="who says it; system sets the prompt")
-FORMATS = ("openai-chat", "openai-responses", "anthropic", "gemini")
+
 _FORMAT = option("--format", choices=FORMATS, metavar="FORMAT", help=f"whose words: {', '.join(FORMATS)}")
 _CREATE = option("--create", action="store_true", help="make the agent where there is none")
 _NO_PAGER = option("--no-pager", action="store_true", help="print it all, though it is longer than the screen")

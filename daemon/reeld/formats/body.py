@@ -1,21 +1,23 @@
-"""The body of a request, put together from what is rendered; and how it compares with an earlier one."""
+"""The body of a request: prompt, ``extra`` and encoded turns put together, cut to a budget, compared with before."""
 
 from typing import Any, Literal, NamedTuple
 
 from reel.errors import TooLarge
-from reeld.formats.budget import TOKEN, Cut, cut
-from reeld.formats.format import Dialect, Page, Prompt
-from reeld.formats.jsonbytes import encode
-from reeld.formats.model import Json
-from reeld.formats.names import sent_name
-from reeld.formats.render_state import RenderState
+from reel.strict_json import Json, encode
+from reeld.formats.budget import BYTES_PER_TOKEN, Cut, find_cut
+from reeld.formats.context import RenderContext
+from reeld.formats.format import Format, Prompt
+from reeld.formats.model import Change
+from reeld.formats.naming import sent_name
+from reeld.formats.render_state import DIGEST_SIZE, EncodedTurns, RenderState, digest
 from reeld.formats.repair import PLACEHOLDER_TURN
-from reeld.formats.report import Change
-from reeld.formats.roll import DIGEST, Roll, digest
+
+# The bytes around the list of items and its key.
+_BRACKETS = len(',"":[]}')
 
 
 class Prefix(NamedTuple):
-    """The settled beginning of a rendered history: how many entries, and the hash of prompt, tools and these."""
+    """The settled beginning of a rendered history: how many items, and a hash of prompt, tools and these items."""
 
     messages: int
     hash: str
@@ -26,12 +28,12 @@ class RenderRequest(NamedTuple):
 
     Args:
         format: a key of ``FORMATS``.
-        model: the model that it is for; where it is left out, ``extra`` may name it.
-        extra: what is merged in at the top of the body: a map, or the JSON text of one.
-        budget: how large it may be, in estimated tokens.
-        open: what to do about calls without a result: ``close`` makes results up, ``refuse`` is a conflict.
-        pin: the seq of the mark up to which everything must stay, whatever the budget; 0: there is none.
-        after: the prefix of an earlier rendering, of which the caller wants to know whether this one extends it.
+        model: the model that will answer; without it, ``extra`` may name it.
+        extra: what is added at the top of the body: a map, or the JSON text of one.
+        budget: the size that is allowed, in estimated tokens.
+        open: what to do about calls without a result: ``close`` synthesizes results, ``refuse`` raises Conflict.
+        pin: the seq of the mark up to which everything must stay, whatever the budget; 0 if there is none.
+        after: the prefix of an earlier rendering, if the caller wants to know whether this one extends it.
     """
 
     format: str
@@ -44,16 +46,16 @@ class RenderRequest(NamedTuple):
 
 
 class Rendered(NamedTuple):
-    """What rendering gives; its fields are the protocol's.
+    """What rendering returns; its fields are the protocol's.
 
     Args:
-        format: the format.
+        format: the name of the format.
         body: JSON text, ready to be sent.
         report: what is not rendered as it is stored.
         ready: whether the provider has something to answer.
-        names: the tools that are sent under another name, by that name.
+        names: the tools that are sent under another name; the keys are the names that are sent.
         prefix: what a later rendering will begin with too.
-        extends: whether it begins with ``after``; ``None`` where that was not asked.
+        extends: whether the body begins with ``after``; ``None`` if that was not asked.
     """
 
     format: str
@@ -65,7 +67,7 @@ class Rendered(NamedTuple):
     extends: bool | None
 
     def as_map(self) -> dict[str, Any]:
-        """Give what the wire shows of it."""
+        """Return the form that goes over the wire."""
         shown: dict[str, Any] = {
             "format": self.format,
             "body": self.body,
@@ -82,81 +84,104 @@ class Rendered(NamedTuple):
         return shown
 
 
-class Tail(NamedTuple):
-    """The open last turn, rendered."""
+class OpenTurns(NamedTuple):
+    """The turns of the open exchanges, and the report about them."""
 
-    roll: Roll
+    turns: EncodedTurns
     report: list[Change]
 
 
-# What stands around the list of entries and its key.
-_BRACKETS = len(',"":[]}')
-
-
 class _History(NamedTuple):
-    """The entries of the history list: those that nothing changes any more, and the rest."""
+    """The turns of a history: those that nothing changes any more, and the others."""
 
-    settled: Roll
-    open: Roll
+    settled: EncodedTurns
+    open: EncodedTurns
+
+    @property
+    def digests(self) -> bytearray:
+        return self.settled.digests + self.open.digests
+
+
+class _Comparison(NamedTuple):
+    """What a prefix is a hash of.
+
+    Args:
+        top: a digest of the prompt at the top of the body, and of the tools.
+        prompt: the prompt.
+        leading: the items before the history that the prompt became.
+    """
+
+    top: bytes
+    prompt: Prompt | None
+    leading: EncodedTurns
+
+    def hash(self, digests: bytes | bytearray) -> str:
+        return self.top.hex() + digest(digests).hex()
+
+    def begins_with(self, after: Prefix, digests: bytes | bytearray) -> bool:
+        """Whether the first of some items, with prompt and tools, have the hash of an earlier prefix."""
+        return self.hash(digests[: after.messages * DIGEST_SIZE]) == after.hash
 
 
 def assemble(
-    asked: RenderRequest,
-    dialect: Dialect,
+    request: RenderRequest,
+    target: Format,
     extra: Json,
     prompt: Prompt | None,
-    kept: RenderState,
-    last: Tail,
+    state: RenderState,
+    rest: OpenTurns,
     *,
     ready: bool,
-    stale: RenderState | None,
+    previous: RenderState | None,
 ) -> Rendered:
     """Put a body together.
 
     Args:
-        asked: how it is to be rendered.
-        dialect: the format.
-        extra: what is merged in at the top.
+        request: how it is to be rendered.
+        target: the format.
+        extra: what is added at the top.
         prompt: the system prompt.
-        kept: the settled turns.
-        last: the open last turn.
-        ready: whether there is something to answer.
-        stale: what was kept of an earlier rendering, where the history is another one now.
+        state: the settled turns.
+        rest: the open turns.
+        ready: whether the provider has something to answer.
+        previous: the state of an earlier rendering, if the conversation has moved since.
 
     Raises:
         TooLarge: not even the newest turn fits the budget.
     """
-    names = dict(kept.memory.names)
-    page = Page(kept.model)
-    head = dialect.head(prompt, page)
-    fields = {**_renamed(dialect, extra, names), **head.fields}
-    if dialect.has_model and kept.model is not None:
-        fields = {"model": kept.model, **fields}
-    lead = Roll()
-    lead.add(head.entries, prompt.seq if prompt else 0, is_user=False, begins=False)
-    top = encode(fields)
-    report = [*page.report, *kept.report, *last.report]
-    history = _History(kept.roll, last.roll)
-    if asked.budget is not None:
-        base = len(top) + len(dialect.history) + _BRACKETS + len(lead.data)
-        history, report = _within(asked.budget, asked.pin, base, dialect, history, report)
-    leading = digest(encode([head.fields, fields.get("tools")]))
-    digests = lead.digests + history.settled.digests
-    prefix = Prefix(lead.count + history.settled.count, _hash(leading, digests))
+    names = dict(state.repair.tool_names)
+    context = RenderContext(state.model)
+    part = target.write_prompt(prompt, context)
+    fields = {**_with_sent_names(target, extra, names), **part.fields}
+    if target.has_model and state.model is not None:
+        fields = {"model": state.model, **fields}
+    leading = EncodedTurns()
+    leading.add(part.items, prompt.seq if prompt else 0, is_user=False, can_begin=False)
+    top = encode(fields).encode()
+    report = [*context.report, *state.report, *rest.report]
+    history = _History(state.turns, rest.turns)
+    if request.budget is not None:
+        base = len(top) + len(target.history_key) + _BRACKETS + len(leading.data)
+        history, report = _fit_budget(request.budget, request.pin, base, target, history, report)
+    compared = _Comparison(digest(encode([part.fields, fields.get("tools")]).encode()), prompt, leading)
+    prefix = Prefix(leading.count + history.settled.count, compared.hash(leading.digests + history.settled.digests))
     extends = None
-    if asked.after is not None:
-        everything = digests + history.open.digests
-        extends = prefix_hash(leading, everything, asked.after.messages) == asked.after.hash
+    if request.after is not None:
+        extends = compared.begins_with(request.after, leading.digests + history.digests)
         if not extends:
-            report.append(_changed(asked.after, leading, prompt, lead, history, stale))
-    entries = b"".join((lead.data, history.settled.data, history.open.data))
+            report.append(_prefix_change(request.after, compared, history, previous))
+    return Rendered(request.format, _joined(target, top, leading, history), report, ready, names, prefix, extends)
+
+
+def _joined(target: Format, top: bytes, leading: EncodedTurns, history: _History) -> str:
+    """Return the text of the body: the keys at the top, then the list of items."""
+    items = b"".join((leading.data, history.settled.data, history.open.data))
     opening = b"{" if top == b"{}" else top[:-1] + b","
-    body = b"".join((opening, encode(dialect.history), b":[", entries[:-1], b"]}"))
-    return Rendered(asked.format, body.decode(), report, ready, names, prefix, extends)
+    return b"".join((opening, encode(target.history_key).encode(), b":[", items[:-1], b"]}")).decode()
 
 
-def _renamed(dialect: Dialect, extra: Json, names: dict[str, str]) -> Json:
-    """Give ``extra`` with the names of tools as they are sent, and note which are others."""
+def _with_sent_names(target: Format, extra: Json, names: dict[str, str]) -> Json:
+    """Return ``extra`` with the names under which tools are sent, and note in ``names`` those that differ."""
 
     def send(given: str) -> str:
         name = sent_name(given)
@@ -164,85 +189,72 @@ def _renamed(dialect: Dialect, extra: Json, names: dict[str, str]) -> Json:
             names[name] = given
         return name
 
-    return dialect.rename(extra, send)
+    return target.rename_tools(extra, send)
 
 
-def _within(
-    budget: int, pin: int, base: int, dialect: Dialect, history: _History, report: list[Change]
+def _fit_budget(
+    budget: int, pin: int, base: int, target: Format, history: _History, report: list[Change]
 ) -> tuple[_History, list[Change]]:
-    """Leave out what is over the budget."""
-    spans = [*history.settled.spans, *history.open.spans]
-    pinned = sum(span.seq <= pin for span in spans)
-    filler = _filler(dialect)
-    found = cut(spans, pinned, base + len(filler.data), budget * TOKEN)
-    if found is None:
+    """Leave out the turns that are over the budget."""
+    turns = [*history.settled.extents, *history.open.extents]
+    pinned = sum(turn.seq <= pin for turn in turns)
+    filler = _placeholder_turn(target)
+    cut = find_cut(turns, pinned, base + len(filler.data), budget * BYTES_PER_TOKEN)
+    if cut is None:
         raise TooLarge(
-            f"budget: the newest turn does not fit {budget} tokens (of {TOKEN} bytes) with the prompt, extra and "
-            "what is pinned; give more, or take the pin away",
+            f"budget: the newest turn does not fit {budget} tokens (of {BYTES_PER_TOKEN} bytes) together with the "
+            "prompt, extra and the pinned messages; raise the budget, or leave the pin out",
             budget=budget,
         )
-    start, end = found
-    if start == end:
+    if cut.start == cut.end:
         return history, report
-    first, after = spans[start].seq, spans[end].seq
-    why = f"over the budget: {end - start} turns, up to seq {after}"
+    first, after = turns[cut.start].seq, turns[cut.end].seq
+    why = f"over the budget: {cut.end - cut.start} turns, up to seq {after}"
     kept = [change for change in report if change.seq is None or not first <= change.seq < after]
-    needed = dialect.alternates and not spans[end].is_user
-    return _without(history, found, filler if needed else Roll()), [Change(first, None, "dropped", why), *kept]
+    needed = target.alternates and not turns[cut.end].is_user
+    return _drop_range(history, cut, filler if needed else EncodedTurns()), [Change(first, None, "dropped", why), *kept]
 
 
-def _filler(dialect: Dialect) -> Roll:
-    """Give the user turn that stands before the assistant's where a history goes on with that."""
-    filler = Roll()
-    if dialect.alternates:
-        filler.add(dialect.entries(PLACEHOLDER_TURN, Page(None)), 0, is_user=True, begins=True)
+def _placeholder_turn(target: Format) -> EncodedTurns:
+    """Return the user turn that comes first if a history continues with the assistant's turn after a cut."""
+    filler = EncodedTurns()
+    if target.alternates:
+        filler.add(target.write_turn(PLACEHOLDER_TURN, RenderContext(None)), 0, is_user=True, can_begin=True)
     return filler
 
 
-def _without(history: _History, found: Cut, filler: Roll) -> _History:
-    """Give the history without a cut, and with what stands in its place."""
-    whole = Roll()
-    whole.extend(history.settled)
-    whole.extend(history.open)
-    border, newest = len(history.settled.spans), len(whole.spans)
-    settled, rest = Roll(), Roll()
-    settled.extend(whole.part(0, min(found.start, border)))
-    rest.extend(whole.part(border, max(found.start, border)))
-    (settled if found.end < border else rest).extend(filler)
-    settled.extend(whole.part(found.end, max(found.end, border)))
-    rest.extend(whole.part(max(found.end, border), newest))
+def _drop_range(history: _History, cut: Cut, filler: EncodedTurns) -> _History:
+    """Return the history without the turns of a cut, which may reach over the border into the open turns."""
+    border = len(history.settled.extents)
+    settled = history.settled.slice(0, min(cut.start, border))
+    rest = history.open.slice(0, max(cut.start - border, 0))
+    (settled if cut.end < border else rest).extend(filler)
+    settled.extend(history.settled.slice(min(cut.end, border), border))
+    rest.extend(history.open.slice(max(cut.end - border, 0), len(history.open.extents)))
     return _History(settled, rest)
 
 
-def prefix_hash(leading: bytes, digests: bytes | bytearray, count: int) -> str:
-    """Give the hash of prompt, tools and the first entries."""
-    return _hash(leading, digests[: count * DIGEST])
+def _prefix_change(after: Prefix, compared: _Comparison, history: _History, previous: RenderState | None) -> Change:
+    """Return the report line that says from which seq on this rendering differs from an earlier prefix."""
+    turns = [*history.settled.extents, *history.open.extents]
+    first = turns[0].seq if turns else None
+    if not after.hash.startswith(compared.top.hex()):
+        seq = compared.prompt.seq if compared.prompt else first
+        return Change(seq, None, "prefix_changed", "the prompt or the tools have changed")
+    if previous is None or not compared.begins_with(after, compared.leading.digests + previous.turns.digests):
+        return Change(first, None, "prefix_changed", "the given prefix is not the beginning of this history")
+    return Change(
+        _first_difference(previous.turns, history), None, "prefix_changed", "the history differs from here on"
+    )
 
 
-def _hash(leading: bytes, digests: bytes | bytearray) -> str:
-    return leading.hex() + digest(digests).hex()
-
-
-def _changed(
-    after: Prefix, leading: bytes, prompt: Prompt | None, lead: Roll, history: _History, stale: RenderState | None
-) -> Change:
-    """Say from which seq on an earlier prefix does not stand any more."""
-    spans = [*history.settled.spans, *history.open.spans]
-    first = spans[0].seq if spans else None
-    if not after.hash.startswith(leading.hex()):
-        return Change(prompt.seq if prompt else first, None, "prefix_changed", "the prompt or the tools are others")
-    if stale is None or prefix_hash(leading, lead.digests + stale.roll.digests, after.messages) != after.hash:
-        return Change(first, None, "prefix_changed", "it is not the beginning of this history")
-    return Change(_parting(stale.roll, history), None, "prefix_changed", "another history from here on")
-
-
-def _parting(earlier: Roll, history: _History) -> int | None:
-    """Give the seq of the first turn that is not what it was."""
+def _first_difference(earlier: EncodedTurns, history: _History) -> int | None:
+    """Return the seq of the first turn that is not what it was."""
     place = 0
-    now = history.settled.digests + history.open.digests
-    for span in (*history.settled.spans, *history.open.spans):
-        end = place + span.entries * DIGEST
+    now = history.digests
+    for turn in (*history.settled.extents, *history.open.extents):
+        end = place + turn.items * DIGEST_SIZE
         if now[place:end] != earlier.digests[place:end]:
-            return span.seq
+            return turn.seq
         place = end
     return None

@@ -1,67 +1,69 @@
-"""A budget: the newest turns that fit, cut so that the cut then stands still for a while.
+"""A budget: the newest turns that fit, with a cut that then stays where it is for a while.
 
-Tokens are estimated as bytes / 4. The cut is found by going through the history as it grew: whenever it no longer
-fitted, the oldest turns after what is pinned were left out until three quarters of the budget were taken. So the cut
-depends on the history alone, and moves only when it must.
+Tokens are estimated as bytes / 4. The cut is found by replaying the growth of the history: whenever it no longer fitted
+the budget, the oldest turns after the pinned ones were left out until three quarters of the budget were taken. So the
+cut depends on the history alone, and moves only when it must: a cut that moved with every message would make each
+request's prefix new, and the provider's cache useless.
 """
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from reeld.formats.roll import Span
+from reeld.formats.render_state import TurnExtent
 
-TOKEN = 4
-_KEEP, _OF = 3, 4
+BYTES_PER_TOKEN = 4
+# After a cut the history takes three quarters of the budget: the last quarter is room to grow until the next cut.
+_NUMERATOR, _DENOMINATOR = 3, 4
 
 
 class Cut(NamedTuple):
-    """The spans that are left out, from ``start`` up to ``end``; none where both are the same."""
+    """The turns that are left out, from ``start`` up to ``end``; none if both are the same."""
 
     start: int
     end: int
 
 
-def cut(spans: Sequence[Span], pinned: int, base: int, limit: int) -> Cut | None:
-    """Find what must be left out.
+def find_cut(turns: Sequence[TurnExtent], pinned: int, base: int, limit: int) -> Cut | None:
+    """Return which turns must be left out.
 
     Args:
-        spans: all turns.
+        turns: all turns.
         pinned: how many of them must stay, from the first.
-        base: the bytes that are there without any turn.
-        limit: the bytes that there may be.
+        base: the bytes of a body without any turn.
+        limit: the bytes that are allowed.
 
     Returns:
-        the cut, or ``None`` where not even the newest turn fits.
+        the cut; ``None`` if not even the newest turn fits.
     """
-    start = end = _whole(spans, pinned)
-    total = base + sum(span.size for span in spans[:start])
-    for index in range(start, len(spans)):
-        total += spans[index].size
+    start = end = _whole_exchanges(turns, pinned)
+    total = base + sum(turn.size for turn in turns[:start])
+    for index in range(start, len(turns)):
+        total += turns[index].size
         if total > limit:
-            further = _advance(spans, end, index, total, limit)
-            total -= sum(span.size for span in spans[end:further])
-            end = further
+            new_end = _advance(turns, end, index, total, limit)
+            total -= sum(turn.size for turn in turns[end:new_end])
+            end = new_end
     return Cut(start, end) if total <= limit else None
 
 
-def _whole(spans: Sequence[Span], pinned: int) -> int:
-    """Take in what belongs to the pinned turns: the assistant's answer, and its tool loop to the end."""
-    while 0 < pinned < len(spans) and not (spans[pinned].is_user and spans[pinned].begins):
+def _whole_exchanges(turns: Sequence[TurnExtent], pinned: int) -> int:
+    """Include what belongs to the pinned turns: the assistant's answer, and its tool loop to the end."""
+    while 0 < pinned < len(turns) and not (turns[pinned].is_user and turns[pinned].can_begin):
         pinned += 1
     return pinned
 
 
-def _advance(spans: Sequence[Span], end: int, newest: int, total: int, limit: int) -> int:
-    """Give where the history goes on: where the user spoke, else at a step of a tool loop, as far as must be."""
-    found = end
-    wanted = limit * _KEEP // _OF
+def _advance(turns: Sequence[TurnExtent], end: int, newest: int, total: int, limit: int) -> int:
+    """Return where the history continues: where the user spoke, else at a step of a tool loop."""
+    best = end
+    wanted = limit * _NUMERATOR // _DENOMINATOR
     for only_user in (True, False):
         left = total
         for index in range(end + 1, newest + 1):
-            left -= spans[index - 1].size
-            if not spans[index].begins or (only_user and not spans[index].is_user):
+            left -= turns[index - 1].size
+            if not turns[index].can_begin or (only_user and not turns[index].is_user):
                 continue
-            found = index
+            best = index
             if left <= wanted:
                 return index
-    return found
+    return best

@@ -1,21 +1,52 @@
-"""Content in two forms: a text, or a list of parts."""
+"""Content in the forms that several APIs share: a text or a list of parts, and media as data URLs."""
 
-from typing import Any
+import re
+
+from reel.strict_json import Json
+
+# The type of a picture of which a request has only the URL.
+ANY_PICTURE = "image/*"
+_DATA_URL = re.compile(r"data:([^;,]*)((?:;[^;,]*)*),")
 
 
-def shortest(parts: list[dict[str, Any]]) -> str | list[dict[str, Any]]:
-    """Give parts as content: a string where one plain text is all, or where there is none."""
+def shortest(parts: list[Json]) -> str | list[Json]:
+    """Return parts as content: a string if they are a single plain text, or if there are none."""
     if len(parts) == 1 and parts[0].keys() == {"type", "text"}:
         text: str = parts[0]["text"]
         return text
     return parts or ""
 
 
-def texts_of(blocks: list[dict[str, Any]]) -> str:
-    """Give the texts among blocks, a line each."""
+def texts_of(blocks: list[Json]) -> str:
+    """Return the texts among blocks, one a line."""
     return "\n".join(block["text"] for block in blocks if block["type"] == "text")
 
 
 def as_error(text: str) -> str:
-    """Give a text that says of itself that something failed, where nothing else can say it."""
+    """Return the text of a failed result for an API that has no other sign of failure."""
     return text if text.lower().startswith("error") else f"Error: {text}"
+
+
+def mime_of(block: Json) -> str:
+    """Return the MIME type of a media block; ``image/jpg``, which many write and no API accepts, is ``image/jpeg``."""
+    mime: str = block["mime_type"]
+    return "image/jpeg" if mime == "image/jpg" else mime
+
+
+def media_from(url: str, mime_type: str) -> Json:
+    """Return the media block of a URL. The bytes of a data URL are put into the block itself.
+
+    Args:
+        url: any URL.
+        mime_type: the type of the media if the URL does not name it.
+    """
+    match = _DATA_URL.match(url)
+    if match is None or not match[2].endswith(";base64"):
+        return {"type": "media", "mime_type": mime_type, "url": url}
+    return {"type": "media", "mime_type": match[1] or mime_type, "data_base64": url[match.end() :]}
+
+
+def url_of(block: Json) -> str:
+    """Return the URL of a media block: its own, or a data URL with its bytes."""
+    url: str | None = block.get("url")
+    return url if url is not None else f"data:{mime_of(block)};base64,{block['data_base64']}"

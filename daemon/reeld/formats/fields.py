@@ -1,4 +1,4 @@
-"""What reading a provider's body gives, and how its fields are read: with an error that names the place."""
+"""Reading the fields of a provider's body: each with an error that names the place."""
 
 from collections.abc import Mapping
 from hashlib import sha256
@@ -6,26 +6,29 @@ from typing import Any, NamedTuple
 
 from reel.blocks import kind_of
 from reel.errors import InvalidMessage
-from reeld.formats import metadata as native
-from reeld.formats.report import Change
+from reel.strict_json import Json
+from reeld.formats.json_values import dump
+from reeld.formats.model import Change
 
-Json = dict[str, Any]
-# Who speaks, in the words of any of the four: those who translate histories mix them up, and each means one thing.
+# The roles of all four APIs: programs that translate histories mix them up, and each has one meaning (rule X12).
 _ROLES = {
     **{role: role for role in ("user", "assistant", "system", "developer", "tool")},
     "model": "assistant",
     "function": "tool",
 }
+# So many digits of a hash tell the answers of one conversation apart.
 _DIGITS = 16
+# So much of an unknown role is quoted in an error.
+_QUOTED = 40
 
 
 class Response(NamedTuple):
     """What a response body holds.
 
     Args:
-        message: the assistant's, in the form that is added.
+        message: the assistant's message, in the form that is added.
         usage: what it cost, in the provider's words.
-        broke_off: why it is not whole; ``None`` where it is, or does not say.
+        broke_off: why it is incomplete; ``None`` if it is complete, or does not say.
     """
 
     message: Json
@@ -33,105 +36,107 @@ class Response(NamedTuple):
     broke_off: str | None = None
 
 
-class Loaded(NamedTuple):
+class LoadedRequest(NamedTuple):
     """What a request body holds: messages in the form that is added, and what was left out or changed."""
 
     messages: list[Json]
     report: list[Change]
 
 
-def refused(where: str, why: str) -> InvalidMessage:
-    """Make the error that names a place of a body."""
+def invalid_at(where: str, why: str) -> InvalidMessage:
+    """Return the error about a place of a body."""
     return InvalidMessage(f"{where}: {why}", field=where)
 
 
-def text_at(value: Any, where: str) -> str:
-    """Take a string."""
+def require_str(value: Any, where: str) -> str:
+    """Return a string, or raise InvalidMessage if it is none."""
     if type(value) is not str:
-        raise refused(where, f"expected a string, got {kind_of(value)}")
+        raise invalid_at(where, f"expected a string, got {kind_of(value)}")
     return value
 
 
-def role_at(value: Any, where: str, api: str) -> str:
-    """Take a role; whatever API's word it is, this is ours: user, assistant, system, developer or tool."""
+def require_map(value: Any, where: str) -> Json:
+    """Return an object, or raise InvalidMessage if it is none."""
+    if type(value) is not dict:
+        raise invalid_at(where, f"expected an object, got {kind_of(value)}")
+    return value
+
+
+def require_list(value: Any, where: str) -> list[Any]:
+    """Return an array, or raise InvalidMessage if it is none."""
+    if type(value) is not list:
+        raise invalid_at(where, f"expected an array, got {kind_of(value)}")
+    return value
+
+
+def require_elements(value: Any, where: str) -> list[Any]:
+    """Return the elements of an array; a single object counts as an array of one, null as an empty one (rule X12)."""
+    if value is None:
+        return []
+    return [value] if type(value) is dict else require_list(value, where)
+
+
+def require_role(value: Any, where: str, api: str) -> str:
+    """Return a neutral role (user, assistant, system, developer or tool) for a role of any of the APIs (rule X12)."""
     role = _ROLES.get(value) if type(value) is str else None
     if role is None:
-        shown = f"{value[:40]!r}" if type(value) is str else kind_of(value)
-        raise refused(where, f"{shown} is no role of {api}")
+        shown = f"{value[:_QUOTED]!r}" if type(value) is str else kind_of(value)
+        raise invalid_at(where, f"{shown} is not a role of {api}; expected user, assistant, system or tool")
     return role
 
 
-def arguments_of(given: Any) -> str:
-    """Give the arguments of a call as text: they are one in two of the APIs, and an object in the others.
+def require_history(value: Any, where: str, api: str) -> list[Any]:
+    """Return the items of a request's history, or raise InvalidMessage if it has none (rule X1)."""
+    if value is None:
+        raise invalid_at(where, f"missing; a request of {api} has one")
+    items = require_elements(value, where)
+    if not items:
+        raise invalid_at(where, "empty; a history has at least one item")
+    return items
 
-    What stands for an object without keys in other languages, null and an empty list, is that.
+
+def arguments_of(given: Any) -> str:
+    """Return the arguments of a call as text, whether they are a text or an object (rule X8).
+
+    ``null`` and ``[]`` count as ``{}``: languages without a type for empty objects write them so.
     """
     if type(given) is str:
         return given
-    return "{}" if given is None or given == [] else native.text_of(given)
+    return "{}" if given is None or given == [] else dump(given)
 
 
-def map_at(value: Any, where: str) -> Json:
-    """Take an object."""
-    if type(value) is not dict:
-        raise refused(where, f"expected an object, got {kind_of(value)}")
-    return value
-
-
-def list_at(value: Any, where: str) -> list[Any]:
-    """Take an array."""
-    if type(value) is not list:
-        raise refused(where, f"expected an array, got {kind_of(value)}")
-    return value
-
-
-def entries_at(value: Any, where: str) -> list[Any]:
-    """Take an array, or the one object that stands where an array belongs; null is an empty one."""
-    if value is None:
-        return []
-    return [value] if type(value) is dict else list_at(value, where)
-
-
-def history_at(value: Any, where: str, api: str) -> list[Any]:
-    """Take the history of a request; without one it is no request of an API."""
-    if value is None:
-        raise refused(where, f"is missing; this is no request of {api}")
-    entries = entries_at(value, where)
-    if not entries:
-        raise refused(where, "is empty; there is nothing to load")
-    return entries
-
-
-def refuse_error(body: Mapping[str, Any]) -> None:
-    """Refuse what a provider sends when it does not answer.
-
-    Raises:
-        InvalidMessage: the body has an ``error``; it is quoted.
-    """
+def raise_provider_error(body: Mapping[str, Any]) -> None:
+    """Raise InvalidMessage with the provider's own words if the body is an error instead of an answer."""
     error = body.get("error")
     if error is not None:
-        raise refused("error", f"the provider did not answer; it said: {said_in(error)}")
+        raise invalid_at("error", f"the provider did not answer: {error_message(error)}")
 
 
-def said_in(error: Any) -> Any:
-    """Give what an error says, whether it is a text or has one; else all of it."""
-    return (error.get("message") or native.text_of(error)) if type(error) is dict else error
+def error_message(error: Any) -> Any:
+    """Return the message of a provider's error; the whole error if it has none."""
+    return (error.get("message") or dump(error)) if type(error) is dict else error
 
 
-def left_to_extra(body: Mapping[str, Any], taken: tuple[str, ...]) -> list[Change]:
-    """Report the keys of a request that are no part of its history."""
+def report_unused_keys(body: Mapping[str, Any], used: tuple[str, ...]) -> list[Change]:
+    """Return a report line for each key of a request that is not part of its history."""
     return [
-        Change(None, None, "dropped", f"{key} is no part of the history; give it to render in extra")
+        Change(None, None, "dropped", f"{key} is not part of the history; pass it to render in extra")
         for key in body
-        if key not in taken
+        if key not in used
     ]
 
 
-def about_answer(provider: str, **found: Any) -> Json:
-    """Give the metadata of a message that a provider answered, less what it left out."""
+def response_metadata(provider: str, **found: Any) -> Json:
+    """Return the metadata of an assistant's message, without the keys that the provider left out."""
     return {"provider": provider, **{key: value for key, value in found.items() if value is not None}}
 
 
-def stem_of(body: Json, key: str) -> str:
-    """Give what the ids of an answer's calls begin with where they have none: from its own id, if it says one."""
+def usage_in(body: Mapping[str, Any], key: str = "usage") -> Json | None:
+    """Return what an answer cost, if its body has that as an object."""
+    usage = body.get(key)
+    return usage if type(usage) is dict else None
+
+
+def id_prefix(body: Json, key: str) -> str:
+    """Return a prefix for the ids of an answer's calls that have none: a hash of its own id, or of all of it."""
     return sha256(repr(body.get(key) or body).encode("utf-8", "replace")).hexdigest()[:_DIGITS]

@@ -1,115 +1,118 @@
-"""What a format is: the one table of properties and functions that each of the four fills in.
+"""What a format is: one value that holds everything the rest of the package knows about a provider's API.
 
-Repair asks a dialect what a provider takes; rendering asks it for the entries of the history list, one turn at a time.
-A dialect's functions are pure: what they give depends on what they are given and on nothing else.
+:mod:`~reeld.formats.repair` asks it what the API accepts, :mod:`~reeld.formats.render` has it write one turn at a
+time, :mod:`~reeld.formats.ingest` has it read requests and responses. All its functions are pure: their result depends
+on their arguments alone. To add a format, write a package with a ``FORMAT`` and name it in
+:mod:`reeld.formats.table`; no other format has to change.
 """
 
 from collections.abc import Callable
 from typing import Literal, NamedTuple, TypeAlias
 
-from reeld.formats.model import Json, Piece, Turn
-from reeld.formats.report import Action, Change
+from reel.strict_json import Json
+from reeld.formats.context import RenderContext
+from reeld.formats.fields import LoadedRequest, Response
+from reeld.formats.model import Turn
 
-# Who holds a block: a role, or a tool's result, which some providers treat otherwise when it failed.
-Holder: TypeAlias = Literal["user", "assistant", "result", "failed"]
+# Where a block is: in a message of a role, in a tool's result, or in a result that failed, for which APIs have other
+# rules.
+Position: TypeAlias = Literal["user", "assistant", "result", "failed_result"]
 
 
-class Pair(NamedTuple):
-    """One half of two opaque blocks that go together or not at all: a server's tool call, or its result."""
+class ServerToolHalf(NamedTuple):
+    """One half of a tool call that the provider ran itself: the call or its result. Neither is sent without the other.
+
+    Args:
+        key: what both halves have in common.
+        is_call: whether it is the call.
+    """
 
     key: str
     is_call: bool
 
 
 class Prompt(NamedTuple):
-    """The system prompt in force: its text, and what its event's ``data_json`` has (a provider's own form of it)."""
+    """The system prompt in force: its text, and its event's data, which may hold a provider's own form of it."""
 
     text: str
     seq: int
     data: Json
 
 
-class Head(NamedTuple):
-    """What stands before the turns: keys at the top of the body, and leading entries of the history list."""
+class PromptPart(NamedTuple):
+    """What the prompt becomes: keys at the top of the body, and leading items of the history list."""
 
     fields: Json
-    entries: list[Json]
+    items: list[Json]
 
 
-class Settings(NamedTuple):
-    """What ``extra`` and the prompt leave for the history.
+class HistorySettings(NamedTuple):
+    """What ``extra`` and the prompt leave to the history.
 
     Args:
-        marks: how many cache marks it may set, where a provider counts them.
-        thinking: whether the last turn may think, where it is the assistant's.
+        cache_breakpoints: how many cache breakpoints it may set, if the provider counts them.
+        thinking: whether the last turn may contain thinking, if it is the assistant's.
     """
 
-    marks: int = 0
+    cache_breakpoints: int = 0
     thinking: bool = True
 
 
-class Page:
-    """What the entries of one rendering are written with.
+class LoopThinking(NamedTuple):
+    """Whether the first and the last step of the tool loop that a history ends in begin with thinking."""
 
-    Args:
-        model: the model that they are for, where it is known.
-        marks: how many cache marks may still be set.
-        thinking: whether the turn may have thinking in it.
-    """
-
-    __slots__ = ("marks", "model", "report", "thinking")
-
-    def __init__(self, model: str | None, marks: int = 0) -> None:
-        self.model = model
-        self.marks = marks
-        self.thinking = True
-        self.report: list[Change] = []
-
-    def note(self, piece: Piece, action: Action, why: str) -> None:
-        """Report what happened to a block."""
-        self.report.append(Change(piece.seq, piece.index, action, why))
+    first: bool
+    last: bool
 
 
-class Dialect(NamedTuple):
+def _nothing(_block: Json) -> None:
+    return None
+
+
+class Format(NamedTuple):
     """A format.
 
     Args:
-        provider: whose signatures and opaque blocks it takes: ``openai``, ``anthropic`` or ``gemini``.
-        history: the key of the body that holds the list of entries.
-        owned: the keys of the body that only the conversation may fill, ``history`` among them.
+        name: its name in the protocol.
+        provider: whose signatures and opaque blocks it accepts: ``openai``, ``anthropic`` or ``gemini``.
+        history_key: the key of the body that holds the history: a list of items (messages, input items, contents).
+        reserved_keys: the keys of the body that only the conversation may fill, ``history_key`` among them.
+        why_unsendable: why a block (not blank, no tool_call, no tool_result) cannot be sent in a position to a model;
+            ``None`` if it can.
+        write_turn: the items that a turn becomes. The results of a user turn come first.
+        write_prompt: what the prompt becomes; there may be none.
+        rename_tools: ``extra`` with the names of its tools, and of the tool that it chooses, put through a function.
+        read_request: the messages of a request body; the model is who wrote the assistant's, if the body has none.
+        read_response: the message of a response body; the model is who answered, if the body has none.
         has_model: whether the body names the model.
-        alternates: whether user and assistant must take turns, the user first; an empty turn gets a placeholder.
-        calls_last: whether nothing but calls may stand after a call in a turn.
-        results_first: whether nothing may stand between a turn's calls and their results.
-        refuses: why a block (not blank, no tool_call, no tool_result) cannot be sent from its holder to a model;
-            ``None`` where it can.
-        leads: whether a block belongs to the one after it, and so cannot be the last of a turn.
-        pair: which half of a pair an opaque block is that ``refuses`` lets pass; ``None`` for all others.
-        identity: the id of an opaque block of the assistant's that may stand in a history once only; ``None``: it has
-            none.
-        entries: the entries of the history list that a turn becomes. The user turn's answers come first.
-        head: what the prompt becomes (``None``: there is none).
-        settings: what ``extra`` and the prompt leave for the history.
-        rename: ``extra`` with the names of its tools, and of the tool that it chooses, put through a function.
-        objection: why ``extra`` cannot be sent with this history, given whether the first and the last step of the
-            tool loop that it ends in begin with thinking (``None``: it ends in none).
-        pauses: whether a turn that ends in a server's tool call is sent as it stands, to be gone on with.
+        alternates: whether user and assistant must take turns, the user first. An empty turn then gets a placeholder.
+        calls_last: whether nothing but calls may follow a call in a turn.
+        results_first: whether nothing may come between a turn's calls and their results.
+        must_precede_content: whether a block belongs to the one after it, and so cannot be the last of a turn.
+        server_tool_half: which half of a server's tool call an opaque block is that ``why_unsendable`` accepts.
+        unique_id: the id of an opaque block of the assistant's of which a history may have only one.
+        history_settings: what ``extra`` and the prompt leave to the history.
+        why_invalid: why ``extra`` cannot be sent with a history that ends in such a tool loop (``None``: in none).
+        resumable: whether a turn that ends in a call of a server's tool is sent as it is, to be continued.
     """
 
+    name: str
     provider: str
-    history: str
-    owned: frozenset[str]
-    has_model: bool
-    alternates: bool
-    calls_last: bool
-    results_first: bool
-    refuses: Callable[[Json, Holder, str | None], str | None]
-    leads: Callable[[Json], bool]
-    pair: Callable[[Json], Pair | None]
-    identity: Callable[[Json], str | None]
-    entries: Callable[[Turn, Page], list[Json]]
-    head: Callable[[Prompt | None, Page], Head]
-    settings: Callable[[Json, Prompt | None], Settings]
-    rename: Callable[[Json, Callable[[str], str]], Json]
-    objection: Callable[[Json, tuple[bool, bool] | None], str | None]
-    pauses: bool = False
+    history_key: str
+    reserved_keys: frozenset[str]
+    why_unsendable: Callable[[Json, Position, str | None], str | None]
+    write_turn: Callable[[Turn, RenderContext], list[Json]]
+    write_prompt: Callable[[Prompt | None, RenderContext], PromptPart]
+    rename_tools: Callable[[Json, Callable[[str], str]], Json]
+    read_request: Callable[[Json, str | None], LoadedRequest]
+    read_response: Callable[[Json, str | None], Response]
+    has_model: bool = True
+    alternates: bool = False
+    calls_last: bool = True
+    results_first: bool = True
+    must_precede_content: Callable[[Json], bool] = lambda _block: False
+    server_tool_half: Callable[[Json], ServerToolHalf | None] = _nothing
+    unique_id: Callable[[Json], str | None] = _nothing
+    history_settings: Callable[[Json, Prompt | None], HistorySettings] = lambda _extra, _prompt: HistorySettings()
+    why_invalid: Callable[[Json, LoopThinking | None], str | None] = lambda _extra, _loop: None
+    resumable: bool = False

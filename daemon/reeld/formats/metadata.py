@@ -1,99 +1,78 @@
-"""What a provider's own keys and blocks become where there is no neutral word for them, and the way back."""
+"""A provider's own keys and blocks that have no neutral form: kept as metadata, and given back to that provider."""
 
-import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from reel.strict_json import encode_lenient, parse
-from reel.values import clean_deep, is_clean, why_not_plain
-from reeld.formats.arguments import is_sendable
+from reel.strict_json import Json
+from reel.values import why_not_plain
+from reeld.formats.json_values import dump, load_sendable
 
-# A key whose value is kept as JSON text ends in this.
+# The suffix of a key whose value is kept as JSON text, because metadata hold plain values only.
 _AS_TEXT = "_json"
 
 
-def text_of(value: Any) -> str:
-    """Give a value as JSON text, as short as it is; a lone surrogate stays the escape that it was."""
-    text = encode_lenient(value)
-    return text if is_clean(text) else json.dumps(value, separators=(",", ":"))
-
-
-def value_of(text: str) -> Any:
-    """Read a JSON text that was kept; what could not go over the wire is U+FFFD.
-
-    Raises:
-        ValueError: it is none.
-    """
-    value = parse(text)
-    return clean_deep(value)[0] if "\\u" in text or not is_clean(text) else value
-
-
-def readable(text: Any) -> Any:
-    """Read a JSON text that anybody may have written; ``None`` where it is none that can be sent again."""
-    try:
-        value = value_of(text) if type(text) is str else None
-    except (ValueError, RecursionError):
-        return None
-    return value if is_sendable(value) else None
-
-
-def object_of(block: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Read what an opaque block holds; ``None`` where it is no object that can be sent."""
-    value = readable(block["data_json"])
-    return value if type(value) is dict else None
-
-
-def keep(provider: str, values: Mapping[str, Any], without: Iterable[str] = ()) -> dict[str, Any]:
-    """Keep a provider's own keys as metadata: plain ones under their own names, nested ones as JSON text.
+def preserve_keys(provider: str, values: Mapping[str, Any], without: Iterable[str] = ()) -> Json:
+    """Return a provider's own keys as metadata: plain values as they are, nested ones as JSON text.
 
     Args:
-        provider: whose keys they are.
-        values: the keys; null ones and empty ones say nothing and are left out.
-        without: the keys among them that have a neutral word.
+        provider: the provider.
+        values: the keys; null and empty values carry no information and are left out.
+        without: the keys among them that have a neutral form.
 
     Returns:
-        ``{"provider_metadata": …}``, or nothing where nothing is left.
+        ``{"provider_metadata": …}``, or an empty map if no key is left.
     """
     kept = {
-        **{key: value for key, value in _said(values, without) if why_not_plain(value, 1) is None},
+        **{key: value for key, value in _meaningful(values, without) if why_not_plain(value, 1) is None},
         **{
-            key + _AS_TEXT: text_of(value)
-            for key, value in _said(values, without)
+            key + _AS_TEXT: dump(value)
+            for key, value in _meaningful(values, without)
             if why_not_plain(value, 1) is not None
         },
     }
     return {"provider_metadata": {"provider": provider, **kept}} if kept else {}
 
 
-def _said(values: Mapping[str, Any], without: Iterable[str]) -> list[tuple[str, Any]]:
-    left_out = {"provider", *without}
-    return [(key, value) for key, value in values.items() if key not in left_out and value not in (None, [], {}, "")]
+def _meaningful(values: Mapping[str, Any], without: Iterable[str]) -> list[tuple[str, Any]]:
+    skipped = {"provider", *without}
+    return [(key, value) for key, value in values.items() if key not in skipped and value not in (None, [], {}, "")]
 
 
-def given_back(metadata: Mapping[str, Any] | None, provider: str, keys: Iterable[str]) -> dict[str, Any]:
-    """Give a provider the keys back that were kept of it.
+def restore_keys(metadata: Mapping[str, Any] | None, provider: str, keys: Iterable[str]) -> Json:
+    """Return the keys that :func:`preserve_keys` kept for a provider.
 
     Args:
         metadata: the ``provider_metadata`` of a block or a message.
-        provider: who asks; another provider's keys are not given.
-        keys: the keys that are wanted, in the order in which they are given.
+        provider: the provider that is to receive them; another provider's keys are not returned.
+        keys: the keys that are wanted, in the order of the result.
     """
     if not metadata or metadata.get("provider") != provider:
         return {}
-    found: dict[str, Any] = {}
+    restored: Json = {}
     for key in keys:
         if metadata.get(key) is not None:
-            found[key] = metadata[key]
-        elif (value := readable(metadata.get(key + _AS_TEXT))) is not None:
-            found[key] = value
-    return found
+            restored[key] = metadata[key]
+        elif (value := load_sendable(metadata.get(key + _AS_TEXT))) is not None:
+            restored[key] = value
+    return restored
 
 
-def opaque(provider: str, value: Mapping[str, Any], model: str | None = None, **metadata: Any) -> dict[str, Any]:
-    """Keep a whole block of a provider's as it is."""
-    block: dict[str, Any] = {"type": "opaque", "provider": provider, "data_json": text_of(value)}
+def is_own(block: Json, provider: str) -> bool:
+    """Whether a block came from a provider."""
+    return (block.get("provider_metadata") or {}).get("provider") == provider
+
+
+def opaque_block(provider: str, value: Mapping[str, Any], model: str | None = None, **metadata: Any) -> Json:
+    """Return the block that keeps an object of a provider's as it is."""
+    block: Json = {"type": "opaque", "provider": provider, "data_json": dump(value)}
     if model is not None:
         block["model"] = model
     if metadata:
         block["provider_metadata"] = {"provider": provider, **metadata}
     return block
+
+
+def opaque_object(block: Mapping[str, Any]) -> Json | None:
+    """Return the object that an opaque block holds; ``None`` if it is not an object that can be sent."""
+    value = load_sendable(block["data_json"])
+    return value if type(value) is dict else None

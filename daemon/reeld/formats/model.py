@@ -1,32 +1,58 @@
-"""The neutral result of repair: turns that every provider can take.
+"""The neutral form of a history: what repair makes of messages, and what a format writes as JSON.
 
-A history is a sequence of rounds: what the user and the tools say, then what the assistant answers. Only the first
-round may lack its user turn, only the last one its assistant turn, and either may be empty where nothing is left of
-it and the format needs no turn there.
+A history is a sequence of exchanges: a user turn, then the assistant turn that answers it. Only the first exchange may
+lack its user turn, and only the last one its assistant turn. Either may be empty if nothing is left of it and the
+format needs no turn there.
 """
 
 from collections.abc import Iterator
 from itertools import groupby
-from typing import Any, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
-Json: TypeAlias = dict[str, Any]
-# The roles above the user's.
-ABOVE = ("system", "developer")
+from reel.strict_json import Json
+
+# The roles that speak with more authority than the user.
+INSTRUCTION_ROLES = ("system", "developer")
+
+Action: TypeAlias = Literal["dropped", "synthesized", "merged", "moved", "renamed", "downgraded", "prefix_changed"]
+
+
+class Change(NamedTuple):
+    """One line of a report: something that could not stay as it was.
+
+    Args:
+        seq: the message that it is about; ``None`` if it is about none.
+        block: the number of the block in that message, from 0; ``None`` if it is about the whole message.
+        action: what was done.
+        why: the reason, as a sentence without its full stop.
+    """
+
+    seq: int | None
+    block: int | None
+    action: Action
+    why: str
+
+    def as_map(self) -> Json:
+        """Return the form that goes over the wire."""
+        return self._asdict()
 
 
 class Piece(NamedTuple):
-    """A block in its place: everything that a format needs to know of it.
+    """A block with its place: everything that a format needs to know about it.
 
-    Ids and names of a ``tool_call`` are the ones to send; its arguments are as the model wrote them.
+    Id and name of a ``tool_call`` are the ones to send; its arguments are as the model wrote them.
 
     Args:
-        message: the message that it came from; of a placeholder an empty one.
-        index: its number in that message.
+        message: the message that it comes from; empty for a placeholder.
+        message_index: the number of that message in the batch that is rendered. It tells the pieces of one message
+            from those of the next; -1 for a placeholder.
+        block_index: the number of the block in its message.
         block: the block.
     """
 
     message: Json
-    index: int  # type: ignore[assignment]  # a tuple's method of that name is used by nobody
+    message_index: int
+    block_index: int
     block: Json
 
     @property
@@ -36,68 +62,68 @@ class Piece(NamedTuple):
 
     @property
     def metadata(self) -> Json:
-        """What the provider of its message said beside the blocks, such as ``role`` or ``name``."""
-        found: Json = self.message.get("provider_metadata") or {}
-        return found
+        """The ``provider_metadata`` of its message, such as ``role`` or ``name``."""
+        metadata: Json = self.message.get("provider_metadata") or {}
+        return metadata
 
     @property
-    def above(self) -> str | None:
-        """The role above the user's in which its message was said, whoever's request that was in; or none."""
+    def privileged_role(self) -> str | None:
+        """The role of its message if that is an instruction role, whichever API's request it came in."""
         role = self.metadata.get("role")
-        return role if role in ABOVE else None
+        return role if role in INSTRUCTION_ROLES else None
 
 
-class Call(NamedTuple):
-    """A tool call: its id and name as they are sent and as they were given, where it stands, and its metadata."""
+class ToolCall(NamedTuple):
+    """A tool call: its id and name as they are sent and as they were given, its message's seq, and its metadata."""
 
     id: str
     name: str
-    given: str
+    given_id: str
     given_name: str
     seq: int
     metadata: Json
 
     def as_map(self) -> Json:
-        """Give what the wire shows of an open one."""
-        return {"id": self.given, "name": self.given_name, "seq": self.seq}
+        """Return the form in which an open call goes over the wire."""
+        return {"id": self.given_id, "name": self.given_name, "seq": self.seq}
 
 
-class Answer(NamedTuple):
-    """The result of a call.
+class CallResult(NamedTuple):
+    """The result of a tool call.
 
     Args:
         call: the call that it answers.
-        content: a text, or a list of text, media and opaque blocks of which at least one is left.
+        content: a text, or a non-empty list of text, media and opaque blocks.
         failed: whether it is an error.
-        piece: the block that it came from; ``None`` where it was made up.
+        piece: the block that it comes from; ``None`` if it was synthesized.
     """
 
-    call: Call
+    call: ToolCall
     content: str | list[Json]
     failed: bool
     piece: Piece | None
 
     @property
     def blocks(self) -> list[Json]:
-        """The content as blocks, whether it is a text or not."""
+        """The content as blocks, also if it is a text."""
         return [{"type": "text", "text": self.content}] if isinstance(self.content, str) else self.content
 
     @property
     def metadata(self) -> Json:
-        """The result's own ``provider_metadata``."""
-        found: Json = (self.piece.block.get("provider_metadata") if self.piece else None) or {}
-        return found
+        """The ``provider_metadata`` of the result block."""
+        metadata: Json = (self.piece.block.get("provider_metadata") if self.piece else None) or {}
+        return metadata
 
 
 class UserTurn(NamedTuple):
-    """Results in the order of their calls, then what was said; pieces of several messages, in their order."""
+    """Results in the order of their calls, then what the user says; pieces of several messages, in their order."""
 
-    answers: list[Answer]
-    said: list[Piece]
+    results: list[CallResult]
+    pieces: list[Piece]
 
 
 class AssistantTurn(NamedTuple):
-    """What the assistant thought, said and called; pieces of several messages."""
+    """What the assistant thinks, says and calls; pieces of several messages."""
 
     pieces: list[Piece]
 
@@ -105,22 +131,22 @@ class AssistantTurn(NamedTuple):
 Turn: TypeAlias = UserTurn | AssistantTurn
 
 
-def text_piece(text: str, message: Json | None = None, index: int = 0) -> Piece:
-    """Make a piece of a text that stands for something else."""
-    return Piece(message or {}, index, {"type": "text", "text": text})
+def placeholder(text: str) -> Piece:
+    """Return a piece of text that comes from no message."""
+    return Piece({}, -1, 0, {"type": "text", "text": text})
 
 
-# Whose some blocks are, whoever is said to say them.
-_OWNERS = {"tool_result": "tool", **dict.fromkeys(("tool_call", "thinking", "redacted_thinking"), "assistant")}
+# The role that a block belongs to, whatever the role of its message.
+_ROLE_OF_BLOCK = {"tool_result": "tool", **dict.fromkeys(("tool_call", "thinking", "redacted_thinking"), "assistant")}
 
 
-def speakers(blocks: list[Json], role: str) -> Iterator[tuple[str, list[Json]]]:
-    """Split what one message holds by who can say it: results are the tool's, calls the assistant's.
+def split_by_role(blocks: list[Json], role: str) -> Iterator[tuple[str, list[Json]]]:
+    """Split the blocks of one message by the role that may hold them: a result is the tool's, a call the assistant's.
 
     Args:
-        blocks: the blocks; none are an empty text.
-        role: who says the rest, ``user`` or ``assistant``.
+        blocks: the blocks; an empty list counts as one empty text.
+        role: the role of all other blocks, ``user`` or ``assistant``.
     """
-    said = blocks or [{"type": "text", "text": ""}]
-    for who, run in groupby(said, key=lambda block: _OWNERS.get(block["type"], role)):
-        yield who, list(run)
+    some = blocks or [{"type": "text", "text": ""}]
+    for owner, run in groupby(some, key=lambda block: _ROLE_OF_BLOCK.get(block["type"], role)):
+        yield owner, list(run)

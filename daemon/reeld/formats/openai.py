@@ -1,73 +1,84 @@
-"""What both of OpenAI's APIs have in common."""
+"""What the two APIs of OpenAI have in common."""
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from reeld.formats.arguments import as_object
+from reel.strict_json import Json
 from reeld.formats.content import as_error
-from reeld.formats.format import Page
-from reeld.formats.model import Answer, Json, Piece
+from reeld.formats.context import RenderContext
+from reeld.formats.json_values import arguments_as_object
+from reeld.formats.metadata import is_own
+from reeld.formats.model import CallResult, Piece
 
 PROVIDER = "openai"
-_NOTHING: Json = {"type": "text", "text": ""}
 PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+# The key of a content part with a cache breakpoint.
+CACHE_BREAKPOINT = "prompt_cache_breakpoint"
+_EMPTY: Json = {"type": "text", "text": ""}
 
 
 def by_message(pieces: Sequence[Piece]) -> Iterator[list[Piece]]:
-    """Put neighbouring pieces of one message together."""
-    for _, group in groupby(pieces, key=lambda piece: id(piece.message)):
+    """Group neighbouring pieces of one message."""
+    for _, group in groupby(pieces, key=lambda piece: piece.message_index):
         yield list(group)
 
 
-def admitting(answer: Answer, blocks: list[Json], page: Page) -> list[Json]:
-    """Give what a result says; one that failed begins with a word that says so, for these APIs have no other sign.
+def with_error_prefix(result: CallResult, blocks: list[Json], context: RenderContext) -> list[Json]:
+    """Return a result's blocks; those of a failed one begin with "Error:", for these APIs have no flag (rule C9).
 
     Args:
-        answer: the result; one that was made up says it, and one that came from here never had a sign.
-        blocks: what it says.
-        page: what it is written with.
+        result: the result. A synthesized one says already that it failed, and one that came from OpenAI never had a
+            flag.
+        blocks: its blocks.
+        context: where the change is reported.
     """
-    if not answer.failed or answer.piece is None or answer.metadata.get("provider") == PROVIDER:
+    if not result.failed or result.piece is None or is_own(result.piece.block, PROVIDER):
         return blocks
-    page.note(answer.piece, "downgraded", "that a result failed can only be said in its text")
-    first, rest = (blocks[0], blocks[1:]) if blocks and blocks[0]["type"] == "text" else (_NOTHING, blocks)
+    context.note(result.piece, "downgraded", "this API has no flag for a failed result; its text says so")
+    first, rest = (blocks[0], blocks[1:]) if blocks and blocks[0]["type"] == "text" else (_EMPTY, blocks)
     return [{**first, "text": as_error(first["text"])}, *rest]
 
 
 def filename(block: Json) -> str:
-    """Give the name of a file: these APIs want one, and look at how it ends."""
+    """Return the name of a file, made up if it has none: these APIs require one and look at its extension."""
     name: str | None = block.get("name")
     return name or ("file.pdf" if block["mime_type"] == "application/pdf" else "file")
 
 
-def input_of(arguments: str) -> str:
-    """Give the text that a custom tool is called with: it stands in the arguments as ``input``."""
-    given: Any = as_object(arguments).get("input")
+def custom_tool_input(arguments: str) -> str:
+    """Return the input of a custom tool, which is a text: it is stored in the arguments as ``input``."""
+    given: Any = arguments_as_object(arguments).get("input")
     return given if type(given) is str else arguments
 
 
-def rename(extra: Json, rename: Callable[[str], str]) -> Json:
-    """Put the names of tools through a function, wherever these APIs have them."""
+def custom_tool_arguments(given: str) -> str:
+    """Return the arguments in which :func:`custom_tool_input` finds the input of a custom tool."""
+    return json.dumps({"input": given}, ensure_ascii=False)
+
+
+def rename_tools(extra: Json, rename: Callable[[str], str]) -> Json:
+    """Return ``extra`` with the names of tools put through a function, in every key where these APIs have them."""
     renamed = dict(extra)
     for key in ("tools", "functions"):
         if type(extra.get(key)) is list:
-            renamed[key] = [_named(tool, rename) for tool in extra[key]]
+            renamed[key] = [_renamed(tool, rename) for tool in extra[key]]
     for key in ("tool_choice", "function_call"):
         if key in extra:
-            renamed[key] = _named(extra[key], rename)
+            renamed[key] = _renamed(extra[key], rename)
     return renamed
 
 
-def _named(tool: Any, rename: Callable[[str], str]) -> Any:
+def _renamed(tool: Any, rename: Callable[[str], str]) -> Any:
     if type(tool) is not dict:
         return tool
     renamed = {
-        key: _named(value, rename) if key in ("function", "custom", "allowed_tools") else value
+        key: _renamed(value, rename) if key in ("function", "custom", "allowed_tools") else value
         for key, value in tool.items()
     }
     if type(tool.get("tools")) is list:
-        renamed["tools"] = [_named(inner, rename) for inner in tool["tools"]]
+        renamed["tools"] = [_renamed(inner, rename) for inner in tool["tools"]]
     if type(tool.get("name")) is str:
         renamed["name"] = rename(tool["name"])
     return renamed

@@ -1,16 +1,22 @@
-"""Calls and results of which one or both lack an id: the id tells, else the name, else the order."""
+"""Pairing of calls and results in a request in which one or both lack an id (rule X12)."""
 
 from typing import Any, NamedTuple
 
-from reeld.formats.fields import text_at
-from reeld.formats.report import Change
+from reeld.formats.fields import require_str
+from reeld.formats.model import Change
 
-# How surely a result answers a call.
+# How well a result matches a call; a smaller number is a better match.
 _BY_ID, _BY_NAME, _BY_ORDER, _NOT = range(4)
 
 
-class _Waiting(NamedTuple):
-    """A call without a result; ``made`` is whether its id was made here."""
+class _OpenCall(NamedTuple):
+    """A call without a result.
+
+    Args:
+        id: its id.
+        name: the name of its tool.
+        made: whether the id was made here.
+    """
 
     id: str
     name: Any
@@ -18,44 +24,50 @@ class _Waiting(NamedTuple):
 
 
 class Pairing:
-    """Gives ids to the calls of a request that have none, in their order; ``report`` says which."""
+    """Notes the calls of a request in their order, and finds the one that a result answers.
+
+    ``report`` names the calls that were given an id.
+    """
 
     def __init__(self) -> None:
         self.report: list[Change] = []
-        self._waiting: list[_Waiting] = []
+        self._open: list[_OpenCall] = []
 
-    def call(self, made: str, name: Any, where: str) -> str:
-        """Give a call the id that was made for it.
+    def add_call_without_id(self, made: str, name: Any, where: str) -> str:
+        """Note a call and return its new id.
 
         Args:
-            made: the id.
-            name: the tool's name.
-            where: the call's place.
+            made: the id that was made for it.
+            name: the name of its tool.
+            where: its place in the request.
         """
-        self._waiting.append(_Waiting(made, name, made=True))
+        self._open.append(_OpenCall(made, name, made=True))
         self.report.append(Change(None, None, "synthesized", f"{where} has no id; it is now the call {made}"))
         return made
 
-    def called(self, given: str, name: Any) -> None:
-        """Note a call that has an id, where its result may have none."""
-        self._waiting.append(_Waiting(given, name, made=False))
+    def add_call(self, given: str, name: Any) -> None:
+        """Note a call that has an id; its result may have none."""
+        self._open.append(_OpenCall(given, name, made=False))
 
-    def result(self, given: Any, name: Any, where: str) -> str:
-        """Give the id of the call that a result answers; where none fits, its own, or an id that is nobody's.
+    def id_for_result(self, given: Any, name: Any, where: str) -> str:
+        """Return the id of the call that a result answers: by its id, else its name, else the order.
 
         Args:
-            given: its own id, where it has one.
-            name: the name of the tool, where it says so.
-            where: the id's place.
+            given: the result's own id, if it has one.
+            name: the name of its tool, if it has one.
+            where: the place of the id in the request.
+
+        Returns:
+            the id; if no call matches, the result's own id, or one that no call has.
         """
-        own = None if given in (None, "") else text_at(given, where)
-        found = [_fitting(call, own, name) for call in self._waiting]
-        best = min(found, default=_NOT)
-        return (own or where) if best == _NOT else self._waiting.pop(found.index(best)).id
+        own = None if given in (None, "") else require_str(given, where)
+        matches = [_match(call, own, name) for call in self._open]
+        best = min(matches, default=_NOT)
+        return (own or where) if best == _NOT else self._open.pop(matches.index(best)).id
 
 
-def _fitting(call: _Waiting, own: str | None, name: Any) -> int:
-    """Tell how surely a result with an id of its own, or none, answers a call."""
+def _match(call: _OpenCall, own: str | None, name: Any) -> int:
+    """Return how well a result with such an id and tool name matches a call."""
     if call.id == own:
         return _BY_ID
     if own is not None and not call.made:

@@ -1,63 +1,65 @@
-"""The texts that lead a history: together they are the prompt, and each is kept as it stood."""
+"""The system prompt of a request: one text for everybody, and for its own provider the messages that it was."""
 
 from collections.abc import Sequence
 from typing import Any
 
-from reeld.formats import metadata as native
-from reeld.formats.fields import Json, refused
+from reel.strict_json import Json
+from reeld.formats.fields import invalid_at
 from reeld.formats.format import Prompt
+from reeld.formats.json_values import dump
+from reeld.formats.metadata import restore_keys
 from reeld.formats.model import Piece
 
 
-def prompt_of(provider: str, leading: Sequence[Json]) -> list[Json]:
-    """Make the one system message of the messages that lead a request.
+def system_message(provider: str, leading: Sequence[Json]) -> list[Json]:
+    """Return the one system message for the instructions that lead a request (rule X13).
 
     Args:
-        provider: whose request it is.
-        leading: messages in neutral form, their own role in ``provider_metadata.role``; none where the request has
-            no prompt.
+        provider: the provider whose request it is.
+        leading: messages in neutral form, their own role in ``provider_metadata.role``; empty if the request has no
+            prompt.
 
     Returns:
-        no message, or one: its text is what every provider reads. Where that is not all that there is to know,
-        ``provider_metadata.messages_json`` has the messages for their own provider.
+        no message, or one. Its text is for every provider; ``provider_metadata.messages_json`` has the messages for
+        their own provider if the text is not all there is to them.
 
     Raises:
-        InvalidMessage: one of them holds something else than text.
+        InvalidMessage: one of them contains something other than text.
     """
     if not leading:
         return []
     texts = [block for message in leading for block in message["content"]]
     if any(block["type"] != "text" for block in texts):
-        raise refused("system", "a prompt can hold nothing but text")
+        raise invalid_at("system", "a system prompt can contain only text")
     if len(texts) == 1 and is_plain(provider, leading[0]):
         return [{"role": "system", "content": texts[0]["text"]}]
     plain = [{"type": "text", "text": block["text"]} for block in texts]
-    kept = {"provider": provider, "messages_json": native.text_of(list(leading))}
+    kept = {"provider": provider, "messages_json": dump(list(leading))}
     return [{"role": "system", "content": plain, "provider_metadata": kept}]
 
 
 def is_plain(provider: str, message: Json) -> bool:
-    """Tell whether a message says nothing beside its text: it is a system message without a name or a mark."""
+    """Whether a message is nothing but its text: a system message without a name or a cache breakpoint."""
     metadata: dict[str, Any] = message.get("provider_metadata", {})
     return metadata == {"provider": provider, "role": "system"} and "provider_metadata" not in message["content"][0]
 
 
-def kept_pieces(provider: str, prompt: Prompt) -> list[Piece]:
-    """Give the messages that a prompt was loaded from to their own provider, less what is blank; to others none."""
+def original_prompt_pieces(provider: str, prompt: Prompt) -> list[Piece]:
+    """Return the messages that a prompt was loaded from, without blank texts, if they are of this provider."""
     metadata = prompt.data.get("provider_metadata")
-    kept = native.given_back(metadata if type(metadata) is dict else None, provider, ("messages",)).get("messages")
-    if type(kept) is not list or not all(map(_is_message, kept)):
+    messages = restore_keys(metadata if type(metadata) is dict else None, provider, ("messages",)).get("messages")
+    if type(messages) is not list or not all(map(_is_message, messages)):
         return []
     return [
-        Piece(message, index, block)
-        for message in kept
-        for index, block in enumerate(message["content"])
+        Piece(message, message_index, block_index, block)
+        for message_index, message in enumerate(messages)
+        for block_index, block in enumerate(message["content"])
         if block["text"].strip()
     ]
 
 
 def _is_message(value: Any) -> bool:
-    """Tell whether a value is a message of texts: anybody can write a system event's data."""
+    """Whether a value is a message of texts: anybody can write the data of a system event."""
     if type(value) is not dict or type(value.get("content")) is not list:
         return False
     holders = [value, *value["content"]]

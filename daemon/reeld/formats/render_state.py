@@ -1,50 +1,147 @@
-"""What rendering hands out and takes back, so that a history is rendered once and then only what is new of it."""
+"""The state of an incremental rendering: a history is rendered once, and later only its new messages.
+
+Theory of operation
+-------------------
+
+:func:`~reeld.formats.render.render` returns a :class:`RenderState` besides the body and takes it back the next time.
+It holds the settled exchanges as encoded bytes, and the repair state after them. Because a settled exchange never
+changes (:mod:`~reeld.formats.repair`), the next rendering repairs and writes only what comes after, and joins bytes.
+For 10,000 messages that takes about 2 ms instead of 300 to 430 ms, a figure of ``python -m tests.bench``.
+
+A state is valid for one conversation, format, model and number of cache breakpoints. The breakpoints count because the
+first ones are kept and later ones dropped. The conversation may have moved meanwhile: after a rewind the messages are
+others. That is checked with one id: an event's id determines everything before it, so the state covers a conversation
+if the last entry that it knows is still in its place. A state that no longer fits is not extended but replaced, and
+used once more to say where the history parted from what an ``after`` named.
+
+Each turn's bytes are kept apart by its :class:`TurnExtent`, for a budget leaves out whole turns, and each item has a
+digest, so that the hash of any prefix costs a slice and no encoding.
+"""
 
 from collections.abc import Sequence
+from hashlib import blake2b
+from typing import NamedTuple
 
+from reel.strict_json import Json, encode
 from reeld.core.events import Entry
-from reeld.formats.repair_state import Memory
-from reeld.formats.report import Change
-from reeld.formats.roll import Roll
+from reeld.formats.model import Change
+from reeld.formats.repair_state import RepairState
+
+DIGEST_SIZE = 16
+# An estimate for a tuple with its numbers or short texts; a thousand of them more or less do not matter.
+_OBJECT_SIZE = 200
+
+
+class TurnExtent(NamedTuple):
+    """The place of one turn among the items.
+
+    Args:
+        items: how many items it became; none if nothing was left of it.
+        size: their bytes, with a comma after each.
+        seq: the seq of its exchange's first message.
+        is_user: whether it is a user turn.
+        can_begin: whether a history may begin here: nothing in it refers to what was before.
+    """
+
+    items: int
+    size: int
+    seq: int
+    is_user: bool
+    can_begin: bool
+
+
+class EncodedTurns:
+    """Turns as the items of a history list: the bytes of each item with a comma after it, and a digest of each."""
+
+    __slots__ = ("data", "digests", "extents")
+
+    def __init__(self) -> None:
+        self.data = bytearray()
+        self.digests = bytearray()
+        self.extents: list[TurnExtent] = []
+
+    def add(self, items: list[Json], seq: int, *, is_user: bool, can_begin: bool) -> None:
+        """Append the items of a turn."""
+        size = 0
+        for item in items:
+            data = encode(item).encode()
+            self.data += data
+            self.data += b","
+            self.digests += digest(data)
+            size += len(data) + 1
+        self.extents.append(TurnExtent(len(items), size, seq, is_user, can_begin))
+
+    def extend(self, other: "EncodedTurns") -> None:
+        """Append other turns."""
+        self.data += other.data
+        self.digests += other.digests
+        self.extents += other.extents
+
+    def slice(self, start: int, end: int) -> "EncodedTurns":
+        """Return the turns from one up to another."""
+        part = EncodedTurns()
+        part.extents = self.extents[start:end]
+        begin, size = sum(turn.size for turn in self.extents[:start]), sum(turn.size for turn in part.extents)
+        part.data = self.data[begin : begin + size]
+        before, count = sum(turn.items for turn in self.extents[:start]), sum(turn.items for turn in part.extents)
+        part.digests = self.digests[before * DIGEST_SIZE : (before + count) * DIGEST_SIZE]
+        return part
+
+    @property
+    def count(self) -> int:
+        """How many items there are."""
+        return len(self.digests) // DIGEST_SIZE
+
+
+def digest(data: bytes | bytearray) -> bytes:
+    """Return a digest of some bytes."""
+    return blake2b(data, digest_size=DIGEST_SIZE).digest()
 
 
 class RenderState:
-    """The settled turns of one conversation in one format, for one model.
+    """The settled exchanges of one conversation in one format, for one model.
 
-    It belongs to one caller at a time: rendering extends it in place. What it knows of may not be known any more
-    (after a rewind, say); ``covers`` tells.
+    It belongs to one caller at a time: rendering extends it in place.
 
     Args:
-        format: the format that it is in.
-        model: the model that it is for.
-        marks: how many cache marks there were for the history.
+        format_name: the name of the format.
+        model: the model.
+        cache_breakpoints: how many cache breakpoints the history could set.
     """
 
-    __slots__ = ("count", "format", "last", "marks", "marks_left", "memory", "model", "report", "roll")
+    __slots__ = (
+        "cache_breakpoints",
+        "cache_breakpoints_left",
+        "count",
+        "format_name",
+        "last",
+        "model",
+        "repair",
+        "report",
+        "turns",
+    )
 
-    def __init__(self, format: str, model: str | None, marks: int) -> None:  # noqa: A002 - the protocol's word
-        self.format = format
+    def __init__(self, format_name: str, model: str | None, cache_breakpoints: int) -> None:
+        self.format_name = format_name
         self.model = model
-        self.marks = self.marks_left = marks
-        self.memory = Memory()
-        self.roll = Roll()
+        self.cache_breakpoints = self.cache_breakpoints_left = cache_breakpoints
+        self.repair = RepairState()
+        self.turns = EncodedTurns()
         self.report: list[Change] = []
-        # Of the entries that it covers: how many, and the id of the last.
+        # How many of the conversation's entries it covers, and the id of the last.
         self.count = 0
         self.last = 0
 
     @property
     def size(self) -> int:
-        """About how many bytes it takes."""
-        return len(self.roll.data) + len(self.roll.digests) + 200 * (len(self.roll.spans) + len(self.report))
+        """About how many bytes of memory it takes."""
+        objects = len(self.turns.extents) + len(self.report)
+        return len(self.turns.data) + len(self.turns.digests) + _OBJECT_SIZE * objects
 
     def covers(self, entries: Sequence[Entry]) -> bool:
-        """Tell whether what it knows is a beginning of these.
-
-        An event's id says all that stands before it, because what an event stands on never changes.
-        """
+        """Whether these entries begin with those that it covers."""
         return self.count == 0 or (self.count <= len(entries) and entries[self.count - 1].id == self.last)
 
-    def fits(self, format: str, model: str | None, marks: int) -> bool:  # noqa: A002 - the protocol's word
-        """Tell whether it is in this format and for this model."""
-        return (self.format, self.model, self.marks) == (format, model, marks)
+    def fits(self, format_name: str, model: str | None, cache_breakpoints: int) -> bool:
+        """Whether it is for this format, model and number of cache breakpoints."""
+        return (self.format_name, self.model, self.cache_breakpoints) == (format_name, model, cache_breakpoints)

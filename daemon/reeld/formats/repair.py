@@ -1,270 +1,307 @@
-"""Repair: messages become rounds of turns that a provider takes (``formats.md`` 6.2 to 6.5 and 6.12).
+"""Repair: any messages become a history that a provider accepts (rules X2 to X5 and X11).
 
-A round is what the user and the tools say, then what the assistant answers. It is *settled* as soon as something is
-said after it: from then on nothing that is added later changes it. That is what makes rendering append-only, and so a
-result that comes late is no result any more, but something that is said where it arrives. One exception: a server's
-tool that is at work holds its round and all after it open, until it has answered or the user has spoken.
+Theory of operation
+-------------------
+
+A conversation may contain anything: calls that were interrupted, results that came late or twice, blank texts, two
+answers in a row, blocks of another provider. APIs refuse most of that with a 400. Repair is one pass over the
+messages that knows no API; what an API accepts it asks a :class:`~reeld.formats.format.Format`.
+
+*Exchanges.* Messages are grouped into exchanges: neighbouring messages of the user and of tools, then neighbouring
+messages of the assistant. The results of a call belong to the user turn of the exchange after it.
+
+*Settled and open.* An exchange is settled as soon as a message follows it. The last exchange is open: the next message
+may belong to it. The invariant is that **a settled exchange never changes, whatever is added later**. Two things rest
+on it. Provider caches are valid only for an identical prefix, and Anthropic binds thinking to everything before it
+(rule A8): a repair that changes its mind costs money or a 400. And rendering has to write each settled exchange only
+once (:mod:`~reeld.formats.render_state`). Two consequences:
+
+- When the user speaks while a call has no result, the call is *abandoned*: a synthesized result takes its place. If
+  the real result comes later, its place is taken, so it is sent as a text of the user's where it arrived (rule X5).
+- An exchange with a server's tool that still works stays open, and so do all after it, until the tool has answered or
+  the user has spoken: only then is it known whether its call can be sent (rule X9).
+
+*State.* All that a later exchange may depend on is in a :class:`~reeld.formats.repair_state.RepairState`: the ids in
+use, the pending and the abandoned calls, the tool loop. :func:`repair` advances it over the settled exchanges,
+repairs the open ones on a saved state, and restores that. So repairing in batches gives the same as repairing all at
+once, which a property test holds it to.
+
+Rejected: to repair in each format's writer (the rules overlap, and all had the same bugs), and to repair in the log
+when a message is added (a repair for one API damages the conversation for the others).
 """
 
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from reel.strict_json import Json
 from reeld.formats.content import as_error, texts_of
-from reeld.formats.format import Dialect, Holder
-from reeld.formats.groups import Group, groups_of, served
-from reeld.formats.model import Answer, AssistantTurn, Call, Json, Piece, UserTurn, text_piece
-from reeld.formats.repair_state import Memory
-from reeld.formats.report import Action, Change
+from reeld.formats.format import Format, LoopThinking, Position
+from reeld.formats.model import Action, AssistantTurn, CallResult, Change, Piece, ToolCall, UserTurn, placeholder
+from reeld.formats.repair_state import RepairState
+from reeld.formats.server_tools import MessageGroup, ServerToolStatus, match_server_tools
 
 PLACEHOLDER = "(empty)"
-MADE_UP = "No result: the call was interrupted before it was answered."
-PLACEHOLDER_TURN = UserTurn([], [text_piece(PLACEHOLDER)])
+NO_RESULT = "No result: the call was interrupted before it was answered."
+PLACEHOLDER_TURN = UserTurn([], [placeholder(PLACEHOLDER)])
 _THOUGHTS = ("thinking", "redacted_thinking")
 
 
-class Round(NamedTuple):
-    """One round, repaired.
+class Exchange(NamedTuple):
+    """One exchange, repaired.
 
     Args:
-        user: what comes before the assistant speaks.
-        assistant: what it says then; nothing where it has not spoken yet.
+        user: the user turn.
+        assistant: the assistant turn; empty if the assistant has not spoken yet.
         report: what was done to both.
         seq: the seq of its first message.
-        goes_on: whether the assistant goes on with what a server's tool began in an earlier round.
+        continues_server_tool: whether the assistant continues while a server's tool of an earlier exchange works.
     """
 
     user: UserTurn
     assistant: AssistantTurn
     report: list[Change]
     seq: int
-    goes_on: bool
+    continues_server_tool: bool
 
 
 class Repaired(NamedTuple):
-    """What repair gives.
+    """What repair returns.
 
     Args:
-        settled: the rounds that nothing changes any more.
-        messages: how many messages they are made of.
-        open: the rest: the open last turn, which a later message may change.
+        settled: the exchanges that no later message changes.
+        settled_messages: how many messages they are made of.
+        open: the other exchanges.
         open_calls: the calls of the whole history that have no result.
-        loop: whether the first and the last step of the tool loop that the history ends in begin with thinking;
-            ``None``: it ends in none.
-        spoken: whether the assistant said the last of it and waits for no result.
+        loop: the tool loop that the history ends in; ``None`` if it ends in none.
+        ends_with_assistant: whether the assistant spoke last and waits for no result.
     """
 
-    settled: list[Round]
-    messages: int
-    open: list[Round]
-    open_calls: list[Call]
-    loop: tuple[bool, bool] | None
-    spoken: bool
+    settled: list[Exchange]
+    settled_messages: int
+    open: list[Exchange]
+    open_calls: list[ToolCall]
+    loop: LoopThinking | None
+    ends_with_assistant: bool
 
 
-def repair(messages: Iterable[Json], memory: Memory, dialect: Dialect, model: str | None) -> Repaired:
-    """Repair the messages that come after those that a memory knows.
+def repair(messages: Iterable[Json], state: RepairState, target: Format, model: str | None) -> Repaired:
+    """Repair the messages after those that a state covers.
 
     Args:
-        messages: messages as the wire has them, in their order.
-        memory: what is known of the settled rounds before them; afterwards it knows the newly settled ones too.
-        dialect: what the provider takes.
-        model: which model it is for, where that is known.
+        messages: messages as they go over the wire, in their order.
+        state: what is known of the settled exchanges before them; afterwards it covers the newly settled ones too.
+        target: the format.
+        model: the model that will answer, if it is known.
     """
     groups = groups_of(messages)
-    tools = served(groups, dialect, model)
+    tools = match_server_tools(groups, target, model)
     newest = max(len(groups) - 1, 0)
-    held = newest if tools.waiting is None else min(newest, tools.waiting)
-    rules = _Rules(dialect, model, tools.lost, tools.across)
-    settled = [_round(group, memory, rules) for group in groups[:held]]
-    saved = memory.save()
-    last = [_round(group, memory, rules) for group in groups[held:]]
-    open_calls = memory.open_calls()
-    spoken = bool(groups and groups[-1].spoken and not memory.pending)
-    if memory.pending:
-        last.append(_round(Group([], []), memory, rules))
-    loop = None if spoken else memory.loop
-    memory.restore(saved)
-    return Repaired(settled, sum(map(_size, groups[:held])), last, open_calls, loop, spoken)
+    first_open = newest if tools.first_pending is None else min(newest, tools.first_pending)
+    rules = _Rules(target, model, tools)
+    settled = [_exchange(groups[number], number, state, rules) for number in range(first_open)]
+    saved = state.save()
+    rest = [_exchange(groups[number], number, state, rules) for number in range(first_open, len(groups))]
+    open_calls = state.open_calls()
+    ends_with_assistant = bool(groups and groups[-1].assistant and not state.pending)
+    if state.pending:
+        rest.append(_exchange(MessageGroup(0, [], []), len(groups), state, rules))
+    loop = None if ends_with_assistant else state.loop
+    state.restore(saved)
+    count = sum(group.size for group in groups[:first_open])
+    return Repaired(settled, count, rest, open_calls, loop, ends_with_assistant)
 
 
-def _size(group: Group) -> int:
-    return len(group.heard) + len(group.spoken)
+def groups_of(messages: Iterable[Json]) -> list[MessageGroup]:
+    """Group messages; only the first group may lack the user's messages, and only the last one the assistant's."""
+    groups: list[MessageGroup] = []
+    for index, message in enumerate(messages):
+        is_assistant = message["role"] == "assistant"
+        if not groups or (groups[-1].assistant and not is_assistant):
+            groups.append(MessageGroup(index, [], []))
+        (groups[-1].assistant if is_assistant else groups[-1].user).append(message)
+    return groups
 
 
 class _Rules(NamedTuple):
-    """What a provider takes."""
+    """What the API accepts."""
 
-    dialect: Dialect
+    target: Format
     model: str | None
-    lost: frozenset[int]
-    across: frozenset[int]
+    tools: ServerToolStatus
 
-    def objection(self, block: Json, holder: Holder) -> str | None:
-        """Say why a block cannot be sent."""
+    def why_unsendable(self, block: Json, position: Position) -> str | None:
         if block["type"] == "text":
             return None if block["text"].strip() else "a blank text"
-        if id(block) in self.lost:
-            return "a server's tool without the other half of its call and result"
-        return self.dialect.refuses(block, holder, self.model)
+        return self.target.why_unsendable(block, position, self.model)
 
 
-def _round(group: Group, memory: Memory, rules: _Rules) -> Round:
+def _exchange(group: MessageGroup, number: int, state: RepairState, rules: _Rules) -> Exchange:
     report: list[Change] = []
-    user = _heard(group.heard, memory, rules, report)
-    assistant = _spoken(group.spoken, memory, rules, report)
-    if not user.answers:
-        memory.loop = None
+    user = _user_turn(group, state, rules, report)
+    assistant = _assistant_turn(group, state, rules, report)
+    if not user.results:
+        state.loop = None
     if assistant.pieces:
-        begins = assistant.pieces[0].block["type"] in _THOUGHTS
-        memory.loop = (memory.loop[0] if memory.loop else begins, begins)
-    first = next(iter(group.heard or group.spoken), None)
-    seq = first["seq"] if first else user.answers[0].call.seq
-    return Round(user, assistant, report, seq, id(group.spoken) in rules.across)
+        thinks = assistant.pieces[0].block["type"] in _THOUGHTS
+        state.loop = LoopThinking(state.loop.first if state.loop else thinks, thinks)
+    first = next(iter(group.user or group.assistant), None)
+    seq = first["seq"] if first else user.results[0].call.seq
+    return Exchange(user, assistant, report, seq, number in rules.tools.continuing)
 
 
-def _heard(messages: list[Json], memory: Memory, rules: _Rules, report: list[Change]) -> UserTurn:
-    """Put the results first, in the order of their calls, and make up those that are missing."""
-    calls, memory.pending = memory.pending, ()
-    hearing = _Hearing(calls, memory, rules, report)
-    for message in messages:
-        for index, block in enumerate(message["content"]):
-            piece = Piece(message, index, block)
+def _user_turn(group: MessageGroup, state: RepairState, rules: _Rules, report: list[Change]) -> UserTurn:
+    """Put the results first, in the order of their calls, and synthesize those that are missing (rule X4)."""
+    calls, state.pending = state.pending, ()
+    builder = _UserTurnBuilder(calls, state, rules, report)
+    for message_index, message in enumerate(group.user, group.start):
+        for block_index, block in enumerate(message["content"]):
+            piece = Piece(message, message_index, block_index, block)
             if block["type"] == "tool_result":
-                hearing.result(piece)
+                builder.add_result(piece)
             else:
-                hearing.say(piece)
+                builder.add(piece)
     for number, call in enumerate(calls):
-        if number not in hearing.answers:
-            memory.leave(call)
-            hearing.answers[number] = Answer(call, MADE_UP, failed=True, piece=None)
-            report.append(Change(call.seq, None, "synthesized", f"the call {call.given} has no result"))
-    said = hearing.said
-    if not said and not calls and rules.dialect.alternates:
-        said = [text_piece(PLACEHOLDER)]
-        report.append(Change(messages[0]["seq"] if messages else None, None, "synthesized", "the user must speak here"))
-    return UserTurn([hearing.answers[number] for number in range(len(calls))], said)
+        if number not in builder.results:
+            state.abandon(call)
+            builder.results[number] = CallResult(call, NO_RESULT, failed=True, piece=None)
+            report.append(Change(call.seq, None, "synthesized", f"the call {call.given_id} has no result"))
+    pieces = builder.pieces
+    if not pieces and not calls and rules.target.alternates:
+        pieces = [placeholder(PLACEHOLDER)]
+        seq = group.user[0]["seq"] if group.user else None
+        report.append(Change(seq, None, "synthesized", "this API requires a user message here"))
+    return UserTurn([builder.results[number] for number in range(len(calls))], pieces)
 
 
-class _Hearing:
-    """What has been heard so far of one turn."""
+class _UserTurnBuilder:
+    """Collects the pieces of one user turn."""
 
-    def __init__(self, calls: tuple[Call, ...], memory: Memory, rules: _Rules, report: list[Change]) -> None:
+    def __init__(self, calls: tuple[ToolCall, ...], state: RepairState, rules: _Rules, report: list[Change]) -> None:
         self.calls = calls
-        self.memory = memory
+        self.state = state
         self.rules = rules
         self.report = report
-        self.answers: dict[int, Answer] = {}
-        self.said: list[Piece] = []
+        # By the number of their call.
+        self.results: dict[int, CallResult] = {}
+        self.pieces: list[Piece] = []
 
-    def note(self, piece: Piece, action: Action, why: str) -> None:
-        self.report.append(Change(piece.seq, piece.index, action, why))
+    def _note(self, piece: Piece, action: Action, why: str) -> None:
+        self.report.append(Change(piece.seq, piece.block_index, action, why))
 
-    def say(self, piece: Piece) -> None:
-        """Take what the user said, unless it cannot be sent."""
-        why = self.rules.objection(piece.block, "user")
+    def add(self, piece: Piece) -> None:
+        """Add what the user says, unless it cannot be sent."""
+        why = self.rules.why_unsendable(piece.block, "user")
         if why is not None:
-            self.note(piece, "dropped", why)
+            self._note(piece, "dropped", why)
             return
-        if self.said and self.said[-1].message is not piece.message and self.rules.dialect.alternates:
-            self.report.append(Change(piece.seq, None, "merged", "the user spoke before it, without an answer"))
-        self.said.append(piece)
+        follows = self.pieces and self.pieces[-1].message_index != piece.message_index
+        if follows and self.rules.target.alternates:
+            self.report.append(Change(piece.seq, None, "merged", "the message before it is the user's too"))
+        self.pieces.append(piece)
 
-    def result(self, piece: Piece) -> None:
-        """Take a result: of a call of the turn before, of one that was given up, or of none."""
-        given = piece.block["tool_call_id"]
-        fitting = [number for number, call in enumerate(self.calls) if call.given == given]
-        number = next((number for number in fitting if number not in self.answers), None)
+    def add_result(self, piece: Piece) -> None:
+        """Add a result: of a call of the turn before, of one that was abandoned, or of none."""
+        given_id = piece.block["tool_call_id"]
+        matching = [number for number, call in enumerate(self.calls) if call.given_id == given_id]
+        number = next((number for number in matching if number not in self.results), None)
         if number is not None:
-            if self.said and self.rules.dialect.results_first:
-                self.note(piece, "moved", "a result stands directly after its call")
-            self.answers[number] = self._answer(self.calls[number], piece)
-        elif (late := self.memory.take_late(given)) is not None:
-            self._late(late, piece)
+            if self.pieces and self.rules.target.results_first:
+                self._note(piece, "moved", "a result must directly follow its call")
+            self.results[number] = self._result(self.calls[number], piece)
+        elif (abandoned := self.state.pop_abandoned(given_id)) is not None:
+            self._add_late_result(abandoned, piece)
         else:
-            self.note(piece, "dropped", "a second result" if fitting else "a result of no call that is open")
+            self._note(piece, "dropped", "a second result" if matching else "a result of no open call")
 
-    def _late(self, call: Call, piece: Piece) -> None:
-        """Say what a call gave that is over: a text, then whatever else the user can show of it."""
-        self.note(piece, "downgraded", "a result that came when its call had been given up")
+    def _add_late_result(self, call: ToolCall, piece: Piece) -> None:
+        """Add what a late result says as a text, then whatever else of it the user may send (rule X5)."""
+        self._note(piece, "downgraded", "this result came after its call was abandoned; it is sent as text")
         content = piece.block["content"]
         blocks = [] if isinstance(content, str) else content
         words = texts_of(blocks) if blocks else content
         said = as_error(words) if piece.block.get("is_error") else words
-        told = f"Late result of {call.given_name} ({call.given}): {said}"
-        self.said.append(text_piece(told, piece.message, piece.index))
+        text = f"Late result of {call.given_name} ({call.given_id}): {said}"
+        self.pieces.append(piece._replace(block={"type": "text", "text": text}))
         for block in blocks:
             if block["type"] != "text":
-                self.say(Piece(piece.message, piece.index, block))
+                self.add(piece._replace(block=block))
 
-    def _answer(self, call: Call, piece: Piece) -> Answer:
+    def _result(self, call: ToolCall, piece: Piece) -> CallResult:
         block = piece.block
         failed, content = bool(block.get("is_error")), block["content"]
         if isinstance(content, list):
-            content = self._sendable(piece, content, "failed" if failed else "result") or ""
-        return Answer(call, content, failed, piece)
+            content = self._sendable(piece, content, "failed_result" if failed else "result") or ""
+        return CallResult(call, content, failed, piece)
 
-    def _sendable(self, piece: Piece, blocks: list[Json], holder: Holder) -> list[Json]:
-        kept = []
+    def _sendable(self, piece: Piece, blocks: list[Json], position: Position) -> list[Json]:
+        sendable = []
         for block in blocks:
-            why = self.rules.objection(block, holder)
+            why = self.rules.why_unsendable(block, position)
             if why is None:
-                kept.append(block)
+                sendable.append(block)
             else:
-                self.note(piece, "dropped", f"in the result: {why}")
-        return kept
+                self._note(piece, "dropped", f"in the result: {why}")
+        return sendable
 
 
-def _spoken(messages: list[Json], memory: Memory, rules: _Rules, report: list[Change]) -> AssistantTurn:
-    """Put what the assistant said in order: whatever cannot be sent is left out, the calls come last."""
+def _assistant_turn(group: MessageGroup, state: RepairState, rules: _Rules, report: list[Change]) -> AssistantTurn:
+    """Leave out what cannot be sent, and put the calls last if the API requires that."""
     pieces: list[Piece] = []
-    calls: list[Piece] = []
-    made: list[Call] = []
-    speaker: Json | None = None
-    for message in messages:
-        for index, block in enumerate(message["content"]):
-            piece = Piece(message, index, block)
+    calls_at_end: list[Piece] = []
+    calls: list[ToolCall] = []
+    speaker: int | None = None
+    for message_index, message in enumerate(group.assistant, group.assistant_start):
+        for block_index, block in enumerate(message["content"]):
+            piece = Piece(message, message_index, block_index, block)
             if block["type"] == "tool_call":
-                made.append(memory.call(piece))
-                sent = Piece(message, index, _sent(block, made[-1], piece, report))
-                (calls if rules.dialect.calls_last else pieces).append(sent)
-            elif (why := rules.objection(block, "assistant") or _again(block, memory, rules.dialect)) is not None:
-                report.append(Change(piece.seq, index, "dropped", why))
+                calls.append(state.add_call(piece))
+                sent = piece._replace(block=_sent_call(calls[-1], piece, report))
+                (calls_at_end if rules.target.calls_last else pieces).append(sent)
+            elif (why := _why_left_out(piece, state, rules)) is not None:
+                report.append(Change(piece.seq, block_index, "dropped", why))
             else:
-                if calls:
-                    report.append(Change(piece.seq, index, "moved", "nothing stands after a call in its turn"))
-                if block["type"] == "text" and speaker is not message:
-                    if speaker is not None and rules.dialect.alternates:
-                        report.append(Change(piece.seq, None, "merged", "the assistant spoke before it"))
-                    speaker = message
+                if calls_at_end:
+                    report.append(Change(piece.seq, block_index, "moved", "only calls may follow a call in a turn"))
+                if block["type"] == "text" and speaker != message_index:
+                    if speaker is not None and rules.target.alternates:
+                        report.append(Change(piece.seq, None, "merged", "the message before it is the assistant's too"))
+                    speaker = message_index
                 pieces.append(piece)
-    pieces += calls
-    while pieces and rules.dialect.leads(pieces[-1].block):
-        led = pieces.pop()
-        report.append(Change(led.seq, led.index, "dropped", "reasoning without what it led to"))
-    if messages and not pieces and rules.dialect.alternates:
-        pieces.append(text_piece(PLACEHOLDER))
-        report.append(Change(messages[0]["seq"], None, "synthesized", "nothing is left of what the assistant said"))
-    memory.pending = tuple(made)
+    pieces += calls_at_end
+    while pieces and rules.target.must_precede_content(pieces[-1].block):
+        last = pieces.pop()
+        report.append(Change(last.seq, last.block_index, "dropped", "reasoning without the content that it led to"))
+    if group.assistant and not pieces and rules.target.alternates:
+        pieces.append(placeholder(PLACEHOLDER))
+        report.append(Change(group.assistant[0]["seq"], None, "synthesized", "nothing else is left of this answer"))
+    state.pending = tuple(calls)
     return AssistantTurn(pieces)
 
 
-def _again(block: Json, memory: Memory, dialect: Dialect) -> str | None:
-    """Say that a block with an identity of its own stands in the history already."""
-    identity = dialect.identity(block) if block["type"] == "opaque" else None
-    if identity is None:
+def _why_left_out(piece: Piece, state: RepairState, rules: _Rules) -> str | None:
+    """Return why a block of the assistant's cannot be sent."""
+    if (piece.message_index, piece.block_index) in rules.tools.unpaired:
+        return "a server's tool without the other half of its call and result"
+    why = rules.why_unsendable(piece.block, "assistant")
+    if why is not None or piece.block["type"] != "opaque":
+        return why
+    unique_id = rules.target.unique_id(piece.block)
+    if unique_id is None:
         return None
-    if identity in memory.used:
-        return f"{identity} stands in the history already"
-    memory.used[identity] = None
+    if unique_id in state.used_ids:
+        return f"the history already has an item {unique_id}"
+    state.used_ids[unique_id] = None
     return None
 
 
-def _sent(block: Json, call: Call, piece: Piece, report: list[Change]) -> Json:
-    """Give a call as it is sent."""
-    if call.id == call.given and call.name == call.given_name:
-        return block
-    if call.id != call.given:
-        report.append(Change(piece.seq, piece.index, "renamed", f"the id {call.given} is sent as {call.id}"))
+def _sent_call(call: ToolCall, piece: Piece, report: list[Change]) -> Json:
+    """Return the block of a call with the id and the name under which it is sent."""
+    if call.id == call.given_id and call.name == call.given_name:
+        return piece.block
+    if call.id != call.given_id:
+        why = f"the id {call.given_id} is sent as {call.id}"
+        report.append(Change(piece.seq, piece.block_index, "renamed", why))
     if call.name != call.given_name:
-        report.append(Change(piece.seq, piece.index, "renamed", f"the tool {call.given_name} is sent as {call.name}"))
-    return {**block, "id": call.id, "name": call.name}
+        why = f"the tool {call.given_name} is sent as {call.name}"
+        report.append(Change(piece.seq, piece.block_index, "renamed", why))
+    return {**piece.block, "id": call.id, "name": call.name}

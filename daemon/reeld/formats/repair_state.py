@@ -1,72 +1,74 @@
-"""What repair knows of the rounds that are settled: enough to repair the next one as if all were repaired at once."""
+"""The state between two repairs: enough to repair the next exchange as if the whole history were repaired at once."""
 
 from typing import NamedTuple
 
-from reeld.formats.ids import sent_id
-from reeld.formats.model import Call, Piece
-from reeld.formats.names import sent_name
+from reeld.formats.format import LoopThinking
+from reeld.formats.model import Piece, ToolCall
+from reeld.formats.naming import sent_id, sent_name
 
 
-class Saved(NamedTuple):
-    """Where a memory stood."""
+class SavedState(NamedTuple):
+    """A repair state at one moment. Of the ids only their number: they are only ever added."""
 
-    used: int
-    left: dict[str, tuple[Call, ...]]
-    pending: tuple[Call, ...]
-    loop: tuple[bool, bool] | None
+    used_ids: int
+    abandoned: dict[str, tuple[ToolCall, ...]]
+    pending: tuple[ToolCall, ...]
+    loop: LoopThinking | None
 
 
-class Memory:
-    """The calls that were made so far.
+class RepairState:
+    """What repair must know of the exchanges before.
 
-    ``used`` are the ids that were sent, of calls and of whole blocks, ``pending`` the calls of the newest round,
-    ``left`` the calls that were closed
-    by a made-up result (by the id that they were given), ``names`` the tools that are sent under another name (sent:
-    given), ``loop`` whether the first and the last step of the tool loop so far begin with thinking (``None``: the
-    user spoke last, or nobody).
+    Attributes:
+        used_ids: the ids that were sent, of calls and of opaque items. A dict, for it keeps the order in which
+            :meth:`restore` takes them out again.
+        abandoned: the calls that a synthesized result closed, by the id that they were given.
+        pending: the calls of the newest assistant turn, which the next user turn answers.
+        tool_names: the tools that are sent under another name; the keys are the names that are sent.
+        loop: the tool loop so far; ``None`` if the user spoke last, or nobody.
     """
 
-    __slots__ = ("left", "loop", "names", "pending", "used")
+    __slots__ = ("abandoned", "loop", "pending", "tool_names", "used_ids")
 
     def __init__(self) -> None:
-        self.used: dict[str, None] = {}
-        self.left: dict[str, tuple[Call, ...]] = {}
-        self.pending: tuple[Call, ...] = ()
-        self.names: dict[str, str] = {}
-        self.loop: tuple[bool, bool] | None = None
+        self.used_ids: dict[str, None] = {}
+        self.abandoned: dict[str, tuple[ToolCall, ...]] = {}
+        self.pending: tuple[ToolCall, ...] = ()
+        self.tool_names: dict[str, str] = {}
+        self.loop: LoopThinking | None = None
 
-    def save(self) -> Saved:
-        """Note where it stands."""
-        return Saved(len(self.used), dict(self.left), self.pending, self.loop)
+    def save(self) -> SavedState:
+        """Return what :meth:`restore` needs."""
+        return SavedState(len(self.used_ids), dict(self.abandoned), self.pending, self.loop)
 
-    def restore(self, saved: Saved) -> None:
-        """Go back to where it stood; names stay, for what they stand for never changes."""
-        while len(self.used) > saved.used:
-            self.used.popitem()
-        self.left, self.pending, self.loop = dict(saved.left), saved.pending, saved.loop
+    def restore(self, saved: SavedState) -> None:
+        """Return to an earlier state. The names of tools stay, because what one stands for never changes."""
+        while len(self.used_ids) > saved.used_ids:
+            self.used_ids.popitem()
+        self.abandoned, self.pending, self.loop = dict(saved.abandoned), saved.pending, saved.loop
 
-    def open_calls(self) -> list[Call]:
-        """Give the calls without a result, in the order in which they were made."""
-        left = [call for calls in self.left.values() for call in calls]
-        return sorted([*left, *self.pending], key=lambda call: call.seq)
+    def open_calls(self) -> list[ToolCall]:
+        """Return the calls without a result, in the order in which they were made."""
+        abandoned = [call for calls in self.abandoned.values() for call in calls]
+        return sorted([*abandoned, *self.pending], key=lambda call: call.seq)
 
-    def call(self, piece: Piece) -> Call:
-        """Give a call the id and the name that it is sent with."""
-        given, given_name = piece.block["id"], piece.block["name"]
+    def add_call(self, piece: Piece) -> ToolCall:
+        """Return a call with the id and the name under which it is sent."""
+        given_id, given_name = piece.block["id"], piece.block["name"]
         seq: int = piece.message["seq"]
-        call_id, name = sent_id(given, self.used, seq, piece.index), sent_name(given_name)
-        self.used[call_id] = None
+        call_id, name = sent_id(given_id, self.used_ids, seq, piece.block_index), sent_name(given_name)
+        self.used_ids[call_id] = None
         if name != given_name:
-            self.names[name] = given_name
-        return Call(call_id, name, given, given_name, seq, piece.block.get("provider_metadata") or {})
+            self.tool_names[name] = given_name
+        return ToolCall(call_id, name, given_id, given_name, seq, piece.block.get("provider_metadata") or {})
 
-    def leave(self, call: Call) -> None:
+    def abandon(self, call: ToolCall) -> None:
         """Note that a call was closed without a result of its own."""
-        self.left[call.given] = (*self.left.get(call.given, ()), call)
+        self.abandoned[call.given_id] = (*self.abandoned.get(call.given_id, ()), call)
 
-    def take_late(self, given: str) -> Call | None:
-        """Take the newest such call that a late result answers; ``None``: it answers none."""
-        calls = self.left.pop(given, ())
+    def pop_abandoned(self, given_id: str) -> ToolCall | None:
+        """Remove and return the newest abandoned call that a late result answers; ``None`` if it answers none."""
+        calls = self.abandoned.pop(given_id, ())
         if len(calls) > 1:
-            self.left[given] = calls[:-1]
+            self.abandoned[given_id] = calls[:-1]
         return calls[-1] if calls else None

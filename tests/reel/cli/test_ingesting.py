@@ -39,7 +39,7 @@ def test_a_request(reel: Reel, name: str) -> None:
     ran = reel("load", name, "--create", "--format", "openai-chat", stdin=REQUEST)
 
     assert (0, f"{name}: added 2-3\n") == ran[:2]
-    assert "reel: note: dropped: tools is no part of the history" in ran.err
+    assert "reel: note: dropped: tools is not part of the history" in ran.err
     assert "S" == reel("info", name, "--json").documents[0]["system"]
 
 
@@ -47,8 +47,8 @@ def test_a_request(reel: Reel, name: str) -> None:
     ("command", "stdin", "status", "expected"),
     [
         ("ingest", b"", 2, "there is nothing in stdin"),
-        ("ingest", b"<html>", 1, "invalid_message: body: nothing came of an answer"),
-        ("ingest", b'{"error": {"message": "No key"}}', 1, "the provider did not answer; it said: No key"),
+        ("ingest", b"<html>", 1, "invalid_message: body: the answer has no content"),
+        ("ingest", b'{"error": {"message": "No key"}}', 1, "the provider did not answer: No key"),
         ("load", b"{}", 1, "invalid_message: messages: is missing"),
     ],
 )

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from reeld.formats.body import RenderRequest
+from reeld.formats.model import Change
 from reeld.formats.render import render
-from reeld.formats.report import Change
 from tests.reeld.formats.histories import Json, entries_of, prompt_in
 
 

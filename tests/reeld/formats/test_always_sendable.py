@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from reel.errors import TooLarge
 from reeld.formats.body import Rendered, RenderRequest
-from reeld.formats.render import FORMATS, render
+from reeld.formats.render import render
 from reeld.formats.render_state import RenderState
+from reeld.formats.table import FORMATS
 from tests.formats.checker import check
 from tests.reeld.formats.histories import HISTORIES, LEAK, entries_of, prompt_in
 
@@ -57,10 +58,10 @@ def test_it_only_grows(name: str, model: str | None, messages: list[Any], cuts: 
         after = before[0].prefix if before else None
         found, kept = render(RenderRequest(name, model, after=after), entries, prompt_in(entries), kept)
         fresh, _ = render(RenderRequest(name, model, after=after), entries, prompt_in(entries))
-        history = json.loads(found.body)[FORMATS[name].history]
+        history = json.loads(found.body)[FORMATS[name].history_key]
         if before is not None and before[1] == prompt_in(entries):
             settled = before[0].prefix.messages
-            earlier = json.loads(before[0].body)[FORMATS[name].history]
+            earlier = json.loads(before[0].body)[FORMATS[name].history_key]
 
             assert found.extends
             assert earlier[:settled] == history[:settled]
@@ -84,4 +85,4 @@ def test_within_any_budget_it_is_accepted(
 
     assert [] == check(name.replace("-", "_"), body, model)
     assert len(found.body.encode()) <= budget * 4
-    assert found.prefix.messages <= len(body[FORMATS[name].history])
+    assert found.prefix.messages <= len(body[FORMATS[name].history_key])

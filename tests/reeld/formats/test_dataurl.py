@@ -2,8 +2,8 @@
 
 import pytest
 
-from reeld.formats.dataurl import media_from, mime_of, url_of
-from reeld.formats.render import FORMATS
+from reeld.formats.content import media_from, mime_of, url_of
+from reeld.formats.table import FORMATS
 from tests.reeld.formats.histories import user
 from tests.reeld.formats.sending import sent
 

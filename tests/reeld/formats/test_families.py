@@ -2,8 +2,8 @@
 
 import pytest
 
-from reeld.formats.families import family, foreign, same_family
-from reeld.formats.render import FORMATS
+from reeld.formats.naming import family, same_family, why_not_transferable
+from reeld.formats.table import FORMATS
 from tests.reeld.formats.histories import IMAGE, SOUND, model, opaque, thinking
 from tests.reeld.formats.sending import sent
 
@@ -42,8 +42,11 @@ def test_whose_a_block_is(name: str) -> None:
     _, report = sent(name, ["Hi", model(*blocks, "Hi")], "m-2")
     other = opaque("{}", "p", model="m-1")
 
-    assert ["thinking of elsewhere", "thinking of an unknown provider", "a block of elsewhere"] == [
+    assert ["thinking of elsewhere", "thinking of an unknown provider", "an opaque block of elsewhere"] == [
         change.why for change in report[:3]
     ]
     assert {"media from the assistant"} >= {change.why for change in report[3:]}
-    assert ("a block of another model, m-1", None) == (foreign(other, "p", "m-2"), foreign(other, "p", "m-1"))
+    assert ("an opaque block of another model, m-1", None) == (
+        why_not_transferable(other, "p", "m-2"),
+        why_not_transferable(other, "p", "m-1"),
+    )

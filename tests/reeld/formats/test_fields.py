@@ -5,15 +5,23 @@ from typing import Any
 import pytest
 
 from reel.errors import InvalidMessage
-from reeld.formats.fields import about_answer, history_at, left_to_extra, list_at, map_at, refuse_error, text_at
+from reeld.formats.fields import (
+    raise_provider_error,
+    report_unused_keys,
+    require_history,
+    require_list,
+    require_map,
+    require_str,
+    response_metadata,
+)
 
 
 @pytest.mark.parametrize(
     ("take", "value", "message"),
     [
-        (text_at, 5, "a.b: expected a string, got an integer"),
-        (map_at, [], "a.b: expected an object, got a list"),
-        (list_at, None, "a.b: expected an array, got null"),
+        (require_str, 5, "a.b: expected a string, got an integer"),
+        (require_map, [], "a.b: expected an object, got a list"),
+        (require_list, None, "a.b: expected an array, got null"),
     ],
 )
 def test_a_wrong_type_names_its_place(take: Any, value: Any, message: str) -> None:
@@ -26,37 +34,37 @@ def test_a_wrong_type_names_its_place(take: Any, value: Any, message: str) -> No
 
 def test_the_right_types_pass() -> None:
     """What is of the right type is given as it is."""
-    assert ("x", {}, []) == (text_at("x", ""), map_at({}, ""), list_at([], ""))
+    assert ("x", {}, []) == (require_str("x", ""), require_map({}, ""), require_list([], ""))
 
 
 @pytest.mark.parametrize(
     ("value", "why"),
-    [(None, "is missing; this is no request of Gemini's"), ([], "is empty; there is nothing to load")],
+    [(None, "missing; a request of Gemini's has one"), ([], "empty; a history has at least one item")],
 )
 def test_a_request_has_a_history(value: Any, why: str) -> None:
     """A body without one is for another API, or has nothing to load; one entry may stand without a list."""
     with pytest.raises(InvalidMessage) as caught:
-        history_at(value, "contents", "Gemini's")
+        require_history(value, "contents", "Gemini's")
 
     assert (f"contents: {why}", "contents") == (caught.value.message, caught.value.data["field"])
-    assert [{}] == history_at({}, "contents", "Gemini's")
+    assert [{}] == require_history({}, "contents", "Gemini's")
 
 
 @pytest.mark.parametrize("error", [{"message": "Rate limit reached"}, "Rate limit reached"])
 def test_an_error_is_quoted(error: Any) -> None:
     """A provider's error is no answer; what it said is in ours."""
-    with pytest.raises(InvalidMessage, match=r"error: the provider did not answer; it said: Rate limit reached"):
-        refuse_error({"error": error})
+    with pytest.raises(InvalidMessage, match=r"error: the provider did not answer: Rate limit reached"):
+        raise_provider_error({"error": error})
 
 
 def test_no_error() -> None:
     """A null error is none."""
-    refuse_error({"error": None, "id": "x"})
+    raise_provider_error({"error": None, "id": "x"})
 
 
 def test_what_is_left_to_extra_is_named() -> None:
     """Every key of a request that is no history has a line of its own."""
-    report = left_to_extra({"messages": [], "tools": [], "n": 1}, ("messages",))
+    report = report_unused_keys({"messages": [], "tools": [], "n": 1}, ("messages",))
 
     assert [(None, None, "dropped")] * 2 == [change[:3] for change in report]
     assert ["tools", "n"] == [change.why.split()[0] for change in report]
@@ -64,4 +72,4 @@ def test_what_is_left_to_extra_is_named() -> None:
 
 def test_what_an_answer_does_not_say() -> None:
     """Nulls are no metadata."""
-    assert {"provider": "openai", "model": "m"} == about_answer("openai", model="m", usage=None)
+    assert {"provider": "openai", "model": "m"} == response_metadata("openai", model="m", usage=None)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reeld.formats.ids import sent_id
+from reeld.formats.naming import sent_id
 
 
 @pytest.mark.parametrize("given_id", ["c1", "toolu_01A-b", "x" * 40])

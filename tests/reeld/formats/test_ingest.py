@@ -7,13 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reel.cli import table as cli
 from reel.errors import InvalidMessage
-from reel.streams.stream import ASSEMBLERS
 from reeld.core.intake import rows_from
 from reeld.formats.body import RenderRequest
 from reeld.formats.ingest import read_request, read_response
-from reeld.formats.render import FORMATS, LOADERS, READERS, render
+from reeld.formats.render import render
+from reeld.formats.table import FORMATS
 from tests.formats.checker import check
 from tests.reel.streams.samples import ANTHROPIC, CHAT, RESPONSES, SAMPLES, Sample, sse
 from tests.reeld.formats.histories import entries_of, user
@@ -31,13 +30,6 @@ def said(messages: list[Any]) -> list[tuple[str, str]]:
     """The types of the blocks of an answer, and what each says."""
     words = {"text": "text", "thinking": "text", "tool_call": "arguments", "opaque": "data_json"}
     return [(block["type"], block.get(words.get(block["type"], ""), "")) for block in messages[0]["content"]]
-
-
-def test_every_format_has_all_that_it_needs() -> None:
-    """Each can be rendered, read, loaded and streamed, and the command knows it."""
-    tables: list[Any] = [FORMATS, READERS, LOADERS, ASSEMBLERS, dict.fromkeys(cli.FORMATS)]
-
-    assert all(list(ASSEMBLERS) == list(table) for table in tables)
 
 
 def unfinished(status: str, text: str = "half", **more: Any) -> str:
@@ -63,7 +55,7 @@ def unfinished(status: str, text: str = "half", **more: Any) -> str:
 def test_a_body_that_is_not_whole(format: str, body: str, why: str) -> None:  # noqa: A002 - the protocol's own word
     """It is kept and marked, like a stream that broke off; where it holds nothing, there is nothing to add."""
     message, interrupted = read_response(format, body)
-    with pytest.raises(InvalidMessage, match="nothing came of an answer"):
+    with pytest.raises(InvalidMessage, match="the answer has no content"):
         read_response(format, body.replace("half", ""))
 
     assert "half" == message["content"][0]["text"]
@@ -148,19 +140,19 @@ def test_arguments_in_pieces_that_broke_off() -> None:
 @pytest.mark.parametrize(
     ("format", "body", "expected"),
     [
-        ("openai-chat", "{", "body: no JSON: "),
-        ("openai-chat", '{"a": ' + "[" * 100_000, "body: no JSON: "),
-        ("openai-chat", "", "body: nothing came of an answer: it is neither a JSON object nor an event stream"),
-        ("openai-chat", "<html>", "body: nothing came of an answer: it is neither a JSON object nor an event stream"),
-        ("openai-chat", "[1]", "body: nothing came of an answer: it is neither a JSON object nor an event stream"),
-        ("openai-chat", 'data: {"choices": []}\n\n', "body: nothing came of an answer: the answer broke off"),
-        ("openai-chat", 'data: {"error": {"message": "Boom"}}\n\n', "body: nothing came of an answer: Boom"),
+        ("openai-chat", "{", "body: invalid JSON: "),
+        ("openai-chat", '{"a": ' + "[" * 100_000, "body: invalid JSON: "),
+        ("openai-chat", "", "body: the answer has no content: it is neither a JSON object nor an event stream"),
+        ("openai-chat", "<html>", "body: the answer has no content: it is neither a JSON object nor an event stream"),
+        ("openai-chat", "[1]", "body: the answer has no content: it is neither a JSON object nor an event stream"),
+        ("openai-chat", 'data: {"choices": []}\n\n', "body: the answer has no content: the answer broke off"),
+        ("openai-chat", 'data: {"error": {"message": "Boom"}}\n\n', "body: the answer has no content: Boom"),
         (
             "openai-chat",
             'data: {"choices": [{"delta": {"role": "assistant"}}]}\n\ndata: {"error": {"message": "Boom"}}\n\n',
-            "body: nothing came of an answer: Boom",
+            "body: the answer has no content: Boom",
         ),
-        ("openai-chat", '{"error": {"message": "Boom"}}', "error: the provider did not answer; it said: Boom"),
+        ("openai-chat", '{"error": {"message": "Boom"}}', "error: the provider did not answer: Boom"),
     ],
 )
 def test_no_answer(format: str, body: str, expected: str) -> None:  # noqa: A002 - the protocol's own word
@@ -210,7 +202,7 @@ def test_a_request() -> None:
     body = json.dumps({"model": "m", "messages": [{"role": "user", "content": "Hi"}], "tools": []})
 
     assert [change.why for change in read_request("openai-chat", "\ufeff" + body).report]
-    with pytest.raises(InvalidMessage, match=r"^invalid_message: body: no JSON"):
+    with pytest.raises(InvalidMessage, match=r"^invalid_message: body: invalid JSON"):
         read_request("openai-chat", "data: {}")
     with pytest.raises(InvalidMessage, match=r"^invalid_message: body: expected an object, got a list"):
         read_request("openai-chat", "[]")

@@ -9,7 +9,8 @@ from reel.errors import InvalidMessage
 from reeld.core.events import Entry
 from reeld.formats.body import RenderRequest
 from reeld.formats.ingest import read_request
-from reeld.formats.render import FORMATS, render
+from reeld.formats.render import render
+from reeld.formats.table import FORMATS
 from tests.formats.checker import check
 from tests.formats.test_checker import CASES
 from tests.formats.test_corpus import RECORDINGS, read

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reeld.formats.names import sent_name
+from reeld.formats.naming import sent_name
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reeld.formats.body import Rendered, RenderRequest
-from reeld.formats.openai_responses.response import read
-from reeld.formats.render import FORMATS, LOADERS, render
+from reeld.formats.render import render
 from reeld.formats.render_state import RenderState
+from reeld.formats.table import FORMATS
 from tests.formats.checker import check
 from tests.reeld.formats.histories import IMAGE, Json, entries_of, opaque, prompt_in, result, text, tool, user
 
@@ -67,7 +67,11 @@ CALL = st.builds(
     ),
 )
 ANSWERS = st.builds(
-    lambda items: read({"model": "gpt-5", "status": "completed", "output": items}).message,
+    lambda items: (
+        FORMATS["openai-responses"]
+        .read_response({"model": "gpt-5", "status": "completed", "output": items}, None)
+        .message
+    ),
     st.lists(st.one_of(st.just(REASONING), MESSAGE, CALL, CALL, SERVED), min_size=1, max_size=5),
 )
 OUTPUT = st.sampled_from(
@@ -111,7 +115,7 @@ def test_every_prefix_is_accepted_and_stays(name: str, messages: list[Any]) -> N
     kept, settled = None, list[Json]()
     for end in range(1, len(messages) + 1):
         found, kept, body = rendered(name, messages[:end], kept)
-        history = body[FORMATS[name].history]
+        history = body[FORMATS[name].history_key]
 
         assert not found.ready or [] == check(name.replace("-", "_"), body)
         assert settled == history[: len(settled)]
@@ -126,7 +130,7 @@ def test_what_was_rendered_needs_no_repair(name: str, messages: list[Any]) -> No
     """A request that was rendered loads, and is rendered to itself."""
     messages = [*messages, "go on"]
     body = rendered(name, messages)[2]
-    found, _, again = rendered(name, LOADERS[name](body, None).messages)
+    found, _, again = rendered(name, FORMATS[name].read_request(body, None).messages)
 
     assert body == again
     assert [] == [change for change in found.report if change.action != "renamed"]

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from reeld.formats.body import RenderRequest
-from reeld.formats.fields import Loaded
-from reeld.formats.render import FORMATS, LOADERS, render
+from reeld.formats.fields import LoadedRequest
+from reeld.formats.render import render
+from reeld.formats.table import FORMATS
 from tests.formats.checker import check
 from tests.formats.test_corpus import RECORDINGS, read, recorded
 from tests.reeld.formats.histories import entries_of, prompt_in
@@ -28,8 +29,8 @@ ACCEPTED = [path for path in READ if "-200-" in path.name and path.name.rsplit("
 MODELS = {"anthropic": "claude-opus-4-8", "gemini": "gemini-3-pro-preview"}
 
 
-def loaded(recording: dict[str, Any]) -> Loaded:
-    return LOADERS[NAMES[recording["provider"]]](recording["body"], recording["model"])
+def loaded(recording: dict[str, Any]) -> LoadedRequest:
+    return FORMATS[NAMES[recording["provider"]]].read_request(recording["body"], recording["model"])
 
 
 def rendered(recording: dict[str, Any], name: str, model: str | None) -> tuple[Any, bool]:

@@ -9,8 +9,9 @@ from reel.errors import Conflict, InvalidParams, TooLarge
 from reel.kinds import INERT, LEGACY
 from reeld.core.events import Entry, entry
 from reeld.formats.body import Prefix, Rendered, RenderRequest
-from reeld.formats.render import FORMATS, render
+from reeld.formats.render import render
 from reeld.formats.render_state import RenderState
+from reeld.formats.table import FORMATS
 from tests.formats.checker import check
 from tests.reeld.formats.histories import (
     LEAK,

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from reel.msgpack_codec import unpack
-from reeld.formats.render import FORMATS
-from reeld.formats.repair import MADE_UP, PLACEHOLDER, Repaired, Round, repair
-from reeld.formats.repair_state import Memory
+from reeld.formats.repair import NO_RESULT, PLACEHOLDER, Exchange, Repaired, repair
+from reeld.formats.repair_state import RepairState
+from reeld.formats.table import FORMATS
 from tests.reeld.formats.histories import (
     IMAGE,
     SOUND,
@@ -28,7 +28,7 @@ FOUND = '{"type":"web_search_tool_result","tool_use_id":"s1","content":[]}'
 
 def repaired(*messages: Any, name: str = "anthropic") -> Repaired:
     found = [unpack(entry.message) for entry in entries_of(messages) if entry.message is not None]
-    return repair(found, Memory(), FORMATS[name], None)
+    return repair(found, RepairState(), FORMATS[name], None)
 
 
 def shown(found: Repaired) -> list[list[str]]:
@@ -38,9 +38,9 @@ def shown(found: Repaired) -> list[list[str]]:
     ]
 
 
-def _heard(turn: Round) -> list[str]:
-    answers = [f"{answer.call.id}={answer.content}" for answer in turn.user.answers]
-    return [*answers, *map(_said, turn.user.said)]
+def _heard(turn: Exchange) -> list[str]:
+    answers = [f"{answer.call.id}={answer.content}" for answer in turn.user.results]
+    return [*answers, *map(_said, turn.user.pieces)]
 
 
 def _said(piece: Any) -> str:
@@ -58,7 +58,7 @@ def test_what_is_sound_stays() -> None:
     found = repaired("Hi", model("Look", call()), tool(result()), model("OK"), "Bye")
 
     assert [["Hi", "|", "Look", "c1"], ["c1=done", "|", "OK"], ["Bye", "|"]] == shown(found)
-    assert (2, 4, []) == (len(found.settled), found.messages, actions(found))
+    assert (2, 4, []) == (len(found.settled), found.settled_messages, actions(found))
 
 
 def test_blank_texts_say_nothing() -> None:
@@ -73,9 +73,9 @@ def test_a_call_without_result_gets_one() -> None:
     """It is an error, and a fixed sentence; the call is open."""
     found = repaired("Hi", model(call()), "Never mind", model("OK"))
 
-    assert [["Hi", "|", "c1"], [f"c1={MADE_UP}", "Never mind", "|", "OK"]] == shown(found)
+    assert [["Hi", "|", "c1"], [f"c1={NO_RESULT}", "Never mind", "|", "OK"]] == shown(found)
     assert [(2, None, "synthesized")] == actions(found)
-    assert found.open[0].user.answers[0].failed
+    assert found.open[0].user.results[0].failed
     assert [{"id": "c1", "name": "look", "seq": 2}] == [made.as_map() for made in found.open_calls]
 
 
@@ -83,8 +83,8 @@ def test_calls_at_the_end_are_closed_too() -> None:
     """What ends in calls ends in their results, made up if need be; nothing of it is settled."""
     found = repaired("Hi", model(call("a"), call("b")))
 
-    assert [["Hi", "|", "a", "b"], [f"a={MADE_UP}", f"b={MADE_UP}", "|"]] == shown(found)
-    assert (0, False) == (len(found.settled), found.spoken)
+    assert [["Hi", "|", "a", "b"], [f"a={NO_RESULT}", f"b={NO_RESULT}", "|"]] == shown(found)
+    assert (0, False) == (len(found.settled), found.ends_with_assistant)
 
 
 def test_results_stand_in_the_order_of_their_calls() -> None:
@@ -108,7 +108,7 @@ def test_a_late_result_is_said_where_it_arrives() -> None:
     late = tool(result("c1", [text("done"), IMAGE]))
     found = repaired("Hi", model(call()), "Never mind", model("OK"), late, tool(result("c1", "again")))
 
-    assert [f"c1={MADE_UP}", "Never mind", "|", "OK"] == shown(found)[1]
+    assert [f"c1={NO_RESULT}", "Never mind", "|", "OK"] == shown(found)[1]
     assert ["Late result of look (c1): done", "media", "|"] == shown(found)[2]
     assert [(2, None, "synthesized"), (5, 0, "downgraded"), (6, 0, "dropped")] == actions(found)
     assert [] == found.open_calls
@@ -134,7 +134,7 @@ def test_of_two_given_up_calls_of_one_id_the_newer_is_late() -> None:
 def test_the_same_id_twice_in_a_turn() -> None:
     """The second call gets another id, and each gets its result, in their order."""
     found = repaired("Hi", model(call(), call()), tool(result("c1", "1"), result("c1", "2")))
-    sent = [answer.call.id for answer in found.open[-1].user.answers]
+    sent = [answer.call.id for answer in found.open[-1].user.results]
 
     assert [f"{sent[0]}=1", f"{sent[1]}=2", "|"] == shown(found)[1]
     assert "c1" == sent[0] != sent[1]
@@ -143,12 +143,12 @@ def test_the_same_id_twice_in_a_turn() -> None:
 
 def test_names_are_mapped() -> None:
     """A tool whose name somebody refuses is sent under another."""
-    memory = Memory()
+    memory = RepairState()
     messages = [unpack(entry.message or b"") for entry in entries_of(["Hi", model(call(name="a.b"))])]
     found = repair(messages, memory, FORMATS["anthropic"], None)
 
-    assert {"a.b"} == set(memory.names.values())
-    assert set(memory.names) == {piece.block["name"] for piece in found.open[0].assistant.pieces}
+    assert {"a.b"} == set(memory.tool_names.values())
+    assert set(memory.tool_names) == {piece.block["name"] for piece in found.open[0].assistant.pieces}
 
 
 def test_calls_come_last() -> None:
@@ -189,7 +189,7 @@ def test_results_are_looked_into(content: Any) -> None:
     found = repaired("Hi", model(call()), tool(result("c1", content, is_error=True)))
 
     assert [(3, 0, "dropped")] == actions(found)
-    assert found.open[-1].user.answers[0].content in ("", [text("x")])
+    assert found.open[-1].user.results[0].content in ("", [text("x")])
 
 
 def test_a_servers_tool_and_its_result_go_together() -> None:
@@ -216,7 +216,7 @@ def test_a_servers_tool_at_work_holds_its_round_open(heard: list[Any], settled: 
 
 def test_nothing_is_nothing() -> None:
     """An empty history has no turns."""
-    assert Repaired([], 0, [], [], None, spoken=False) == repaired()
+    assert Repaired([], 0, [], [], None, ends_with_assistant=False) == repaired()
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ import pytest
 from reel.errors import InvalidMessage
 from reeld.formats.body import RenderRequest
 from reeld.formats.ingest import read_request
-from reeld.formats.render import FORMATS, render
+from reeld.formats.render import render
+from reeld.formats.table import FORMATS
 from tests.formats.cases.case import Case
 from tests.formats.checker import check
 from tests.formats.checker.binding import prefix_changed

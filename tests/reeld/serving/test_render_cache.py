@@ -9,7 +9,7 @@ from reeld.serving.render_cache import RenderCache
 def kept(size: int) -> RenderState:
     """Something of a size."""
     found = RenderState("gemini", None, 0)
-    found.roll.data = bytearray(size)
+    found.turns.data = bytearray(size)
     return found
 
 
@@ -31,7 +31,7 @@ def test_what_was_not_used_for_longest_goes_first() -> None:
     render_cache.put((2, "gemini"), second)
     again = render_cache.pop((1, "gemini"))
     assert again is first
-    again.roll.data += bytes(10)
+    again.turns.data += bytes(10)
     render_cache.put((1, "gemini"), again)
     render_cache.put((3, "gemini"), kept(20))
 

@@ -1,26 +1,32 @@
-"""Anthropic Messages (``formats.md`` section 3)."""
+"""Anthropic Messages (rules A1 to A12)."""
 
-from reeld.formats.anthropic.blocks import leads, pair, refuses
-from reeld.formats.anthropic.extra import objection, rename, settings
-from reeld.formats.anthropic.render import entries, head
-from reeld.formats.format import Dialect
+from reeld.formats.anthropic.read import read_request, read_response
+from reeld.formats.anthropic.rules import (
+    PROVIDER,
+    history_settings,
+    must_precede_content,
+    server_tool_half,
+    why_invalid,
+    why_unsendable,
+)
+from reeld.formats.anthropic.write import rename_tools, write_prompt, write_turn
+from reeld.formats.format import Format
 
-DIALECT = Dialect(
-    provider="anthropic",
-    history="messages",
-    owned=frozenset({"messages", "system"}),
-    has_model=True,
+FORMAT = Format(
+    name="anthropic",
+    provider=PROVIDER,
+    history_key="messages",
+    reserved_keys=frozenset({"messages", "system"}),
+    why_unsendable=why_unsendable,
+    write_turn=write_turn,
+    write_prompt=write_prompt,
+    rename_tools=rename_tools,
+    read_request=read_request,
+    read_response=read_response,
     alternates=True,
-    calls_last=True,
-    results_first=True,
-    refuses=refuses,
-    leads=leads,
-    pair=pair,
-    identity=lambda _block: None,
-    entries=entries,
-    head=head,
-    settings=settings,
-    rename=rename,
-    objection=objection,
-    pauses=True,
+    must_precede_content=must_precede_content,
+    server_tool_half=server_tool_half,
+    history_settings=history_settings,
+    why_invalid=why_invalid,
+    resumable=True,
 )

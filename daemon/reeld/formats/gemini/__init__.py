@@ -1,25 +1,23 @@
-"""Google Gemini generateContent (``formats.md`` section 4)."""
+"""Google Gemini generateContent (rules G1 to G10)."""
 
-from reeld.formats.format import Dialect, Settings
-from reeld.formats.gemini.extra import rename
-from reeld.formats.gemini.parts import leads, pair, refuses
-from reeld.formats.gemini.render import entries, head
+from reeld.formats.format import Format
+from reeld.formats.gemini.read import read_request, read_response
+from reeld.formats.gemini.rules import PROVIDER, must_precede_content, server_tool_half, why_unsendable
+from reeld.formats.gemini.write import rename_tools, write_prompt, write_turn
 
-DIALECT = Dialect(
-    provider="gemini",
-    history="contents",
-    owned=frozenset({"contents", "systemInstruction", "system_instruction"}),
+FORMAT = Format(
+    name="gemini",
+    provider=PROVIDER,
+    history_key="contents",
+    reserved_keys=frozenset({"contents", "systemInstruction", "system_instruction"}),
+    why_unsendable=why_unsendable,
+    write_turn=write_turn,
+    write_prompt=write_prompt,
+    rename_tools=rename_tools,
+    read_request=read_request,
+    read_response=read_response,
     has_model=False,
     alternates=True,
-    calls_last=True,
-    results_first=True,
-    refuses=refuses,
-    leads=leads,
-    pair=pair,
-    identity=lambda _block: None,
-    entries=entries,
-    head=head,
-    settings=lambda _extra, _prompt: Settings(),
-    rename=rename,
-    objection=lambda _extra, _loop: None,
+    must_precede_content=must_precede_content,
+    server_tool_half=server_tool_half,
 )

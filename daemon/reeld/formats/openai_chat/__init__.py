@@ -1,25 +1,20 @@
-"""OpenAI Chat Completions, and what speaks like it (``formats.md`` section 1)."""
+"""OpenAI Chat Completions, and the servers with the same API (rules C1 to C9)."""
 
-from reeld.formats.format import Dialect, Settings
-from reeld.formats.openai import PROVIDER, rename
-from reeld.formats.openai_chat.rules import head, refuses
-from reeld.formats.openai_chat.turns import entries
+from reeld.formats.format import Format
+from reeld.formats.openai import PROVIDER, rename_tools
+from reeld.formats.openai_chat.read import read_request, read_response
+from reeld.formats.openai_chat.rules import NAME, why_unsendable
+from reeld.formats.openai_chat.write import write_prompt, write_turn
 
-DIALECT = Dialect(
+FORMAT = Format(
+    name=NAME,
     provider=PROVIDER,
-    history="messages",
-    owned=frozenset({"messages"}),
-    has_model=True,
-    alternates=False,
-    calls_last=True,
-    results_first=True,
-    refuses=refuses,
-    leads=lambda _block: False,
-    pair=lambda _block: None,
-    identity=lambda _block: None,
-    entries=entries,
-    head=head,
-    settings=lambda _extra, _prompt: Settings(),
-    rename=rename,
-    objection=lambda _extra, _loop: None,
+    history_key="messages",
+    reserved_keys=frozenset({"messages"}),
+    why_unsendable=why_unsendable,
+    write_turn=write_turn,
+    write_prompt=write_prompt,
+    rename_tools=rename_tools,
+    read_request=read_request,
+    read_response=read_response,
 )

@@ -1,26 +1,25 @@
-"""OpenAI Responses (``formats.md`` section 2)."""
+"""OpenAI Responses (rules R1 to R9)."""
 
-from reeld.formats.format import Dialect, Settings
-from reeld.formats.openai import PROVIDER, rename
-from reeld.formats.openai_responses.rules import head, identity, refuses
-from reeld.formats.openai_responses.turns import entries
-from reeld.formats.openai_responses.whole import is_reasoning
+from reeld.formats.format import Format
+from reeld.formats.openai import PROVIDER, rename_tools
+from reeld.formats.openai_responses.items import is_reasoning
+from reeld.formats.openai_responses.read import read_request, read_response
+from reeld.formats.openai_responses.rules import unique_id, why_unsendable
+from reeld.formats.openai_responses.write import write_prompt, write_turn
 
-DIALECT = Dialect(
+FORMAT = Format(
+    name="openai-responses",
     provider=PROVIDER,
-    history="input",
-    owned=frozenset({"input", "instructions"}),
-    has_model=True,
-    alternates=False,
+    history_key="input",
+    reserved_keys=frozenset({"input", "instructions"}),
+    why_unsendable=why_unsendable,
+    write_turn=write_turn,
+    write_prompt=write_prompt,
+    rename_tools=rename_tools,
+    read_request=read_request,
+    read_response=read_response,
     calls_last=False,
     results_first=False,
-    refuses=refuses,
-    leads=is_reasoning,
-    pair=lambda _block: None,
-    identity=identity,
-    entries=entries,
-    head=head,
-    settings=lambda _extra, _prompt: Settings(),
-    rename=rename,
-    objection=lambda _extra, _loop: None,
+    must_precede_content=is_reasoning,
+    unique_id=unique_id,
 )

@@ -1,92 +1,176 @@
-"""Items, one after the other, gathered into messages: what the model made in a row is one message."""
+"""The items of Responses: which kinds of calls the client answers, and which items the API accepts back as they are.
+
+Reading and writing share these tables.
+"""
 
 import re
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
-from reeld.formats import metadata as native
-from reeld.formats.fields import Json, entries_at, map_at, role_at, text_at
-from reeld.formats.model import ABOVE
-from reeld.formats.openai import PROVIDER
-from reeld.formats.openai_responses.calls import KINDS, OUTPUTS, call_of, is_call, is_output, result_of
-from reeld.formats.openai_responses.parts import blocks_of, text
-from reeld.formats.pairing import Pairing
-
-# Beside the outputs: what a client puts into a history that is no message.
-_CLIENTS = ("additional_tools", "configuration_update", "compaction_trigger")
+from reel.strict_json import Json
+from reeld.formats.json_values import load_sendable
 
 
-class Gathering:
-    """Takes items in their order; ``messages`` is what they are so far."""
+class CallKind(NamedTuple):
+    """A kind of call that the client answers, and of its output (rule R2).
 
-    def __init__(self, model: str | None) -> None:
-        self.messages: list[Json] = []
-        self.pairing = Pairing()
-        self._model = model
+    Args:
+        output: the type of its output.
+        input_key: the key of what the call asks for.
+        call_id_key: the key of the call's id in the call.
+        output_id_key: the key of the call's id in its output.
+    """
 
-    def take(self, given: Any, where: str) -> None:
-        """Take one item; a bare string is the user's."""
-        item = {"role": "user", "content": given} if type(given) is str else map_at(given, where)
-        kind = item.get("type") or ("message" if "role" in item else "item_reference")
-        if kind == "message":
-            self._message(item, where)
-        elif is_output(item):
-            key = OUTPUTS[kind].names
-            name = None if item[key] else item.get("name")  # an id tells by itself
-            item = {**item, key: self.pairing.result(item[key], name, f"{where}.{key}")}
-            self._add("tool", [result_of(item, where)])
-        elif kind in _CLIENTS:
-            self._add("user", [native.opaque(PROVIDER, item)])
-        else:
-            called = is_call(item)
-            self.answer([call_of(self._named(item, where), where) if called else self._served({"type": kind, **item})])
+    output: str
+    input_key: str
+    call_id_key: str = "call_id"
+    output_id_key: str = "call_id"
 
-    def answer(self, blocks: list[Json]) -> None:
-        """Add what the model made to the message that it is making."""
-        if self.messages and self.messages[-1]["role"] == "assistant":
-            self.messages[-1]["content"] += blocks
-        else:
-            self._add("assistant", blocks)
 
-    def _named(self, item: Json, where: str) -> Json:
-        """Give a call an id from its place where it has an empty one."""
-        key = KINDS[item["type"]].named
-        made = "call_" + "_".join(re.findall(r"\w+", where))
-        return item if item[key] else {**item, key: self.pairing.call(made, item.get("name"), where)}
+CALL_KINDS = {
+    "function_call": CallKind("function_call_output", "arguments"),
+    "custom_tool_call": CallKind("custom_tool_call_output", "input"),
+    "tool_search_call": CallKind("tool_search_output", "arguments"),
+    "computer_call": CallKind("computer_call_output", "action"),
+    "shell_call": CallKind("shell_call_output", "action"),
+    "apply_patch_call": CallKind("apply_patch_call_output", "operation"),
+    "local_shell_call": CallKind("local_shell_call_output", "action", output_id_key="id"),
+    "mcp_approval_request": CallKind("mcp_approval_response", "arguments", "id", "approval_request_id"),
+}
+OUTPUT_KINDS = {kind.output: kind for kind in CALL_KINDS.values()}
 
-    def _served(self, item: Json) -> Json:
-        """Keep what the provider made for itself; what is encrypted only its own models read."""
-        return native.opaque(PROVIDER, item, self._model if "encrypted_content" in item else None)
 
-    def _message(self, item: Json, where: str) -> None:
-        role = role_at(item.get("role"), f"{where}.role", "Responses")
-        if role == "tool":
-            # As Chat Completions has it; so are the calls of the assistant's.
-            answer = {"type": "function_call_output", "output": item.get("content")}
-            self.take({**answer, "call_id": item.get("tool_call_id") or item.get("call_id") or where}, where)
-            return
-        blocks = blocks_of(item.get("content"), f"{where}.content") or [text("")]
-        if role == "assistant":
-            self._spoken(blocks, item)
-            for index, call in enumerate(entries_at(item.get("tool_calls"), f"{where}.tool_calls")):
-                self._called(call, f"{where}.tool_calls[{index}]")
-        else:
-            above = {"role": role} if role in ABOVE else {}
-            kept = native.keep(PROVIDER, {**item, "role": None, **above}, ("type", "content", "id", "status"))
-            self._add("user", blocks, **kept)
+class _Shape(NamedTuple):
+    """The keys that an item may have, and those that it must have."""
 
-    def _called(self, call: Any, where: str) -> None:
-        tool = map_at(map_at(call, where).get("function"), f"{where}.function")
-        self.take({**tool, "type": "function_call", "call_id": text_at(call.get("id"), f"{where}.id")}, where)
+    allowed: frozenset[str]
+    required: frozenset[str]
 
-    def _spoken(self, blocks: list[Json], item: Json) -> None:
-        """Add words of the assistant's; right after other words they are a message of their own."""
-        for block in blocks:
-            metadata = {"provider": PROVIDER, **block.get("provider_metadata", {}), "phase": item.get("phase")}
-            block.update(native.keep(PROVIDER, metadata))
-        if self.messages and self.messages[-1]["content"][-1]["type"] == "text":
-            self._add("assistant", blocks)
-        else:
-            self.answer(blocks)
 
-    def _add(self, role: str, blocks: list[Json], **kept: Any) -> None:
-        self.messages.append({"role": role, "content": blocks, **kept})
+def _shapes(table: dict[str, str]) -> dict[str, _Shape]:
+    """Return the shapes of a table from types of items to their keys; a required key ends in "!"."""
+    return {
+        kind: _Shape(
+            frozenset(["type", *(key.rstrip("!") for key in keys.split())]),
+            frozenset(key.rstrip("!") for key in keys.split() if key.endswith("!")),
+        )
+        for kind, keys in table.items()
+    }
+
+
+# The items of a history by who sends them (rule R6). Answers have more keys than the API accepts back. The id is among
+# the keys only if the API requires it: an item without one cannot be missing on the server (rule R3).
+SERVER_ITEMS = _shapes(
+    {
+        "reasoning": "summary! encrypted_content!",
+        "compaction": "encrypted_content!",
+        "file_search_call": "id! queries! status! results",
+        "web_search_call": "id! status! action",
+        "code_interpreter_call": "id! container_id! status! code outputs",
+        "image_generation_call": "id! result status action background output_format quality revised_prompt size",
+        "mcp_list_tools": "id! server_label! tools! error",
+        "mcp_call": "id! arguments! name! server_label! approval_request_id error output status",
+        "tool_search_call": "arguments! call_id execution status",
+        "tool_search_output": "tools! call_id execution status",
+        "program": "id! call_id! code! fingerprint!",
+        "program_output": "id! call_id! result! status!",
+        "item_reference": "id!",
+    }
+)
+CLIENT_ITEMS = _shapes(
+    {
+        "additional_tools": "role! tools!",
+        "configuration_update": "reasoning text",
+        "compaction_trigger": "",
+        "item_reference": "id!",
+    }
+)
+CALL_ITEMS = _shapes(
+    {
+        "tool_search_call": "arguments! call_id! execution status",
+        "computer_call": "id! call_id! pending_safety_checks! status! action actions",
+        "shell_call": "action! call_id! caller environment status",
+        "apply_patch_call": "call_id! operation! status! caller",
+        "local_shell_call": "id! action! call_id! status!",
+        "mcp_approval_request": "id! arguments! name! server_label!",
+    }
+)
+OUTPUT_ITEMS = _shapes(
+    {
+        "tool_search_output": "tools! call_id! execution status",
+        "computer_call_output": "call_id! output! acknowledged_safety_checks status",
+        "shell_call_output": "call_id! output! caller max_output_length status",
+        "apply_patch_call_output": "call_id! status! caller output",
+        "local_shell_call_output": "id! output! status",
+        "mcp_approval_response": "approval_request_id! approve! reason",
+    }
+)
+_PART_KEYS = {
+    "input_image": ("type", "detail", "file_id", "image_url", "prompt_cache_breakpoint"),
+    "input_file": ("type", "detail", "file_data", "file_id", "file_url", "filename", "prompt_cache_breakpoint"),
+}
+# Rule R3.
+_MAX_CALL_ID = 64
+_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+
+
+def sendable_item(block: Json, shapes: dict[str, _Shape]) -> Json | None:
+    """Return the item of an opaque block as it is sent; see :func:`strip_item`."""
+    return strip_item(_parsed(block["data_json"]), shapes)
+
+
+def strip_item(item: Json | None, shapes: dict[str, _Shape]) -> Json | None:
+    """Return an item without the keys that only answers have (rule R6).
+
+    Args:
+        item: the item as it was kept.
+        shapes: the items that are allowed in its place.
+
+    Returns:
+        the item; ``None`` if it is not one of those, or lacks a required key.
+    """
+    kind = item.get("type") if item else None
+    shape = shapes.get(kind) if type(kind) is str else None
+    if item is None or shape is None or any(item.get(key) is None for key in shape.required):
+        return None
+    if kind == "reasoning" and not _is_valid_reasoning(item):
+        return None
+    if "id" in shape.required and (type(item["id"]) is not str or not _ID.fullmatch(item["id"])):
+        return None
+    call_id = item.get("call_id") or ""
+    if shapes is SERVER_ITEMS and (type(call_id) is not str or len(call_id) > _MAX_CALL_ID):
+        return None
+    return {key: value for key, value in item.items() if key in shape.allowed}
+
+
+def _is_valid_reasoning(reasoning: Json) -> bool:
+    """Whether a reasoning item has encrypted content and a summary of the form that the API accepts (rule R5)."""
+    summary, encrypted = reasoning["summary"], reasoning["encrypted_content"]
+    return bool(encrypted and type(encrypted) is str and type(summary) is list and all(map(_is_summary, summary)))
+
+
+def _is_summary(part: Any) -> bool:
+    return (
+        type(part) is dict and part == {"type": "summary_text", "text": part.get("text")} and type(part["text"]) is str
+    )
+
+
+def content_part(block: Json) -> Json | None:
+    """Return the content part of an opaque block; ``None`` if it is not one."""
+    part = _parsed(block["data_json"])
+    kind = part.get("type") if part else None
+    if part is None or type(kind) is not str or kind not in _PART_KEYS:
+        return None
+    return {key: value for key, value in part.items() if key in _PART_KEYS[kind]}
+
+
+def is_reasoning(block: Json) -> bool:
+    """Whether a block is a reasoning item, which belongs to the item after it (rule R5)."""
+    return block["type"] == "opaque" and (_parsed(block["data_json"]) or {}).get("type") == "reasoning"
+
+
+# Repair and writing ask about one block several times in a row.
+@lru_cache(maxsize=64)
+def _parsed(text: str) -> Json | None:
+    value = load_sendable(text)
+    return value if type(value) is dict else None

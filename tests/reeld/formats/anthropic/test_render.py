@@ -219,4 +219,4 @@ def test_a_failed_result_that_says_nothing(content: Any) -> None:
     body, report = sent("anthropic", ["Hi", model(call()), tool(result("c1", content, is_error=True))])
 
     assert PLACEHOLDER == body["messages"][2]["content"][0]["content"]
-    assert ("synthesized", "a result that failed must say something") == report[-1][2:]
+    assert ("synthesized", "a failed result cannot be empty") == report[-1][2:]

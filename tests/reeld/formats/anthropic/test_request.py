@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from reel.errors import InvalidMessage
-from reeld.formats.anthropic.request import load
+from reeld.formats.anthropic.read import read_request
 from tests.reeld.formats.histories import call, model, opaque, result, text, tool, user
 from tests.reeld.formats.sending import sent
 
@@ -13,7 +13,7 @@ MARK = {"type": "ephemeral"}
 
 
 def loaded(*messages: Any, **more: Any) -> list[dict[str, Any]]:
-    return load({"messages": list(messages), **more}).messages
+    return read_request({"messages": list(messages), **more}).messages
 
 
 def test_a_conversation() -> None:
@@ -37,7 +37,7 @@ def test_a_conversation() -> None:
 
 def test_what_is_left_to_extra() -> None:
     """Everything but the history is named in the report."""
-    found = load({"messages": [{"role": "user", "content": "Hi"}], "max_tokens": 1, "model": "claude-opus-4-8"})
+    found = read_request({"messages": [{"role": "user", "content": "Hi"}], "max_tokens": 1, "model": "claude-opus-4-8"})
 
     assert ["max_tokens"] == [change.why.split()[0] for change in found.report]
 
@@ -145,6 +145,6 @@ def test_a_prompt_of_blocks_comes_back() -> None:
 def test_what_is_none(field: str, body: dict[str, Any]) -> None:
     """The error names the place."""
     with pytest.raises(InvalidMessage) as refused:
-        load(body)
+        read_request(body)
 
     assert field == refused.value.data["field"]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from reel.errors import InvalidMessage
-from reeld.formats.anthropic.response import read
+from reeld.formats.anthropic.read import read_response
 from tests.reeld.formats.histories import call, text, thinking
 
 ANSWER = {
@@ -26,7 +26,7 @@ ANSWER = {
 
 def test_an_answer() -> None:
     """One message: thinking with its signature, text, all calls; finish reason and usage beside it."""
-    found = read(ANSWER)
+    found = read_response(ANSWER)
 
     assert {
         "role": "assistant",
@@ -44,7 +44,7 @@ def test_an_answer() -> None:
 
 def test_an_empty_answer() -> None:
     """It has an empty text; who answered may be said by the caller."""
-    found = read({"content": []}, "claude-opus-4-8")
+    found = read_response({"content": []}, "claude-opus-4-8")
 
     assert [text("")] == found.message["content"]
     assert {"provider": "anthropic", "model": "claude-opus-4-8"} == found.message["provider_metadata"]
@@ -62,6 +62,6 @@ def test_an_empty_answer() -> None:
 def test_what_is_none(field: str, body: dict[str, Any]) -> None:
     """The error names the place."""
     with pytest.raises(InvalidMessage) as refused:
-        read(body)
+        read_response(body)
 
     assert field == refused.value.data["field"]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from reel.errors import InvalidMessage
-from reeld.formats.gemini.request import load
+from reeld.formats.gemini.read import read_request
 from tests.reeld.formats.histories import call, model, opaque, result, text, thinking, tool, user
 from tests.reeld.formats.sending import sent
 
@@ -13,7 +13,7 @@ GEMINI_3 = "gemini-3-pro-preview"
 
 
 def loaded(*contents: Any, **more: Any) -> list[dict[str, Any]]:
-    return load({"contents": list(contents), **more}, GEMINI_3).messages
+    return read_request({"contents": list(contents), **more}, GEMINI_3).messages
 
 
 def said(*parts: Any, role: str = "model") -> dict[str, Any]:
@@ -42,7 +42,7 @@ def test_a_conversation() -> None:
 
 def test_what_is_left_to_extra() -> None:
     """Everything but the history is named in the report."""
-    found = load({"contents": [{"parts": [{"text": "Hi"}]}], "generationConfig": {}, "model": GEMINI_3})
+    found = read_request({"contents": [{"parts": [{"text": "Hi"}]}], "generationConfig": {}, "model": GEMINI_3})
 
     assert ["generationConfig"] == [change.why.split()[0] for change in found.report]
 
@@ -51,7 +51,7 @@ def test_calls_without_ids_get_some() -> None:
     """Their responses are told by name and order; the report says so."""
     first, second = ({"functionCall": {"name": name}} for name in ("look", "find"))
     answers = [{"functionResponse": {"name": name, "response": {"result": name}}} for name in ("find", "other", "look")]
-    found = load({"contents": [said(first, second), said(*answers, role="user")]})
+    found = read_request({"contents": [said(first, second), said(*answers, role="user")]})
 
     assert ["call_0_0", "call_0_1"] == [block["id"] for block in found.messages[0]["content"]]
     assert ["call_0_1", "call_0_0", "contents[1].parts[2].functionResponse.id"] == [
@@ -67,7 +67,7 @@ def test_ids_on_one_side_only() -> None:
         {"functionResponse": {"name": name, "response": {"result": name}, **more}}
         for name, more in (("g", {"id": "g-1"}), ("f", {}), ("h", {"id": "h-1"}))
     ]
-    found = load({"contents": [said(*calls), said(*answers, role="user")]})
+    found = read_request({"contents": [said(*calls), said(*answers, role="user")]})
 
     assert ["call_0_1", "a", "h-1"] == [block["tool_call_id"] for block in found.messages[1]["content"]]
 
@@ -76,7 +76,7 @@ def test_an_id_of_another_call() -> None:
     """A response with an id that its call does not have answers none, though the name is the same."""
     called = {"functionCall": {"name": "f", "args": {}, "id": "a"}}
     answer = {"functionResponse": {"name": "f", "response": {"result": 1}, "id": "b"}}
-    found = load({"contents": [said(called), said(answer, role="user")]})
+    found = read_request({"contents": [said(called), said(answer, role="user")]})
 
     assert "b" == found.messages[1]["content"][0]["tool_call_id"]
 
@@ -189,6 +189,6 @@ def test_a_content_without_parts() -> None:
 def test_what_is_none(field: str, body: dict[str, Any]) -> None:
     """The error names the place."""
     with pytest.raises(InvalidMessage) as refused:
-        load(body)
+        read_request(body)
 
     assert field == refused.value.data["field"]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from reel.errors import InvalidMessage
-from reeld.formats.gemini.response import read
+from reeld.formats.gemini.read import read_response
 from tests.reeld.formats.histories import text
 
 GEMINI_3 = "gemini-3-pro-preview"
@@ -24,7 +24,7 @@ def test_an_answer() -> None:
         {"functionCall": {"name": "look", "id": "c2"}},
         groundingMetadata={"a": {"b": 1}},
     )
-    found = read({**body, "responseId": "r1", "usageMetadata": {"totalTokenCount": 1}})
+    found = read_response({**body, "responseId": "r1", "usageMetadata": {"totalTokenCount": 1}})
     thought, first, second = found.message["content"]
 
     assert [GEMINI_3, '{"a":1}', "c2"] == [thought["model"], first["arguments"], second["id"]]
@@ -44,14 +44,16 @@ def test_an_answer() -> None:
 def test_calls_of_two_answers_have_ids_of_their_own() -> None:
     """The same answer always has the same ones."""
     call = {"functionCall": {"name": "look"}}
-    one, other, again = (read({**answer(call), "responseId": name}).message["content"][0]["id"] for name in "aba")
+    one, other, again = (
+        read_response({**answer(call), "responseId": name}).message["content"][0]["id"] for name in "aba"
+    )
 
     assert one == again != other
 
 
 def test_an_empty_answer() -> None:
     """It has an empty text; who answered may be said by the caller."""
-    found = read({"candidates": [{"finishReason": "SAFETY"}]}, GEMINI_3)
+    found = read_response({"candidates": [{"finishReason": "SAFETY"}]}, GEMINI_3)
 
     assert [text("")] == found.message["content"]
     assert {"provider": "gemini", "model": GEMINI_3, "finish_reason": "SAFETY"} == found.message["provider_metadata"]
@@ -71,6 +73,6 @@ def test_an_empty_answer() -> None:
 def test_what_is_none(field: str, body: dict[str, Any]) -> None:
     """The error names the place."""
     with pytest.raises(InvalidMessage) as refused:
-        read(body)
+        read_response(body)
 
     assert field == refused.value.data["field"]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from reel import text, tool_call, tool_result
-from reeld.formats.openai_chat.request import load
+from reeld.formats.openai_chat.read import read_request
 from tests.formats.checker import check
 from tests.reeld.formats.sending import sent
 
@@ -160,32 +160,44 @@ def test_sound_for_who_hears() -> None:
 
     assert [part] == messages(said("user", sound), model="gpt-4o-audio-preview")[0]["content"]
     assert [part] == messages(said("user", sound), model=None)[0]["content"]
-    assert (1, "dropped", "gpt-5 does not hear") in why(said("user", sound, words("x")))
+    assert (1, "dropped", "sound; gpt-5 does not accept it") in why(said("user", sound, words("x")))
 
 
 @pytest.mark.parametrize(
     ("role", "block", "reason"),
     [
-        ("user", {"type": "media", "mime_type": "audio/wav", "url": "x"}, "sound can only be sent, not linked to"),
+        (
+            "user",
+            {"type": "media", "mime_type": "audio/wav", "url": "x"},
+            "sound by URL; Chat Completions accepts only its bytes",
+        ),
         (
             "user",
             {"type": "media", "mime_type": "application/pdf", "url": "x"},
-            "a file can only be sent, not linked to",
+            "a file by URL; Chat Completions accepts only its bytes",
         ),
         ("user", {"type": "media", "mime_type": "image/tiff", "data_base64": "QUJD"}, "media of type image/tiff"),
-        ("user", opaque("{}"), "a block of Responses"),
-        ("user", opaque('{"type":"x"}', provider_metadata=CHAT), "Chat Completions does not take it back"),
+        ("user", opaque("{}"), "an opaque block of Responses"),
+        (
+            "user",
+            opaque('{"type":"x"}', provider_metadata=CHAT),
+            "an opaque block that Chat Completions does not accept",
+        ),
         (
             "user",
             {"type": "opaque", "provider": "gemini", "data_json": "{}"},
-            "a block of gemini",
+            "an opaque block of gemini",
         ),
-        ("assistant", opaque('{"audio":{}}', provider_metadata=CHAT), "Chat Completions does not take it back"),
+        (
+            "assistant",
+            opaque('{"audio":{}}', provider_metadata=CHAT),
+            "an opaque block that Chat Completions does not accept",
+        ),
         ("assistant", PNG, "media from the assistant"),
         (
             "assistant",
             {"type": "thinking", "text": "hm", "provider": "openai"},
-            "Chat Completions takes no reasoning back",
+            "Chat Completions does not accept reasoning",
         ),
         ("assistant", {"type": "thinking", "text": "hm", "provider": "gemini"}, "thinking of gemini"),
         ("assistant", {"type": "redacted_thinking", "data": "x"}, "thinking of an unknown provider"),
@@ -252,7 +264,7 @@ def test_names_and_roles_go_back() -> None:
 
 def test_a_name_that_is_not_taken_everywhere() -> None:
     """It is left out, and reported."""
-    assert [(1, "dropped", "'a b' is no name that is taken everywhere")] == why(
+    assert [(1, "dropped", "the name 'a b': the API does not accept it")] == why(
         said("user", words("z"), provider="openai", name="a b")
     )
 
@@ -263,7 +275,7 @@ def test_words_from_above_that_are_the_users(model: str) -> None:
     above = said("user", words("now"), *([PNG] if model == "gpt-5" else []), provider="openai", role="system")
 
     assert ["user", "user"] == [message["role"] for message in messages(ASK, above, model=model)]
-    assert [(2, "downgraded", "a system message is the user's here")] == why(ASK, above, model=model)
+    assert [(2, "downgraded", "a system message is sent as the user's")] == why(ASK, above, model=model)
 
 
 def test_a_prompt_for_the_first_o1_models() -> None:
@@ -279,7 +291,7 @@ def test_a_prompt_of_several_messages() -> None:
         {"role": "user", "content": "hi"},
     ]
 
-    assert given == messages(*load({"messages": given}).messages)
+    assert given == messages(*read_request({"messages": given}).messages)
 
 
 def test_tools_are_renamed_wherever_they_are_named() -> None:

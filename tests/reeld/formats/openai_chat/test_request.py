@@ -6,7 +6,7 @@ import pytest
 
 from reel.errors import InvalidMessage
 from reeld.core.intake import rows_from
-from reeld.formats.openai_chat.request import load
+from reeld.formats.openai_chat.read import read_request
 
 SYSTEM = {"role": "system", "content": "be brief"}
 USER = {"role": "user", "content": "hi"}
@@ -15,7 +15,7 @@ CALL = {"id": "call_1", "type": "function", "function": {"name": "ls", "argument
 
 def loaded(*messages: dict[str, Any], **rest: Any) -> list[dict[str, Any]]:
     """Load messages, and see that they can be added."""
-    found = load({"model": "gpt-5", "messages": list(messages), **rest}).messages
+    found = read_request({"model": "gpt-5", "messages": list(messages), **rest}).messages
     rows_from(found)
     return found
 
@@ -152,7 +152,7 @@ def test_the_old_function_form() -> None:
     """A call that had no id gets one from its place, and its result the same; the report says so."""
     called = {"role": "assistant", "content": None, "function_call": {"name": "ls", "arguments": "{}"}}
     answered = {"role": "function", "name": "ls", "content": "a"}
-    found = load({"messages": [USER, called, answered]})
+    found = read_request({"messages": [USER, called, answered]})
     _, call, result = found.messages
 
     assert ["function_1"] * 2 == [call["content"][0]["id"], result["content"][0]["tool_call_id"]]
@@ -182,7 +182,7 @@ def test_a_function_message_without_its_call() -> None:
 
 def test_what_is_no_history_is_named() -> None:
     """Tools and switches are for ``extra``; the report lists them."""
-    report = load({"model": "gpt-5", "messages": [USER], "tools": [], "stream": True}).report
+    report = read_request({"model": "gpt-5", "messages": [USER], "tools": [], "stream": True}).report
 
     assert ["tools", "stream"] == [change.why.split()[0] for change in report]
 
@@ -191,8 +191,8 @@ def test_the_model_is_the_maker() -> None:
     """The body's own model counts, then the caller's."""
     thought = {"role": "assistant", "content": "4", "reasoning_content": "2 + 2"}
 
-    assert "gpt-5" == load({"model": "gpt-5", "messages": [thought]}, "m").messages[0]["content"][0]["model"]
-    assert "m" == load({"messages": [thought]}, "m").messages[0]["content"][0]["model"]
+    assert "gpt-5" == read_request({"model": "gpt-5", "messages": [thought]}, "m").messages[0]["content"][0]["model"]
+    assert "m" == read_request({"messages": [thought]}, "m").messages[0]["content"][0]["model"]
 
 
 @pytest.mark.parametrize(
@@ -213,6 +213,6 @@ def test_the_model_is_the_maker() -> None:
 def test_what_is_no_request_is_refused(wrong: dict[str, Any], field: str) -> None:
     """The place of what is wrong is named."""
     with pytest.raises(InvalidMessage) as caught:
-        load(wrong)
+        read_request(wrong)
 
     assert field == caught.value.data["field"]

@@ -8,7 +8,7 @@ import pytest
 from reel.errors import InvalidMessage
 from reel.records import message_from_record
 from reeld.core.intake import rows_from
-from reeld.formats.openai_chat.response import read
+from reeld.formats.openai_chat.read import read_response
 
 USAGE = {"prompt_tokens": 3, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 1}}
 CALL = {"id": "call_1", "type": "function", "function": {"name": "ls", "arguments": '{"d": 1}'}}
@@ -22,7 +22,7 @@ def body(message: dict[str, Any], **choice: Any) -> dict[str, Any]:
 
 def blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
     """Give the blocks of an answer, after they were stored and read."""
-    ((row, _),), _ = rows_from([read(body(message)).message])
+    ((row, _),), _ = rows_from([read_response(body(message)).message])
     stored = message_from_record(row._asdict())
     assert stored is not None
     return [dict(block) for block in stored["content"]]
@@ -30,7 +30,7 @@ def blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
 
 def test_what_is_known_of_an_answer() -> None:
     """Model, id, finish reason and usage are the message's metadata; the usage is given by itself as well."""
-    response = read(body({"content": "hi"}, finish_reason="length"), "other")
+    response = read_response(body({"content": "hi"}, finish_reason="length"), "other")
     known = {"provider": "openai", "model": "gpt-5", "response_id": "chatcmpl-1", "finish_reason": "length"}
 
     assert {"role": "assistant", "content": [{"type": "text", "text": "hi"}]} == {
@@ -42,7 +42,7 @@ def test_what_is_known_of_an_answer() -> None:
 
 def test_a_server_that_says_nothing_of_itself() -> None:
     """Where the body has no model the caller's counts, and what is missing is left out."""
-    response = read({"choices": [{"message": {"content": "hi"}}], "usage": 5}, "llama")
+    response = read_response({"choices": [{"message": {"content": "hi"}}], "usage": 5}, "llama")
 
     assert ({"provider": "openai", "model": "llama"}, None) == (response.message["provider_metadata"], response.usage)
 
@@ -116,14 +116,14 @@ def test_reasoning_of_other_servers() -> None:
 
 def test_reasoning_of_an_unknown_model() -> None:
     """A maker that nobody names is left out."""
-    message = read({"choices": [{"message": {"content": "4", "reasoning_content": "2 + 2"}}]}).message
+    message = read_response({"choices": [{"message": {"content": "4", "reasoning_content": "2 + 2"}}]}).message
 
     assert {"type": "thinking", "text": "2 + 2", "provider": "openai"} == message["content"][0]
 
 
 def test_what_is_unknown_is_kept() -> None:
     """A part without a neutral form is opaque, a key without one is metadata."""
-    message = read(body({"content": [{"type": "hologram", "z": 1, "a": 2}], "mood": {"x": {"y": 1}}})).message
+    message = read_response(body({"content": [{"type": "hologram", "z": 1, "a": 2}], "mood": {"x": {"y": 1}}})).message
 
     assert {
         "type": "opaque",
@@ -158,6 +158,6 @@ def test_what_is_unknown_is_kept() -> None:
 def test_what_is_no_answer_is_refused(wrong: dict[str, Any], field: str) -> None:
     """The place of what is wrong is named."""
     with pytest.raises(InvalidMessage) as caught:
-        read(wrong)
+        read_response(wrong)
 
     assert field == caught.value.data["field"]

@@ -6,10 +6,9 @@ from typing import Any
 import pytest
 
 from reel import text, tool_call, tool_result
-from reeld.formats.openai_chat.request import load as load_chat
-from reeld.formats.openai_chat.response import read as read_chat
-from reeld.formats.openai_responses.request import load
-from reeld.formats.openai_responses.response import read
+from reeld.formats.openai_chat.read import read_request as load_chat
+from reeld.formats.openai_chat.read import read_response as read_chat
+from reeld.formats.openai_responses.read import read_request, read_response
 from tests.formats.checker import check
 from tests.reeld.formats.histories import IMAGE, call, model, opaque, result, tool, user
 from tests.reeld.formats.sending import sent
@@ -57,7 +56,7 @@ def why(*history: Any, to: str | None = "gpt-5") -> list[tuple[int | None, str, 
 
 def answered(*output: dict[str, Any]) -> dict[str, Any]:
     """Give the message that a response of some items becomes."""
-    return read({"model": "gpt-5", "output": list(output)}).message
+    return read_response({"model": "gpt-5", "output": list(output)}).message
 
 
 def test_a_plain_conversation() -> None:
@@ -125,9 +124,9 @@ def test_reasoning_of_the_same_family(to: str | None) -> None:
 @pytest.mark.parametrize(
     ("history", "reported"),
     [
-        ([model(native(REASONING, model="o3"), "x")], (1, "dropped", "a block of another model, o3")),
-        ([model(native(REASONING))], (1, "dropped", "reasoning without what it led to")),
-        ([model(native(REASONING)), model("x")], (1, "dropped", "reasoning without what it led to")),
+        ([model(native(REASONING, model="o3"), "x")], (1, "dropped", "an opaque block of another model, o3")),
+        ([model(native(REASONING))], (1, "dropped", "reasoning without the content that it led to")),
+        ([model(native(REASONING)), model("x")], (1, "dropped", "reasoning without the content that it led to")),
         (
             [model(native({**REASONING, "encrypted_content": None}), "x")],
             (1, "dropped", "reasoning without encrypted_content"),
@@ -139,7 +138,7 @@ def test_reasoning_of_the_same_family(to: str | None) -> None:
         ),
         (
             [model({"type": "thinking", "text": "hm", "provider": "openai"}, "x")],
-            (1, "dropped", "Responses takes reasoning back as items only"),
+            (1, "dropped", "Responses accepts reasoning only as items"),
         ),
         ([model({"type": "redacted_thinking", "data": "x"}, "x")], (1, "dropped", "thinking of an unknown provider")),
     ],
@@ -233,18 +232,18 @@ def test_what_is_shown(block: dict[str, Any], part: dict[str, Any]) -> None:
         (user({"type": "media", "mime_type": "audio/wav", "data_base64": "A"}), "media of type audio/wav"),
         (user({"type": "media", "mime_type": "image/tiff", "data_base64": "A"}), "media of type image/tiff"),
         (model(IMAGE), "media from the assistant"),
-        (user(opaque("{}", "gemini")), "a block of gemini"),
+        (user(opaque("{}", "gemini")), "an opaque block of gemini"),
         (
             user(native({"type": "file"}, provider_metadata={"provider": "openai", "format": "openai-chat"})),
-            "a block of Chat Completions",
+            "an opaque block of Chat Completions",
         ),
-        (user(opaque("[]", "openai")), "no item that a client sends"),
-        (user(opaque('{"type":[]}', "openai")), "no item that a client sends"),
-        (user(native(SEARCH)), "no item that a client sends"),
-        (model(native({"type": "hologram"})), "no item that the API takes back whole"),
-        (model(native({**SEARCH, "id": "a b"})), "no item that the API takes back whole"),
-        (model(native({**SEARCH, "id": 5})), "no item that the API takes back whole"),
-        (model(native({"type": "web_search_call", "id": "ws_1"})), "no item that the API takes back whole"),
+        (user(opaque("[]", "openai")), "an opaque block that is not an item of a client's"),
+        (user(opaque('{"type":[]}', "openai")), "an opaque block that is not an item of a client's"),
+        (user(native(SEARCH)), "an opaque block that is not an item of a client's"),
+        (model(native({"type": "hologram"})), "an item that the API does not accept back"),
+        (model(native({**SEARCH, "id": "a b"})), "an item that the API does not accept back"),
+        (model(native({**SEARCH, "id": 5})), "an item that the API does not accept back"),
+        (model(native({"type": "web_search_call", "id": "ws_1"})), "an item that the API does not accept back"),
     ],
 )
 def test_what_has_no_form_is_left_out(history: dict[str, Any], reason: str) -> None:
@@ -272,7 +271,7 @@ def test_an_item_stands_once() -> None:
     history = (model(native(SEARCH), "a"), ASK, model(native(SEARCH), "b"), ASK, model(native(SEARCH), "c"))
 
     assert 1 == [item.get("type") for item in items(*history)].count("web_search_call")
-    assert [(seq, "dropped", "ws_1 stands in the history already") for seq in (3, 5)] == why(*history)
+    assert [(seq, "dropped", "the history already has an item ws_1") for seq in (3, 5)] == why(*history)
 
 
 def test_roles_go_back() -> None:
@@ -304,14 +303,14 @@ def test_a_prompt_of_several_messages() -> None:
         "input": [{"role": "developer", "content": "b"}, {"role": "user", "content": "hi"}],
     }
 
-    assert given == sent("openai-responses", load(given).messages)[0]
+    assert given == sent("openai-responses", read_request(given).messages)[0]
 
 
 def test_a_prompt_of_the_developers() -> None:
     """Without a system message there are no instructions."""
     given = {"input": [{"role": "developer", "content": "b"}, {"role": "user", "content": "hi"}]}
 
-    assert given == sent("openai-responses", load(given).messages)[0]
+    assert given == sent("openai-responses", read_request(given).messages)[0]
 
 
 def test_a_custom_call() -> None:
@@ -336,7 +335,7 @@ def test_calls_of_other_kinds_go_back_whole() -> None:
     """So do their answers, where they were given in the kind that fits."""
     given = [{"role": "user", "content": "hi"}, COMPUTER, SHOT]
 
-    assert given == items(*load({"input": given}).messages)
+    assert given == items(*read_request({"input": given}).messages)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from reel.errors import InvalidMessage
 from reeld.core.intake import rows_from
-from reeld.formats.openai_responses.request import load
+from reeld.formats.openai_responses.read import read_request
 
 USER = {"role": "user", "content": "hi"}
 CALL = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "ls", "arguments": "{}"}
@@ -17,7 +17,7 @@ PICTURE = {"type": "input_image", "image_url": "data:image/png;base64,QUJD", "de
 
 def loaded(*items: Any, **rest: Any) -> list[dict[str, Any]]:
     """Load items, and see that they can be added."""
-    found = load({"model": "gpt-5", "input": list(items), **rest}).messages
+    found = read_request({"model": "gpt-5", "input": list(items), **rest}).messages
     rows_from(found)
     return found
 
@@ -39,7 +39,7 @@ def test_a_plain_conversation() -> None:
 
 def test_an_input_that_is_a_text() -> None:
     """A string is the user's, also as an item."""
-    assert loaded(USER) == load({"input": "hi"}).messages
+    assert loaded(USER) == read_request({"input": "hi"}).messages
     assert loaded(USER) == loaded("hi")
 
 
@@ -198,7 +198,7 @@ def test_a_reference_need_not_say_its_type() -> None:
 
 def test_what_is_no_history_is_named() -> None:
     """Tools and switches are for ``extra``; the report lists them."""
-    report = load({"model": "gpt-5", "input": "hi", "instructions": "x", "tools": [], "store": False}).report
+    report = read_request({"model": "gpt-5", "input": "hi", "instructions": "x", "tools": [], "store": False}).report
 
     assert ["tools", "store"] == [change.why.split()[0] for change in report]
 
@@ -221,7 +221,7 @@ def test_what_is_no_history_is_named() -> None:
 def test_what_is_no_request_is_refused(wrong: dict[str, Any], field: str) -> None:
     """The place of what is wrong is named, as is a history that begins outside the body."""
     with pytest.raises(InvalidMessage) as caught:
-        load(wrong)
+        read_request(wrong)
 
     assert field == caught.value.data["field"]
 

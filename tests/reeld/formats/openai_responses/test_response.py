@@ -8,7 +8,7 @@ import pytest
 from reel.errors import InvalidMessage
 from reel.records import message_from_record
 from reeld.core.intake import rows_from
-from reeld.formats.openai_responses.response import read
+from reeld.formats.openai_responses.read import read_response
 
 REASONING: dict[str, Any] = {
     "type": "reasoning",
@@ -48,7 +48,7 @@ def body(*output: Any, **keys: Any) -> dict[str, Any]:
 
 def blocks(*output: Any) -> list[dict[str, Any]]:
     """Give the blocks of an answer, after they were stored and read."""
-    ((row, _),), _ = rows_from([read(body(*output)).message])
+    ((row, _),), _ = rows_from([read_response(body(*output)).message])
     stored = message_from_record(row._asdict())
     assert stored is not None
     return [dict(block) for block in stored["content"]]
@@ -56,7 +56,7 @@ def blocks(*output: Any) -> list[dict[str, Any]]:
 
 def test_what_is_known_of_an_answer() -> None:
     """Model, id, status and usage are the message's metadata; the usage is given by itself as well."""
-    response = read(body(said("hi"), usage={"input_tokens": 1}), "other")
+    response = read_response(body(said("hi"), usage={"input_tokens": 1}), "other")
     known = {"provider": "openai", "model": "gpt-5", "response_id": "resp_1", "finish_reason": "completed"}
 
     assert [{"type": "text", "text": "hi"}] == response.message["content"]
@@ -68,7 +68,7 @@ def test_why_an_answer_ended_early() -> None:
     """The reason says more than the status."""
     cut = body(said("h"), status="incomplete", incomplete_details={"reason": "max_output_tokens"}, usage=None)
 
-    assert "max_output_tokens" == read(cut).message["provider_metadata"]["finish_reason"]
+    assert "max_output_tokens" == read_response(cut).message["provider_metadata"]["finish_reason"]
 
 
 def test_everything_in_its_order() -> None:
@@ -175,8 +175,8 @@ def test_what_came_before_a_failure_is_kept() -> None:
     failed = body(said("h"), status="failed", error={"message": "broken"})
 
     assert ("h", "failed") == (
-        read(failed).message["content"][0]["text"],
-        read(failed).message["provider_metadata"]["finish_reason"],
+        read_response(failed).message["content"][0]["text"],
+        read_response(failed).message["provider_metadata"]["finish_reason"],
     )
 
 
@@ -198,6 +198,6 @@ def test_what_came_before_a_failure_is_kept() -> None:
 def test_what_is_no_answer_is_refused(wrong: dict[str, Any], field: str) -> None:
     """The place of what is wrong is named."""
     with pytest.raises(InvalidMessage) as caught:
-        read(wrong)
+        read_response(wrong)
 
     assert field == caught.value.data["field"]

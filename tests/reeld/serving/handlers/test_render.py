@@ -11,7 +11,7 @@ import pytest
 from trio.testing import wait_all_tasks_blocked
 
 from reel.errors import Conflict, InvalidParams, NoSuchMark, ReelError, TooLarge
-from reeld.formats.render import FORMATS
+from reeld.formats.table import FORMATS
 from reeld.serving.call import Services
 from reeld.serving.handlers import render as render_handler
 from tests.formats.checker import check

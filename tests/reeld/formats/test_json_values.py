@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reel.values import clean
-from reeld.formats.arguments import as_object, as_text, is_sendable
+from reeld.formats.json_values import arguments_as_object, arguments_as_text, is_sendable
 
 DEEP = '{"a":' * 5000 + "1" + "}" * 5000
 
@@ -31,7 +31,7 @@ DEEP = '{"a":' * 5000 + "1" + "}" * 5000
 )
 def test_as_object(arguments: str, expected: Any) -> None:
     """What is no object is kept as it stands, under a name that says so."""
-    assert expected == as_object(arguments)
+    assert expected == arguments_as_object(arguments)
 
 
 @pytest.mark.parametrize(
@@ -46,13 +46,17 @@ def test_as_object(arguments: str, expected: Any) -> None:
 )
 def test_as_text(arguments: str, expected: str) -> None:
     """The text of an object is sent as it is stored."""
-    assert expected == as_text(arguments)
+    assert expected == arguments_as_text(arguments)
 
 
 @given(st.text().map(lambda given: clean(given)[0]))
 def test_any_text_is_sendable(arguments: str) -> None:
     """Whatever a model wrote and was stored, both forms are of one object."""
-    assert as_object(arguments) == as_object(as_text(arguments)) == json.loads(as_text(arguments))
+    assert (
+        arguments_as_object(arguments)
+        == arguments_as_object(arguments_as_text(arguments))
+        == json.loads(arguments_as_text(arguments))
+    )
 
 
 def test_what_is_too_deep_is_not_sendable() -> None:

@@ -1,0 +1,200 @@
+"""What Anthropic's API accepts from whom, and what it requires."""
+
+import re
+from collections.abc import Iterator
+from types import UnionType
+from typing import Any
+
+from reel.strict_json import Json
+from reeld.formats.content import mime_of
+from reeld.formats.format import HistorySettings, LoopThinking, Position, Prompt, ServerToolHalf
+from reeld.formats.metadata import opaque_object, restore_keys
+from reeld.formats.naming import why_not_transferable
+from reeld.formats.prompt import original_prompt_pieces
+
+PROVIDER = "anthropic"
+CACHE_CONTROL = "cache_control"
+# The metadata key of a block of a type that is not known here and that Anthropic itself answered with.
+ANSWERED = "answered"
+THOUGHTS = ("thinking", "redacted_thinking")
+PDF = "application/pdf"
+# Blocks that change the tools in mid-history; only a system message may contain them.
+TOOL_CHANGES = ("tool_addition", "tool_removal")
+# Rule A7.
+MAX_CACHE_BREAKPOINTS = 4
+# The first version that accepts system messages in mid-history (rule A10).
+SYSTEM_MESSAGES_SINCE = (4, 8)
+
+_IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
+# The calls of a server's tools; the types of their results have this ending.
+_SERVER_CALLS, _SERVER_RESULT = ("server_tool_use", "mcp_tool_use"), "_tool_result"
+# What a tool's result may contain besides text, and what nothing else may contain.
+_IN_RESULTS = ("image", "document", "search_result", "tool_reference", "browser_state")
+_IN_RESULTS_ONLY = ("tool_reference", "browser_state")
+# What the assistant never says.
+_USER_ONLY = ("image", "document", "search_result", "container_upload", *TOOL_CHANGES)
+# These have a neutral form, which the rules about them look at; an opaque block of such a type would evade them.
+_NEUTRAL = ("text", *THOUGHTS, "tool_use", "tool_result")
+# The keys that an opaque block must have, and their JSON types, by its type (rule A6).
+_REQUIRED: dict[str, dict[str, type | UnionType]] = {
+    **{kind: {"source": dict} for kind in ("image", "document")},
+    "search_result": {"content": list, "source": str, "title": str},
+    "container_upload": {"file_id": str},
+    "tool_reference": {"tool_name": str},
+    "browser_state": {"tabs": list},
+    **{kind: {"tool": dict} for kind in TOOL_CHANGES},
+    "server_tool_use": {"id": str, "input": dict, "name": str},
+    "mcp_tool_use": {"id": str, "input": dict, "name": str, "server_name": str},
+    "mcp_tool_result": {"tool_use_id": str},
+    "mcp_tool_listing": {"mcp_server_name": str, "tools": list},
+    "compaction": {},
+    "fallback": {"from": object, "to": object},
+}
+_SERVER_RESULT_REQUIRED: dict[str, type | UnionType] = {"tool_use_id": str, "content": dict | list | str}
+# The other keys of a block that a client made. A block that Anthropic made goes back as it came.
+_OPTIONAL = {
+    "image": (CACHE_CONTROL, "transformations"),
+    "document": (CACHE_CONTROL, "citations", "context", "title"),
+    "search_result": (CACHE_CONTROL, "citations"),
+    "browser_state": (CACHE_CONTROL, "state_changes"),
+    **dict.fromkeys(("container_upload", "tool_reference", *TOOL_CHANGES), (CACHE_CONTROL,)),
+}
+_SOURCES = ("base64", "url", "file", "text", "content")
+# The keys of a block with a neutral form that the neutral form does not have, by its type here (rule A6).
+_OWN_KEYS = {
+    "text": (CACHE_CONTROL, "citations"),
+    "image": _OPTIONAL["image"],
+    "document": _OPTIONAL["document"],
+    "tool_use": (CACHE_CONTROL, "caller", "toolset_name"),
+    "tool_result": (CACHE_CONTROL, "toolset_name"),
+}
+
+
+def why_unsendable(block: Json, position: Position, model: str | None) -> str | None:
+    """Return why a block cannot be sent."""
+    kind = block["type"]
+    if kind == "media":
+        return _why_media_unsendable(block, position)
+    if (why := why_not_transferable(block, PROVIDER, model)) is not None:
+        return why
+    if kind == "opaque":
+        return _why_opaque_unsendable(opaque_object(block), position, answered=is_answered(block))
+    if kind == "thinking" and not block.get("signature"):
+        return "thinking without a signature"  # rule A8
+    return None
+
+
+def _why_media_unsendable(block: Json, position: Position) -> str | None:
+    """Return why media cannot be sent (rules A4 and A5)."""
+    if position == "assistant":
+        return "media from the assistant"
+    if position == "failed_result":
+        return "media in a failed result"
+    mime = mime_of(block)
+    readable = mime == PDF or mime in _IMAGES or (block.get("url") is not None and mime.startswith("image/"))
+    return None if readable else f"media of type {mime}"
+
+
+def _why_opaque_unsendable(value: Json | None, position: Position, *, answered: bool) -> str | None:
+    kind = value.get("type") if value else None
+    if value is None or not isinstance(kind, str) or not _is_complete(value, kind):
+        return "an opaque block that Anthropic does not accept"
+    accepted = {
+        "user": kind in _REQUIRED and kind not in (*_SERVER_CALLS, *_IN_RESULTS_ONLY) and not _is_server_result(kind),
+        "assistant": kind not in (*_USER_ONLY, *_IN_RESULTS_ONLY) and (answered or is_known(kind)),
+        "result": kind in _IN_RESULTS,
+        "failed_result": False,
+    }
+    return None if accepted[position] else f"{kind} is not allowed here"
+
+
+def _is_server_result(kind: str) -> bool:
+    return kind.endswith(_SERVER_RESULT)
+
+
+def is_known(kind: str) -> bool:
+    """Whether it is known what a block of a type contains and where it is allowed."""
+    return kind in (*_NEUTRAL, *_REQUIRED) or _is_server_result(kind)
+
+
+def is_answered(block: Json) -> bool:
+    """Whether Anthropic itself answered with a block. One of a type that is new since then goes back as it came."""
+    return restore_keys(block.get("provider_metadata"), PROVIDER, (ANSWERED,)) != {}
+
+
+def _is_complete(value: Json, kind: str) -> bool:
+    """Whether an opaque block has the keys that its type requires (rule A6)."""
+    if kind in _NEUTRAL:
+        return False
+    required = _REQUIRED.get(kind, _SERVER_RESULT_REQUIRED if _is_server_result(kind) else {})
+    source = value.get("source")
+    known_source = not isinstance(source, dict) or source.get("type") in _SOURCES
+    return known_source and all(isinstance(value.get(key), wanted) for key, wanted in required.items())
+
+
+def must_precede_content(block: Json) -> bool:
+    """Whether a block is thinking, in which a turn cannot end (rule A8)."""
+    return block["type"] in THOUGHTS
+
+
+def server_tool_half(block: Json) -> ServerToolHalf | None:
+    """Return which half of a server's tool call a block is; both halves have the call's id (rule A11)."""
+    value = opaque_object(block) or {}
+    kind = str(value.get("type"))
+    if kind in _SERVER_CALLS:
+        return ServerToolHalf(str(value.get("id")), is_call=True)
+    return ServerToolHalf(str(value.get("tool_use_id")), is_call=False) if _is_server_result(kind) else None
+
+
+def own_keys(block: Json, kind: str) -> Json:
+    """Return the keys of Anthropic's that were kept with a block of neutral form."""
+    metadata = block.get("provider_metadata")
+    return restore_keys(metadata, PROVIDER, _OWN_KEYS[kind]) if metadata else {}
+
+
+def accepted_keys(value: Json) -> Json:
+    """Return an opaque block without the keys that the API refuses in a block of a client's (rule A6)."""
+    kind = value["type"]
+    if kind not in _OPTIONAL:
+        return value
+    accepted = {"type", *_REQUIRED[kind], *_OPTIONAL[kind]}
+    return {key: found for key, found in value.items() if key in accepted}
+
+
+def history_settings(extra: Json, prompt: Prompt | None) -> HistorySettings:
+    """Return how many cache breakpoints are left for the history (rule A7), and whether thinking is on (rule A9)."""
+    prompted = [own_keys(piece.block, "text") for piece in original_prompt_pieces(PROVIDER, prompt)] if prompt else []
+    used = sum(found.get(CACHE_CONTROL) is not None for found in (extra, *prompted, *_tools(extra)))
+    return HistorySettings(max(MAX_CACHE_BREAKPOINTS - used, 0), _thinking(extra) in ("enabled", "adaptive"))
+
+
+def _tools(extra: Json) -> Iterator[Json]:
+    tools = extra.get("tools")
+    return (tool for tool in tools if isinstance(tool, dict)) if isinstance(tools, list) else iter(())
+
+
+def why_invalid(extra: Json, loop: LoopThinking | None) -> str | None:
+    """Return why thinking cannot be enabled: a tool loop that began without it cannot continue with it (rule A9)."""
+    if _thinking(extra) == "enabled" and loop is not None and not any(loop):
+        return (
+            "thinking: it cannot be enabled in the middle of a tool loop that began without thinking (by another "
+            'provider, or with thinking off); use {"type": "adaptive"}, or leave it out until the loop is over'
+        )
+    return None
+
+
+def _thinking(extra: Json) -> Any:
+    thinking = extra.get("thinking")
+    return thinking.get("type") if isinstance(thinking, dict) else None
+
+
+def takes_system_messages(model: str | None) -> bool:
+    """Whether a model accepts system messages in mid-history; one whose name has no version does not (rule A10)."""
+    found = version(model)
+    return found is not None and found >= SYSTEM_MESSAGES_SINCE
+
+
+def version(model: str | None) -> tuple[int, int] | None:
+    """Return the version of a model if its name has one, before its tier or after."""
+    match = re.search(r"claude-(?:[a-z]+-)?(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)", model or "")
+    return (int(match[1]), int(match[2] or 0)) if match else None

@@ -1,0 +1,194 @@
+"""Turns and the prompt as Anthropic's API has them: one message a turn, results first, instructions after the user."""
+
+from collections.abc import Callable
+from itertools import takewhile
+from typing import Any
+
+from reel.strict_json import Json
+from reeld.formats.anthropic.rules import (
+    CACHE_CONTROL,
+    MAX_CACHE_BREAKPOINTS,
+    PDF,
+    PROVIDER,
+    THOUGHTS,
+    TOOL_CHANGES,
+    accepted_keys,
+    own_keys,
+    takes_system_messages,
+)
+from reeld.formats.content import mime_of
+from reeld.formats.context import RenderContext
+from reeld.formats.format import Prompt, PromptPart
+from reeld.formats.json_values import arguments_as_object
+from reeld.formats.metadata import opaque_object, restore_keys
+from reeld.formats.model import AssistantTurn, CallResult, Piece, Turn, UserTurn, placeholder
+from reeld.formats.prompt import original_prompt_pieces
+from reeld.formats.repair import PLACEHOLDER
+
+
+def write_turn(turn: Turn, context: RenderContext) -> list[Json]:
+    """Return the messages that a turn becomes."""
+    if isinstance(turn, AssistantTurn):
+        pieces = _without_disabled_thinking(turn.pieces, context)
+        return _message("assistant", [_block(piece.block, piece, context) for piece in pieces])
+    said, instructions = _split_instructions(turn, context)
+    content = [_result(result, context) for result in turn.results]
+    content += [_block(piece.block, piece, context) for piece in said]
+    system = _message("system", [_block(piece.block, piece, context) for piece in instructions])
+    if system:
+        system[0] |= restore_keys(instructions[-1].metadata, PROVIDER, ("clear_at", "output_config"))
+    return [*_message("user", content), *system]
+
+
+def write_prompt(prompt: Prompt | None, context: RenderContext) -> PromptPart:
+    """Return the system prompt: a text, or the blocks that it was loaded from."""
+    if prompt is None:
+        return PromptPart({}, [])
+    # Breakpoints of the prompt are counted before those of the history, in history_settings.
+    counted = RenderContext(context.model, MAX_CACHE_BREAKPOINTS)
+    blocks = [_block(piece.block, piece, counted) for piece in original_prompt_pieces(PROVIDER, prompt)]
+    return PromptPart({"system": blocks or prompt.text}, [])
+
+
+def rename_tools(extra: Json, rename: Callable[[str], str]) -> Json:
+    """Return ``extra`` with the names of tools put through a function."""
+    renamed = dict(extra)
+    if isinstance(extra.get("tools"), list):
+        renamed["tools"] = [_renamed(tool, rename) for tool in extra["tools"]]
+    if "tool_choice" in extra:
+        renamed["tool_choice"] = _renamed(extra["tool_choice"], rename)
+    return renamed
+
+
+def _renamed(tool: Any, rename: Callable[[str], str]) -> Any:
+    if isinstance(tool, dict) and isinstance(tool.get("name"), str):
+        return {**tool, "name": rename(tool["name"])}
+    return tool
+
+
+def _message(role: str, content: list[Json]) -> list[Json]:
+    return [{"role": role, "content": content}] if content else []
+
+
+def _without_disabled_thinking(pieces: list[Piece], context: RenderContext) -> list[Piece]:
+    """Leave out thinking if it is off and the turn is the last (rule A9)."""
+    if context.thinking:
+        return pieces
+    for piece in pieces:
+        if piece.block["type"] in THOUGHTS:
+            context.note(piece, "dropped", "the last turn cannot contain thinking unless extra enables it")
+    return [piece for piece in pieces if piece.block["type"] not in THOUGHTS]
+
+
+def _split_instructions(turn: UserTurn, context: RenderContext) -> tuple[list[Piece], list[Piece]]:
+    """Split off what can be sent as a system message: the end of a turn in which others spoke before (rule A10)."""
+    if not any(piece.privileged_role for piece in turn.pieces):
+        return turn.pieces, []
+    system = list(takewhile(_is_instruction, reversed(turn.pieces)))[::-1]
+    said = turn.pieces[: len(turn.pieces) - len(system)]
+    spoken_before = turn.results or any(not piece.privileged_role for piece in said)
+    if not takes_system_messages(context.model) or not spoken_before:
+        said, system = turn.pieces, []
+    allowed = []
+    for piece in said:
+        if piece.privileged_role:
+            changes_tools = _type_of(piece) in TOOL_CHANGES
+            downgraded = f"a {piece.privileged_role} message is sent as the user's"
+            why = "only a system message can change the tools" if changes_tools else downgraded
+            context.note(piece, "dropped" if changes_tools else "downgraded", why)
+            if changes_tools:
+                continue
+        allowed.append(piece)
+    if not allowed and not turn.results:
+        allowed = [placeholder(PLACEHOLDER)]
+    return allowed, system
+
+
+def _is_instruction(piece: Piece) -> bool:
+    return piece.privileged_role is not None and _type_of(piece) in ("text", *TOOL_CHANGES)
+
+
+def _type_of(piece: Piece) -> str:
+    opaque = piece.block["type"] == "opaque"
+    return str((opaque_object(piece.block) or {}).get("type")) if opaque else str(piece.block["type"])
+
+
+def _result(result: CallResult, context: RenderContext) -> Json:
+    """Return a tool_result block; what it may contain is rule A4."""
+    written: Json = {"type": "tool_result", "tool_use_id": result.call.id, "content": result.content}
+    if result.failed:
+        written["is_error"] = True
+    if result.piece is None:
+        return written
+    if isinstance(result.content, str) and result.content.isspace():
+        written["content"] = ""
+        context.note(result.piece, "dropped", "in the result: a blank text")
+    if isinstance(result.content, list):
+        written["content"] = [_block(block, result.piece, context) for block in result.content]
+    if result.failed and not written["content"]:
+        written["content"] = PLACEHOLDER
+        context.note(result.piece, "synthesized", "a failed result cannot be empty")
+    return _within_breakpoints({**written, **own_keys(result.piece.block, "tool_result")}, result.piece, context)
+
+
+def _block(block: Json, piece: Piece, context: RenderContext) -> Json:
+    """Return a block as the API has it.
+
+    Args:
+        block: the block; inside a result it is not the piece's own.
+        piece: its place, for the report.
+        context: counts the cache breakpoints.
+    """
+    return _within_breakpoints(_WRITERS[block["type"]](block), piece, context)
+
+
+def _within_breakpoints(written: Json, piece: Piece, context: RenderContext) -> Json:
+    """Return a block with its cache breakpoint only if one is still allowed (rule A7)."""
+    if written.get(CACHE_CONTROL) is None:
+        return written
+    if context.cache_breakpoints > 0:
+        context.cache_breakpoints -= 1
+        return written
+    context.note(piece, "dropped", f"the API accepts at most {MAX_CACHE_BREAKPOINTS} cache breakpoints")
+    return {key: value for key, value in written.items() if key != CACHE_CONTROL}
+
+
+def _text(block: Json) -> Json:
+    return {"type": "text", "text": block["text"], **own_keys(block, "text")}
+
+
+def _call(block: Json) -> Json:
+    arguments = arguments_as_object(block["arguments"])
+    called = {"type": "tool_use", "id": block["id"], "name": block["name"], "input": arguments}
+    return {**called, **own_keys(block, "tool_use")}
+
+
+def _thinking(block: Json) -> Json:
+    return {"type": "thinking", "thinking": block["text"], "signature": block["signature"]}
+
+
+def _redacted(block: Json) -> Json:
+    return {"type": "redacted_thinking", "data": block["data"]}
+
+
+def _media(block: Json) -> Json:
+    mime = mime_of(block)
+    kind = "document" if mime == PDF else "image"
+    source = {"type": "url", "url": block["url"]} if block.get("url") is not None else None
+    source = source or {"type": "base64", "media_type": mime, "data": block["data_base64"]}
+    titled = {"title": block["name"]} if kind == "document" and block.get("name") else {}
+    return {"type": kind, "source": source, **titled, **own_keys(block, kind)}
+
+
+def _opaque(block: Json) -> Json:
+    return accepted_keys(opaque_object(block) or {})
+
+
+_WRITERS: dict[str, Callable[[Json], Json]] = {
+    "text": _text,
+    "tool_call": _call,
+    "thinking": _thinking,
+    "redacted_thinking": _redacted,
+    "media": _media,
+    "opaque": _opaque,
+}

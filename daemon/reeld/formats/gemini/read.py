@@ -1,0 +1,267 @@
+"""Requests and responses of Gemini's API, read: both have the same parts, with keys in either spelling (rule G8)."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from reel.strict_json import Json
+from reeld.formats.fields import (
+    LoadedRequest,
+    Response,
+    arguments_of,
+    id_prefix,
+    invalid_at,
+    raise_provider_error,
+    report_unused_keys,
+    require_elements,
+    require_history,
+    require_map,
+    require_role,
+    require_str,
+    response_metadata,
+    usage_in,
+)
+from reeld.formats.gemini.rules import BESIDE_DATA, PROVIDER
+from reeld.formats.json_values import dump
+from reeld.formats.metadata import opaque_block, preserve_keys
+from reeld.formats.model import INSTRUCTION_ROLES, split_by_role
+from reeld.formats.pairing import Pairing
+from reeld.formats.prompt import system_message
+
+_API = "Gemini"
+_SNAKE = re.compile(r"(?<=[a-z])_([a-z])")
+# Where Google keeps uploaded files; no other provider can read them (rule G10).
+_UPLOADED = re.compile(r"gs://|https://generativelanguage\.googleapis\.com/")
+# The keys of a candidate that are read, or say nothing about the message.
+_CANDIDATE_KEYS = ("content", "finishReason", "index")
+
+
+def read_request(body: Json, model: str | None = None) -> LoadedRequest:
+    """Read a request body.
+
+    Args:
+        body: the whole object, with its ``contents``.
+        model: the model that wrote the model's contents; the body has no place for it (rule G9).
+
+    Raises:
+        InvalidMessage: something in it is not a message; ``data.field`` is the place.
+    """
+    body = camel_case(body)
+    contents = require_history(body.get("contents"), "contents", _API)
+    made_by = model or body.get("model")
+    reader = _ContentReader(made_by if isinstance(made_by, str) else None)
+    loaded = [message for index, found in enumerate(contents) for message in reader.read(found, index)]
+    unused = report_unused_keys(body, ("contents", "systemInstruction", "model"))
+    return LoadedRequest([*_prompt(body.get("systemInstruction")), *loaded], [*reader.pairing.report, *unused])
+
+
+def _prompt(instruction: Any) -> list[Json]:
+    if not instruction:
+        return []
+    parts: list[Any] = [{"text": instruction}]
+    if not isinstance(instruction, str):
+        parts = require_elements(require_map(instruction, "systemInstruction").get("parts"), "systemInstruction.parts")
+    content = []
+    for index, part in enumerate(parts):
+        where = f"systemInstruction.parts[{index}]"
+        content.append({"type": "text", "text": require_str(_part_at(part, where).get("text"), f"{where}.text")})
+    metadata = {"provider": PROVIDER, "role": "system"}
+    leading = [{"role": "user", "content": content, "provider_metadata": metadata}]
+    return system_message(PROVIDER, leading) if content else []
+
+
+class _ContentReader:
+    """Reads one content after the other, and pairs responses with calls if either has no id."""
+
+    def __init__(self, model: str | None) -> None:
+        self.pairing = Pairing()
+        self._model = model
+
+    def read(self, value: Any, index: int) -> list[Json]:
+        """Read the content at an index: one message for each role that its parts belong to."""
+        where = f"contents[{index}]"
+        found = camel_case(require_map(value, where))
+        role = require_role(found.get("role") or "user", f"{where}.role", _API)
+        kept = {"provider_metadata": {"provider": PROVIDER, "role": role}} if role in INSTRUCTION_ROLES else {}
+        speaker = "assistant" if role == "assistant" else "user"
+        parts = require_elements(found.get("parts"), f"{where}.parts")
+        blocks = [
+            self._block(part, f"{where}.parts[{number}]", (index, number), speaker) for number, part in enumerate(parts)
+        ]
+        return [{"role": owner, "content": content, **kept} for owner, content in split_by_role(blocks, speaker)]
+
+    def _block(self, value: Any, where: str, place: tuple[int, int], role: str) -> Json:
+        part = _part_at(value, where)
+        if "functionResponse" in part:
+            response = require_map(part["functionResponse"], f"{where}.functionResponse")
+            id_place = f"{where}.functionResponse.id"
+            call_id = self.pairing.id_for_result(response.get("id"), response.get("name"), id_place)
+            return _result(part, where, call_id)
+        made = f"call_{place[0]}_{place[1]}"
+        block = _block(part, where, made, self._model if role == "assistant" else None)
+        if block["type"] == "tool_call" and part["functionCall"].get("id"):
+            self.pairing.add_call(block["id"], block["name"])
+        elif block["type"] == "tool_call":
+            self.pairing.add_call_without_id(block["id"], block["name"], f"{where}.functionCall")
+        return block
+
+
+def read_response(body: Json, model: str | None = None) -> Response:
+    """Read a response body.
+
+    Args:
+        body: the whole object, with its ``candidates``.
+        model: the model that answered, if the body does not name it.
+
+    Raises:
+        InvalidMessage: the body has no answer, or several; ``data.field`` is the place.
+    """
+    raise_provider_error(body)
+    body = camel_case(body)
+    candidate = _only_candidate(body)
+    made_by = body.get("modelVersion") or model
+    content = camel_case(require_map(candidate.get("content") or {}, "candidates[0].content"))
+    prefix = id_prefix(body, "responseId")
+    blocks = []
+    for index, value in enumerate(require_elements(content.get("parts"), "candidates[0].content.parts")):
+        where = f"candidates[0].content.parts[{index}]"
+        blocks.append(_block(_part_at(value, where), where, f"call_{prefix}_{index}", made_by))
+    usage = usage_in(body, "usageMetadata")
+    metadata = response_metadata(
+        PROVIDER,
+        model=made_by,
+        response_id=body.get("responseId"),
+        finish_reason=candidate.get("finishReason"),
+        usage=usage,
+    )
+    kept = preserve_keys(PROVIDER, candidate, _CANDIDATE_KEYS).get("provider_metadata", {})
+    message = {"role": "assistant", "content": blocks or [{"type": "text", "text": ""}]}
+    return Response({**message, "provider_metadata": {**kept, **metadata}}, usage)
+
+
+def _only_candidate(body: Json) -> Json:
+    """Return the one answer; to take the first of several would lose the others silently (rule X14)."""
+    candidates: Any = body.get("candidates")
+    if not candidates:
+        feedback = body.get("promptFeedback")
+        why = f"the provider said {dump(feedback)}" if feedback else f"a response of {_API} has one"
+        raise invalid_at("candidates", f"there is no answer; {why}")
+    if not isinstance(candidates, list) or len(candidates) != 1:
+        raise invalid_at("candidates", "expected a list of one answer; remove the others")
+    return camel_case(require_map(candidates[0], "candidates[0]"))
+
+
+def camel_case(found: Json) -> Json:
+    """Return an object with its own keys in camel case; null counts as absent (rule G8)."""
+    return {_SNAKE.sub(lambda match: match[1].upper(), key): value for key, value in found.items() if value is not None}
+
+
+def _part_at(value: Any, where: str) -> Json:
+    """Return a part with its keys, and those of its data, in camel case; a bare string counts as a text (rule X12)."""
+    value = {"text": value} if type(value) is str else value
+    return {
+        key: camel_case(inside) if isinstance(inside, dict) else inside
+        for key, inside in camel_case(require_map(value, where)).items()
+    }
+
+
+def _block(part: Json, where: str, call_id: str, model: str | None) -> Json:
+    """Read a part that is not a functionResponse; what has no neutral form is kept whole.
+
+    Args:
+        part: the part, as :func:`_part_at` returns it.
+        where: its place, for errors.
+        call_id: the id for a call that has none.
+        model: the model that made it; ``None`` if it is not known, or if none did (the user's words).
+    """
+    kind = next((key for key in _READERS if key in part), None)
+    block = _READERS[kind](part, where) if kind else None
+    if block is None:
+        return opaque_block(PROVIDER, _without_text(part), model)
+    if block["type"] == "tool_call" and not block["id"]:
+        block["id"] = call_id
+    return _with_signature(block, part, model)
+
+
+def _without_text(part: Json) -> Json:
+    """Return a part that is kept whole without its empty text, and without a key that the API refuses (rule G5)."""
+    return {key: value for key, value in part.items() if key not in ("text", "mediaResolution")}
+
+
+def _with_signature(block: Json, part: Json, model: str | None) -> Json:
+    """Keep the signature of a part with its block (rule G3)."""
+    signature = part.get("thoughtSignature")
+    signature = signature if type(signature) is str else None
+    made_by = {"model": model} if model is not None else {}
+    if block["type"] == "thinking":
+        return {**block, "provider": PROVIDER, **made_by, **({"signature": signature} if signature else {})}
+    if signature:
+        block["provider_metadata"] = {"provider": PROVIDER, **made_by, "signature": signature}
+    return block
+
+
+def _text(part: Json, where: str) -> Json | None:
+    text = require_str(part["text"], f"{where}.text")
+    if part.get("thought") is True:
+        return {"type": "thinking", "text": text}
+    return None if text == "" and part.get("thoughtSignature") else {"type": "text", "text": text}
+
+
+def _call(part: Json, where: str) -> Json:
+    """Read a call; arguments that broke off are a text, as far as they came."""
+    found = require_map(part["functionCall"], f"{where}.functionCall")
+    name = require_str(found.get("name"), f"{where}.functionCall.name")
+    call_id = require_str(found.get("id", ""), f"{where}.functionCall.id")
+    return {"type": "tool_call", "id": call_id, "name": name, "arguments": arguments_of(found.get("args"))}
+
+
+def _inline(part: Json, where: str) -> Json:
+    where = f"{where}.inlineData"
+    found = require_map(part["inlineData"], where)
+    block = {"type": "media", "mime_type": require_str(found.get("mimeType"), f"{where}.mimeType")}
+    return {**block, "data_base64": require_str(found.get("data"), f"{where}.data"), **_beside_data(found, part)}
+
+
+def _file(part: Json, where: str) -> Json | None:
+    where = f"{where}.fileData"
+    found = require_map(part["fileData"], where)
+    url = require_str(found.get("fileUri"), f"{where}.fileUri")
+    if _UPLOADED.match(url) or not isinstance(found.get("mimeType"), str):
+        return None
+    return {"type": "media", "mime_type": found["mimeType"], "url": url, **_beside_data(found, part)}
+
+
+def _beside_data(found: Json, part: Json) -> Json:
+    """Return the name of media, and the provider even without other keys: what came from Gemini it reads (rule G6)."""
+    named = {"name": found["displayName"]} if found.get("displayName") else {}
+    kept = preserve_keys(PROVIDER, {key: part[key] for key in BESIDE_DATA if key in part}).get("provider_metadata")
+    return {**named, "provider_metadata": kept or {"provider": PROVIDER}}
+
+
+_READERS: dict[str, Callable[[Json, str], Json | None]] = {
+    "text": _text,
+    "functionCall": _call,
+    "inlineData": _inline,
+    "fileData": _file,
+}
+
+
+def _result(part: Json, where: str, call_id: str) -> Json:
+    """Read a functionResponse: its object is a text if it is nothing else, or kept beside its text (rule G4)."""
+    found = require_map(part["functionResponse"], f"{where}.functionResponse")
+    response = found.get("response") or {}
+    if type(response) is not dict:
+        response = {"result": response}
+    key, text = next(iter(response.items())) if len(response) == 1 else ("", None)
+    is_plain = key in ("result", "error") and isinstance(text, str)
+    said = text if is_plain else dump(response)
+    elements = require_elements(found.get("parts"), where)
+    media = [_block(_part_at(inside, where), where, "", None) for inside in elements]
+    kept = {} if is_plain else {"provider_metadata": {"provider": PROVIDER, "response_json": said}}
+    return {
+        "type": "tool_result",
+        "tool_call_id": call_id,
+        "content": [{"type": "text", "text": said}, *media] if media else said,
+        "is_error": key == "error",
+        **kept,
+    }

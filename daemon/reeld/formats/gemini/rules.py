@@ -1,0 +1,123 @@
+"""What Gemini's API accepts from whom, and what it requires."""
+
+import re
+from typing import Any
+
+from reel.strict_json import Json
+from reeld.formats.content import ANY_PICTURE, mime_of
+from reeld.formats.format import Position, ServerToolHalf
+from reeld.formats.metadata import is_own, opaque_object
+from reeld.formats.naming import same_family, why_not_transferable
+
+PROVIDER = "gemini"
+# The first version that requires its signatures back (rule G3) and accepts media in a result (rule G7).
+_SIGNING_SINCE = 3
+# The kinds of data in a part, of which it has one (rule G5): those with a neutral form, media, and all others.
+_NEUTRAL = ("text", "functionCall", "functionResponse")
+MEDIA = ("inlineData", "fileData")
+_SERVER_TOOL = ("toolCall", "toolResponse")
+_DATA = (*MEDIA, "executableCode", "codeExecutionResult", *_SERVER_TOOL)
+# The keys of a part beside its data, and of media inside their data.
+BESIDE_DATA = (
+    "videoMetadata",
+    "partMetadata",
+    "audioTranscription",
+    "mediaProcessing",
+    "speechMetadata",
+    "documentMetadata",
+    "spreadsheetMetadata",
+    "audioMetadata",
+)
+_SIGNATURE = ("thought", "thoughtSignature")
+_MEDIA_KEYS = ("data", "mimeType", "fileUri", "displayName")
+# The media that it reads (rule G6).
+_READABLE = ("application/pdf", *(f"image/{kind}" for kind in ("png", "jpeg", "webp", "heic", "heif")))
+_READABLE_KINDS = ("audio/", "video/", "text/")
+
+
+def why_unsendable(block: Json, position: Position, model: str | None) -> str | None:
+    """Return why a block cannot be sent."""
+    kind = block["type"]
+    if kind == "media":
+        return _why_media_unsendable(block, position, model)
+    if (why := why_not_transferable(block, PROVIDER, model)) is not None:
+        return why
+    if kind == "redacted_thinking":
+        return "Gemini has no redacted thinking"
+    if kind == "opaque":
+        return _why_opaque_unsendable(opaque_object(block), position, model)
+    return None if block["text"].strip() else "an empty thought"
+
+
+def _why_media_unsendable(block: Json, position: Position, model: str | None) -> str | None:
+    if _in_result(position) and (not is_signing(model) or block.get("url") is not None):
+        return "media in a result"  # rule G7
+    return None if _is_readable(block) else f"media of type {mime_of(block)}"
+
+
+def _in_result(position: Position) -> bool:
+    return position in ("result", "failed_result")
+
+
+def _is_readable(block: Json) -> bool:
+    """Whether Gemini reads media of a type; it does if they came from Gemini (rule G6)."""
+    mime = mime_of(block)
+    if is_own(block, PROVIDER):
+        return True
+    is_linked_picture = mime == ANY_PICTURE and block.get("url") is not None
+    return mime in _READABLE or mime.startswith(_READABLE_KINDS) or is_linked_picture
+
+
+def _why_opaque_unsendable(part: Json | None, position: Position, model: str | None) -> str | None:
+    kinds = [key for key in part or {} if key in (*_NEUTRAL, *_DATA)]
+    if part is None or len(kinds) > 1 or not (kinds or part.get("thoughtSignature")):
+        return "an opaque block that is not a part of Gemini's"
+    kind = kinds[0] if kinds else "a signature"
+    if kinds and (kind in _NEUTRAL or not _is_complete(part[kind])):
+        return "an opaque block that Gemini does not accept"
+    if position != "assistant" and kind not in MEDIA:
+        return f"{kind} is not allowed here"
+    return "media in a result" if _in_result(position) and not is_signing(model) else None
+
+
+def _is_complete(data: Any) -> bool:
+    """Whether the data of a part are an object, and so are the members that must be objects (rule G4)."""
+    return isinstance(data, dict) and all(isinstance(data.get(key, {}), dict) for key in ("args", "response"))
+
+
+def accepted_keys(part: Json) -> Json:
+    """Return an opaque part without the keys that the API does not know and therefore refuses (rule G5)."""
+    accepted = {key: value for key, value in part.items() if key in (*_DATA, *BESIDE_DATA, *_SIGNATURE)}
+    for key in MEDIA:
+        if key in accepted:
+            accepted[key] = {name: value for name, value in accepted[key].items() if name in _MEDIA_KEYS}
+    return accepted
+
+
+def must_precede_content(block: Json) -> bool:
+    """Whether a block is a thought, of which alone a turn cannot consist (rule G5)."""
+    return str(block["type"]) == "thinking"
+
+
+def server_tool_half(block: Json) -> ServerToolHalf | None:
+    """Return which half of a server's tool call a block is; both halves have one id (rule X9)."""
+    part = opaque_object(block) or {}
+    kind = next((key for key in _SERVER_TOOL if key in part), None)
+    call_id = part[kind].get("id") if kind else None
+    return ServerToolHalf(str(call_id), is_call=kind == "toolCall") if call_id else None
+
+
+def is_signing(model: str | None) -> bool:
+    """Whether a model requires signatures back; an unknown model does (rule G3)."""
+    match = re.search(r"gemini-(\d+)", model or "")
+    return match is None or int(match[1]) >= _SIGNING_SINCE
+
+
+def signature(block: Json, model: str | None) -> str | None:
+    """Return the signature of a block if this model made it (rules G3 and X7)."""
+    metadata = block.get("provider_metadata") or {}
+    if metadata.get("provider") == PROVIDER and same_family(metadata.get("model"), model):
+        found = metadata.get("signature") or block.get("signature")
+        return found if isinstance(found, str) else None
+    own = block.get("signature") if block.get("provider") == PROVIDER else None
+    return own if isinstance(own, str) else None

@@ -1,0 +1,163 @@
+"""Turns and the prompt as Gemini's API has them: results and what the user says after them in contents of their own."""
+
+from collections.abc import Callable
+from typing import Any
+
+from reel.strict_json import Json
+from reeld.formats.content import ANY_PICTURE, mime_of, texts_of
+from reeld.formats.context import RenderContext
+from reeld.formats.format import Prompt, PromptPart
+from reeld.formats.gemini.rules import BESIDE_DATA, PROVIDER, accepted_keys, is_signing, signature
+from reeld.formats.json_values import arguments_as_object
+from reeld.formats.metadata import opaque_object, restore_keys
+from reeld.formats.model import AssistantTurn, CallResult, Piece, Turn
+from reeld.formats.prompt import original_prompt_pieces
+
+# Google's own value for a call that never had a signature: another provider's, or a synthesized one (rule G3).
+UNSIGNED = "skip_thought_signature_validator"
+# What the model says between results and the user's words (rule G2).
+_NOTED = "(noted)"
+
+
+def write_turn(turn: Turn, context: RenderContext) -> list[Json]:
+    """Return the contents that a turn becomes."""
+    if isinstance(turn, AssistantTurn):
+        return [{"role": "model", "parts": _signed_parts(turn.pieces, context.model)}] if turn.pieces else []
+    for piece in turn.pieces:
+        if piece.privileged_role:
+            context.note(piece, "downgraded", f"a {piece.privileged_role} message is sent as the user's")
+    contents = []
+    if turn.results:
+        contents.append({"role": "user", "parts": [_response(result) for result in turn.results]})
+    if turn.results and turn.pieces:
+        contents.append({"role": "model", "parts": [{"text": _NOTED}]})
+        context.note(turn.pieces[0], "synthesized", "the model must speak between results and the user's words")
+    if turn.pieces:
+        contents.append({"role": "user", "parts": [_part(piece.block, context.model) for piece in turn.pieces]})
+    return contents
+
+
+def write_prompt(prompt: Prompt | None, _context: RenderContext) -> PromptPart:
+    """Return the system instruction: a part of its text, or the parts that it was loaded from (rule G9)."""
+    if prompt is None:
+        return PromptPart({}, [])
+    texts = [piece.block["text"] for piece in original_prompt_pieces(PROVIDER, prompt)] or [prompt.text]
+    return PromptPart({"systemInstruction": {"parts": [{"text": text} for text in texts]}}, [])
+
+
+def rename_tools(extra: Json, rename: Callable[[str], str]) -> Json:
+    """Return ``extra`` with the names of functions put through a function, without the model (rule G9)."""
+    renamed = {key: value for key, value in extra.items() if key != "model"}
+    if isinstance(renamed.get("tools"), list):
+        renamed["tools"] = [_renamed_tool(tool, rename) for tool in renamed["tools"]]
+    for key in ("toolConfig", "tool_config"):
+        if isinstance(renamed.get(key), dict):
+            renamed[key] = _renamed_config(renamed[key], rename)
+    return renamed
+
+
+def _renamed_tool(tool: Any, rename: Callable[[str], str]) -> Any:
+    if not isinstance(tool, dict):
+        return tool
+    renamed = dict(tool)
+    for key in ("functionDeclarations", "function_declarations"):
+        if isinstance(renamed.get(key), list):
+            renamed[key] = [_renamed_function(function, rename) for function in renamed[key]]
+    return renamed
+
+
+def _renamed_function(function: Any, rename: Callable[[str], str]) -> Any:
+    if isinstance(function, dict) and isinstance(function.get("name"), str):
+        return {**function, "name": rename(function["name"])}
+    return function
+
+
+def _renamed_config(config: Json, rename: Callable[[str], str]) -> Json:
+    renamed = dict(config)
+    for key in ("functionCallingConfig", "function_calling_config"):
+        calling = renamed.get(key)
+        if isinstance(calling, dict):
+            renamed[key] = {**calling, **_renamed_choice(calling, rename)}
+    return renamed
+
+
+def _renamed_choice(calling: Json, rename: Callable[[str], str]) -> Json:
+    return {
+        key: [rename(name) if isinstance(name, str) else name for name in calling[key]]
+        for key in ("allowedFunctionNames", "allowed_function_names")
+        if isinstance(calling.get(key), list)
+    }
+
+
+def _signed_parts(pieces: list[Piece], model: str | None) -> list[Json]:
+    """Return what the model said; the first call of a step has a signature, if only a dummy (rule G3)."""
+    parts = []
+    is_first = True
+    for piece in pieces:
+        part = _part(piece.block, model)
+        if piece.block["type"] == "tool_call":
+            if is_first and is_signing(model) and not signature(piece.block, model):
+                part["thoughtSignature"] = UNSIGNED
+            is_first = False
+        parts.append(part)
+    return parts
+
+
+def _part(block: Json, model: str | None) -> Json:
+    part = _WRITERS[block["type"]](block)
+    signed = signature(block, model)
+    if signed:
+        part["thoughtSignature"] = signed
+    return part
+
+
+def _text(block: Json) -> Json:
+    return {"text": block["text"]}
+
+
+def _thinking(block: Json) -> Json:
+    return {"text": block["text"], "thought": True}
+
+
+def _call(block: Json) -> Json:
+    arguments = arguments_as_object(block["arguments"])
+    return {"functionCall": {"name": block["name"], "args": arguments, "id": block["id"]}}
+
+
+def _media(block: Json) -> Json:
+    named = {"displayName": block["name"]} if block.get("name") else {}
+    beside = restore_keys(block.get("provider_metadata"), PROVIDER, BESIDE_DATA)
+    mime = mime_of(block)
+    if block.get("url") is not None:
+        typed = {} if mime == ANY_PICTURE else {"mimeType": mime}
+        return {"fileData": {"fileUri": block["url"], **typed, **named}, **beside}
+    return {"inlineData": {"data": block["data_base64"], "mimeType": mime, **named}, **beside}
+
+
+def _opaque(block: Json) -> Json:
+    return accepted_keys(opaque_object(block) or {})
+
+
+_WRITERS: dict[str, Callable[[Json], Json]] = {
+    "text": _text,
+    "thinking": _thinking,
+    "tool_call": _call,
+    "media": _media,
+    "opaque": _opaque,
+}
+
+
+def _response(result: CallResult) -> Json:
+    """Return a functionResponse: Gemini's own object if it came from there, else the text under a key (rule G4)."""
+    written: Json = {"name": result.call.name, "response": _response_object(result), "id": result.call.id}
+    media = [_WRITERS[block["type"]](block) for block in result.blocks if block["type"] != "text"]
+    if media:
+        written["parts"] = media
+    return {"functionResponse": written}
+
+
+def _response_object(result: CallResult) -> Json:
+    own = restore_keys(result.metadata, PROVIDER, ("response",)).get("response")
+    if isinstance(own, dict):
+        return own
+    return {"error" if result.failed else "result": texts_of(result.blocks)}

@@ -1,0 +1,71 @@
+"""JSON that others wrote: a provider's own values as text and back, and the arguments of calls.
+
+What is stored must survive whatever it contains. What is sent must be what every parser accepts: finite numbers, no
+lone surrogates, not too deep (rule X8).
+"""
+
+import json
+import math
+from typing import Any
+
+from reel.strict_json import Json, encode, encode_lenient, parse
+from reel.values import clean_deep, is_clean
+
+# No parser that is known refuses 100 levels, and a few refuse not much more.
+_DEPTH = 100
+
+
+def dump(value: Any) -> str:
+    """Return a provider's value as compact JSON text; a lone surrogate stays the escape that it was."""
+    text = encode_lenient(value)
+    return text if is_clean(text) else json.dumps(value, separators=(",", ":"))
+
+
+def load_clean(text: str) -> Any:
+    """Return the value of a JSON text, with U+FFFD for every character that cannot go over the wire.
+
+    Raises:
+        ValueError: it is not JSON.
+    """
+    value = parse(text)
+    return clean_deep(value)[0] if "\\u" in text or not is_clean(text) else value
+
+
+def load_sendable(text: Any) -> Any:
+    """Return the value of a JSON text that anybody may have written; ``None`` if it cannot be sent again."""
+    try:
+        value = load_clean(text) if type(text) is str else None
+    except (ValueError, RecursionError):
+        return None
+    return value if is_sendable(value) else None
+
+
+def is_sendable(value: Any, depth: int = _DEPTH) -> bool:
+    """Whether a parsed value can be written as JSON again: its numbers are finite, and it is not too deep."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, dict | list):
+        inside = value.values() if isinstance(value, dict) else value
+        return depth > 0 and all(is_sendable(element, depth - 1) for element in inside)
+    return True
+
+
+def arguments_as_object(arguments: str) -> Json:
+    """Return a call's arguments as an object; a text that is none becomes ``{"INVALID_JSON": text}`` (rule X8)."""
+    if arguments == "":
+        return {}
+    try:
+        value = parse(arguments)
+        if type(value) is dict and is_sendable(value):
+            cleaned: Json = clean_deep(value)[0] if "\\u" in arguments else value
+            return cleaned
+    except (ValueError, RecursionError):
+        pass
+    return {"INVALID_JSON": arguments}
+
+
+def arguments_as_text(arguments: str) -> str:
+    """Return a call's arguments as the text of an object: the stored one if it is such a text (rule X8)."""
+    value = arguments_as_object(arguments)
+    sound = arguments != "" and "INVALID_JSON" not in value and "\\u" not in arguments
+    return arguments if sound else encode(value)

@@ -1,0 +1,104 @@
+"""Tools that the provider runs itself: which of their calls and results can be sent (rule X9).
+
+A server's tool leaves two opaque blocks, a call and its result, often in one assistant turn. They go back together or
+not at all. A result may also come in a later turn: Anthropic pauses a turn in which a server's tool works for long, and
+continues it after the results of the client's tools (rule A11).
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple, TypeAlias
+
+from reel.strict_json import Json
+from reeld.formats.format import Format, ServerToolHalf
+
+# A block by its place: the number of its message in the batch that is repaired, and its number in that message.
+BlockPlace: TypeAlias = tuple[int, int]
+
+
+class MessageGroup(NamedTuple):
+    """Neighbouring messages of the user and of tools, then neighbouring messages of the assistant.
+
+    Args:
+        start: the number of its first message in the batch.
+        user: the messages of the user and of tools.
+        assistant: the messages of the assistant.
+    """
+
+    start: int
+    user: list[Json]
+    assistant: list[Json]
+
+    @property
+    def assistant_start(self) -> int:
+        """The number of the assistant's first message in the batch."""
+        return self.start + len(self.user)
+
+    @property
+    def size(self) -> int:
+        """How many messages it has."""
+        return len(self.user) + len(self.assistant)
+
+
+class ServerToolStatus(NamedTuple):
+    """What becomes of the server's tools of a batch.
+
+    Args:
+        unpaired: the blocks whose other half is missing, so that they cannot be sent.
+        first_pending: the number of the first group in which a tool still works; ``None`` if none does.
+        continuing: the numbers of the groups in which the assistant continues while a tool of an earlier group works.
+    """
+
+    unpaired: frozenset[BlockPlace]
+    first_pending: int | None
+    continuing: frozenset[int]
+
+
+def match_server_tools(groups: Sequence[MessageGroup], target: Format, model: str | None) -> ServerToolStatus:
+    """Match the calls of a server's tools with their results.
+
+    A call may wait for its result as long as only results of the assistant's other calls come between.
+    """
+    unpaired: set[BlockPlace] = set()
+    continuing: set[int] = set()
+    # By key: the place of the call and the number of its group.
+    open_calls: dict[str, tuple[BlockPlace, int]] = {}
+    before: list[Json] = []
+    for number, group in enumerate(groups):
+        if group.user and open_calls and _interrupts(group.user, before):
+            unpaired.update(place for place, _ in open_calls.values())
+            open_calls = {}
+        if open_calls:
+            continuing.add(number)
+        before = group.assistant
+        for place, half in _halves(group, target, model):
+            if half.is_call and half.key not in open_calls:
+                open_calls[half.key] = (place, number)
+            elif half.is_call or open_calls.pop(half.key, None) is None:
+                unpaired.add(place)
+    first_pending = min((number for _, number in open_calls.values()), default=None)
+    return ServerToolStatus(frozenset(unpaired), first_pending, frozenset(continuing))
+
+
+def _halves(group: MessageGroup, target: Format, model: str | None) -> Iterator[tuple[BlockPlace, ServerToolHalf]]:
+    for message_index, message in enumerate(group.assistant, group.assistant_start):
+        for block_index, block in enumerate(message["content"]):
+            if block["type"] == "opaque" and target.why_unsendable(block, "assistant", model) is None:
+                half = target.server_tool_half(block)
+                if half is not None:
+                    yield (message_index, block_index), half
+
+
+def _interrupts(user: list[Json], assistant: list[Json]) -> bool:
+    """Whether messages contain more than the results of the calls before them."""
+    calls = [block["id"] for block in _blocks(assistant, "tool_call")]
+    if not calls or any(message["role"] == "user" for message in user):
+        return True
+    for block in _blocks(user, "tool_result"):
+        if block["tool_call_id"] not in calls:
+            return True
+        calls.remove(block["tool_call_id"])
+    return False
+
+
+def _blocks(messages: Iterable[Json], kind: str) -> Iterator[Json]:
+    return (block for message in messages for block in message["content"] if block["type"] == kind)

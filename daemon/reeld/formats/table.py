@@ -1,0 +1,10 @@
+"""The table of formats: the one place that knows all of them."""
+
+from reeld.formats.anthropic import FORMAT as ANTHROPIC
+from reeld.formats.format import Format
+from reeld.formats.gemini import FORMAT as GEMINI
+from reeld.formats.openai_chat import FORMAT as OPENAI_CHAT
+from reeld.formats.openai_responses import FORMAT as OPENAI_RESPONSES
+
+# In the order in which the protocol and the command line list them.
+FORMATS: dict[str, Format] = {found.name: found for found in (OPENAI_CHAT, OPENAI_RESPONSES, ANTHROPIC, GEMINI)}
