@@ -114,7 +114,7 @@ async def test_terms(dial: Dial, method: str, body: str) -> None:
 @pytest.mark.parametrize(
     ("method", "params", "error", "about"),
     [
-        ("ingest", ["openai-chat", "data: x"], InvalidMessage, "body: nothing came of an answer"),
+        ("ingest", ["openai-chat", "data: x"], InvalidMessage, "body: the answer has no content"),
         ("ingest", ["openai-chat", {}], InvalidParams, "body is missing"),
         ("ingest", ["openai-chat", 7], InvalidParams, "body: expected the body as text, got an integer"),
         ("ingest", ["openai-chat", "{}", {"names": {"a": 7}}], InvalidParams, "names: a: expected a string"),
