@@ -88,10 +88,10 @@ def require_role(value: Any, where: str, api: str) -> str:
 def require_history(value: Any, where: str, api: str) -> list[Any]:
     """Return the items of a request's history, or raise InvalidMessage if it has none (rule X1)."""
     if value is None:
-        raise invalid_at(where, f"missing; a request of {api} has one")
+        raise invalid_at(where, f"is missing; a request of {api} has one")
     items = require_elements(value, where)
     if not items:
-        raise invalid_at(where, "empty; a history has at least one item")
+        raise invalid_at(where, "is empty; a history has at least one item")
     return items
 
 

@@ -80,7 +80,7 @@ def read_response(body: Json, model: str | None = None) -> Response:
     """
     raise_provider_error(body)
     if "content" not in body:
-        raise invalid_at("content", f"missing; a response of {_API} has it")
+        raise invalid_at("content", f"is missing; a response of {_API} has it")
     made_by = body.get("model") or model
     blocks = _blocks(body["content"], "content", made_by)
     for index, block in enumerate(blocks):

@@ -146,7 +146,7 @@ def read_response(body: Json, model: str | None = None) -> Response:
 def _only_choice(body: Json) -> Json:
     """Return the one answer; to take the first of several would lose the others silently (rule X14)."""
     if "choices" not in body:
-        raise invalid_at("choices", f"missing; a response of {_API} has them")
+        raise invalid_at("choices", f"is missing; a response of {_API} has them")
     choices = require_list(body["choices"], "choices")
     if len(choices) != 1:
         raise invalid_at("choices", f"expected one answer, got {len(choices)}; remove the others")

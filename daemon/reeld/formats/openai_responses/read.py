@@ -97,10 +97,10 @@ def read_response(body: Json, model: str | None = None) -> Response:
     if not body.get("output"):
         raise_provider_error(body)
     if "output" not in body:
-        raise invalid_at("output", f"missing; a response of {_API} has it")
+        raise invalid_at("output", f"is missing; a response of {_API} has it")
     items = require_list(body["output"], "output")
     if not items and body.get("status") in _UNFINISHED:
-        raise invalid_at("output", f"empty, and the response is {body['status']}; ingest it when it is complete")
+        raise invalid_at("output", f"is empty, and the response is {body['status']}; ingest it when it is complete")
     made_by = body.get("model") or model
     usage = usage_in(body)
     details = body.get("incomplete_details")

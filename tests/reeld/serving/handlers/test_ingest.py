@@ -119,7 +119,7 @@ async def test_terms(dial: Dial, method: str, body: str) -> None:
         ("ingest", ["openai-chat", 7], InvalidParams, "body: expected the body as text, got an integer"),
         ("ingest", ["openai-chat", "{}", {"names": {"a": 7}}], InvalidParams, "names: a: expected a string"),
         ("ingest", ["cohere", "{}"], InvalidParams, "format: expected"),
-        ("load", ["openai-chat", "x"], InvalidMessage, "body: no JSON"),
+        ("load", ["openai-chat", "x"], InvalidMessage, "body: invalid JSON"),
         ("load", ["openai-chat", '{"messages": [{"role": "x"}]}'], InvalidMessage, "messages[0].role"),
     ],
 )
