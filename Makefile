@@ -65,7 +65,7 @@ docs: $(READY)  ## regenerate the parts of docs/ that come from the code
 	$(BIN)/python -m tests.documents
 
 man: $(READY)  ## write the manual pages to build/man
-	$(BIN)/python -m reeld.man build/man
+	$(BIN)/python daemon/manual.py build/man
 
 install-units: $(READY)  ## install systemd user units for this checkout
 	mkdir -p "$(UNITS)"

@@ -112,7 +112,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("reeld.core",),
     ("reeld.formats", "reeld.store"),
     ("reeld.agents",),
-    ("reeld.errors",),
+    ("reeld.startup",),
     ("reeld.serving",),
     ("reeld",),
 )
@@ -147,7 +147,7 @@ def test_the_client_knows_nothing_of_the_daemon() -> None:
             "reeld.serving",
             (
                 *("reel", "reeld.core", "reeld.formats", "reeld.store", "reeld.agents", "reeld.serving"),
-                *("reeld.errors", "anyio"),
+                *("reeld.startup", "anyio"),
             ),
         ),
     ],

@@ -12,7 +12,7 @@ import msgpack
 import pytest
 
 from reel.version import __version__
-from reeld.errors import REFUSED
+from reeld.startup import CANNOT_START
 
 _ROOT = Path(__file__).parent.parent
 
@@ -65,7 +65,7 @@ def test_the_client(place: Path) -> None:
 
 def test_the_daemon_without_its_extra(place: Path) -> None:
     """The daemon is there, and says what else to install."""
-    ran = run([place / "bin" / "reeld"], status=REFUSED)
+    ran = run([place / "bin" / "reeld"], status=CANNOT_START)
 
     assert ran.stderr == "reeld: aiosqlite is missing; the daemon comes with: pip install 'reeld[daemon]'\n"
 

@@ -2,7 +2,7 @@
 
 import sys
 
-from reeld.errors import REFUSED
+from reeld.startup import CANNOT_START
 
 
 def main() -> int:
@@ -13,7 +13,7 @@ def main() -> int:
         import trio  # noqa: F401, PLC0415 - as above
     except ImportError as error:
         print(f"reeld: {error.name} is missing; the daemon comes with: pip install 'reeld[daemon]'", file=sys.stderr)  # noqa: T201 - it cannot log yet
-        return REFUSED
+        return CANNOT_START
     from reeld import app, config  # noqa: PLC0415 - not before the check above
 
     return app.main(config.parse())

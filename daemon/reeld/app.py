@@ -1,4 +1,22 @@
-"""The daemon as a whole: what runs, who owns it, and in which order it ends."""
+"""The daemon as a whole: what runs, who owns it, and in which order it ends.
+
+::
+
+    main                      locks, umask, signals; the exit status
+    └── serve                 trio, through anyio.run
+        ├── store             the writer task, and an asyncio thread with one aiosqlite thread each for the writer
+        │                     and the readers (open_store)
+        ├── agents            one task per live agent: loads its state, then runs exclusive jobs (Registry)
+        └── tasks
+            ├── signals       SIGTERM and SIGINT set `stop`
+            ├── maintenance   evicts idle agents, checkpoints the WAL; another task looks whether the database is there
+            ├── drafts        pushes the last text of each burst
+            ├── server        accepts; per connection a reader, a sender, a watcher, a worker, and one task for each
+            │                 subscription that catches up and each detached request (Connection)
+            └── watchdog      tells the supervisor that the writer still commits
+
+It ends from the outside in: connections get their replies, agents finish, the writer commits, the database closes.
+"""
 
 import gc
 import logging
@@ -13,95 +31,92 @@ import anyio
 from anyio.abc import TaskStatus
 
 from reel.errors import Storage
-from reeld import descriptors, logs
+from reeld import logs
 from reeld.agents.creation import AgentFactory
 from reeld.agents.registry import Registry
 from reeld.config import Config
-from reeld.errors import OK, Refused
-from reeld.locks import lock
-from reeld.notify import Supervisor, find_supervisor, given_socket, path_of
+from reeld.notify import Supervisor, find_supervisor, inherited_socket, path_of
 from reeld.serving.call import Services
 from reeld.serving.drafts import Drafts
 from reeld.serving.listener import Server, open_listener, require_path, take_over
 from reeld.serving.render_cache import RenderCache
+from reeld.startup import OK, StartupError, lock, raise_file_limit
 from reeld.store.database import SQLITE
 from reeld.store.store import Store, open_store
 
 log = logging.getLogger(__name__)
 
-# Allocations before a young collection, and such before an older one; Python's own is (700, 10, 10).
+# Allocations before a young collection, and young collections before an older one; Python's default is
+# (700, 10, 10).
 _GC = (50_000, 20, 100)
-_STOPS = (signal.SIGTERM, signal.SIGINT)
-# How often idle agents retire and the WAL is copied into the file, in seconds.
-_TIDY_EVERY = 60.0
-# How often the files of the database are looked at while nobody writes, in seconds.
+_STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+# Seconds between two rounds of maintenance.
+_MAINTENANCE_EVERY = 60.0
+# Seconds between two looks at the files of the database while nobody writes.
 _WATCH_EVERY = 1.0
 
 
 def main(config: Config) -> int:
-    """Run until told to stop; give the exit status."""
+    """Run until told to stop; return the exit status."""
     logs.set_up(config.log_level)
     os.umask(0o077)
     config = config._replace(socket=os.path.abspath(config.socket), database=os.path.abspath(config.database))  # noqa: PTH100 - a symlink stays one
-    # What is kept for long is a list of entries without cycles: looking for some in it, over and over, is in vain.
+    # Live conversations are long-lived and acyclic: repeated passes of the collector over them would find nothing.
     gc.freeze()
     gc.set_threshold(*_GC)
-    os.chdir("/")  # keep no file system from being unmounted
+    os.chdir("/")  # so that the current file system can be unmounted
     supervisor = find_supervisor(os.environ)
     try:
         _lock_and_serve(config, supervisor)
-    except (Refused, BaseExceptionGroup) as error:
-        refused = _only(error)
-        if not isinstance(refused, Refused):
+    except (StartupError, BaseExceptionGroup) as error:
+        cause = _only(error)
+        if not isinstance(cause, StartupError):
             raise
-        logs.last_word(str(refused))
-        supervisor.tell(f"STATUS={refused}")
-        return refused.status
+        logs.print_fatal(str(cause))
+        supervisor.notify(f"STATUS={cause}")
+        return cause.status
     return OK
 
 
 def _lock_and_serve(config: Config, supervisor: Supervisor) -> None:
     with ExitStack() as stack:
-        given = given_socket(os.environ)
-        if given is None:
+        inherited = inherited_socket(os.environ)
+        if inherited is None:
             require_path(config.socket)
             stack.enter_context(lock(config.socket, "the socket"))
-        else:  # its path is the supervisor's affair
-            config = config._replace(socket=path_of(stack.enter_context(given)))
-        held = stack.enter_context(lock(config.database, "the database"))
-        anyio.run(serve, config, supervisor, given, held, backend="trio")
+        else:  # the supervisor has made it, and locks its path in its own way
+            config = config._replace(socket=path_of(stack.enter_context(inherited)))
+        lock_file = stack.enter_context(lock(config.database, "the database"))
+        anyio.run(serve, config, supervisor, inherited, lock_file, backend="trio")
 
 
 def _only(error: BaseException) -> BaseException:
-    """Take an error out of the groups that tasks wrapped around it."""
+    """Return the error inside the groups that task groups wrapped around it."""
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
     return error
 
 
-async def serve(config: Config, supervisor: Supervisor, given: socket.socket | None, held: int) -> None:
+async def serve(config: Config, supervisor: Supervisor, inherited: socket.socket | None, lock_file: int) -> None:
     """Open the store, listen, and serve until a signal or ``shutdown``.
 
-    What ends first is what stands on the others: connections get their answers, agents finish, the writer
-    commits, the database closes.
-
     Args:
-        config: what the daemon was told.
-        supervisor: who is told when it is ready, alive and stopping.
-        given: a socket to listen on in place of one of our own.
-        held: the descriptor of the file that locks the database.
+        config: the settings.
+        supervisor: is notified when the daemon is ready, alive and stopping.
+        inherited: a socket to listen on, instead of making one.
+        lock_file: the descriptor of the file that locks the database.
     """
     began = time.monotonic()
     stop = anyio.Event()
     async with AsyncExitStack() as stack:
         try:
-            store = await stack.enter_async_context(open_store(config.database, config.durability, held))
+            store = await stack.enter_async_context(open_store(config.database, config.durability, lock_file))
         except Storage as error:
-            raise Refused(error.message) from error
+            raise StartupError(error.message) from error
         agents = await stack.enter_async_context(anyio.create_task_group())
         registry = Registry(store, agents, *config.agents)
-        most = descriptors.make_room(config.connection.max_open)
-        server = Server(config.connection._replace(max_open=most))
+        max_open = raise_file_limit(config.connection.max_open)
+        server = Server(config.connection._replace(max_open=max_open))
 
         def counters() -> dict[str, Any]:
             uptime = int((time.monotonic() - began) * 1000)
@@ -111,39 +126,39 @@ async def serve(config: Config, supervisor: Supervisor, given: socket.socket | N
         drafts = Drafts(registry.bus)
         services = Services(registry, store, AgentFactory(registry), drafts, stop.set, counters, RenderCache())
         async with anyio.create_task_group() as tasks:
-            await tasks.start(_obey_signals, stop)  # before anybody can know that there is somebody to stop
-            async with open_listener(config.socket) if given is None else take_over(given) as listener:
-                tasks.start_soon(_tidy, store, registry)
+            await tasks.start(_stop_on_signal, stop)  # first, so that a daemon that can be found can be stopped
+            async with open_listener(config.socket) if inherited is None else take_over(inherited) as listener:
+                tasks.start_soon(_maintain, store, registry)
                 tasks.start_soon(_watch, store)
                 tasks.start_soon(drafts.run)
                 await tasks.start(server.run, listener, services)
-                tasks.start_soon(supervisor.reassure, store.writer.prove)
+                tasks.start_soon(supervisor.watchdog_loop, store.writer.prove)
                 where = f"{config.socket} with {config.database}"
                 log.info("ready in %d ms on %s", (time.monotonic() - began) * 1e3, where)
-                supervisor.tell("READY=1", f"STATUS=listens on {where}")
+                supervisor.notify("READY=1", f"STATUS=listens on {where}")
                 await stop.wait()
                 log.info("stopping")
-                supervisor.tell("STOPPING=1", "STATUS=finishes what is in flight")
+                supervisor.notify("STOPPING=1", "STATUS=finishes what is in flight")
                 await server.close()
             tasks.cancel_scope.cancel()
-        for number in _STOPS:  # it is stopping, and who says so twice must not cut that short
+        for number in _STOP_SIGNALS:  # a second signal must not cut the end short
             signal.signal(number, signal.SIG_IGN)
         await registry.drain()
         agents.cancel_scope.cancel()
     log.info("stopped")
 
 
-async def _obey_signals(stop: anyio.Event, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
-    with anyio.open_signal_receiver(*_STOPS) as signals:
+async def _stop_on_signal(stop: anyio.Event, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
+    with anyio.open_signal_receiver(*_STOP_SIGNALS) as signals:
         task_status.started()
         async for number in signals:
             log.info("got %s", signal.Signals(number).name)
             stop.set()
 
 
-async def _tidy(store: Store, registry: Registry) -> None:
+async def _maintain(store: Store, registry: Registry) -> None:
     while True:
-        await anyio.sleep(_TIDY_EVERY)
+        await anyio.sleep(_MAINTENANCE_EVERY)
         registry.evict()
         await store.tidy()
 

@@ -1,11 +1,13 @@
-"""What a daemon is told: flags before environment before ``reeld.toml`` before defaults."""
+"""The daemon's settings: from the command line, else the environment, else ``reeld.toml``, else the defaults."""
 
 import argparse
+import json
+import math
 import os
 import sys
 import tomllib
 from argparse import ArgumentTypeError
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import groupby
 from pathlib import Path
@@ -15,9 +17,8 @@ from reel.address import config_home, default_database, default_socket
 from reel.version import PROTOCOL, __version__
 from reeld.agents.agent import MAILBOX
 from reeld.agents.registry import IDLE, MAX_LIVE
-from reeld.errors import USAGE
 from reeld.serving.flow import Limits
-from reeld.settings import Setting
+from reeld.startup import USAGE
 from reeld.store.database import SQLITE
 from reeld.store.schema import DURABILITIES, FULL
 
@@ -37,8 +38,88 @@ _HELP = {
 }
 
 
+_TYPES = {str: "a string", int: "a whole number", float: "a number"}
+
+
+class Setting(NamedTuple):
+    """A setting; ``name`` is ``section.key``, or the key alone.
+
+    Its methods raise :class:`ArgumentTypeError` for an invalid value, which argparse turns into a usage error.
+    """
+
+    name: str
+    kind: type
+    help: str
+    choices: tuple[str, ...] = ()
+
+    @property
+    def section(self) -> str:
+        """Its table in the file; empty if it has none."""
+        return self.name.rpartition(".")[0]
+
+    @property
+    def key(self) -> str:
+        """Its name in its table."""
+        return self.name.rpartition(".")[2]
+
+    @property
+    def flag(self) -> str:
+        """Its name on the command line."""
+        return "--" + self.name.replace(".", "-").replace("_", "-")
+
+    @property
+    def variable(self) -> str:
+        """Its name in the environment."""
+        return "REEL_" + self.name.replace(".", "_").upper()
+
+    @property
+    def metavar(self) -> str:
+        """The name of its value in help."""
+        return f"{{{','.join(self.choices)}}}" if self.choices else "PATH" if self.kind is str else "N"
+
+    def from_text(self, text: str) -> Any:
+        """Convert a value from the command line or the environment."""
+        try:
+            value = self.kind(text)
+        except ValueError as error:
+            raise ArgumentTypeError(f"{text!r} is not {_TYPES[self.kind]}") from error
+        return self._validate(value)
+
+    def from_toml(self, value: Any) -> Any:
+        """Check a value from the file. A path in it must be absolute, because the file is read from any directory."""
+        if self.kind is float and type(value) is int:
+            value = float(value)
+        if type(value) is not self.kind:
+            raise ArgumentTypeError(f"{value!r} is not {_TYPES[self.kind]}")
+        if self.kind is str and not self.choices:
+            value = os.path.expanduser(str(value))  # noqa: PTH111 - a Path would drop a slash at the end
+            if not value.startswith("/"):
+                raise ArgumentTypeError(f"{value!r} is not an absolute path")
+        return self._validate(value)
+
+    def _validate(self, value: Any) -> Any:
+        if self.choices and value not in self.choices:
+            raise ArgumentTypeError(f"{value!r} is not one of {', '.join(self.choices)}")
+        if self.kind is not str and not 0 < value < math.inf:
+            raise ArgumentTypeError(f"{value} is not a positive, finite number")
+        if value == "":
+            raise ArgumentTypeError("the value is empty")
+        return value
+
+    def convert(self, place: str, convert: Callable[[Any], Any], value: Any) -> Any:
+        """Convert a value; an error says where it came from."""
+        try:
+            return convert(value)
+        except ArgumentTypeError as error:
+            raise ArgumentTypeError(f"{place}: {error}") from error
+
+    def as_toml(self, value: Any) -> str:
+        """Return a value as it is written in the file."""
+        return json.dumps(value, ensure_ascii=False)
+
+
 class Agents(NamedTuple):
-    """How many agents may be live, how long one stays so that nobody uses, in seconds, and what may wait for one."""
+    """Limits on live agents: how many, idle seconds before eviction, and jobs that may wait for one."""
 
     max_live: int = MAX_LIVE
     idle: float = IDLE
@@ -46,7 +127,7 @@ class Agents(NamedTuple):
 
 
 class Config(NamedTuple):
-    """Where the daemon listens, where it keeps what was said, how much it says about it, and its limits."""
+    """The value of every setting."""
 
     socket: str
     database: str
@@ -56,7 +137,7 @@ class Config(NamedTuple):
     agents: Agents = Agents()
 
 
-class InForce(NamedTuple):
+class EffectiveSetting(NamedTuple):
     """A setting's value, and where it came from."""
 
     setting: Setting
@@ -80,12 +161,12 @@ SETTINGS = [
 
 
 def parse(arguments: Sequence[str] | None = None) -> Config:
-    """Read the command line, the environment and the file; end with a sentence where one of them is wrong."""
+    """Read the command line, the environment and the file; exit with a message if one of them is wrong."""
     defaults = _defaults()
     parser = _parser(defaults)
     given = parser.parse_args(arguments)
     try:
-        found = list(in_force(vars(given), os.environ, read_file(config_file()), defaults))
+        found = list(effective_settings(vars(given), os.environ, read_file(config_file()), defaults))
     except ArgumentTypeError as error:
         parser.exit(USAGE, f"reeld: {error}\n")
     if given.check:
@@ -94,35 +175,37 @@ def parse(arguments: Sequence[str] | None = None) -> Config:
     return _config({each.setting.name: each.value for each in found})
 
 
-def in_force(
+def effective_settings(
     flags: Mapping[str, Any], environment: Mapping[str, str], file: Mapping[str, Any], defaults: Mapping[str, Any]
-) -> Iterator[InForce]:
-    """Choose for each setting the value that counts.
+) -> Iterator[EffectiveSetting]:
+    """Return each setting with its value and where it came from.
 
     Raises:
-        ArgumentTypeError: a variable has a value that cannot be.
+        ArgumentTypeError: a variable has an invalid value.
     """
     for setting in SETTINGS:
         if flags[setting.name] is not None:
-            yield InForce(setting, flags[setting.name], setting.flag)
+            yield EffectiveSetting(setting, flags[setting.name], setting.flag)
         elif text := environment.get(setting.variable):
-            yield InForce(setting, setting.of(f"${setting.variable}", setting.parsed, text), f"${setting.variable}")
+            yield EffectiveSetting(
+                setting, setting.convert(f"${setting.variable}", setting.from_text, text), f"${setting.variable}"
+            )
         elif setting.name in file:
-            yield InForce(setting, file[setting.name], config_file())
+            yield EffectiveSetting(setting, file[setting.name], config_file())
         else:
-            yield InForce(setting, defaults[setting.name], "default")
+            yield EffectiveSetting(setting, defaults[setting.name], "default")
 
 
 def config_file() -> str:
-    """Give the path of the file, which need not be there."""
+    """Return the path of the file, which need not exist."""
     return f"{config_home()}/reel/reeld.toml"
 
 
 def read_file(path: str) -> dict[str, Any]:
-    """Read the settings of a file by their names, sections included; a file that is not there has none.
+    """Return the settings of a file by their names with sections; a missing file has none.
 
     Raises:
-        ArgumentTypeError: it cannot be read, or something in it is no setting or has a value that cannot be.
+        ArgumentTypeError: it cannot be read, or it has an unknown setting or an invalid value.
     """
     try:
         tables = tomllib.loads(Path(path).read_text(encoding="utf-8"))
@@ -130,17 +213,19 @@ def read_file(path: str) -> dict[str, Any]:
         return {}
     except OSError as error:
         raise ArgumentTypeError(f"{path}: {error.strerror}") from error
-    except ValueError as error:  # no TOML, or no UTF-8
+    except ValueError as error:  # not TOML, or not UTF-8
         raise ArgumentTypeError(f"{path}: {error}") from error
     known = {setting.name: setting for setting in SETTINGS}
     settings = dict(_flat(tables))
     for name in settings.keys() - known.keys():
-        raise ArgumentTypeError(f"{path}: there is no setting {name}{_nearest(name, known)}")
-    return {name: known[name].of(f"{path}: {name}", known[name].checked, value) for name, value in settings.items()}
+        raise ArgumentTypeError(f"{path}: unknown setting {name}{_nearest(name, known)}")
+    return {
+        name: known[name].convert(f"{path}: {name}", known[name].from_toml, value) for name, value in settings.items()
+    }
 
 
 def _flat(tables: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Name what stands in a section by both names."""
+    """Yield the settings of all sections as ``section.key``."""
     sections = {setting.section for setting in SETTINGS}
     for name, value in tables.items():
         if name in sections and isinstance(value, dict):
@@ -150,14 +235,14 @@ def _flat(tables: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _nearest(name: str, known: Mapping[str, Setting]) -> str:
-    """Give the setting that was probably meant, also where it is right but for its section."""
+    """Return a hint at the setting that was probably meant, even if its section is missing."""
     last = {each.rpartition(".")[2]: each for each in known}
     near = get_close_matches(name, known, 1) or get_close_matches(name.rpartition(".")[2], last, 1)
     return f"; did you mean {last.get(near[0], near[0])}?" if near else ""
 
 
-def shown(found: Sequence[InForce]) -> str:
-    """Write settings as a file that would set them, with where each came from."""
+def shown(found: Sequence[EffectiveSetting]) -> str:
+    """Return the settings as a file that would set them; comments say where each came from."""
     lines = []
     for section, settings in groupby(found, lambda each: each.setting.section):
         lines += [f"\n[{section}]"] if section else []
@@ -185,19 +270,19 @@ def _parser(defaults: Mapping[str, Any]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="reeld",
         description="The daemon that owns the conversations of LLM agents. It stays in the foreground.",
-        epilog=f"Every setting has a variable as well ($REEL_LOG_LEVEL) and a line in {config_file()}; flags go first,"
-        " then the environment, then the file."
-        " Exit status: 0 stopped as asked, 2 usage, 3 another reeld runs, 4 it cannot start as told.",
+        epilog=f"Every setting can also be set by a variable such as $REEL_LOG_LEVEL, or in {config_file()};"
+        " flags take precedence over the environment, and the environment over the file."
+        " Exit status: 0 stopped as asked, 2 usage, 3 another reeld is running, 4 cannot start with these settings.",
     )
     for setting in SETTINGS:
         parser.add_argument(
             setting.flag,
             dest=setting.name,
             metavar=setting.metavar,
-            type=setting.parsed,
+            type=setting.from_text,
             help=f"{setting.help} ({str(defaults[setting.name]).replace('%', '%%')})",
         )
-    parser.add_argument("--check", action="store_true", help="print what is in force and where it came from")
+    parser.add_argument("--check", action="store_true", help="print every setting and where it came from, then exit")
     version = f"reeld {__version__}, protocol {PROTOCOL}, SQLite {SQLITE}"
     parser.add_argument("--version", action="version", version=version, help="print the versions")
     return parser

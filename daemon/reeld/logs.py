@@ -1,10 +1,10 @@
-"""What the daemon says on stderr: one line an event, with its priority where the journal reads it."""
+"""The log on stderr: one line an event, with its priority if the journal reads it."""
 
 import logging
 import os
 import sys
 
-# syslog's, which the journal takes from the beginning of a line.
+# The journal takes syslog's priorities from the beginning of a line (sd-daemon(3)).
 _PRIORITIES = {logging.DEBUG: 7, logging.INFO: 6, logging.WARNING: 4, logging.ERROR: 3, logging.CRITICAL: 2}
 
 
@@ -12,7 +12,7 @@ class Line(logging.Formatter):
     """Puts an event on one line, a traceback included.
 
     Args:
-        journal: whether the journal reads it: it knows the time, and wants the priority.
+        journal: whether the journal reads it: it adds the time itself, and takes the priority.
     """
 
     def __init__(self, *, journal: bool) -> None:
@@ -20,26 +20,26 @@ class Line(logging.Formatter):
         self._journal = journal
 
     def format(self, record: logging.LogRecord) -> str:
-        """Give the line."""
+        """Return the line."""
         line = " | ".join(part for part in super().format(record).splitlines() if part.strip())
         return f"<{_PRIORITIES[record.levelno]}>{line}" if self._journal else line
 
 
 def set_up(level: str) -> None:
-    """Send what is at least as important to stderr."""
+    """Log to stderr what has at least this level."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(Line(journal=in_journal()))
     logging.basicConfig(handlers=[handler], level=level.upper())
     logging.getLogger("aiosqlite").setLevel(logging.WARNING)
 
 
-def last_word(text: str) -> None:
-    """Say why the daemon does not start; whoever reads it expects a sentence, not a log."""
+def print_fatal(text: str) -> None:
+    """Print why the daemon cannot start: a sentence for a person, not a line of a log."""
     print(f"{'<3>' if in_journal() else ''}reeld: {text}", file=sys.stderr)  # noqa: T201 - as it says
 
 
 def in_journal() -> bool:
-    """Tell whether stderr is the journal's: the variable alone may be inherited by somebody whose stderr is not."""
+    """Return whether stderr goes to the journal; the variable alone could be inherited together with another stderr."""
     try:
         stream = os.fstat(2)
     except OSError:

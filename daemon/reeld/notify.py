@@ -1,6 +1,6 @@
-"""What a supervisor is told and what it gives, as systemd's protocols have it: ``sd_notify`` and ``sd_listen_fds``.
+"""The supervisor: systemd's protocols ``sd_notify(3)`` and ``sd_listen_fds(3)``.
 
-Without the variables of these protocols nobody is told anything, and nothing is given.
+Without the environment variables of these protocols nothing is sent, and no socket is inherited.
 """
 
 import logging
@@ -10,85 +10,87 @@ from collections.abc import Awaitable, Callable, Mapping
 
 import anyio
 
-from reeld.errors import Refused
+from reeld.startup import StartupError
 
 log = logging.getLogger(__name__)
 
-# Where the sockets that are given begin, after stdin, stdout and stderr.
+# The first inherited socket, after stdin, stdout and stderr.
 _FIRST = 3
-# How long a supervisor may be too busy to listen, in seconds; meanwhile nothing else is done.
-_PATIENCE = 2.0
+# Seconds for the supervisor to take a message; the event loop is blocked meanwhile.
+_SEND_TIMEOUT = 2.0
 
 
 class Supervisor:
-    """Who started the daemon and wants to know how it is.
+    """The process that started the daemon and watches it.
 
     Args:
-        address: the path of its socket, or ``@`` and a name; empty where there is none.
-        patience: the seconds without a sign of life after which it takes the daemon for dead; ``None``: never.
+        address: the path of its socket, or ``@`` and an abstract name; empty if there is no supervisor.
+        watchdog: the seconds without a sign of life after which it restarts the daemon; ``None`` for never.
     """
 
-    def __init__(self, address: str = "", patience: float | None = None) -> None:
-        self.patience = patience
+    def __init__(self, address: str = "", watchdog: float | None = None) -> None:
+        self.watchdog = watchdog
         self._address = address
 
-    def tell(self, *facts: str) -> None:
-        """Send it facts such as ``READY=1``; where it cannot be reached, the daemon goes on."""
+    def notify(self, *facts: str) -> None:
+        """Send facts such as ``READY=1``; if the supervisor cannot be reached, the daemon goes on."""
         if not self._address:
             return
         address = f"\0{self._address[1:]}" if self._address.startswith("@") else self._address
         try:
             with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
-                sender.settimeout(_PATIENCE)
+                sender.settimeout(_SEND_TIMEOUT)
                 sender.connect(address)
                 sender.sendall("\n".join(facts).encode(errors="replace"))
         except OSError as error:
-            log.warning("the supervisor on %s cannot be told %s: %s", self._address, facts[0], error)
+            log.warning("the supervisor on %s cannot be notified of %s: %s", self._address, facts[0], error)
 
-    async def reassure(self, prove: Callable[[], Awaitable[None]]) -> None:
+    async def watchdog_loop(self, prove: Callable[[], Awaitable[None]]) -> None:
         """Give signs of life, twice as often as needed, as long as there is something to show for it.
 
         Args:
             prove: returns when what must be alive has shown that it is.
         """
-        while self.patience is not None:
+        while self.watchdog is not None:
             await prove()
-            self.tell("WATCHDOG=1")
-            await anyio.sleep(self.patience / 2)
+            self.notify("WATCHDOG=1")
+            await anyio.sleep(self.watchdog / 2)
 
 
 def find_supervisor(environment: Mapping[str, str]) -> Supervisor:
-    """Give the supervisor that the environment names; the watchdog may be meant for another process."""
-    given = environment.get("WATCHDOG_USEC", "")
-    microseconds = int(given) if given.isdecimal() else 0
+    """Return the supervisor that the environment names; the watchdog may be meant for another process."""
+    text = environment.get("WATCHDOG_USEC", "")
+    microseconds = int(text) if text.isdecimal() else 0
     ours = environment.get("WATCHDOG_PID", str(os.getpid())) == str(os.getpid())
     return Supervisor(environment.get("NOTIFY_SOCKET", ""), microseconds / 1e6 if ours and microseconds else None)
 
 
-def given_socket(environment: Mapping[str, str]) -> socket.socket | None:
-    """Take over the socket that the supervisor listens on for us, if there is one.
+def inherited_socket(environment: Mapping[str, str]) -> socket.socket | None:
+    """Return the socket that the supervisor listens on for us, or ``None``.
 
     Raises:
-        Refused: what is given is not one listening Unix stream socket.
+        StartupError: it passes something else than one listening Unix stream socket.
     """
     if environment.get("LISTEN_PID") != str(os.getpid()):
         return None
     if environment.get("LISTEN_FDS") != "1":
-        raise Refused(f"the supervisor gives {environment.get('LISTEN_FDS')} sockets; one is what reeld listens on")
+        raise StartupError(
+            f"the supervisor passes {environment.get('LISTEN_FDS')} sockets; reeld listens on exactly one"
+        )
     try:
-        given = socket.socket(fileno=_FIRST)
+        inherited = socket.socket(fileno=_FIRST)
     except OSError as error:
-        raise Refused(f"the supervisor gives no socket: {error.strerror}") from error
+        raise StartupError(f"the supervisor passes no socket: {error.strerror}") from error
     if (
-        given.family != socket.AF_UNIX
-        or given.type != socket.SOCK_STREAM
-        or not given.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
+        inherited.family != socket.AF_UNIX
+        or inherited.type != socket.SOCK_STREAM
+        or not inherited.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
     ):
-        raise Refused("the supervisor gives another socket than a listening Unix stream socket (ListenStream=/a/path)")
-    given.set_inheritable(False)
-    return given
+        raise StartupError("the supervisor must pass a listening Unix stream socket (ListenStream=/a/path)")
+    inherited.set_inheritable(False)
+    return inherited
 
 
-def path_of(given: socket.socket) -> str:
-    """Name the socket that was given; an abstract one as people write it."""
-    return os.fsdecode(given.getsockname()).replace("\0", "@", 1)
+def path_of(inherited: socket.socket) -> str:
+    """Return the path of an inherited socket; an abstract name begins with ``@``."""
+    return os.fsdecode(inherited.getsockname()).replace("\0", "@", 1)

@@ -122,7 +122,7 @@ def doom(path: str, *, later: bool) -> None:
     database._Connection = Connection  # type: ignore[misc]
     writer._CHECKPOINT_EVERY = CHECKPOINT_EVERY
     writer._LARGE = LARGE
-    app._TIDY_EVERY = TIDY_EVERY
+    app._MAINTENANCE_EVERY = TIDY_EVERY
     if later:
         schema.MIGRATIONS = (*schema.MIGRATIONS, _LATER)
         schema.VERSION = len(schema.MIGRATIONS)

@@ -9,7 +9,7 @@ import pytest
 
 import reel
 from reel.sync.client import Client
-from reeld.errors import REFUSED
+from reeld.startup import CANNOT_START
 from tests.daemon import Daemon
 
 _UNSHARE = ["unshare", "--user", "--mount", "--map-root-user"]
@@ -97,4 +97,4 @@ def test_a_disk_on_which_nothing_can_begin(mounted: Mounted, mount: str, says: s
     mounted.mount = mount
     ended = mounted.refused()
 
-    assert (REFUSED, f"reeld: {says.format(*[mounted.database] * 2)}\n") == (ended.returncode, ended.stderr)
+    assert (CANNOT_START, f"reeld: {says.format(*[mounted.database] * 2)}\n") == (ended.returncode, ended.stderr)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from reel.sync.client import Client
-from reeld.errors import REFUSED
+from reeld.startup import CANNOT_START
 from tests.daemon import PATIENCE, Daemon
 from tests.pipeline import Pipeline
 
@@ -53,7 +53,10 @@ def test_one_daemon_a_socket(daemon: Daemon) -> None:
     ran = second.refused()
 
     assert (3, "") == (ran.returncode, ran.stdout)
-    assert f"reeld: another reeld runs (pid {daemon.process.pid}); it holds the socket {daemon.socket}\n" == ran.stderr
+    assert (
+        f"reeld: another reeld is running (pid {daemon.process.pid}); it holds the socket {daemon.socket}\n"
+        == ran.stderr
+    )
 
 
 def test_one_daemon_a_database(daemon: Daemon, client: Client) -> None:
@@ -64,7 +67,7 @@ def test_one_daemon_a_database(daemon: Daemon, client: Client) -> None:
 
     assert ran.returncode == 3
     assert f"it holds the database {daemon.database}\n" == ran.stderr.partition("; ")[2]
-    assert f"reeld: another reeld runs (pid {daemon.process.pid})" == ran.stderr.partition("; ")[0]
+    assert f"reeld: another reeld is running (pid {daemon.process.pid})" == ran.stderr.partition("; ")[0]
     assert client.ping()
 
 
@@ -180,5 +183,5 @@ def test_missing_library() -> None:
     code = "import sys; sys.modules['aiosqlite'] = None; from reeld.__main__ import main; sys.exit(main())"
     ran = subprocess.run([sys.executable, "-c", code], text=True, capture_output=True, check=False)
 
-    assert (REFUSED, "") == (ran.returncode, ran.stdout)
+    assert (CANNOT_START, "") == (ran.returncode, ran.stdout)
     assert ran.stderr == "reeld: aiosqlite is missing; the daemon comes with: pip install 'reeld[daemon]'\n"

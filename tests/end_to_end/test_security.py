@@ -83,5 +83,5 @@ def test_a_socket_that_is_swapped_under_a_daemon(daemon: Daemon) -> None:
         refused = daemon.refused()
 
         assert refused.returncode == 3
-        assert "another reeld runs" in refused.stderr
+        assert "another reeld is running" in refused.stderr
     assert daemon.end() == 0

@@ -113,16 +113,18 @@ def test_given_socket_beside_another_daemon(daemon: Daemon) -> None:
     with listening(given_path) as given, running(daemon, *_GIVE, given=given) as second:
         assert second.wait(PATIENCE) == 3
 
-    assert f"reeld: another reeld runs (pid {daemon.process.pid}); it holds the database" in daemon.log.read_text()
+    assert (
+        f"reeld: another reeld is running (pid {daemon.process.pid}); it holds the database" in daemon.log.read_text()
+    )
 
 
 @pytest.mark.parametrize(
     ("kind", "sentence"),
     [
-        (None, "the supervisor gives no socket: Socket operation on non-socket"),
-        ((socket.AF_UNIX, socket.SOCK_STREAM), "the supervisor gives another socket than a listening"),
-        ((socket.AF_UNIX, socket.SOCK_DGRAM), "the supervisor gives another socket than a listening"),
-        ((socket.AF_INET, socket.SOCK_STREAM), "the supervisor gives another socket than a listening"),
+        (None, "the supervisor passes no socket: Socket operation on non-socket"),
+        ((socket.AF_UNIX, socket.SOCK_STREAM), "the supervisor must pass a listening"),
+        ((socket.AF_UNIX, socket.SOCK_DGRAM), "the supervisor must pass a listening"),
+        ((socket.AF_INET, socket.SOCK_STREAM), "the supervisor must pass a listening"),
     ],
 )
 def test_given_something_else(prepared: Daemon, kind: Sequence[int] | None, sentence: str) -> None:

@@ -201,7 +201,7 @@ def test_another_that_is_about_to_end(home: Path) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX)
         thread = threading.Thread(target=lambda: started.append(start(path)))
         thread.start()
-        while not (log.exists() and "another reeld runs" in log.read_text()):
+        while not (log.exists() and "another reeld is running" in log.read_text()):
             assert thread.is_alive()
     thread.join(PATIENCE)
 

@@ -13,8 +13,7 @@ from reel.starting import answers
 from reel.sync.client import Client
 from reeld import app
 from reeld.config import Config
-from reeld.errors import ANOTHER_RUNS, OK, REFUSED
-from reeld.locks import lock
+from reeld.startup import ALREADY_RUNNING, CANNOT_START, OK, lock
 from tests.daemon import PATIENCE, short_directory
 
 
@@ -54,10 +53,10 @@ def _add_and_stop(path: str) -> None:
 def test_another_runs(config: Config, capsys: pytest.CaptureFixture[str]) -> None:
     """Who comes second is told in a sentence, and by the status."""
     with lock(config.socket, "the socket"):
-        assert app.main(config) == ANOTHER_RUNS
+        assert app.main(config) == ALREADY_RUNNING
 
     assert capsys.readouterr().err == (
-        f"reeld: another reeld runs (pid {os.getpid()}); it holds the socket {config.socket}\n"
+        f"reeld: another reeld is running (pid {os.getpid()}); it holds the socket {config.socket}\n"
     )
 
 
@@ -67,7 +66,7 @@ def test_refused(config: Config, capsys: pytest.CaptureFixture[str]) -> None:
     status = app.main(config)
     said = capsys.readouterr().err
 
-    assert status == REFUSED
+    assert status == CANNOT_START
     assert said.startswith(f"reeld: {config.database} is ")
     assert said.count("\n") == 1
     with lock(config.socket, "the socket"), lock(config.database, "the database"):

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from reeld.logs import Line, in_journal, last_word
+from reeld.logs import Line, in_journal, print_fatal
 
 
 def failure(text: str) -> logging.LogRecord:
@@ -53,9 +53,9 @@ def test_whether_the_journal_reads(monkeypatch: pytest.MonkeyPatch, capfd: pytes
     assert not in_journal()
     monkeypatch.setenv("JOURNAL_STREAM", f"{stream.st_dev}:{stream.st_ino + 1}")
     assert not in_journal()
-    last_word("no")
+    print_fatal("no")
     monkeypatch.setenv("JOURNAL_STREAM", f"{stream.st_dev}:{stream.st_ino}")
     assert in_journal()
-    last_word("no")
+    print_fatal("no")
 
     assert capfd.readouterr().err == "reeld: no\n<3>reeld: no\n"

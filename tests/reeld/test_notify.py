@@ -9,8 +9,8 @@ import anyio
 import pytest
 from trio.testing import MockClock
 
-from reeld.errors import Refused
-from reeld.notify import Supervisor, find_supervisor, given_socket, path_of
+from reeld.notify import Supervisor, find_supervisor, inherited_socket, path_of
+from reeld.startup import StartupError
 
 ME = str(os.getpid())
 
@@ -32,24 +32,24 @@ def ear(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, s
 def test_facts(ear: tuple[str, socket.socket]) -> None:
     """Facts arrive together, a line each."""
     address, listening = ear
-    Supervisor(address).tell("READY=1", "STATUS=listens on /ä")
+    Supervisor(address).notify("READY=1", "STATUS=listens on /ä")
 
     assert "READY=1\nSTATUS=listens on /ä".encode() == listening.recv(1000)
 
 
 def test_nobody_to_tell(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Without a supervisor nothing happens; one that has gone is worth a line, and no more."""
-    Supervisor().tell("READY=1")
+    Supervisor().notify("READY=1")
     assert [] == caplog.messages
-    Supervisor(str(tmp_path / "gone")).tell("READY=1")
+    Supervisor(str(tmp_path / "gone")).notify("READY=1")
 
-    assert [f"the supervisor on {tmp_path}/gone cannot be told READY=1: [Errno 2] No such file or directory"] == (
-        caplog.messages
-    )
+    assert [
+        f"the supervisor on {tmp_path}/gone cannot be notified of READY=1: [Errno 2] No such file or directory"
+    ] == (caplog.messages)
 
 
 @pytest.mark.parametrize(
-    ("environment", "patience"),
+    ("environment", "watchdog"),
     [
         ({}, None),
         ({"WATCHDOG_USEC": "3000000"}, 3.0),
@@ -59,9 +59,9 @@ def test_nobody_to_tell(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> Non
         ({"WATCHDOG_USEC": "soon"}, None),
     ],
 )
-def test_watchdog(environment: Mapping[str, str], patience: float | None) -> None:
+def test_watchdog(environment: Mapping[str, str], watchdog: float | None) -> None:
     """The watchdog counts where it is set, and meant for this process."""
-    assert patience == find_supervisor(environment).patience
+    assert watchdog == find_supervisor(environment).watchdog
 
 
 async def test_signs_of_life(
@@ -74,7 +74,7 @@ async def test_signs_of_life(
     alive = anyio.Event()
     with anyio.fail_after(1000):
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(Supervisor(address, 10.0).reassure, alive.wait)
+            tasks.start_soon(Supervisor(address, 10.0).watchdog_loop, alive.wait)
             await anyio.sleep(100)
             with pytest.raises(BlockingIOError):
                 listening.recv(1000)
@@ -89,7 +89,7 @@ async def test_signs_of_life(
 
 async def test_no_watchdog(ear: tuple[str, socket.socket]) -> None:
     """Where nobody waits for signs of life, none are given."""
-    await Supervisor(ear[0]).reassure(anyio.lowlevel.checkpoint)
+    await Supervisor(ear[0]).watchdog_loop(anyio.lowlevel.checkpoint)
 
     ear[1].setblocking(False)
     with pytest.raises(BlockingIOError):
@@ -99,13 +99,13 @@ async def test_no_watchdog(ear: tuple[str, socket.socket]) -> None:
 @pytest.mark.parametrize("environment", [{}, {"LISTEN_PID": "1", "LISTEN_FDS": "1"}])
 def test_nothing_given(environment: Mapping[str, str]) -> None:
     """A socket that is another process's is not taken."""
-    assert given_socket(environment) is None
+    assert inherited_socket(environment) is None
 
 
 def test_too_many_given() -> None:
     """With several sockets it would be a guess which one clients use."""
-    with pytest.raises(Refused, match="the supervisor gives 2 sockets; one is what reeld listens on"):
-        given_socket({"LISTEN_PID": ME, "LISTEN_FDS": "2"})
+    with pytest.raises(StartupError, match="the supervisor passes 2 sockets; reeld listens on exactly one"):
+        inherited_socket({"LISTEN_PID": ME, "LISTEN_FDS": "2"})
 
 
 def test_name_of_an_abstract_socket() -> None:

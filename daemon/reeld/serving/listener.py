@@ -18,10 +18,10 @@ from reel.address import MAX_PATH, fallback_directory
 from reel.errors import Busy
 from reel.peer import peer_of
 from reel.session import detect
-from reeld.errors import Refused
 from reeld.serving.call import Services
 from reeld.serving.connection import Connection
 from reeld.serving.flow import Limits, Traffic
+from reeld.startup import StartupError
 
 log = logging.getLogger(__name__)
 
@@ -47,9 +47,9 @@ async def open_listener(path: str) -> AsyncIterator[SocketListener]:
         pass
     else:
         if not stat.S_ISSOCK(mode):
-            raise Refused(f"{path} is there and no socket; remove it, or name another path with --socket")
+            raise StartupError(f"{path} is there and no socket; remove it, or name another path with --socket")
         if _answers(path):
-            raise Refused(f"another program answers on {path}; stop it, or name another path with --socket")
+            raise StartupError(f"another program answers on {path}; stop it, or name another path with --socket")
         os.unlink(path)  # noqa: PTH108 - as it was named: a Path would not add anything
     listener = await anyio.create_unix_listener(path, mode=0o600, backlog=1024)
     try:
@@ -77,7 +77,7 @@ def require_path(path: str) -> None:
     Directories that are missing are made, for their owner only.
     """
     if len(os.fsencode(path)) > MAX_PATH:
-        raise Refused(
+        raise StartupError(
             f"the socket's path has {len(os.fsencode(path))} bytes, {MAX_PATH} are possible;"
             " name a shorter one with --socket or REEL_SOCKET"
         )
@@ -85,12 +85,12 @@ def require_path(path: str) -> None:
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise Refused(f"cannot make the socket's directory {directory}: {error.strerror}") from error
+        raise StartupError(f"cannot make the socket's directory {directory}: {error.strerror}") from error
     found = directory.lstat()
     if str(directory) == fallback_directory() and (
         not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077
     ):
-        raise Refused(
+        raise StartupError(
             f"{directory} is not a directory of our own that nobody else can enter;"
             " remove it, or name another path with --socket"
         )

@@ -17,10 +17,10 @@ from reel.address import MAX_PATH
 from reel.errors import from_wire
 from reel.frames import Notification, Response
 from reel.session import MessagePack
-from reeld.errors import Refused
 from reeld.serving import listener
 from reeld.serving.call import Services
 from reeld.serving.listener import Server, may_call, open_listener, require_path
+from reeld.startup import StartupError
 from tests.daemon import short_directory
 from tests.reeld.serving.conftest import Gate
 
@@ -62,7 +62,7 @@ def occupy(place: Path, what: str) -> None:
 
 async def refused(path: str) -> str:
     """Give the sentence with which a path is refused."""
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(StartupError) as caught:
         async with open_listener(path):
             pass
     return str(caught.value)
@@ -126,7 +126,7 @@ async def test_only_sockets_are_removed(path: str, what: str) -> None:
 def test_length_of_a_path() -> None:
     """The kernel takes 107 bytes; more are refused with the remedy, counted in bytes."""
     require_path("/" + "x" * (MAX_PATH - 1))
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(StartupError) as caught:
         require_path("/" + "x" * 105 + "ä")
 
     assert "the socket's path has 108 bytes, 107 are possible; name a shorter one with --socket or REEL_SOCKET" == str(
@@ -151,7 +151,7 @@ def test_fallback_directory(tmp_path: Path, what: str, monkeypatch: pytest.Monke
     else:
         directory.chmod(0o755)
 
-    with pytest.raises(Refused, match=str(directory)):
+    with pytest.raises(StartupError, match=str(directory)):
         require_path(f"{directory}/s.sock")
 
 

@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from reel.errors import Storage
-from reeld.locks import lock
+from reeld.startup import lock
 from reeld.store.presence import DATABASE, WAL, Displaced, Presence
 from reeld.store.store import Store, open_store
 from reeld.store.writing import Outcome

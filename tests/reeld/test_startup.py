@@ -9,12 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from reeld.errors import ANOTHER_RUNS, REFUSED, AnotherRuns, Refused
-from reeld.locks import lock
+from reeld.startup import ALREADY_RUNNING, CANNOT_START, AlreadyRunning, StartupError, lock
 
 _HOLD = """
 import sys
-from reeld.locks import lock
+from reeld.startup import lock
 with lock(sys.argv[1], "the socket"):
     print("held", flush=True)
     sys.stdin.read()
@@ -41,12 +40,12 @@ def test_another_process_holds_it(tmp_path: Path) -> None:
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"
-        with pytest.raises(AnotherRuns) as refused, lock(path, "the socket"):
+        with pytest.raises(AlreadyRunning) as refused, lock(path, "the socket"):
             pass
         holder.communicate()
 
-    assert f"another reeld runs (pid {holder.pid}); it holds the socket {path}" == str(refused.value)
-    assert refused.value.status == ANOTHER_RUNS
+    assert f"another reeld is running (pid {holder.pid}); it holds the socket {path}" == str(refused.value)
+    assert refused.value.status == ALREADY_RUNNING
 
 
 def test_no_room_for_the_pid(tmp_path: Path) -> None:
@@ -56,7 +55,7 @@ def test_no_room_for_the_pid(tmp_path: Path) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
     try:
         with (
-            pytest.raises(Refused, match=r"^cannot lock the socket .*: File too large$"),
+            pytest.raises(StartupError, match=r"^cannot lock the socket .*: File too large$"),
             lock(path, "the socket"),
         ):
             pass
@@ -82,11 +81,11 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
     target.write_text("precious")
     path = str(tmp_path / "s.sock")
     Path(f"{path}.lock").symlink_to(target)
-    with pytest.raises(Refused) as refused, lock(path, "the socket"):
+    with pytest.raises(StartupError) as refused, lock(path, "the socket"):
         pass
 
     assert str(refused.value).startswith(f"cannot lock the socket {path}: ")
-    assert refused.value.status == REFUSED
+    assert refused.value.status == CANNOT_START
     assert target.read_text() == "precious"
 
 
@@ -95,5 +94,33 @@ def test_no_place_for_it(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     path = str(tmp_path / "file" / "s.sock")
 
-    with pytest.raises(Refused, match="cannot lock the socket"), lock(path, "the socket"):
+    with pytest.raises(StartupError, match="cannot lock the socket"), lock(path, "the socket"):
         pass
+
+
+_LIMIT_FILES = """
+import resource
+from reeld.startup import raise_file_limit
+resource.setrlimit(resource.RLIMIT_NOFILE, ({soft}, {hard}))
+print(raise_file_limit({wanted}), *resource.getrlimit(resource.RLIMIT_NOFILE))
+"""
+
+
+@pytest.mark.parametrize(
+    ("soft", "hard", "wanted", "expected"),
+    [
+        (200, 400, 100, "100 200 400"),
+        (200, 400, 104, "104 200 400"),
+        (200, 400, 105, "105 201 400"),
+        (200, 400, 304, "304 400 400"),
+        (200, 400, 305, "304 400 400"),
+        (50, 50, 1000, "1 50 50"),
+    ],
+)
+def test_file_limit(soft: int, hard: int, wanted: int, expected: str) -> None:
+    """The limit is raised as far as allowed; if that is not enough, fewer connections are possible, which is logged."""
+    code = _LIMIT_FILES.format(soft=soft, hard=hard, wanted=wanted)
+    tried = subprocess.run([sys.executable, "-c", code], text=True, capture_output=True, check=True, timeout=30)
+
+    assert expected == tried.stdout.strip()
+    assert ("connections are limited to" in tried.stderr) is (int(expected.split(maxsplit=1)[0]) < wanted)

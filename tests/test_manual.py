@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+import manual
 from reel.cli.table import COMMANDS
-from reeld import man
 from reeld.config import SETTINGS
 
 PAGES = ("reel.1", "reeld.8")
@@ -17,7 +17,7 @@ PAGES = ("reel.1", "reeld.8")
 @pytest.fixture
 def pages(tmp_path: Path) -> Path:
     """The directory with both."""
-    man.main(str(tmp_path / "man"))
+    manual.main(str(tmp_path / "man"))
     return tmp_path / "man"
 
 
@@ -72,4 +72,4 @@ def test_every_setting_is_there(pages: Path) -> None:
 @pytest.mark.parametrize(("text", "expected"), [(".B x", r"\&.B x"), ("a\n'b", "a\n\\&'b"), ("--a\\", r"\-\-a\e")])
 def test_text_is_not_roff(text: str, expected: str) -> None:
     """What begins like a request is none."""
-    assert expected == man._text(text)
+    assert expected == manual._text(text)

@@ -1,4 +1,7 @@
-"""The manual pages, made from the table of commands and the table of settings: ``python -m reeld.man DIRECTORY``."""
+"""Make the manual pages from the tables of commands and of settings: ``python daemon/manual.py DIRECTORY``.
+
+It stands beside the package, because the daemon does not need it: ``make man`` and the build of a wheel do.
+"""
 
 import os
 import re
@@ -13,33 +16,33 @@ from reel.version import __version__
 from reeld.config import SETTINGS
 
 _FILES = (
-    ("$XDG_RUNTIME_DIR/reel/reel.sock", "the socket; where there is no such variable, /tmp/reel-UID/reel.sock"),
-    ("~/.local/state/reel/reel.db", "the database; $XDG_STATE_HOME goes before ~/.local/state"),
-    ("~/.config/reel/reeld.toml", "the settings; $XDG_CONFIG_HOME goes before ~/.config"),
+    ("$XDG_RUNTIME_DIR/reel/reel.sock", "the socket; /tmp/reel-UID/reel.sock if that variable is not set"),
+    ("~/.local/state/reel/reel.db", "the database; $XDG_STATE_HOME takes the place of ~/.local/state if it is set"),
+    ("~/.config/reel/reeld.toml", "the settings; $XDG_CONFIG_HOME takes the place of ~/.config if it is set"),
 )
 _SHARED = (
-    ("--help", "say how reel, or a command of it, is used"),
+    ("--help", "show help for reel, or for one of its commands"),
     ("--version", "print the versions of reel and of the protocol; reel status has the daemon's"),
 )
 _STATUSES = (
     ("0", "stopped as asked"),
-    ("2", "wrong usage, or a setting that cannot be"),
-    ("3", "another reeld runs; starting again cannot help"),
-    ("4", "it cannot start as told; the message says what to do"),
+    ("2", "wrong usage, or an invalid setting"),
+    ("3", "another reeld is running; starting again cannot help"),
+    ("4", "it cannot start with these settings; the message says what to do"),
 )
-# A term and what is said of it, two blanks or more apart.
+# A term and its explanation, at least two spaces apart.
 _ROW = re.compile(r"(\w+)  +(\S.*?)(?=  |\n|$)")
 _DAEMON = """\
-reeld owns the conversations of LLM agents: an append-only log in SQLite, each message committed before it is
-acknowledged. It listens on a Unix socket, stays in the foreground and logs to stderr. SIGTERM and SIGINT make it
-finish what is in flight and end.
+reeld owns the conversations of LLM agents. It keeps them in an append-only log in SQLite and commits each message
+before it acknowledges it. It listens on a Unix socket, stays in the foreground, and logs to stderr. On SIGTERM or
+SIGINT it finishes what is in flight and exits.
 
-Each setting is looked for on the command line, then in the environment, then in reeld.toml, and has a default;
---check prints what is in force and where it came from."""
+A setting is read from the command line, else from the environment, else from reeld.toml; each has a default.
+--check prints every setting and where it came from."""
 
 
 def reel() -> str:
-    """Make reel.1."""
+    """Return the text of reel.1."""
     about, environment, statuses, _ = EPILOG.split("\n\n")
     return _page(
         ("reel", 1, "talk to reeld"),
@@ -54,10 +57,10 @@ def reel() -> str:
 
 
 def reeld() -> str:
-    """Make reeld.8."""
+    """Return the text of reeld.8."""
     settings = [
         *((f"{setting.flag} {setting.metavar}", f"{setting.help} (${setting.variable})") for setting in SETTINGS),
-        ("--check", "print what is in force and where it came from"),
+        ("--check", "print every setting and where it came from"),
         ("--version", "print the versions of reeld, of the protocol and of SQLite"),
     ]
     return _page(
@@ -106,7 +109,7 @@ def _terms(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 
 def _text(text: str) -> str:
-    """Keep roff from reading a text as its own."""
+    """Escape what roff would read as a request or a special character."""
     escaped = text.replace("\\", r"\e").replace("-", r"\-").replace('"', r"\(dq").replace("`", r"\(ga")
     return "\n".join(rf"\&{line}" if line.startswith((".", "'")) else line for line in escaped.split("\n"))
 

@@ -1,0 +1,83 @@
+"""What must be in order before a daemon serves: its locks, its open files, and an exit status if they are not."""
+
+import fcntl
+import logging
+import os
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+log = logging.getLogger(__name__)
+
+# Exit statuses. They are stable: a supervisor decides by them whether starting again can help.
+OK = 0
+USAGE = 2
+ALREADY_RUNNING = 3
+CANNOT_START = 4
+
+# Files that are open beside the connections: the database and its readers, the log, the event loops, and the
+# connections that are turned away.
+_OTHER_FILES = 96
+
+
+class StartupError(Exception):
+    """The daemon cannot start with these settings; the message says what to do."""
+
+    status = CANNOT_START
+
+
+class AlreadyRunning(StartupError):
+    """Another daemon holds the socket or the database."""
+
+    status = ALREADY_RUNNING
+
+
+@contextmanager
+def lock(path: str, what: str) -> Iterator[int]:
+    """Hold an exclusive lock on ``<path>.lock`` until the block or the process ends; yield the file's descriptor.
+
+    The file is never removed: a daemon that removed it could remove the one that another daemon has just locked.
+
+    Args:
+        path: what is locked.
+        what: its name in messages.
+
+    Raises:
+        AlreadyRunning: another process holds the lock; the message has its pid.
+        StartupError: the file cannot be made, opened or written.
+    """
+    name = f"{path}.lock"
+    try:
+        Path(path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(name, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise StartupError(f"cannot lock {what} {path}: {name}: {error.strerror}") from error
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.read(descriptor, 32).decode(errors="replace").strip() or "unknown"
+            raise AlreadyRunning(f"another reeld is running (pid {holder}); it holds {what} {path}") from None
+        try:
+            os.ftruncate(descriptor, 0)
+            os.write(descriptor, f"{os.getpid()}\n".encode())
+        except OSError as error:
+            raise StartupError(f"cannot lock {what} {path}: {name}: {error.strerror}") from error
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def raise_file_limit(connections: int) -> int:
+    """Raise the limit of open files to what so many connections need; return how many connections are possible."""
+    needed = connections + _OTHER_FILES
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= needed:
+        return connections
+    soft = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    possible = max(1, soft - _OTHER_FILES)
+    if soft < needed:
+        log.warning("%d open files are allowed (ulimit -Hn): connections are limited to %d", hard, possible)
+    return min(connections, possible)
