@@ -37,12 +37,6 @@ def test_paths_of_a_page(page: Path) -> None:
 
 
 @_PAGES
-def test_links_of_a_page(page: Path) -> None:
-    """Every relative link of the page leads to a file."""
-    assert [] == [link for link in _LINK.findall(page.read_text()) if not (page.parent / link).exists()]
-
-
-@_PAGES
 def test_functions_of_a_page(page: Path) -> None:
     """A function, class or constant that the page names beside a file is in that file."""
     named = _NAME.findall(page.read_text())

@@ -16,6 +16,7 @@ from tests.daemon import Daemon, short_directory
 
 _ROOT = Path(__file__).parent.parent
 _README = (_ROOT / "README.md").read_text()
+_READMES = ("tests", "examples", "client/editors/vscode")
 _PROTOCOL = (_ROOT / "docs" / "protocol.md").read_text()
 
 
@@ -55,6 +56,34 @@ def test_the_program_of_the_readme(daemon: Daemon) -> None:
     assert ["4 []", "2 user", "3 assistant", "4 tool"] == [
         " ".join(line.split()[:2]) for line in _run([sys.executable, "-c", program], daemon).splitlines()
     ]
+
+
+_PAGES = [*_ROOT.glob("*.md"), *documents.DOCS.glob("*.md"), *(_ROOT / folder / "README.md" for folder in _READMES)]
+
+
+def anchors(page: Path) -> set[str]:
+    """Return what GitHub calls the headings of a page."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", _PAGES, ids=lambda page: str(page.relative_to(_ROOT)))
+def test_links_of_a_page(page: Path) -> None:
+    """Every link of a page to a file, or to a heading, leads somewhere."""
+    broken = []
+    for path, anchor in re.findall(r"\]\((?!https?:)([^)#]*)#?([^)]*)\)", page.read_text()):
+        target = page.parent / path if path else page
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            broken.append(f"{path}#{anchor}")
+
+    assert [] == broken
+
+
+def test_the_readme_leads_to_every_page() -> None:
+    """No page for users or contributors has to be guessed."""
+    pages = {str(page.relative_to(_ROOT)) for page in (*_ROOT.glob("*.md"), *documents.DOCS.glob("*.md"))}
+
+    assert set() == pages - {"README.md"} - set(re.findall(r"\]\(([\w/.-]+\.md)", _README))
 
 
 @pytest.mark.parametrize("page", documents.PARTS)
