@@ -26,20 +26,31 @@ def answers(body: str) -> Iterator[bytes]:
         yield from response
 
 
-def answer(client: reel.Client, name: str, model: str) -> None:
-    """Answer what was said last, if that waits for an answer."""
-    rendered = client.render(name, FORMAT, model=model, extra={"stream": True})
-    if not rendered.ready:
-        return
+def write(client: reel.Client, name: str, body: str) -> str:
+    """Ask the server, and show its answer while it comes; return the event stream."""
     stream, came, shown = Stream(FORMAT), b"", ""
-    for line in answers(rendered.body):
+    for line in answers(body):
         came += line
         piece = stream.feed(line)
         if piece:
             shown += piece
             client.draft(name, shown)
-    # Only if nobody has spoken meanwhile: what they said wants another answer, and its event is here already.
-    client.ingest(name, FORMAT, came.decode(), model=model, if_seq=rendered.at)
+    return came.decode()
+
+
+def answer(client: reel.Client, name: str, model: str) -> None:
+    """Answer what was said last, if that waits for an answer."""
+    rendered = client.render(name, FORMAT, model=model, extra={"stream": True})
+    if not rendered.ready:
+        return
+    try:
+        came = write(client, name, rendered.body)
+        # Only if nobody has spoken meanwhile: what they said wants another answer, and its event is here already.
+        client.ingest(name, FORMAT, came, model=model, if_seq=rendered.at)
+    except Exception:
+        # What was not added would be shown as being written for as long as this program runs.
+        client.draft(name, "")
+        raise
     print(f"answered {rendered.at}", flush=True)
 
 

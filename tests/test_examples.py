@@ -6,16 +6,19 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 
 import pytest
 
 from reel import Block, DraftPush
+from reel.pushes import Push
 from tests.daemon import Daemon, short_directory
 from tests.end_to_end import answers
-from tests.end_to_end.provider import serving
+from tests.end_to_end.provider import Json, serving
 
 _EXAMPLES = Path(__file__).parent.parent / "examples"
 
@@ -143,6 +146,38 @@ def test_agent(daemon: Daemon) -> None:
     assert ["Hello", "Hi there", "See you", "Bye"] == ["".join(map(text_of, content)) for content in said]
     assert [] == provider.problems
     assert ["small", True] == [provider.bodies[0][key] for key in ("model", "stream")]
+
+
+def test_agent_that_is_interrupted(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If somebody speaks while it writes, nobody sees its draft any longer, and it answers again."""
+    cleared = threading.Event()
+    with serving("openai_chat") as provider, daemon.client() as client:
+        provider.answers += [answers.chat_words("Hi"), answers.chat_words("Bye")]
+        answer = provider.answer
+
+        def speak_meanwhile(path: str, body: Json) -> Json | list[Json]:
+            if not provider.bodies:
+                client.add("ann", "One more thing")
+            else:
+                cleared.wait(10)
+            return answer(path, body)
+
+        monkeypatch.setattr(provider, "answer", speak_meanwhile)
+        client.add("ann", "Hello", create=True)
+        with (
+            client.subscribe("ann") as pushes,
+            running(daemon, "agent.py", "ann", "small", OPENAI_BASE_URL=f"{provider.url}/v1") as agent,
+        ):
+            shown = [push.text for push in islice(filter(is_draft, pushes), 2) if isinstance(push, DraftPush)]
+            cleared.set()
+            assert ["ann: listening", "answered 3"] == agent.read(2)
+
+    assert ["Hi", ""] == shown
+
+
+def is_draft(push: Push) -> bool:
+    """Whether a push shows what is being written."""
+    return isinstance(push, DraftPush)
 
 
 def text_of(block: Block) -> str:
