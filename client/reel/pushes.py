@@ -27,11 +27,15 @@ class EventPush(NamedTuple):
 
 
 class DraftPush(NamedTuple):
-    """What somebody else is writing; an empty text: it is there no longer."""
+    """What somebody else is writing; an empty text: it is there no longer.
+
+    ``client`` is what the program that writes calls itself; ``None`` if it has not said so.
+    """
 
     agent: str
     connection: int
     text: str
+    client: str | None = None
 
 
 class ResetPush(NamedTuple):

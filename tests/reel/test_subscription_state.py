@@ -44,8 +44,12 @@ def draft(text: str, connection: int = 7) -> bytes:
 
 
 def heard(following: SubscriptionState, data: bytes) -> list[Any]:
-    """What bytes bring: seqs of events, texts of drafts."""
-    return [push.seq if isinstance(push, EventPush) else push[-1] for push in following.feed(data)]
+    """What bytes bring: seqs of events, texts of drafts, agents of resets."""
+    pushes = following.feed(data)
+    return [
+        push.seq if isinstance(push, EventPush) else push.text if isinstance(push, DraftPush) else push.agent
+        for push in pushes
+    ]
 
 
 @pytest.fixture

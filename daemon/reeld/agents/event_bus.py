@@ -5,7 +5,7 @@ gets every event once and in order. Publishing awaits nobody: a subscriber takes
 """
 
 import logging
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from reel.frames import SharedPush
 from reeld.core.conversation import Conversation, Extent
@@ -38,6 +38,13 @@ class CommittedEvent:
         self.encoded: dict[Any, SharedPush] = {}
 
 
+class Writer(NamedTuple):
+    """Who is writing a draft: a connection, and what its client calls itself, if it has said so."""
+
+    connection: int
+    client: str | None
+
+
 class Subscriber(Protocol):
     """Somebody who is told what happens; its methods must neither wait nor fail."""
 
@@ -50,8 +57,8 @@ class Subscriber(Protocol):
     def on_reset(self, profile: Profile) -> None:
         """Take note that the agent's live state was not what the log says, and has been replaced."""
 
-    def on_draft(self, profile: Profile, writer: int, text: str) -> None:
-        """Take what the connection ``writer`` is writing; an empty text ends its draft."""
+    def on_draft(self, profile: Profile, writer: Writer, text: str) -> None:
+        """Take what ``writer`` is writing; an empty text ends its draft."""
 
 
 class EventBus:

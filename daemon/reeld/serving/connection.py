@@ -25,6 +25,7 @@ from anyio.abc import ByteStream, TaskGroup
 
 from reel.frames import Frame, Framing, InvalidFrame, Notification, Request, Response
 from reel.session import detect
+from reeld.agents.event_bus import Writer
 from reeld.core.state import Profile
 from reeld.serving.call import Call, ClientInfo, Services
 from reeld.serving.dispatcher import Dispatcher
@@ -270,7 +271,7 @@ class Connection:
     def draft(self, profile: Profile, text: str) -> None:
         """Show subscribers what the peer is writing, while it is connected."""
         if not self._gone:
-            self._services.drafts.write(self.number, profile, text)
+            self._services.drafts.write(Writer(self.number, self.client), profile, text)
 
     @property
     def waiting(self) -> int:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import anyio
 
 from reel.errors import Busy, TooLarge
-from reeld.agents.event_bus import EventBus, Subscriber
+from reeld.agents.event_bus import EventBus, Subscriber, Writer
 from reeld.core.state import Profile
 
 # Seconds between two pushes of one draft.
@@ -29,7 +29,8 @@ class _Key(NamedTuple):
 class _Draft:
     """A draft, which text of it was pushed last, and when; one with an empty text is over."""
 
-    def __init__(self, profile: Profile) -> None:
+    def __init__(self, writer: Writer, profile: Profile) -> None:
+        self.writer = writer
         self.profile = profile
         self.text = ""
         self.shown = ""
@@ -64,7 +65,7 @@ class Drafts:
                     del self._due[key]
                     self._push(key)
 
-    def write(self, connection: int, profile: Profile, text: str) -> None:
+    def write(self, writer: Writer, profile: Profile, text: str) -> None:
         """Replace a connection's draft; an empty text ends it.
 
         Raises:
@@ -75,16 +76,16 @@ class Drafts:
             raise TooLarge(
                 f"text: a draft may have {MAX_DRAFT} characters; show its end", field="text", limit=MAX_DRAFT
             )
-        key = _Key(connection, profile.row)
+        key = _Key(writer.connection, profile.row)
         draft = self._drafts.get(key)
         if text and (draft is None or not draft.text):
-            self._require_room(connection)
+            self._require_room(writer.connection)
         others = sum(len(each.text) for each in self._drafts.values() if each is not draft)
         if text and others + len(text) > MAX_ALL:
             raise Busy(f"all drafts may have {MAX_ALL} characters; add what is finished, and show the end of the rest")
         if draft is None:
-            draft = self._drafts[key] = _Draft(profile)
-        draft.profile, draft.text = profile, text
+            draft = self._drafts[key] = _Draft(writer, profile)
+        draft.writer, draft.profile, draft.text = writer, profile, text
         if key not in self._due and anyio.current_time() >= draft.pushed + _GAP:
             self._push(key)
         else:
@@ -114,23 +115,23 @@ class Drafts:
         """Show somebody who has just come what is being written."""
         for key, draft in self._drafts.items():
             if draft.text and row in (None, key.row) and key.connection != follower.connection:
-                follower.on_draft(draft.profile, key.connection, draft.text)
+                follower.on_draft(draft.profile, draft.writer, draft.text)
 
     def _push(self, key: _Key) -> None:
         """Show a draft as it is now, where it is not; one that is over stays a while, to keep its pace."""
         draft = self._drafts[key]
         if draft.text != draft.shown:
             draft.shown, draft.pushed = draft.text, anyio.current_time()
-            self._show(key.connection, draft.profile, draft.text)
+            self._show(draft)
             if not draft.text:
                 self._look_later(key)
         elif not draft.text and key not in self._due:
             del self._drafts[key]
 
-    def _show(self, writer: int, profile: Profile, text: str) -> None:
+    def _show(self, draft: _Draft) -> None:
         """Show a draft to every other connection that follows, once."""
-        shown: set[int | None] = {writer, None}
-        for follower in self._hub.subscribers(profile.row):
+        shown: set[int | None] = {draft.writer.connection, None}
+        for follower in self._hub.subscribers(draft.profile.row):
             if follower.connection not in shown:
                 shown.add(follower.connection)
-                follower.on_draft(profile, writer, text)
+                follower.on_draft(draft.profile, draft.writer, draft.text)

@@ -20,7 +20,7 @@ from reel.errors import Busy, NotFound
 from reel.frames import Framing, SharedPush
 from reel.kinds import CONVERSATION
 from reel.msgpack_codec import packer
-from reeld.agents.event_bus import CommittedEvent, EventBus
+from reeld.agents.event_bus import CommittedEvent, EventBus, Writer
 from reeld.core.state import Profile
 from reeld.serving.catch_up import LogReplayer
 from reeld.serving.pages import ROW
@@ -156,10 +156,10 @@ class Subscription:
         data = self._sink.framing.notify("reset", {"agent": profile.uid})
         self._sink.push_latest(("reset", profile.row), data)
 
-    def on_draft(self, profile: Profile, writer: int, text: str) -> None:
-        """Tell the peer what the connection ``writer`` is writing; an empty text ends its draft."""
-        draft = {"agent": profile.uid, "connection": writer, "text": text}
-        self._sink.push_latest(("draft", profile.row, writer), self._sink.framing.notify("draft", draft))
+    def on_draft(self, profile: Profile, writer: Writer, text: str) -> None:
+        """Tell the peer what ``writer`` is writing; an empty text ends its draft."""
+        draft = {"agent": profile.uid, "connection": writer.connection, "client": writer.client, "text": text}
+        self._sink.push_latest(("draft", profile.row, writer.connection), self._sink.framing.notify("draft", draft))
 
     def _position_of(self, event: CommittedEvent) -> int:
         return event.event_id if self._row is None else event.draft.seq

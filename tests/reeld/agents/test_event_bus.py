@@ -7,7 +7,7 @@ import anyio
 import pytest
 
 from reeld.agents.agent import Agent
-from reeld.agents.event_bus import CommittedEvent, EventBus
+from reeld.agents.event_bus import CommittedEvent, EventBus, Writer
 from reeld.core.conversation import Extent
 from reeld.core.state import Profile
 from tests.reeld.agents.direct_client import DirectClient
@@ -28,7 +28,7 @@ class Ear:
     def on_reset(self, profile: Profile) -> None:
         self.forgot.append(profile.row)
 
-    def on_draft(self, profile: Profile, writer: int, text: str) -> None: ...
+    def on_draft(self, profile: Profile, writer: Writer, text: str) -> None: ...
 
     @property
     def shapes(self) -> list[tuple[str, Extent, Extent]]:

@@ -11,12 +11,17 @@ import trio
 import trio.testing
 
 from reel.errors import Busy
-from reeld.agents.event_bus import CommittedEvent, EventBus
+from reeld.agents.event_bus import CommittedEvent, EventBus, Writer
 from reeld.core.state import Profile
 from reeld.serving.drafts import MAX_ALL, MAX_DRAFT, Drafts
 from tests.reeld.core.memory import profile
 
 ONE, TWO = profile(1), profile(2)
+
+
+def by(connection: int) -> Writer:
+    """Return a writer without a name."""
+    return Writer(connection, None)
 
 
 class Watcher:
@@ -35,8 +40,8 @@ class Watcher:
 
     def on_reset(self, _: Profile) -> None: ...
 
-    def on_draft(self, profile: Profile, writer: int, text: str) -> None:
-        self.seen.append((trio.current_time(), profile.row, writer, text))
+    def on_draft(self, profile: Profile, writer: Writer, text: str) -> None:
+        self.seen.append((trio.current_time(), profile.row, writer.connection, text))
 
 
 @pytest.fixture
@@ -64,7 +69,7 @@ def watcher(bus: EventBus) -> Watcher:
 async def test_a_burst_is_thinned_out(drafts: Drafts, watcher: Watcher, autojump_clock: trio.testing.MockClock) -> None:
     """However fast somebody writes, thirty texts a second come, the first at once and the last always."""
     for number in range(1001):
-        drafts.write(1, ONE, str(number))
+        drafts.write(by(1), ONE, str(number))
         await anyio.sleep(0.001)
     await anyio.sleep(1)
     times = [time for time, *_ in watcher.seen]
@@ -80,7 +85,7 @@ async def test_writing_and_wiping_is_thinned_out_as_well(
     """An empty text is a text: a draft that comes and goes is shown no more often than one that grows."""
     for _ in range(500):
         for text in ("x", ""):
-            drafts.write(1, ONE, text)
+            drafts.write(by(1), ONE, text)
             await anyio.sleep(0.001)
     await anyio.sleep(1)
     times = [time for time, *_ in watcher.seen]
@@ -97,7 +102,7 @@ async def test_each_draft_has_its_own_pace(
     bus.subscribe(watcher, 2)
     for number in range(100):
         for connection, agent in ((1, ONE), (2, ONE), (1, TWO)):
-            drafts.write(connection, agent, str(number))
+            drafts.write(by(connection), agent, str(number))
         await anyio.sleep(0.001)
     await anyio.sleep(1)
     seen = {key: [text for _, *at, text in watcher.seen if at == [*key]] for key in ((1, 1), (1, 2), (2, 1))}
@@ -109,17 +114,17 @@ async def test_each_draft_has_its_own_pace(
 async def test_a_text_takes_the_room_of_the_one_before(drafts: Drafts) -> None:
     """Where all drafts together are as long as they may be, each of them can still be replaced by one as long."""
     for connection in range(MAX_ALL // MAX_DRAFT):
-        drafts.write(connection, ONE, "a" * MAX_DRAFT)
-    drafts.write(0, ONE, "b" * MAX_DRAFT)
+        drafts.write(by(connection), ONE, "a" * MAX_DRAFT)
+    drafts.write(by(0), ONE, "b" * MAX_DRAFT)
 
     with pytest.raises(Busy):
-        drafts.write(99, ONE, "c")
+        drafts.write(by(99), ONE, "c")
 
 
 async def test_the_end_comes_at_once(drafts: Drafts, watcher: Watcher, autojump_clock: trio.testing.MockClock) -> None:
     """The end does not wait for its turn, and what has not been shown by then never is."""
-    drafts.write(1, ONE, "a")
-    drafts.write(1, ONE, "b")
+    drafts.write(by(1), ONE, "a")
+    drafts.write(by(1), ONE, "b")
     drafts.end(1, 1)
     assert ["a", ""] == watcher.texts
     await anyio.sleep(1)
@@ -132,8 +137,8 @@ async def test_what_nobody_saw_does_not_end(
 ) -> None:
     """Adding without a draft, or after one that is over, shows nothing."""
     drafts.end(1, 1)
-    drafts.write(1, ONE, "")
-    drafts.write(1, ONE, "a")
+    drafts.write(by(1), ONE, "")
+    drafts.write(by(1), ONE, "a")
     drafts.end(1, 1)
     drafts.end(1, 1)
     drafts.end_all(1)
@@ -144,11 +149,11 @@ async def test_what_nobody_saw_does_not_end(
 
 async def test_a_draft_after_the_end(drafts: Drafts, watcher: Watcher, autojump_clock: trio.testing.MockClock) -> None:
     """Who goes on writing after an add is shown again."""
-    drafts.write(1, ONE, "a")
+    drafts.write(by(1), ONE, "a")
     drafts.end(1, 1)
-    drafts.write(1, ONE, "b")
+    drafts.write(by(1), ONE, "b")
     await anyio.sleep(1)
-    drafts.write(1, ONE, "c")
+    drafts.write(by(1), ONE, "c")
 
     assert ["a", "", "b", "c"] == watcher.texts
 
@@ -159,7 +164,7 @@ async def test_the_end_of_a_connection(
     """All that a connection was writing ends with it, and nothing else."""
     bus.subscribe(watcher, 2)
     for connection, agent in ((1, ONE), (1, TWO), (2, ONE)):
-        drafts.write(connection, agent, "x")
+        drafts.write(by(connection), agent, "x")
     drafts.end_all(1)
     await anyio.sleep(1)
     late = Watcher(8)
@@ -174,7 +179,7 @@ async def test_who_is_shown_a_draft(drafts: Drafts, bus: EventBus, autojump_cloc
     one, again, every, own, nobody, other = (Watcher(each) for each in (9, 9, 8, 1, None, 7))
     for follower, row in ((one, 1), (again, None), (every, None), (own, 1), (nobody, 1), (other, 2)):
         bus.subscribe(follower, row)
-    drafts.write(1, ONE, "x")
+    drafts.write(by(1), ONE, "x")
 
     assert [["x"], [], ["x"], [], [], []] == [each.texts for each in (one, again, every, own, nobody, other)]
 
@@ -182,7 +187,7 @@ async def test_who_is_shown_a_draft(drafts: Drafts, bus: EventBus, autojump_cloc
 @pytest.mark.parametrize(("connection", "row", "texts"), [(9, 1, ["x"]), (9, None, ["x"]), (1, 1, []), (9, 2, [])])
 async def test_who_comes_later(drafts: Drafts, connection: int, row: int | None, texts: list[str]) -> None:
     """A newcomer is shown what is being written where it looks, unless it is the writer."""
-    drafts.write(1, ONE, "x")
+    drafts.write(by(1), ONE, "x")
     late: Any = Watcher(connection)
     drafts.show_to(late, row)
 
@@ -191,7 +196,7 @@ async def test_who_comes_later(drafts: Drafts, connection: int, row: int | None,
 
 async def test_ended_drafts_are_not_shown_to_newcomers(drafts: Drafts) -> None:
     """What has ended is nothing, however short a while ago."""
-    drafts.write(1, ONE, "x")
+    drafts.write(by(1), ONE, "x")
     drafts.end(1, 1)
     late = Watcher()
     drafts.show_to(late, 1)
@@ -202,8 +207,8 @@ async def test_ended_drafts_are_not_shown_to_newcomers(drafts: Drafts) -> None:
 async def test_nothing_is_kept(drafts: Drafts, autojump_clock: trio.testing.MockClock) -> None:
     """Drafts that are over leave nothing behind, however they ended."""
     for row in range(1, 100):
-        drafts.write(1, profile(row), "x")
-        drafts.end(1, row) if row % 2 else drafts.write(1, profile(row), "")
+        drafts.write(by(1), profile(row), "x")
+        drafts.end(1, row) if row % 2 else drafts.write(by(1), profile(row), "")
         await anyio.sleep(0.1)
     await anyio.sleep(1)
 

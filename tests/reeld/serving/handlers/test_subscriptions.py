@@ -198,12 +198,25 @@ async def test_a_draft(dial: Dial, demo: Peer) -> None:
         head = (await demo.call("agent", "demo"))["head"]
         uid = (await demo.call("agent", "demo"))["id"]
 
-    told = [("draft", {"agent": uid, "connection": 1, "text": text}) for text in ("so far", "")]
+    told = [("draft", {"agent": uid, "connection": 1, "client": None, "text": text}) for text in ("so far", "")]
     assert [told, told, []] == [heard[0][:2], heard[1][:2], heard[2][:0]]
     assert [["event"], ["event", "event"], ["event"]] == [
         [name for name, _ in pushes] for pushes in (heard[0][2:], heard[1][2:], heard[2])
     ]
     assert 3 == head
+
+
+async def test_a_draft_names_its_client(dial: Dial, demo: Peer) -> None:
+    """Subscribers are told what the writing client calls itself, those who come later as well."""
+    with anyio.fail_after(LIMIT):
+        await demo.call("hello", {"client": {"name": "emacs", "version": "28"}})
+        early, late = dial(), dial()
+        await early.call("subscribe", "demo")
+        await demo.call("draft", "demo", "so far")
+        await late.call("subscribe", "demo")
+        pushes = await early.pushed() + await late.pushed()
+
+    assert ["emacs", "emacs"] == [draft["client"] for _, draft in pushes]
 
 
 async def test_a_draft_of_who_stays(dial: Dial, demo: Peer) -> None:
