@@ -111,6 +111,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("reel.cli",),
     ("reeld.core",),
     ("reeld.formats", "reeld.store"),
+    ("reeld.verify",),
     ("reeld.agents",),
     ("reeld.startup",),
     ("reeld.serving",),
@@ -128,7 +129,7 @@ def test_there_is_something_to_read() -> None:
     """The rules below are about modules that are really there."""
     modules = {module for module, _ in ALL}
 
-    assert {"reel.session", "reeld.core.events", "reeld.store.door", "reeld.app"} <= modules
+    assert {"reel.session", "reeld.core.events", "reeld.store.bridge", "reeld.app"} <= modules
 
 
 def test_the_client_knows_nothing_of_the_daemon() -> None:
@@ -142,12 +143,13 @@ def test_the_client_knows_nothing_of_the_daemon() -> None:
         ("reeld.core", ("reel", "reeld.core")),
         ("reeld.formats", ("reel", "reeld.core", "reeld.formats")),
         ("reeld.store", ("reel", "reeld.core", "reeld.store", "anyio", "trio", "aiosqlite")),
+        ("reeld.verify", ("reel", "reeld.core", "reeld.store", "reeld.verify", "anyio")),
         ("reeld.agents", ("reel", "reeld.core", "reeld.store", "reeld.agents", "anyio", "msgpack")),
         (
             "reeld.serving",
             (
-                *("reel", "reeld.core", "reeld.formats", "reeld.store", "reeld.agents", "reeld.serving"),
-                *("reeld.startup", "anyio"),
+                *("reel", "reeld.core", "reeld.formats", "reeld.store", "reeld.verify", "reeld.agents"),
+                *("reeld.serving", "reeld.startup", "anyio"),
             ),
         ),
     ],
@@ -185,15 +187,19 @@ def test_the_two_clients_do_not_know_each_other() -> None:
 
 
 @pytest.mark.parametrize(
-    ("library", "home"),
-    [("trio", "reeld.store.door"), ("aiosqlite", "reeld.store.database"), ("sqlite3", "reeld.store")],
+    ("library", "homes"),
+    [
+        ("trio", ["reeld.store.bridge"]),
+        ("aiosqlite", ["reeld.store.database"]),
+        ("sqlite3", ["reeld.store", "reeld.verify"]),
+    ],
 )
-def test_libraries_have_one_place(library: str, home: str) -> None:
+def test_libraries_have_one_place(library: str, homes: list[str]) -> None:
     """A library that may be replaced one day is named in one place; ``reeld`` itself only asks whether it is there."""
     users = {found.module for found in ALL if inside(found.name, library)}
 
     assert users
-    assert [] == [module for module in users - {"reeld.__main__"} if not inside(module, home)]
+    assert [] == [module for module in users - {"reeld.__main__"} if not inside(module, *homes)]
 
 
 def test_core_does_nothing() -> None:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from reel.msgpack_codec import packer
 from reeld.core.events import Entry, entry, read
-from reeld.core.intake import rows_from
+from reeld.core.validation import rows_from
 from reeld.formats.body import RenderRequest
 from reeld.formats.render import render
 from reeld.formats.table import FORMATS

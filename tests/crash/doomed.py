@@ -21,7 +21,7 @@ from typing import Any
 from reeld import app, config
 from reeld.agents.agent import Agent
 from reeld.serving import outbox
-from reeld.store import database, schema, writer, writing
+from reeld.store import database, schema, transactions, writer
 
 # Pages between two checkpoints: few, so that there are many.
 CHECKPOINT_EVERY = 200
@@ -49,7 +49,7 @@ STATEMENTS = {
 }
 # What is about to be called, or has just returned.
 CALLS = {
-    "after COMMIT": (writing.Log, "commit", "after"),
+    "after COMMIT": (transactions.EventWriter, "commit", "after"),
     "committed, before it is applied": (Agent, "apply", "before"),
     "applied, before the answer": (Agent, "apply", "after"),
     "before the answer leaves": (outbox, "pieces", "before"),

@@ -32,8 +32,7 @@ from reeld.core.conversation import Conversation
 from reeld.core.events import Node
 from reeld.core.state import State
 from reeld.store.store import Store
-from reeld.store.units import Part, Unit
-from reeld.store.writing import DivergedError, Outcome
+from reeld.store.transactions import AgentWrite, DivergedError, Outcome, Transaction
 
 log = logging.getLogger(__name__)
 
@@ -212,14 +211,14 @@ class Agent:
                 keys.append(key_row(options.key, self.row, reply))
         if run:
             self._phase = Phase.COMMITTING
-            part = Part(stage.profile, stage.drafts)
-            self.store.submit(Unit([part], keys), lambda outcome: self._settle(run, part, outcome))
+            part = AgentWrite(stage.profile, stage.events)
+            self.store.submit(Transaction([part], keys), lambda outcome: self._settle(run, part, outcome))
 
     def _refuse(self, write: Write, error: ReelError) -> None:
         self._retry_singly = max(0, self._retry_singly - 1)
         write.answer(error)
 
-    def _settle(self, run: list[tuple[Write, Reply]], part: Part, outcome: Outcome) -> None:
+    def _settle(self, run: list[tuple[Write, Reply]], part: AgentWrite, outcome: Outcome) -> None:
         """Apply and answer a transaction that was committed, or find out which command made it fail."""
         self._phase = Phase.IDLE
         if isinstance(outcome, DivergedError):
@@ -241,8 +240,8 @@ class Agent:
             return
         self.advance()
 
-    def apply(self, part: Part, first: int, past: Iterable[Node] | None = None) -> None:
-        """Fold committed events into the state, and publish them.
+    def apply(self, part: AgentWrite, first: int, past: Iterable[Node] | None = None) -> None:
+        """LogValidator committed events into the state, and publish them.
 
         Args:
             part: the events.
@@ -252,11 +251,11 @@ class Agent:
         state, bus = self.committed, self.bus
         state.profile = part.profile
         conversation, has_subscribers = state.conversation, bus.has_subscribers(self.row)
-        for event_id, draft in enumerate(part.drafts, first):
-            kept = conversation.apply(event_id, draft, past)
+        for event_id, event in enumerate(part.events, first):
+            kept = conversation.apply(event_id, event, past)
             if has_subscribers:
-                bus.publish(CommittedEvent(part.profile, event_id, draft, kept, conversation.extent))
-        bus.newest = first + len(part.drafts) - 1
+                bus.publish(CommittedEvent(part.profile, event_id, event, kept, conversation.extent))
+        bus.newest = first + len(part.events) - 1
 
     def repair_from_log(self, conversation: Conversation) -> None:
         """Replace a live conversation that is not what the log says."""
@@ -283,9 +282,9 @@ class Agent:
             past: the nodes of a state that is taken over.
             changed: whether more of the profile than its head changed.
         """
-        part = Part(stage.profile, stage.drafts, changed=changed)
+        part = AgentWrite(stage.profile, stage.events, changed=changed)
         keys = [] if options.key is None else [key_row(options.key, self.row, reply)]
-        await write(self.store, Unit([part], keys), lambda firsts: self.apply(part, firsts[0], past))
+        await write(self.store, Transaction([part], keys), lambda firsts: self.apply(part, firsts[0], past))
         return reply
 
     async def run(self) -> None:
@@ -340,7 +339,7 @@ class Agent:
         self._wake.set()
 
 
-async def write(store: Store, unit: Unit, on_commit: Callable[[list[int]], None]) -> None:
+async def write(store: Store, transaction: Transaction, on_commit: Callable[[list[int]], None]) -> None:
     """Commit a transaction and wait for it.
 
     The wait is shielded: the transaction is written whether its caller is cancelled or not, so the caller must
@@ -348,7 +347,7 @@ async def write(store: Store, unit: Unit, on_commit: Callable[[list[int]], None]
 
     Args:
         store: where it is written.
-        unit: the transaction.
+        transaction: the transaction.
         on_commit: called with the id of the first event of each part, before any later commit is published.
 
     Raises:
@@ -368,7 +367,7 @@ async def write(store: Store, unit: Unit, on_commit: Callable[[list[int]], None]
             failures.append(bug)
         settled.set()
 
-    store.submit(unit, settle)
+    store.submit(transaction, settle)
     with anyio.CancelScope(shield=True):
         await settled.wait()
     for failure in failures:

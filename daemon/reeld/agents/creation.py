@@ -15,10 +15,10 @@ from reeld.agents.registry import Registry
 from reeld.core import commands
 from reeld.core.commands import Reply, Stage
 from reeld.core.conversation import Conversation
-from reeld.core.intake import CheckedRow
 from reeld.core.state import Profile, Source, State, info
+from reeld.core.validation import CheckedRow
 from reeld.store.store import Store
-from reeld.store.units import Part, Unit
+from reeld.store.transactions import AgentWrite, Transaction
 
 _pack = packer()
 # No vowels, so that no name spells a word, and no characters that look alike.
@@ -150,13 +150,13 @@ class AgentFactory:
     async def _commit(self, options: CommandOptions, stage: Stage, reply: Reply, conversation: Conversation) -> None:
         """Commit the first command of a new agent that starts from this conversation."""
         keys = [] if options.key is None else [key_row(options.key, stage.profile.row, reply)]
-        part = Part(stage.profile, stage.drafts, new=True)
+        part = AgentWrite(stage.profile, stage.events, new=True)
 
         def on_commit(firsts: list[int]) -> None:
-            self._registry.bus.publish_new_agent(part.profile, part.drafts, firsts[0], conversation)
+            self._registry.bus.publish_new_agent(part.profile, part.events, firsts[0], conversation)
 
         try:
-            await write(self._store, Unit([part], keys), on_commit)
+            await write(self._store, Transaction([part], keys), on_commit)
         except Exists:
             raise taken(stage.base.name) from None
 
@@ -164,8 +164,8 @@ class AgentFactory:
 def _preview(stage: Stage) -> dict[str, Any]:
     """Describe a new agent as it will be: its staged events alone make it."""
     conversation = Conversation()
-    for number, draft in enumerate(stage.drafts, 1):
-        conversation.apply(number, draft)
+    for number, event in enumerate(stage.events, 1):
+        conversation.apply(number, event)
     return info(stage.profile, conversation)
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 from reel.frames import SharedPush
 from reeld.core.conversation import Conversation, Extent
-from reeld.core.events import Draft
+from reeld.core.events import Event
 from reeld.core.state import Profile
 
 log = logging.getLogger(__name__)
@@ -21,17 +21,17 @@ class CommittedEvent:
     Args:
         profile: the agent's, after it.
         event_id: its id.
-        draft: the event.
+        event: the event.
         kept: how long a prefix of the conversation it left unchanged.
         extent: how long the conversation is after it.
     """
 
-    __slots__ = ("draft", "encoded", "event_id", "extent", "kept", "profile")
+    __slots__ = ("encoded", "event", "event_id", "extent", "kept", "profile")
 
-    def __init__(self, profile: Profile, event_id: int, draft: Draft, kept: Extent, extent: Extent) -> None:
+    def __init__(self, profile: Profile, event_id: int, event: Event, kept: Extent, extent: Extent) -> None:
         self.profile = profile
         self.event_id = event_id
-        self.draft = draft
+        self.event = event
         self.kept = kept
         self.extent = extent
         # The event as subscribers get it, by the view that they want: encoded once for all of them.
@@ -51,7 +51,7 @@ class Subscriber(Protocol):
     # The connection that counts as attached to the agent, or ``None`` if nobody looks at what is followed.
     connection: int | None
 
-    def on_event(self, event: CommittedEvent) -> None:
+    def on_event(self, committed: CommittedEvent) -> None:
         """Take a committed event."""
 
     def on_reset(self, profile: Profile) -> None:
@@ -96,31 +96,31 @@ class EventBus:
         """Return everybody who is told about an agent."""
         return [*self._subscribers.get(row, ()), *self._subscribers.get(None, ())]
 
-    def publish(self, event: CommittedEvent) -> None:
+    def publish(self, committed: CommittedEvent) -> None:
         """Tell the subscribers of the event's agent."""
-        for subscriber in self.subscribers(event.profile.row):
+        for subscriber in self.subscribers(committed.profile.row):
             try:
-                subscriber.on_event(event)
+                subscriber.on_event(committed)
             except Exception:  # a commit stays a commit, even if a subscriber has a bug
-                log.exception("agent=%s event=%d could not be told", event.profile.name, event.event_id)
+                log.exception("agent=%s event=%d could not be told", committed.profile.name, committed.event_id)
 
     def reset(self, profile: Profile) -> None:
         """Tell the subscribers of an agent that its live state has been replaced."""
         for subscriber in self.subscribers(profile.row):
             subscriber.on_reset(profile)
 
-    def publish_new_agent(self, profile: Profile, drafts: list[Draft], first: int, conversation: Conversation) -> None:
+    def publish_new_agent(self, profile: Profile, events: list[Event], first: int, conversation: Conversation) -> None:
         """Publish the first events of a new agent.
 
         Args:
             profile: the agent.
-            drafts: the events.
+            events: the events.
             first: the id of the first one.
             conversation: the one that it is cloned from, which is not changed; or an empty one, into which the
                 events are folded.
         """
         if self.has_subscribers(profile.row):
-            for event_id, draft in enumerate(drafts, first):
-                kept = Extent(0, 0) if draft.kind == "clone" else conversation.apply(event_id, draft)
-                self.publish(CommittedEvent(profile, event_id, draft, kept, conversation.extent))
-        self.newest = first + len(drafts) - 1
+            for event_id, event in enumerate(events, first):
+                kept = Extent(0, 0) if event.kind == "clone" else conversation.apply(event_id, event)
+                self.publish(CommittedEvent(profile, event_id, event, kept, conversation.extent))
+        self.newest = first + len(events) - 1

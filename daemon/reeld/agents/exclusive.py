@@ -16,8 +16,8 @@ from reeld.core.commands import Reply, Stage, require_position
 from reeld.core.conversation import Conversation
 from reeld.core.events import Node
 from reeld.core.state import Profile, info
-from reeld.store.reading import Position, Skip
-from reeld.store.units import Part, Unit
+from reeld.store.queries import Position, Skip
+from reeld.store.transactions import AgentWrite, Transaction
 
 
 async def clear(agent: Agent, options: CommandOptions) -> Reply:
@@ -85,7 +85,7 @@ async def revive(agent: Agent, options: CommandOptions) -> Reply:
     """Revive a killed agent."""
     stage = agent.stage(options)
     reply = commands.revive(stage)
-    if stage.drafts:
+    if stage.events:
         return await agent.commit(stage, reply, options, changed=True)
     return await first_reply(agent.store, options.key) or reply
 
@@ -141,17 +141,17 @@ async def _kill_locked(
     root = agents[0]
     root.stage(options)  # checks if_seq even if the root is killed already, and nothing is staged for it
     by = root.committed.profile.uid
-    parts: list[tuple[Agent, Part]] = []
+    parts: list[tuple[Agent, AgentWrite]] = []
     for agent in agents:
         if agent.committed.profile.alive:
             stage = agent.stage(CommandOptions(client=options.client))
             commands.kill(stage, None if agent is root else by, reason, cascade=cascade)
-            parts.append((agent, Part(stage.profile, stage.drafts, changed=True)))
+            parts.append((agent, AgentWrite(stage.profile, stage.events, changed=True)))
     profile = next((part.profile for agent, part in parts if agent is root), root.committed.profile)
     reply: Reply = {"killed": [part.profile.uid for _, part in parts], "agent": profile.uid, "head": profile.head}
     if not parts:
         return await first_reply(registry.store, options.key) or reply
-    reply["command"], reply["time"] = parts[0][1].drafts[0].seq, parts[0][1].drafts[0].time
+    reply["command"], reply["time"] = parts[0][1].events[0].seq, parts[0][1].events[0].time
     # A key belongs to the agent whose command its reply names: the root's, unless that was killed before.
     keys = [] if options.key is None else [key_row(options.key, parts[0][0].row, reply)]
 
@@ -160,7 +160,7 @@ async def _kill_locked(
             agent.apply(part, first)
             registry.reindex(agent)
 
-    await write(registry.store, Unit([part for _, part in parts], keys), on_commit)
+    await write(registry.store, Transaction([part for _, part in parts], keys), on_commit)
     return reply
 
 

@@ -20,9 +20,9 @@ from msgpack import Packer, unpackb
 from reel.errors import Conflict, ReelError
 from reel.msgpack_codec import packer
 from reeld.core.commands import Reply
-from reeld.store.reading import StoredKey
+from reeld.store.queries import StoredKey
 from reeld.store.store import Store
-from reeld.store.units import Key
+from reeld.store.transactions import Key
 
 _pack = packer()
 # A digest is taken of what arrived, before anything in it was replaced or refused; JSON has integers of any length.

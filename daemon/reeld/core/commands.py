@@ -1,4 +1,4 @@
-"""What each command writes: functions that put drafts on a stage, or refuse and put nothing.
+"""What each command writes: functions that put events on a stage, or refuse and put nothing.
 
 A stage lies over a committed state that it leaves alone. Several ``add`` and ``mark`` commands may share one;
 a command that moves the tip anywhere but forward has its stage to itself.
@@ -7,18 +7,18 @@ a command that moves the tip anywhere but forward has its stage to itself.
 from typing import Any
 
 from reel.errors import Conflict, InvalidParams, Killed, NoSuchMark, NotFound
-from reel.kinds import CONVERSATION
 from reel.strict_json import encode
 from reeld.core.conversation import OpenCalls
-from reeld.core.events import Draft, Mark, Pack, Tools, pack_message
-from reeld.core.intake import CheckedRow, Row
+from reeld.core.events import Event, Mark, Pack, Tools, pack_message
 from reeld.core.state import Profile, State, info
+from reeld.core.tree import is_node
+from reeld.core.validation import CheckedRow, Row
 
 Reply = dict[str, Any]
 
 
 class Stage:
-    """The drafts of one unit, over a state.
+    """The events of one transaction, over a state.
 
     Args:
         state: the committed state.
@@ -26,28 +26,28 @@ class Stage:
         pack: encodes a message for the wire.
     """
 
-    __slots__ = ("_open_calls", "_state", "_tip", "base", "client", "drafts", "head", "now", "pack")
+    __slots__ = ("_open_calls", "_state", "_tip", "base", "client", "events", "head", "now", "pack")
 
     def __init__(self, state: State, now: int, pack: Pack) -> None:
         self._state = state
         self._tip = state.conversation.tip
         self._open_calls: OpenCalls | None = None
-        # The profile, but for its head and time: these change with every draft.
+        # The profile, but for its head and time: these change with every event.
         self.base = state.profile
         self.head = state.profile.head
         self.now = now
         self.pack = pack
         self.client: str | None = None
-        self.drafts: list[Draft] = []
+        self.events: list[Event] = []
 
     @property
     def profile(self) -> Profile:
         """The profile as it will be."""
-        return self.base._replace(head=self.head, updated=self.now) if self.drafts else self.base
+        return self.base._replace(head=self.head, updated=self.now) if self.events else self.base
 
     @property
     def next_seq(self) -> int:
-        """The seq that the next draft gets."""
+        """The seq that the next event gets."""
         return self.head + 1
 
     @property
@@ -87,7 +87,7 @@ class Stage:
         """Put an event that moves the tip to ``parent``; give its seq."""
         self.head += 1
         data_json = None if data is None else encode(data)
-        self.drafts.append(Draft(self.head, command, kind, content, data_json, parent, self.now, self.client))
+        self.events.append(Event(self.head, command, kind, content, data_json, parent, self.now, self.client))
         self._tip = parent
         return self.head
 
@@ -98,16 +98,16 @@ class Stage:
     def put_mark(self, command: int, label: str | None) -> int:
         """Put a mark on the tip."""
         seq = self.put("mark", command, data={"label": label}, parent=self._tip)
-        self._tip = ~(len(self.drafts) - 1)
+        self._tip = ~(len(self.events) - 1)
         return seq
 
     def put_row(self, command: int, row: Row, message: bytes | None = None, tools: Tools | None = None) -> None:
         """Put a row that has been read, on the tip where it is a node."""
         self.head += 1
-        drafts = self.drafts
-        drafts.append(Draft(self.head, command, *row, self._tip, self.now, self.client, message, tools))
-        if row.kind in CONVERSATION:
-            self._tip = ~(len(drafts) - 1)
+        events = self.events
+        events.append(Event(self.head, command, *row, self._tip, self.now, self.client, message, tools))
+        if is_node(row.kind):
+            self._tip = ~(len(events) - 1)
 
     def reply(self, command: int, **more: Any) -> Reply:
         """Give what every command answers, and what this one adds."""

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from reel.blocks import InvalidRecord
 from reel.kinds import CONVERSATION, ROLES
 from reel.records import parse_data, system_text
-from reeld.core.events import Draft, Entry, Mark, Node, Tools
+from reeld.core.events import Entry, Event, Mark, Node, Tools
 
 
 class OpenCall(NamedTuple):
@@ -191,8 +191,8 @@ class Conversation:
             for call_id, _ in entry.tools.calls:
                 self.open_calls.close(call_id)
 
-    def apply(self, event_id: int, event: Draft, past: Iterable[Node] | None = None) -> Extent:
-        """Fold one committed event; give how much stands as it stood before.
+    def apply(self, event_id: int, event: Event, past: Iterable[Node] | None = None) -> Extent:
+        """LogValidator one committed event; give how much stands as it stood before.
 
         Args:
             event_id: the id that the commit gave it.

@@ -67,10 +67,10 @@ class Mark(NamedTuple):
 Node: TypeAlias = Entry | Mark
 
 
-class Draft(NamedTuple):
+class Event(NamedTuple):
     """An event that is not committed yet.
 
-    ``parent`` is the id of a committed node, or ``~n`` for the n-th draft of the same unit, whose id only the
+    ``parent`` is the id of a committed node, or ``~n`` for the n-th event of the same transaction, whose id only the
     commit will tell.
     """
 

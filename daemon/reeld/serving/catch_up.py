@@ -8,7 +8,7 @@ from collections import OrderedDict
 
 from reeld.agents.event_bus import CommittedEvent
 from reeld.core.conversation import Conversation, Extent
-from reeld.store.following import Logged
+from reeld.store.queries import Logged
 from reeld.store.store import Store
 
 # Conversations that are folded at a time; a subscription to all agents may need another one for each event.
@@ -31,20 +31,20 @@ class LogReplayer:
 
     async def event(self, logged: Logged) -> CommittedEvent:
         """Return the event as it was published; an agent's events must come in order."""
-        profile, event_id, draft = logged
+        profile, event_id, event = logged
         if not self._with_extents:
-            return CommittedEvent(profile, event_id, draft, Extent(0, 0), Extent(0, 0))
+            return CommittedEvent(profile, event_id, event, Extent(0, 0), Extent(0, 0))
         conversation = await self._state_before(logged)
         past = None
-        if draft.kind in ("restore", "clone") and not conversation.has(draft.parent):
-            past = (await self._store.walk(draft.parent)).nodes
-        kept = conversation.apply(event_id, draft, past)
-        return CommittedEvent(profile, event_id, draft, kept, conversation.extent)
+        if event.kind in ("restore", "clone") and not conversation.has(event.parent):
+            past = (await self._store.walk(event.parent)).nodes
+        kept = conversation.apply(event_id, event, past)
+        return CommittedEvent(profile, event_id, event, kept, conversation.extent)
 
     async def _state_before(self, logged: Logged) -> Conversation:
         row = logged.profile.row
         if row not in self._folded:
-            past = await self._store.before(row, logged.draft.seq)
+            past = await self._store.before(row, logged.event.seq)
             self._folded[row] = Conversation(past.nodes)
             if len(self._folded) > _MAX_FOLDED:
                 self._folded.popitem(last=False)

@@ -108,10 +108,10 @@ class Subscription:
                     await self._push_from_log(await replayer.event(logged))
                 self._live = not page and not self._log_has_more
 
-    async def _push_from_log(self, event: CommittedEvent) -> None:
-        self._cursor = self._position_of(event)
-        if self._wants(event):
-            data = self._encode(event)
+    async def _push_from_log(self, committed: CommittedEvent) -> None:
+        self._cursor = self._position_of(committed)
+        if self._wants(committed):
+            data = self._encode(committed)
             while not self._sink.push(data):
                 await self._sink.wait_for_room()
 
@@ -120,20 +120,20 @@ class Subscription:
         """Whether the peer keeps a copy, and so must know how much of it each event leaves."""
         return self._kinds is None and self._view != "none"
 
-    def on_event(self, event: CommittedEvent) -> None:
+    def on_event(self, committed: CommittedEvent) -> None:
         """Push a committed event."""
         if not self._live:
             self._log_has_more = True
             return
-        position = self._position_of(event)
+        position = self._position_of(committed)
         if position <= self._cursor:
             return
         self._cursor = position
-        if not self._wants(event):
+        if not self._wants(committed):
             return
         if self._lagged is not None:
             self._lagged = (self._lagged[0], position)
-        elif not self._sink.push(self._encode(event)):
+        elif not self._sink.push(self._encode(committed)):
             self._lagged = (position, position)
 
     def report_lag(self) -> bool:
@@ -161,41 +161,41 @@ class Subscription:
         draft = {"agent": profile.uid, "connection": writer.connection, "client": writer.client, "text": text}
         self._sink.push_latest(("draft", profile.row, writer.connection), self._sink.framing.notify("draft", draft))
 
-    def _position_of(self, event: CommittedEvent) -> int:
-        return event.event_id if self._row is None else event.draft.seq
+    def _position_of(self, committed: CommittedEvent) -> int:
+        return committed.event_id if self._row is None else committed.event.seq
 
-    def _wants(self, event: CommittedEvent) -> bool:
-        return self._kinds is None or event.draft.kind in self._kinds
+    def _wants(self, committed: CommittedEvent) -> bool:
+        return self._kinds is None or committed.event.kind in self._kinds
 
-    def _encode(self, event: CommittedEvent) -> bytes:
+    def _encode(self, committed: CommittedEvent) -> bytes:
         """Encode a push; what all subscriptions of one view share is encoded once for each framing."""
         view = (self._view, self._wants_extents)
-        shared = event.encoded.get(view)
+        shared = committed.encoded.get(view)
         if shared is None:
-            shared = event.encoded[view] = _fields(event, self._view, with_extents=self._wants_extents)
+            shared = committed.encoded[view] = _fields(committed, self._view, with_extents=self._wants_extents)
         return self._sink.framing.push("event", self.number, shared)
 
 
-def _fields(event: CommittedEvent, view: str, *, with_extents: bool) -> SharedPush:
-    profile, draft = event.profile, event.draft
+def _fields(committed: CommittedEvent, view: str, *, with_extents: bool) -> SharedPush:
+    profile, event = committed.profile, committed.event
     fields: dict[str, Any] = {
         "agent": profile.uid,
         "name": profile.name,
-        "id": event.event_id,
-        "seq": draft.seq,
-        "command": draft.command,
-        "kind": draft.kind,
-        "time": draft.time,
+        "id": committed.event_id,
+        "seq": event.seq,
+        "command": event.command,
+        "kind": event.kind,
+        "time": event.time,
     }
     if with_extents:
         everything = view == "conversation"
-        fields["keep"] = event.kept.records if everything else event.kept.messages
-        fields["count"] = event.extent.records if everything else event.extent.messages
+        fields["keep"] = committed.kept.records if everything else committed.kept.messages
+        fields["count"] = committed.extent.records if everything else committed.extent.messages
     packed: dict[str, bytes] = {}
-    if view == "messages" and draft.message is not None:
-        packed["message"] = draft.message
-    elif view == "conversation" and draft.kind in CONVERSATION:
-        packed["record"] = _pack({field: getattr(draft, field) for field in ROW})
+    if view == "messages" and event.message is not None:
+        packed["message"] = event.message
+    elif view == "conversation" and event.kind in CONVERSATION:
+        packed["record"] = _pack({field: getattr(event, field) for field in ROW})
     return SharedPush(fields, packed)
 
 

@@ -20,7 +20,7 @@ from urllib.parse import quote
 import aiosqlite
 import anyio
 
-from reeld.store.door import Answer, Door
+from reeld.store.bridge import Answer, AsyncioBridge
 
 SQLITE = sqlite3.sqlite_version
 # For the owner only; SQLite gives its other files the mode of this one.
@@ -50,14 +50,14 @@ class _Connection(sqlite3.Connection):
 class Database:
     """One connection; jobs run one after the other."""
 
-    def __init__(self, door: Door) -> None:
-        self._door = door
+    def __init__(self, bridge: AsyncioBridge) -> None:
+        self._bridge = bridge
         self._jobs: SimpleQueue[tuple[Job[Any], Answer[Any]] | None] = SimpleQueue()
         self.waiting = 0
 
     async def run(self, job: Job[T]) -> T:
         """Run a job on the connection's thread; a cancelled caller gives up its answer, not the job."""
-        answer: Answer[T] = self._door.answer()
+        answer: Answer[T] = self._bridge.answer()
         self.waiting += 1
         try:
             self._jobs.put((job, answer))
@@ -84,11 +84,13 @@ class Database:
 
 
 @asynccontextmanager
-async def open_database(door: Door, path: str, setup: Job[None], *, readonly: bool) -> AsyncIterator[Database]:
+async def open_database(
+    bridge: AsyncioBridge, path: str, setup: Job[None], *, readonly: bool
+) -> AsyncIterator[Database]:
     """Open a connection for as long as the block lasts.
 
     Args:
-        door: where the asyncio loop is.
+        bridge: where the asyncio loop is.
         path: the file; a writer creates it where there is none, for its owner only.
         setup: the first job.
         readonly: open it for reading only.
@@ -97,16 +99,16 @@ async def open_database(door: Door, path: str, setup: Job[None], *, readonly: bo
         _keep_to_owner(path)
     uri = f"file:{quote(os.path.abspath(path))}?mode={'ro' if readonly else 'rw'}"  # noqa: ASYNC240, PTH100 - no I/O in it, and a symlink stays one
     with anyio.CancelScope(shield=True):  # what is opened for nobody would be closed by nobody
-        connection = await door.call(_connect, uri)
-    database = Database(door)
-    door.begin(partial(_serve, connection, database))
+        connection = await bridge.call(_connect, uri)
+    database = Database(bridge)
+    bridge.begin(partial(_serve, connection, database))
     try:
         await database.run(setup)
         yield database
     finally:
         database.end()
         with anyio.CancelScope(shield=True):
-            await door.call(connection.close)
+            await bridge.call(connection.close)
 
 
 def _keep_to_owner(path: str) -> None:

@@ -3,13 +3,13 @@
 import logging
 import os
 import sqlite3
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Event
 from typing import Any
 
 import anyio
@@ -18,16 +18,14 @@ from reel.errors import Storage
 from reel.msgpack_codec import packer
 from reeld.core.conversation import Conversation
 from reeld.core.state import Profile, State
-from reeld.store import following, reading, writing
+from reeld.store import queries, transactions
 from reeld.store.backup import require_foreign, sync, write_backup
+from reeld.store.bridge import open_bridge
 from reeld.store.database import Database, Job, T, open_database
-from reeld.store.door import open_door
-from reeld.store.following import Logged
 from reeld.store.presence import DATABASE, LOCK, WAL, Displaced, Presence
-from reeld.store.reading import EventsPage, Past, Position, Skip, StoredKey
+from reeld.store.queries import EventsPage, Logged, Past, Position, Skip, StoredKey
 from reeld.store.schema import FULL, opening, prepare, prepare_copier, prepare_reader
-from reeld.store.units import Unit
-from reeld.store.verifying import Verifier, open_verifier
+from reeld.store.transactions import Transaction
 from reeld.store.writer import Settle, Writer
 
 log = logging.getLogger(__name__)
@@ -62,16 +60,16 @@ class Store:
         # Everything is in a backup that was written after a file was displaced.
         self._saved = False
         self._path = path
-        self._verifying = anyio.Lock()
+        self._long_read = anyio.Lock()
         self.writer = writer
 
     def new_row(self) -> int:
         """Give out the number of a new agent; one that is never written leaves a gap, and no harm."""
         return next(self._rows)
 
-    def submit(self, unit: Unit, settle: Settle) -> None:
-        """Queue a unit; ``settle`` is called with what came of it."""
-        self.writer.submit(unit, settle)
+    def submit(self, transaction: Transaction, settle: Settle) -> None:
+        """Queue a transaction; ``settle`` is called with what came of it."""
+        self.writer.submit(transaction, settle)
 
     async def _read(self, job: Job[T]) -> T:
         try:
@@ -81,14 +79,14 @@ class Store:
 
     async def find(self, address: str) -> Profile | None:
         """Look an agent up by its name or id."""
-        return await self._read(lambda connection: reading.find(connection, address))
+        return await self._read(lambda connection: queries.find(connection, address))
 
     async def load(self, row: int) -> State:
         """Read an agent and its living state; rows that are no messages are logged."""
 
         def job(connection: Any) -> tuple[Profile, Past]:
-            past = reading.walk(connection, reading.tip_of(connection, row), packer())
-            return reading.profile_of(connection, row), past
+            past = queries.walk(connection, queries.tip_of(connection, row), packer())
+            return queries.profile_of(connection, row), past
 
         profile, past = await self._read(job)
         for skip in past.skipped:
@@ -97,31 +95,31 @@ class Store:
 
     async def position(self, row: int, at: int) -> Position:
         """Find the end of the command that a position is in, and the tip of the state there."""
-        return await self._read(lambda connection: reading.position(connection, row, at))
+        return await self._read(lambda connection: queries.position(connection, row, at))
 
     async def walk(self, tip: int | None) -> Past:
         """Read the state whose tip is given."""
-        return await self._read(lambda connection: reading.walk(connection, tip, packer()))
+        return await self._read(lambda connection: queries.walk(connection, tip, packer()))
 
     async def walk_living(self, row: int) -> Past:
         """Read an agent's living state."""
 
         def job(connection: Any) -> Past:
-            return reading.walk(connection, reading.tip_of(connection, row), packer())
+            return queries.walk(connection, queries.tip_of(connection, row), packer())
 
         return await self._read(job)
 
     async def unknown_kinds(self, row: int, at: int) -> list[Skip]:
         """List the events of an agent whose kind we do not know."""
-        return await self._read(lambda connection: reading.unknown_kinds(connection, row, at))
+        return await self._read(lambda connection: queries.unknown_kinds(connection, row, at))
 
     async def undo_target(self, row: int, head: int) -> int | None:
         """Find the command that an undo would take back."""
-        return await self._read(lambda connection: reading.undo_target(connection, row, head))
+        return await self._read(lambda connection: queries.undo_target(connection, row, head))
 
     async def redo_target(self, row: int, head: int) -> int | None:
         """Find the command that a redo would bring back."""
-        return await self._read(lambda connection: reading.redo_target(connection, row, head))
+        return await self._read(lambda connection: queries.redo_target(connection, row, head))
 
     async def agents(
         self,
@@ -131,15 +129,15 @@ class Store:
         after: str | None,
     ) -> tuple[list[dict[str, Any]], bool]:
         """List agents in the order in which they were made; tell whether there are more."""
-        return await self._read(lambda connection: reading.agents(connection, prefix, alive, limit, after))
+        return await self._read(lambda connection: queries.agents(connection, prefix, alive, limit, after))
 
     async def descendants(self, row: int) -> dict[int, bool]:
         """Find the clones of an agent, and theirs, and whether each lives."""
-        return await self._read(lambda connection: reading.descendants(connection, row))
+        return await self._read(lambda connection: queries.descendants(connection, row))
 
     async def profile(self, row: int) -> Profile:
         """Read an agent's row."""
-        return await self._read(lambda connection: reading.profile_of(connection, row))
+        return await self._read(lambda connection: queries.profile_of(connection, row))
 
     async def history(
         self,
@@ -154,30 +152,30 @@ class Store:
     ) -> EventsPage:
         """Read a page of an agent's log."""
         return await self._read(
-            lambda connection: reading.history(
+            lambda connection: queries.history(
                 connection, row, since, head, limit, kinds, inherited, max_bytes, packer()
             )
         )
 
     async def after(self, row: int | None, place: int, limit: int, max_bytes: int) -> list[Logged]:
         """Read the log forward: the events of one agent after a seq, or of all after an id."""
-        return await self._read(lambda connection: following.after(connection, row, place, limit, max_bytes, packer()))
+        return await self._read(lambda connection: queries.after(connection, row, place, limit, max_bytes, packer()))
 
     async def before(self, row: int, seq: int) -> Past:
         """Read an agent's state as it was before one of its events."""
 
         def job(connection: Any) -> Past:
-            return reading.walk(connection, following.tip_before(connection, row, seq), packer())
+            return queries.walk(connection, queries.tip_before(connection, row, seq), packer())
 
         return await self._read(job)
 
     async def key(self, name: str) -> StoredKey | None:
         """Look up what a key stands for."""
-        return await self._read(lambda connection: reading.key(connection, name))
+        return await self._read(lambda connection: queries.key(connection, name))
 
     async def totals(self) -> dict[str, int]:
         """Count what can be counted without reading it all."""
-        return await self._read(reading.totals)
+        return await self._read(queries.totals)
 
     @property
     def displaced(self) -> Displaced | None:
@@ -218,18 +216,23 @@ class Store:
         sync(directory)
         log.warning("a copy of the WAL is at its path, and is read at the next start")
 
+    @property
+    def path(self) -> str:
+        """The path of the database file."""
+        return self._path
+
     @asynccontextmanager
-    async def verifier(self) -> AsyncIterator[Verifier]:
-        """Make ready to check the database; one check waits for the other.
+    async def open_reader(self) -> AsyncIterator[Database]:
+        """Open a reading connection of its own for work that takes long; one such work waits for the other.
 
         Raises:
             Storage: a file of the database was removed or replaced, so that it cannot be opened again.
         """
         displaced = self.writer.presence.look()
         if displaced is not None and displaced.kind != LOCK:
-            raise Storage(f"the database cannot be checked: {displaced}")
-        async with self._verifying, open_verifier(self._reader, self._path) as verifier:
-            yield verifier
+            raise Storage(f"the database cannot be opened again: {displaced}")
+        async with self._long_read, self._reader() as database:
+            yield database
 
     async def backup(self, path: str) -> int:
         """Write a copy of everything that was committed into a new file; return its size in bytes.
@@ -243,7 +246,7 @@ class Store:
         """
         require_foreign(path, self._path)
         await self.watch()
-        displaced, abandoned = self.displaced, Event()
+        displaced, abandoned = self.displaced, threading.Event()
         try:
             size = await self._copier.run(partial(write_backup, path=path, abandoned=abandoned.is_set))
         finally:
@@ -256,7 +259,7 @@ class Store:
         if self.displaced is not None:
             return
         try:
-            while await self._database.run(partial(writing.forget_keys, keep=KEYS_KEPT)):
+            while await self._database.run(partial(transactions.forget_keys, keep=KEYS_KEPT)):
                 pass  # commits take their turn in between
         except sqlite3.Error as error:
             log.warning("old keys could not be forgotten: %s", error)
@@ -285,19 +288,19 @@ async def open_store(path: str, durability: str = FULL, lock: int | None = None)
     with opening(path):
         Path(path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     async with AsyncExitStack() as stack:
-        door = await stack.enter_async_context(open_door())
+        bridge = await stack.enter_async_context(open_bridge())
         with opening(path):
             presence = Presence(path, lock)
             setup = partial(prepare, path=path, durability=durability)
-            database = await stack.enter_async_context(open_database(door, path, setup, readonly=False))
+            database = await stack.enter_async_context(open_database(bridge, path, setup, readonly=False))
             stack.enter_context(presence.hold_wal())
-            end = await database.run(writing.Log)
+            end = await database.run(transactions.EventWriter)
             next_row = await database.run(_next_row)
-            reader = partial(open_database, door, path, prepare_reader, readonly=True)
+            reader = partial(open_database, bridge, path, prepare_reader, readonly=True)
             readers = [await stack.enter_async_context(reader()) for _ in range(_READERS)]
             # Opened now, for a file that was removed or replaced cannot be opened later; a backup takes long, and
             # nobody should wait behind it.
-            opened = open_database(door, path, prepare_copier, readonly=True)
+            opened = open_database(bridge, path, prepare_copier, readonly=True)
             copier = await stack.enter_async_context(opened)
         presence.look()
         writer, newest = Writer(database, end, presence), end.next_id - 1

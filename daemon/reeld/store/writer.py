@@ -1,9 +1,9 @@
 """The persistence task: whatever queued up during the last commit is the next transaction.
 
-Nobody is told before the commit returned. Each unit's ``settle`` is then called in commit order, on the trio
+Nobody is told before the commit returned. Each transaction's ``settle`` is then called in commit order, on the trio
 thread, from here: it applies the events and answers without waking another task. What ``settle`` raises is a
 bug and takes the daemon down: the log decides what was true.
-A unit stays in the queue until it is settled, so that a writer that fails leaves nobody waiting.
+A transaction stays in the queue until it is settled, so that a writer that fails leaves nobody waiting.
 """
 
 import logging
@@ -16,11 +16,10 @@ import anyio
 from anyio.abc import TaskStatus
 
 from reel.errors import Internal, Storage
-from reeld.core.events import Draft
+from reeld.core.events import Event
 from reeld.store.database import Database
 from reeld.store.presence import Displaced, Presence
-from reeld.store.units import Unit
-from reeld.store.writing import Log, Outcome, checkpoint, restart_wal
+from reeld.store.transactions import EventWriter, Outcome, Transaction, checkpoint, restart_wal
 
 log = logging.getLogger(__name__)
 
@@ -40,13 +39,13 @@ _MAX_PATIENCE = 5000
 
 
 class Writer:
-    """Takes units at any time, commits them in order, and tells each what came of it."""
+    """Takes transactions at any time, commits them in order, and tells each what came of it."""
 
-    def __init__(self, database: Database, end: Log, presence: Presence) -> None:
+    def __init__(self, database: Database, end: EventWriter, presence: Presence) -> None:
         self._database = database
         self.presence = presence
         self._end = end
-        self._queue: deque[tuple[Unit, Settle]] = deque()
+        self._queue: deque[tuple[Transaction, Settle]] = deque()
         self._wake = anyio.Event()
         self._idle = anyio.Event()
         self._closing = False
@@ -58,12 +57,12 @@ class Writer:
 
     @property
     def waiting(self) -> int:
-        """How many units wait to be settled."""
+        """How many transactions wait to be settled."""
         return len(self._queue)
 
-    def submit(self, unit: Unit, settle: Settle) -> None:
-        """Queue a unit. Each agent has one in flight at most, so the queue is as long as there are agents."""
-        self._queue.append((unit, settle))
+    def submit(self, transaction: Transaction, settle: Settle) -> None:
+        """Queue a transaction. Each agent has one in flight at most, so the queue is as long as there are agents."""
+        self._queue.append((transaction, settle))
         self._wake.set()
         if self._idle.is_set():
             self._abandon()
@@ -71,7 +70,7 @@ class Writer:
     async def prove(self) -> None:
         """Wait until a transaction that writes nothing has come back: queue, thread and disk are alive then."""
         settled = anyio.Event()
-        self.submit(Unit([], []), lambda _: settled.set())
+        self.submit(Transaction([], []), lambda _: settled.set())
         await settled.wait()
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
@@ -99,7 +98,7 @@ class Writer:
             try:
                 settle(Internal("the writer has ended and the daemon stops; ask again when it is back"))
             except Exception:
-                log.exception("a unit could not be settled")
+                log.exception("a transaction could not be settled")
 
     async def close(self) -> None:
         """Stop as soon as everything that was submitted has been written."""
@@ -112,18 +111,22 @@ class Writer:
         if (displaced := self.presence.look()) is not None:
             await self._refuse(displaced)
             return
-        units = [unit for unit, _ in self._queue]
+        transactions = [transaction for transaction, _ in self._queue]
         began = time.monotonic()
-        outcomes = await self._database.run(lambda connection: self._end.commit(connection, units))
+        outcomes = await self._database.run(lambda connection: self._end.commit(connection, transactions))
         self.longest_commit = max(self.longest_commit, time.monotonic() - began)
         self.commits += 1
-        written = [unit for unit, outcome in zip(units, outcomes, strict=True) if not isinstance(outcome, Exception)]
-        drafts = [draft for unit in written for part in unit.parts for draft in part.drafts]
-        self.events += len(drafts)
+        written = [
+            transaction
+            for transaction, outcome in zip(transactions, outcomes, strict=True)
+            if not isinstance(outcome, Exception)
+        ]
+        events = [event for transaction in written for part in transaction.parts for event in part.events]
+        self.events += len(events)
         for outcome in outcomes:
             _, settle = self._queue.popleft()
             settle(outcome)
-        self._pages += _PAGES_OF_A_COMMIT + sum(map(_pages_of, drafts))
+        self._pages += _PAGES_OF_A_COMMIT + sum(map(_pages_of, events))
         if self._pages >= _CHECKPOINT_EVERY:
             await self.checkpoint()
 
@@ -155,6 +158,6 @@ class Writer:
             log.warning("somebody reads for long; the WAL has %d MB and grows", size >> 20)
 
 
-def _pages_of(draft: Draft) -> int:
+def _pages_of(event: Event) -> int:
     """Guess what an event costs the WAL: a page for its row, and those that its text fills."""
-    return 1 + (len(draft.content or "") + len(draft.data_json or "")) // _PAGE
+    return 1 + (len(event.content or "") + len(event.data_json or "")) // _PAGE

@@ -8,7 +8,7 @@ import pytest
 from reel.cli.verifying import told
 from reel.replies import Problem, Verified
 from tests.daemon import Daemon
-from tests.reeld.store.damage import damage
+from tests.reeld.verify.damage import damage
 
 from .conftest import Reel
 

@@ -17,8 +17,8 @@ from reeld.agents.registry import Registry
 from reeld.core import commands
 from reeld.core.conversation import Conversation
 from reeld.core.events import Mark
-from reeld.core.intake import rows_from
 from reeld.core.state import State
+from reeld.core.validation import rows_from
 
 Reply: TypeAlias = dict[str, Any]
 Answer: TypeAlias = Callable[[Any], None]

@@ -12,9 +12,9 @@ from reeld.agents.agent import Agent, Exclusive, Read, Write
 from reeld.agents.idempotency import CommandOptions
 from reeld.core import commands
 from reeld.core.commands import Reply, Stage
-from reeld.core.intake import rows_from
 from reeld.core.state import State
-from reeld.store.writing import DivergedError
+from reeld.core.validation import rows_from
+from reeld.store.transactions import DivergedError
 from tests.reeld.agents.conftest import Open
 from tests.reeld.agents.direct_client import DirectClient, read_only, shown
 
@@ -80,7 +80,7 @@ async def test_writes_that_wait_are_one_unit(client: DirectClient, agent: Agent)
 
 
 async def test_what_comes_during_a_commit_is_the_next_unit(client: DirectClient, agent: Agent) -> None:
-    """Writes that arrive while a unit is in flight wait together, and stand on it."""
+    """Writes that arrive while a transaction is in flight wait together, and stand on it."""
     commits, answers = client.store.writer.commits, Answers(21)
     client.post(agent, "first", answer=answers.take)
     client.registry.pump()
@@ -163,7 +163,7 @@ async def test_a_full_mailbox(client: DirectClient, agent: Agent) -> None:
 
 @pytest.mark.parametrize("guilty", [0, 1, 4])
 async def test_only_the_guilty_one_of_a_run_fails(client: DirectClient, agent: Agent, guilty: int) -> None:
-    """When a unit fails, its commands are tried one by one, and the others are written in order."""
+    """When a transaction fails, its commands are tried one by one, and the others are written in order."""
     await client.store._database.run(lambda connection: connection.execute("PRAGMA max_page_count = 200").fetchall())
     answers = Answers(5)
     for number in range(5):
@@ -289,7 +289,7 @@ async def test_a_refusal_is_no_bug(client: DirectClient, agent: Agent, mail: Any
 
 
 async def test_applying_with_a_bug(client: DirectClient, agent: Agent) -> None:
-    """A unit that was committed and could not be folded is in the log, and its caller gets internal."""
+    """A transaction that was committed and could not be folded is in the log, and its caller gets internal."""
     answers = Answers(2)
     client.post(agent, "one", answer=answers.take)
     client.registry.pump()
@@ -328,7 +328,7 @@ async def test_a_state_that_is_behind_its_log(
 
 
 async def test_a_failing_agent_harms_nobody_else(client: DirectClient, agent: Agent) -> None:
-    """Others' units in the same transaction are written and answered."""
+    """Others' transactions in the same transaction are written and answered."""
     await client.create("b")
     await client.state("b")
     other = await client.registry.find("b")

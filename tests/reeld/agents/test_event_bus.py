@@ -33,7 +33,7 @@ class Ear:
     @property
     def shapes(self) -> list[tuple[str, Extent, Extent]]:
         """What each event did."""
-        return [(news.draft.kind, news.kept, news.extent) for news in self.news]
+        return [(news.event.kind, news.kept, news.extent) for news in self.news]
 
 
 @pytest.fixture

@@ -7,11 +7,11 @@ from reel.kinds import CONVERSATION
 from reel.msgpack_codec import packer
 from reeld.core.commands import Stage
 from reeld.core.conversation import Conversation, Extent, label_of
-from reeld.core.events import Draft, Entry, Mark, Node, entry, read
+from reeld.core.events import Entry, Event, Mark, Node, entry, read
 from reeld.core.state import Profile, Source, State
-from reeld.core.stored import AgentRow, EventRow, Problem, check_agent
-from reeld.core.timeline import Step
-from reeld.core.verifying import Fold, Prompt
+from reeld.core.undo import Command
+from reeld.verify.rows import AgentRow, EventRow, Problem, check_agent
+from reeld.verify.rules import LogValidator, Prompt
 
 pack = packer()
 
@@ -22,7 +22,7 @@ class Row:
 
     id: int
     agent: int
-    event: Draft
+    event: Event
 
 
 @dataclass
@@ -37,15 +37,15 @@ class MemoryLog:
         Give for each event how much of the conversation it kept, and how long that was then.
         """
         first = len(self.rows) + 1
-        for draft in stage.drafts:
-            parent = draft.parent
+        for event in stage.events:
+            parent = event.parent
             if parent is not None and parent < 0:
                 parent = first + ~parent
-            self.rows.append(Row(len(self.rows) + 1, state.profile.row, draft._replace(parent=parent)))
+            self.rows.append(Row(len(self.rows) + 1, state.profile.row, event._replace(parent=parent)))
         state.profile = stage.profile
         extents = []
-        for event_id, draft in enumerate(stage.drafts, first):
-            kept = state.conversation.apply(event_id, draft, past)
+        for event_id, event in enumerate(stage.events, first):
+            kept = state.conversation.apply(event_id, event, past)
             extents.append((kept, state.conversation.extent))
         return extents
 
@@ -90,7 +90,7 @@ class MemoryLog:
         walked = [self.walk(self._tip_after(row)) for row in own]
         return walked if len(own) > newest else [[], *walked]
 
-    def newest(self, agent: int, at: int) -> Step | None:
+    def newest(self, agent: int, at: int) -> Command | None:
         """The newest command that counts at or before a seq."""
         own = self.of(agent)
         first = own[0].event.command
@@ -101,10 +101,10 @@ class MemoryLog:
             if event.seq <= floor or event.seq > at:
                 continue
             if event.kind in CONVERSATION or event.kind in ("clear", "mark", "rewind", "clone"):
-                return Step(event.command)
+                return Command(event.command)
             if event.kind == "restore":
                 data = json.loads(event.data_json or "")
-                return Step(event.command, data.get("undoes"), data.get("redoes"))
+                return Command(event.command, data.get("undoes"), data.get("redoes"))
         return None
 
 
@@ -150,7 +150,7 @@ class Past:
             own[-1].event.seq,
             1,
         )
-        fold = Fold(found, self)
+        fold = LogValidator(found, self)
         events = [problem for event in own for problem in fold.check(self._row(event))]
         return [*check_agent(found), *events, *fold.end()]
 

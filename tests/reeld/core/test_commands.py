@@ -10,8 +10,8 @@ from reel.errors import Conflict, InvalidParams, Killed, NoSuchMark
 from reeld.core import commands
 from reeld.core.commands import Stage
 from reeld.core.conversation import Conversation
-from reeld.core.intake import rows_from
 from reeld.core.state import State, info
+from reeld.core.validation import rows_from
 from tests.reeld.core.memory import MemoryLog, pack, profile
 
 
@@ -186,7 +186,7 @@ def test_the_dead_take_no_commands(do: Callable[..., Any], state: State, command
 
     with pytest.raises(Killed):
         command(stage, state)
-    assert not stage.drafts
+    assert not stage.events
 
 
 def test_revive(do: Callable[..., Any], state: State, log: MemoryLog) -> None:

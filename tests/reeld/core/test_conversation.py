@@ -3,7 +3,7 @@
 import pytest
 
 from reeld.core.conversation import Conversation, label_of
-from reeld.core.events import Draft, Entry, Mark, Node, entry, read
+from reeld.core.events import Entry, Event, Mark, Node, entry, read
 from reeld.core.state import State, info
 from tests.reeld.core.memory import pack, profile
 
@@ -12,8 +12,8 @@ def _entry(number: int, kind: str = "user", message: bytes | None = b"m") -> Ent
     return Entry(number, number, kind, "text", None, 0, message, None)
 
 
-def _event(kind: str, parent: int | None = None, data_json: str | None = None) -> Draft:
-    return Draft(9, 9, kind, None, data_json, parent, 0, None)
+def _event(kind: str, parent: int | None = None, data_json: str | None = None) -> Event:
+    return Event(9, 9, kind, None, data_json, parent, 0, None)
 
 
 @pytest.mark.parametrize("kind", ["gossip", "fork", "command", "usage", "created", "agent_killed"])

@@ -14,9 +14,9 @@ from reeld.core import commands
 from reeld.core.commands import Stage
 from reeld.core.conversation import Conversation, Extent
 from reeld.core.events import Entry, Node
-from reeld.core.intake import rows_from
 from reeld.core.state import Profile, Source, State
-from reeld.core.timeline import redoable, undoable
+from reeld.core.undo import redoable, undoable
+from reeld.core.validation import rows_from
 from tests.model import Marked, ModelAgent, Said, refusal
 from tests.reeld.core.memory import MemoryLog, Past, pack, profile
 

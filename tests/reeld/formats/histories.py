@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from reel.msgpack_codec import packer
 from reeld.core.events import Entry, read
 from reeld.core.events import entry as entry_of
-from reeld.core.intake import rows_from
+from reeld.core.validation import rows_from
 
 Json = dict[str, Any]
 pack = packer()

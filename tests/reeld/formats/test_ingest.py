@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reel.errors import InvalidMessage
-from reeld.core.intake import rows_from
+from reeld.core.validation import rows_from
 from reeld.formats.body import RenderRequest
 from reeld.formats.ingest import read_request, read_response
 from reeld.formats.render import render

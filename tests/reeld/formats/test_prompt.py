@@ -6,7 +6,7 @@ import pytest
 
 from reel.errors import InvalidMessage
 from reel.records import parse_data
-from reeld.core.intake import rows_from
+from reeld.core.validation import rows_from
 from reeld.formats.format import Prompt
 from reeld.formats.prompt import original_prompt_pieces, system_message
 

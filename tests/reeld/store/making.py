@@ -11,11 +11,10 @@ from typing import Any
 import anyio
 import trio
 
-from reeld.core.events import Draft
+from reeld.core.events import Event
 from reeld.core.state import Profile
 from reeld.store.store import Store
-from reeld.store.units import Key, Part, Unit
-from reeld.store.writing import Outcome
+from reeld.store.transactions import AgentWrite, Key, Outcome, Transaction
 
 NODES = frozenset({"system", "user", "assistant", "tool_call", "tool_result", "tool", "mark"})
 
@@ -25,20 +24,22 @@ def profile(row: int = 1, head: int = 0, **more: Any) -> Profile:
     return Profile(row, f"{row:032x}", f"agent-{row}", None, {}, None, 1, 1, None, head)._replace(**more)
 
 
-def draft(seq: int, kind: str = "user", content: str | None = "hi", **more: Any) -> Draft:
+def event(seq: int, kind: str = "user", content: str | None = "hi", **more: Any) -> Event:
     """An event of its own command, on nothing."""
-    return Draft(seq, seq, kind, content, None, None, 1000 + seq, None)._replace(**more)
+    return Event(seq, seq, kind, content, None, None, 1000 + seq, None)._replace(**more)
 
 
-def made(row: int = 1, *events: Draft, **more: Any) -> Unit:
-    """The unit that makes an agent; each node stands on the one before, unless it says otherwise."""
-    drafts = [draft(1, "created", None), *events]
-    return Unit([Part(profile(row, drafts[-1].seq, **more), chained(drafts), new=True)], [])
+def made(row: int = 1, *events: Event, **more: Any) -> Transaction:
+    """The transaction that makes an agent; each node stands on the one before, unless it says otherwise."""
+    log = [event(1, "created", None), *events]
+    return Transaction([AgentWrite(profile(row, log[-1].seq, **more), chained(log), new=True)], [])
 
 
-def said(row: int, *events: Draft, keys: tuple[str, ...] = ()) -> Unit:
-    """A unit that writes to an agent, each node on the one before."""
-    return Unit([Part(profile(row, events[-1].seq), chained(list(events)))], [key(name, row) for name in keys])
+def said(row: int, *events: Event, keys: tuple[str, ...] = ()) -> Transaction:
+    """A transaction that writes to an agent, each node on the one before."""
+    return Transaction(
+        [AgentWrite(profile(row, events[-1].seq), chained(list(events)))], [key(name, row) for name in keys]
+    )
 
 
 def key(name: str, row: int = 1) -> Key:
@@ -46,29 +47,29 @@ def key(name: str, row: int = 1) -> Key:
     return Key(name, row, 1, b"digest", b"reply", "named", row)
 
 
-def chained(drafts: list[Draft]) -> list[Draft]:
+def chained(events: list[Event]) -> list[Event]:
     """Put each event on the newest node before it."""
     tip: int | None = None
     laid = []
-    for number, event in enumerate(drafts):
+    for number, event in enumerate(events):
         laid.append(event if event.parent is not None else event._replace(parent=tip))
         if event.kind in NODES:
             tip = ~number
     return laid
 
 
-async def write(store: Store, *units: Unit) -> list[Outcome]:
-    """Submit units at once and give what came of each."""
+async def write(store: Store, *transactions: Transaction) -> list[Outcome]:
+    """Submit transactions at once and give what came of each."""
     outcomes: list[Outcome] = []
     settled = anyio.Event()
 
     def settle(outcome: Outcome) -> None:
         outcomes.append(outcome)
-        if len(outcomes) == len(units):
+        if len(outcomes) == len(transactions):
             settled.set()
 
-    for unit in units:
-        store.submit(unit, settle)
+    for transaction in transactions:
+        store.submit(transaction, settle)
     await settled.wait()
     return outcomes
 

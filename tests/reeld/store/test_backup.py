@@ -9,7 +9,7 @@ import pytest
 from reel.errors import InvalidParams, Storage
 from reeld.store import backup
 from reeld.store.store import Store, open_store
-from tests.reeld.store.making import draft, made, mode, profile, query, said, size, write
+from tests.reeld.store.making import event, made, mode, profile, query, said, size, write
 from tests.reeld.store.rows import Rows
 
 
@@ -25,7 +25,7 @@ def remove(path: str) -> None:
 
 async def test_a_backup_is_a_whole_database(store: Store, tmp_path: Path) -> None:
     """A backup has everything that was written before, and opens as a database of ours."""
-    await write(store, made(1, draft(2), draft(3)))
+    await write(store, made(1, event(2), event(3)))
     copied = str(tmp_path / "copy.db")
 
     assert await store.backup(copied) == size(copied)
@@ -51,7 +51,7 @@ async def test_a_backup_is_for_its_owner_only(store: Store, tmp_path: Path) -> N
 async def test_what_was_removed_is_saved(store: Store, path: str, tmp_path: Path, removed: list[str]) -> None:
     """A backup is read through what is still open, also by a connection that has never read before."""
     await write(store, made(1))
-    await write(store, said(1, draft(2, "user", "later")))
+    await write(store, said(1, event(2, "user", "later")))
     for suffix in removed:
         remove(f"{path}{suffix}")
     copied = str(tmp_path / "copy.db")

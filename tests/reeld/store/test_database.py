@@ -11,8 +11,8 @@ import pytest
 import trio
 import trio.testing
 
+from reeld.store.bridge import AsyncioBridge, open_bridge
 from reeld.store.database import Database, open_database
-from reeld.store.door import Door, open_door
 
 
 def nothing(_: sqlite3.Connection) -> None:
@@ -27,7 +27,7 @@ async def database(path: str) -> AsyncIterator[Database]:
         connection.execute("CREATE TABLE t (x)")
 
     with anyio.fail_after(30):
-        async with open_door() as door, open_database(door, path, setup, readonly=False) as opened:
+        async with open_bridge() as bridge, open_database(bridge, path, setup, readonly=False) as opened:
             yield opened
 
 
@@ -113,7 +113,7 @@ async def test_a_path_may_hold_anything(tmp_path: Path) -> None:
     """What would mean something in a URI is part of the name."""
     path = tmp_path / "a b?mode=ro#%41é.db"
     with anyio.fail_after(30):
-        async with open_door() as door, open_database(door, str(path), nothing, readonly=False) as database:
+        async with open_bridge() as bridge, open_database(bridge, str(path), nothing, readonly=False) as database:
             await database.run(lambda connection: connection.execute("CREATE TABLE t (x)") and None)
 
     assert [path.name] == [file.name async for file in anyio.Path(tmp_path).iterdir()]
@@ -122,9 +122,9 @@ async def test_a_path_may_hold_anything(tmp_path: Path) -> None:
 async def test_a_reader_makes_no_file(path: str) -> None:
     """Opening for reading what is not there fails, and leaves nothing behind."""
     with anyio.fail_after(30):
-        async with open_door() as door:
+        async with open_bridge() as bridge:
             with pytest.raises(sqlite3.OperationalError, match="unable to open"):
-                async with open_database(door, path, nothing, readonly=True):
+                async with open_database(bridge, path, nothing, readonly=True):
                     raise AssertionError
             for thread in threading.enumerate():  # aiosqlite lets go of its thread without waiting for it
                 if thread.name.endswith("(_connection_worker_thread)"):
@@ -140,9 +140,9 @@ async def test_a_setup_that_fails_closes_the_connection(path: str) -> None:
         raise ValueError("no")
 
     with anyio.fail_after(30):
-        async with open_door() as door:
+        async with open_bridge() as bridge:
             with pytest.raises(ValueError, match="no"):
-                async with open_database(door, path, fail, readonly=False):
+                async with open_database(bridge, path, fail, readonly=False):
                     raise AssertionError
 
 
@@ -158,18 +158,18 @@ async def test_who_is_cancelled_while_it_opens_leaves_nothing_open(path: str) ->
     async def hold_up() -> None:
         gate.wait(30)
 
-    async def open_it(door: Door) -> None:
+    async def open_it(bridge: AsyncioBridge) -> None:
         try:
-            async with open_database(door, path, nothing, readonly=False):
+            async with open_database(bridge, path, nothing, readonly=False):
                 raise AssertionError
         finally:
             over.set()
 
     with anyio.fail_after(30):
-        async with open_door() as door:
-            door.begin(hold_up)
+        async with open_bridge() as bridge:
+            bridge.begin(hold_up)
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(open_it, door)
+                tasks.start_soon(open_it, bridge)
                 await trio.testing.wait_all_tasks_blocked()
                 tasks.cancel_scope.cancel()
                 with anyio.CancelScope(shield=True):

@@ -6,8 +6,8 @@ import pytest
 from msgpack import unpackb
 
 from reel.msgpack_codec import packer
-from reeld.store import following
-from reeld.store.following import Logged
+from reeld.store import queries
+from reeld.store.queries import Logged
 from tests.reeld.store.rows import Rows
 
 pack = packer()
@@ -15,7 +15,7 @@ pack = packer()
 
 def after(rows: Rows, row: int | None, place: int, limit: int = 99, max_bytes: int = 9999) -> list[Logged]:
     """What is later than a place."""
-    return following.after(rows.connection, row, place, limit, max_bytes, pack)
+    return queries.after(rows.connection, row, place, limit, max_bytes, pack)
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def two(rows: Rows) -> Rows:
 )
 def test_what_is_later(two: Rows, row: int | None, place: int, found: list[tuple[int, int, int]]) -> None:
     """Of one agent by seq, of all by id."""
-    assert found == [(each.profile.row, each.draft.seq, each.event_id) for each in after(two, row, place)]
+    assert found == [(each.profile.row, each.event.seq, each.event_id) for each in after(two, row, place)]
 
 
 @pytest.mark.parametrize(("limit", "max_bytes", "count"), [(1, 99, 1), (2, 99, 2), (9, 4, 2), (9, 5, 2), (9, 0, 1)])
@@ -60,11 +60,11 @@ def test_an_event_is_what_was_committed(rows: Rows) -> None:
     rows.event(1, "system", "be brief")
     rows.event(1, "tool_call", None, '{"tool_call_id":"c","name":"n","arguments":""}')
     rows.event(1, "mark", None, '{"label":"x"}')
-    drafts = [each.draft for each in after(rows, 1, 0)]
+    events = [each.event for each in after(rows, 1, 0)]
 
-    assert [None, None, "assistant", None] == [draft.message and unpackb(draft.message)["role"] for draft in drafts]
-    assert drafts[2].tools is not None
-    assert (("c", "n"),) == drafts[2].tools.calls
+    assert [None, None, "assistant", None] == [event.message and unpackb(event.message)["role"] for event in events]
+    assert events[2].tools is not None
+    assert (("c", "n"),) == events[2].tools.calls
 
 
 @pytest.mark.parametrize(
@@ -78,11 +78,11 @@ def test_rows_that_mean_nothing(rows: Rows, kind: str, content: Any, data_json: 
     (found,) = after(rows, 1, 0)
 
     assert (kind, content, data_json, None, None) == (
-        found.draft.kind,
-        found.draft.content,
-        found.draft.data_json,
-        found.draft.message,
-        found.draft.tools,
+        found.event.kind,
+        found.event.content,
+        found.event.data_json,
+        found.event.message,
+        found.event.tools,
     )
 
 
@@ -99,7 +99,7 @@ def test_the_tip_before_an_event(rows: Rows) -> None:
     rows.agent(2, source=1, at=1)
     rows.event(2, "clone", None, parent=first)
     rows.event(2)
-    tips = [following.tip_before(rows.connection, 1, seq) for seq in range(1, 8)]
+    tips = [queries.tip_before(rows.connection, 1, seq) for seq in range(1, 8)]
 
     assert [None, first, mark, mark, first + 3, mark, None] == tips
-    assert [None, first] == [following.tip_before(rows.connection, 2, seq) for seq in (2, 3)]
+    assert [None, first] == [queries.tip_before(rows.connection, 2, seq) for seq in (2, 3)]

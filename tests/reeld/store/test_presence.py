@@ -11,8 +11,9 @@ from reel.errors import Storage
 from reeld.startup import lock
 from reeld.store.presence import DATABASE, WAL, Displaced, Presence
 from reeld.store.store import Store, open_store
-from reeld.store.writing import Outcome
-from tests.reeld.store.making import draft, made, mode, query, said, size, write
+from reeld.store.transactions import Outcome
+from reeld.verify.verifier import open_verifier
+from tests.reeld.store.making import event, made, mode, query, said, size, write
 
 
 def replace(path: str) -> None:
@@ -32,16 +33,16 @@ def identity(path: str) -> int:
 
 
 def refusals(outcomes: list[Outcome]) -> list[str]:
-    """Give what each unit was refused with."""
+    """Give what each transaction was refused with."""
     return [outcome.message for outcome in outcomes if isinstance(outcome, Storage)]
 
 
 @pytest.mark.parametrize("suffix", ["", "-wal"])
 async def test_a_file_that_was_removed(store: Store, path: str, suffix: str) -> None:
-    """No unit is written, each is told why and what to do, and what was written can still be read."""
+    """No transaction is written, each is told why and what to do, and what was written can still be read."""
     await write(store, made(1))
     remove(f"{path}{suffix}")
-    told = refusals(await write(store, made(2), said(1, draft(2))))
+    told = refusals(await write(store, made(2), said(1, event(2))))
 
     about = f"{path}{suffix} was removed or moved away while reeld ran"
     assert [f"nothing was written: {about}"] * 2 == [text.partition("; ")[0] for text in told]
@@ -60,7 +61,7 @@ async def test_a_file_that_was_replaced(store: Store, path: str, suffix: str) ->
 
 
 async def test_a_file_that_is_back(store: Store, path: str, caplog: pytest.LogCaptureFixture) -> None:
-    """Units are written again once the same file is back at its path; both are logged, once."""
+    """Transactions are written again once the same file is back at its path; both are logged, once."""
     with caplog.at_level(logging.WARNING):
         shutil.move(path, f"{path}.away")
         assert 3 == len(refusals([*await write(store, made(1), made(2)), *await write(store, made(3))]))
@@ -87,7 +88,7 @@ async def test_a_lock_that_was_removed(path: str) -> None:
 
 async def test_a_wal_that_was_removed_is_put_back(store: Store, path: str, caplog: pytest.LogCaptureFixture) -> None:
     """A private copy is at its path for the next start; it does not pass for the file that is open."""
-    await write(store, made(1, draft(2)))
+    await write(store, made(1, event(2)))
     remove(f"{path}-wal")
     with caplog.at_level(logging.WARNING):
         await store.watch()
@@ -117,7 +118,7 @@ async def test_a_wal_that_was_removed_takes_nothing_with_it(path: str, watched: 
     """Closing the database copies the WAL into it, whatever is at its path."""
     with anyio.fail_after(30):
         async with open_store(path) as store:
-            await write(store, made(1, draft(2)))
+            await write(store, made(1, event(2)))
             remove(f"{path}-wal")
             if watched:
                 await store.watch()
@@ -131,8 +132,8 @@ async def test_an_idle_store_notices(store: Store, path: str) -> None:
     await store.watch()
 
     assert Displaced(DATABASE, f"another file is in the place of {path}") == store.displaced
-    with pytest.raises(Storage, match="the database cannot be checked: another file"):
-        async with store.verifier():
+    with pytest.raises(Storage, match="the database cannot be opened again: another file"):
+        async with open_verifier(store):
             pass
 
 

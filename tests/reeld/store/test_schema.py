@@ -13,7 +13,7 @@ from reel.errors import Storage
 from reeld.store import schema
 from reeld.store.schema import APPLICATION_ID, VERSION, migrate, prepare
 from reeld.store.store import Store, open_store
-from tests.reeld.store.making import draft, made, mode, pragma, query, said, spoil, write
+from tests.reeld.store.making import event, made, mode, pragma, query, said, spoil, write
 
 FOUR = tuple(f"CREATE TABLE t{number} (x);" for number in range(4))
 
@@ -51,7 +51,7 @@ async def used(path: str) -> str:
     """The path of a database that has been used and closed."""
     with anyio.fail_after(30):
         async with open_store(path) as store:
-            await write(store, made(1, *(draft(seq, content="x" * 500) for seq in range(2, 100))))
+            await write(store, made(1, *(event(seq, content="x" * 500) for seq in range(2, 100))))
     query(path, "PRAGMA wal_checkpoint(TRUNCATE)")
     return path
 
@@ -279,6 +279,6 @@ async def test_a_used_file_can_be_opened_again(used: str) -> None:
     """What was written is there, and more can be."""
     with anyio.fail_after(30):
         async with open_store(used) as store:
-            (ids,) = await write(store, said(1, draft(100)))
+            (ids,) = await write(store, said(1, event(100)))
 
     assert [100] == ids

@@ -11,12 +11,12 @@ from msgpack import unpackb
 
 from reel.errors import Storage
 from reeld.store import store as store_module
-from reeld.store import writing
-from reeld.store.reading import Position, StoredKey
+from reeld.store import transactions
+from reeld.store.queries import Position, StoredKey
 from reeld.store.store import Store, open_store
-from tests.reeld.store.damage import damage
-from tests.reeld.store.making import draft, key, made, mode, pragma, profile, query, said, size, spoil, write
+from tests.reeld.store.making import event, key, made, mode, pragma, profile, query, said, size, spoil, write
 from tests.reeld.store.rows import Rows
+from tests.reeld.verify.damage import damage
 
 
 async def test_a_directory_is_made_for_its_owner_only(tmp_path: Path) -> None:
@@ -31,7 +31,7 @@ async def test_a_directory_is_made_for_its_owner_only(tmp_path: Path) -> None:
 
 async def test_a_state_is_what_was_written(store: Store) -> None:
     """Loading gives the profile and the living conversation, also after the file was closed."""
-    await write(store, made(1, draft(2, "system", "be brief"), draft(3, "mark", None), draft(4), draft(5, "note")))
+    await write(store, made(1, event(2, "system", "be brief"), event(3, "mark", None), event(4), event(5, "note")))
     state = await store.load(1)
 
     assert profile(1, 5) == state.profile
@@ -52,9 +52,9 @@ async def test_rows_that_are_no_messages_are_logged(rows: Rows, path: str, caplo
 
 async def test_every_question_is_asked_of_a_reader(store: Store) -> None:
     """What the queries find comes through."""
-    await write(store, made(1, draft(2), draft(3)))
-    await write(store, said(1, draft(4, "restore", None, data_json='{"to": 2, "undoes": 3}', parent=2)))
-    await write(store, said(1, draft(5, "brand_new")), made(2)._replace(keys=[key("k", row=2)]))
+    await write(store, made(1, event(2), event(3)))
+    await write(store, said(1, event(4, "restore", None, data_json='{"to": 2, "undoes": 3}', parent=2)))
+    await write(store, said(1, event(5, "brand_new")), made(2)._replace(keys=[key("k", row=2)]))
 
     assert Position(2, 2) == await store.position(1, 2)
     assert [2] == [node.seq for node in (await store.walk(2)).nodes]
@@ -70,14 +70,14 @@ async def test_every_question_is_asked_of_a_reader(store: Store) -> None:
 
 async def test_the_living_state_can_be_walked(store: Store) -> None:
     """A walk from the tip meets what is living, and nothing else."""
-    await write(store, made(1, draft(2), draft(3), draft(4, "restore", None, parent=2)))
+    await write(store, made(1, event(2), event(3), event(4, "restore", None, parent=2)))
 
     assert [2] == [node.seq for node in (await store.walk_living(1)).nodes]
 
 
 async def test_history_is_packed(store: Store) -> None:
     """A page holds events in the form of the wire."""
-    await write(store, made(1, draft(2), draft(3)))
+    await write(store, made(1, event(2), event(3)))
     page = await store.history(1, since=1, head=9, limit=1, kinds=None, inherited=True, max_bytes=999)
 
     assert ([2], True) == ([unpackb(event)["seq"] for event in page.events], page.more)
@@ -118,7 +118,7 @@ async def test_a_row_that_is_no_text_keeps_no_reader_in_the_past(
 ) -> None:
     """Whoever keeps the error of a question, the next ones are answered from what has been written since."""
     async with open_store(path) as store:
-        await write(store, made(1, draft(2), draft(3, "clear", None)))
+        await write(store, made(1, event(2), event(3, "clear", None)))
     damage(path, f"UPDATE events SET {column} = CAST(x'7bff7d' AS TEXT) WHERE seq = 3")
 
     with anyio.fail_after(30):
@@ -137,7 +137,7 @@ async def test_tidying_forgets_old_keys_and_copies_the_wal(
     """The newest keys are kept, a million of them; what was written is in the file itself afterwards."""
     assert 1_000_000 == store_module.KEYS_KEPT
     monkeypatch.setattr(store_module, "KEYS_KEPT", 2)
-    monkeypatch.setattr(writing, "_FORGOTTEN_AT_ONCE", 1)
+    monkeypatch.setattr(transactions, "_FORGOTTEN_AT_ONCE", 1)
     await write(store, made(1)._replace(keys=[key(name) for name in ("oldest", "older", "old", "b", "a")]))
     before = size(path)
     await store.tidy()

@@ -12,12 +12,13 @@ import pytest
 from reel.errors import Internal
 from reeld.store import writer as writer_module
 from reeld.store.store import Store, open_store
-from reeld.store.writing import Outcome
-from tests.reeld.store.making import busy, draft, made, pragma, profile, query, said, size, write
+from reeld.store.transactions import Outcome
+from reeld.verify.verifier import open_verifier
+from tests.reeld.store.making import busy, event, made, pragma, profile, query, said, size, write
 
 
 async def test_what_queued_up_during_a_commit_is_one_transaction(store: Store) -> None:
-    """Units that are submitted while a commit runs are committed together, however many they are."""
+    """Transactions that are submitted while a commit runs are committed together, however many they are."""
     async with anyio.create_task_group() as tasks, busy(store):
         tasks.start_soon(write, store, made(1))
         while not store.writer.waiting:
@@ -31,7 +32,7 @@ async def test_what_queued_up_during_a_commit_is_one_transaction(store: Store) -
 
 
 async def test_nobody_is_told_before_the_commit(store: Store, path: str) -> None:
-    """A unit is settled when another connection can read it, and in the order in which it was submitted."""
+    """A transaction is settled when another connection can read it, and in the order in which it was submitted."""
     seen: list[tuple[int, int]] = []
     settled = anyio.Event()
 
@@ -52,8 +53,8 @@ async def test_nobody_is_told_before_the_commit(store: Store, path: str) -> None
 
 
 async def test_only_what_was_written_is_counted(store: Store) -> None:
-    """A unit that failed adds nothing to the events written."""
-    await write(store, made(1), made(1), made(2, draft(2)))
+    """A transaction that failed adds nothing to the events written."""
+    await write(store, made(1), made(1), made(2, event(2)))
 
     assert 3 == store.writer.events
     assert store.writer.longest_commit > 0
@@ -118,7 +119,7 @@ async def test_a_bug_takes_the_store_down(path: str) -> None:
 
 
 async def test_a_bug_in_a_transaction_takes_the_store_down(path: str) -> None:
-    """What no unit is to blame for is not answered as if one were."""
+    """What no transaction is to blame for is not answered as if one were."""
     outcomes: list[Outcome] = []
 
     async def use(store: Store) -> None:
@@ -137,7 +138,7 @@ async def test_the_wal_is_copied_after_so_many_rows(store: Store, path: str, mon
     await write(store, made(1))
     await pragma(store, "wal_checkpoint(TRUNCATE)")
     for seq in range(2, 80):
-        await write(store, said(1, draft(seq, content="x" * 4000)))
+        await write(store, said(1, event(seq, content="x" * 4000)))
 
     assert size(path + "-wal") < 40 * 4120 < size(path)
 
@@ -179,7 +180,7 @@ async def test_the_wal_is_bounded_though_somebody_always_reads(
     with relay(path):
         largest = 0
         for seq in range(2, 1500):
-            await write(store, said(1, draft(seq, content="x" * 4000)))
+            await write(store, said(1, event(seq, content="x" * 4000)))
             largest = max(largest, size(path + "-wal"))
 
     assert largest < 3 << 20 < 5 << 20 < size(path)
@@ -192,13 +193,13 @@ async def test_the_wal_is_bounded_while_it_is_all_verified(
     monkeypatch.setattr(writer_module, "_CHECKPOINT_EVERY", 20)
     monkeypatch.setattr(writer_module, "_LARGE", 1 << 20)
     store.writer._large = 1 << 20
-    await write(store, made(1, *(draft(seq) for seq in range(2, 500))))
+    await write(store, made(1, *(event(seq) for seq in range(2, 500))))
 
     async def verify() -> None:
         while True:
-            async with store.verifier() as verifier:
+            async with open_verifier(store) as verifier:
                 await verifier.check_file()
-                await verifier.sweep(None)
+                await verifier.check_logs(None)
 
     async def walk() -> None:
         while True:
@@ -210,7 +211,7 @@ async def test_the_wal_is_bounded_while_it_is_all_verified(
             tasks.start_soon(task)
         await write(store, made(2))
         for seq in range(2, 400):
-            await write(store, said(2, draft(seq, content="x" * 12_000)))
+            await write(store, said(2, event(seq, content="x" * 12_000)))
             largest = max(largest, size(path + "-wal"))
         tasks.cancel_scope.cancel()
 
@@ -224,7 +225,7 @@ async def test_a_reader_that_stays(store: Store, path: str, caplog: pytest.LogCa
     with closing(sqlite3.connect(path, isolation_level=None)) as reader:
         reader.execute("BEGIN")
         reader.execute("SELECT count(*) FROM agents").fetchall()
-        await write(store, said(1, draft(2)))
+        await write(store, said(1, event(2)))
         await store.writer.checkpoint()
         await store.writer.checkpoint()
 
@@ -244,7 +245,7 @@ async def test_a_wal_that_has_begun_anew_is_bounded_as_before(store: Store) -> N
 
 
 async def test_a_checkpoint_that_fails_is_no_failure(store: Store, caplog: pytest.LogCaptureFixture) -> None:
-    """The WAL goes on growing, the log says why, and units are written."""
+    """The WAL goes on growing, the log says why, and transactions are written."""
     store.writer._database = None  # type: ignore[assignment]
     await store.writer.checkpoint()
     store.writer._database = store._database

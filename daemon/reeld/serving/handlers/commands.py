@@ -10,7 +10,7 @@ from reeld.agents.agent import Agent, Exclusive, Job, Write
 from reeld.agents.idempotency import CommandOptions
 from reeld.core import commands
 from reeld.core.commands import Reply, Stage
-from reeld.core.intake import CheckedRow, rows_from
+from reeld.core.validation import CheckedRow, rows_from
 from reeld.serving import params
 from reeld.serving.call import Call, Deferred, Result, Services, Work
 

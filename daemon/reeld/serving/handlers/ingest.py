@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from reeld.agents.agent import Agent
 from reeld.agents.idempotency import CommandOptions
-from reeld.core.intake import CheckedRow, rows_from
+from reeld.core.validation import CheckedRow, rows_from
 from reeld.formats.ingest import read_request, read_response
 from reeld.serving.call import Call, Deferred, Result, Services
 from reeld.serving.handlers.commands import create_and_add, write_rows

@@ -18,7 +18,7 @@ from reeld.core.state import Profile, State, info, marks_as_maps
 from reeld.serving.call import Call, ClientInfo, Deferred, Result, Services, Work
 from reeld.serving.pages import PAGE_BYTES, PAGE_ITEMS, Window, state_page
 from reeld.serving.params import MAX_DEPTH, MAX_ITEMS
-from reeld.store.reading import Past, Position, Skip
+from reeld.store.queries import Past, Position, Skip
 
 _pack = packer()
 

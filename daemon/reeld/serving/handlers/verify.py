@@ -5,10 +5,10 @@ from reeld.agents.agent import Agent, Read
 from reeld.core.commands import not_found
 from reeld.core.conversation import Conversation
 from reeld.core.state import Profile, State
-from reeld.core.stored import Problem
 from reeld.serving.call import Call, Detached, Result, Services
-from reeld.store.findings import Findings, Found
-from reeld.store.verifying import Verifier
+from reeld.verify.report import Report, ReportedProblem
+from reeld.verify.rows import Problem
+from reeld.verify.verifier import Verifier, open_verifier
 
 
 def verify(services: Services, _call: Call, agent: str | None) -> Detached:
@@ -16,13 +16,13 @@ def verify(services: Services, _call: Call, agent: str | None) -> Detached:
 
     async def run() -> Result:
         row = None if agent is None else await _row_of(services, agent)
-        async with services.store.verifier() as verifier:
+        async with open_verifier(services.store) as verifier:
             if row is None:
                 await verifier.check_file()
-            await verifier.sweep(row)
+            await verifier.check_logs(row)
             for live in services.registry.live(row):
                 await _compare(services, verifier, live)
-            return _told(verifier.findings)
+            return _told(verifier.report)
 
     return Detached(run)
 
@@ -46,7 +46,7 @@ async def _compare(services: Services, verifier: Verifier, agent: Agent) -> None
     try:
         profile, conversation = await _look(services, agent)
     except ReelError as error:
-        verifier.findings.note([Problem("unchecked", f"the running state of agent {agent.row}: {error}")])
+        verifier.report.note([Problem("unchecked", f"the running state of agent {agent.row}: {error}")])
         return
     await verifier.compare(profile, conversation)
 
@@ -59,16 +59,16 @@ async def _look(services: Services, agent: Agent) -> tuple[Profile, Conversation
     return copied
 
 
-def _told(findings: Findings) -> Result:
+def _told(report: Report) -> Result:
     return {
-        "agents": findings.agents,
-        "events": findings.events,
-        "problems": [_as_map(found) for found in findings.listed],
-        "omitted": findings.omitted,
+        "agents": report.agents,
+        "events": report.events,
+        "problems": [_as_map(found) for found in report.listed],
+        "omitted": report.omitted,
     }
 
 
-def _as_map(found: Found) -> dict[str, str | int]:
+def _as_map(found: ReportedProblem) -> dict[str, str | int]:
     problem = found.problem
     fields = {"agent": found.uid, "name": found.name, "seq": problem.seq, "id": problem.event_id}
     given = {field: value for field, value in fields.items() if value is not None}

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from reel.errors import InvalidMessage
-from reeld.core.intake import rows_from
+from reeld.core.validation import rows_from
 from reeld.formats.openai_chat.read import read_request
 
 SYSTEM = {"role": "system", "content": "be brief"}

@@ -7,7 +7,7 @@ import pytest
 
 from reel.errors import InvalidMessage
 from reel.records import message_from_record
-from reeld.core.intake import rows_from
+from reeld.core.validation import rows_from
 from reeld.formats.openai_chat.read import read_response
 
 USAGE = {"prompt_tokens": 3, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 1}}

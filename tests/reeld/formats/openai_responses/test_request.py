@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from reel.errors import InvalidMessage
-from reeld.core.intake import rows_from
+from reeld.core.validation import rows_from
 from reeld.formats.openai_responses.read import read_request
 
 USER = {"role": "user", "content": "hi"}

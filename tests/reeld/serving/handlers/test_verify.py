@@ -10,7 +10,7 @@ from reel.errors import NotFound
 from reeld.core.state import State
 from reeld.serving.call import Services
 from tests.reeld.serving.conftest import Dial, Peer
-from tests.reeld.store.damage import damage
+from tests.reeld.verify.damage import damage
 
 
 async def filled(dial: Dial) -> Peer:

@@ -10,14 +10,14 @@ from typing import Any, NamedTuple, Protocol
 
 from reel.kinds import CONVERSATION, INERT, KNOWN
 from reeld.core.events import Mark
-from reeld.core.stored import AgentRow, EventRow, Problem, read_event, tags_of
+from reeld.core.tree import is_node, tip_after
+from reeld.verify.rows import AgentRow, EventRow, Problem, read_event, tags_of
 
-_NODES = CONVERSATION | {"mark"}
 # What a command of several events may begin with, and go on with; a clear has a rule of its own.
 _BEGINS = CONVERSATION | INERT | {"created"}
 _FOLLOWS = CONVERSATION | INERT
 # Events whose data tells which parent they have.
-_TOLD = frozenset({"rewind", "clone", "restore"})
+_NAMES_PARENT = frozenset({"rewind", "clone", "restore"})
 
 
 class Prompt(NamedTuple):
@@ -46,11 +46,11 @@ class Past(Protocol):
         """Find the newest system event of a state."""
 
 
-class _Untold(Exception):
+class _UnknownParent(Exception):
     """An event's data does not tell which parent it must have."""
 
 
-class Fold:
+class LogValidator:
     """Goes through an agent's log: it is given each event, in the order of their seqs, and then the end.
 
     Args:
@@ -75,7 +75,7 @@ class Fold:
     def check(self, event: EventRow) -> list[Problem]:
         """Say what is wrong with the next event."""
         data, problems = read_event(event)
-        if not problems or event.kind not in _TOLD:
+        if not problems or event.kind not in _NAMES_PARENT:
             problems += self._check_parent(event, data)
         problems += self._check_place(event, data)
         problems += self._check_command(event)
@@ -109,7 +109,7 @@ class Fold:
         elif event.kind == "changed":
             self._columns |= _named(data)
         self._cleared = (self._prompt(),) if event.kind == "clear" else None
-        self._tip = event.id if event.kind in _NODES else event.parent
+        self._tip = tip_after(event.id, event.kind, event.parent)
         self._before = event
 
     def _prompt(self) -> Prompt | None:
@@ -170,12 +170,12 @@ class Fold:
             yield Problem("parent_missing", f"there is no event {parent}, its parent")
         elif parent is not None and parent >= event.id:
             yield Problem("parent_later", f"its parent {parent} is not older than it")
-        elif kind is not None and kind not in _NODES:
+        elif kind is not None and not is_node(kind):
             yield Problem("parent_no_node", f"its parent {parent} is of the kind {kind}")
         elif event.kind in KNOWN:
             try:
                 expected = self._expected(event, data)
-            except _Untold as error:
+            except _UnknownParent as error:
                 yield Problem("data", str(error))
                 return
             if parent != expected:
@@ -185,7 +185,7 @@ class Fold:
         """Give the parent that an event must have.
 
         Raises:
-            _Untold: its data does not tell.
+            _UnknownParent: its data does not tell.
         """
         if event.kind == "clear":
             return None
@@ -200,34 +200,34 @@ class Fold:
     def _target(self, target: int, label: str | None) -> int:
         marks = self._past.marks(self._tip, target)
         if not marks or marks[-1].seq != target:
-            raise _Untold(f"target: no mark {target} stands in the state before")
+            raise _UnknownParent(f"target: no mark {target} stands in the state before")
         if label is not None and next((mark.seq for mark in marks if mark.label == label), None) != target:
-            raise _Untold(f"target: {target} is not the newest mark with the label {label}")
+            raise _UnknownParent(f"target: {target} is not the newest mark with the label {label}")
         return marks[-1].id
 
     def _source_tip(self, source: str, at: int) -> int | None:
         row = self._past.row_of(source)
         if row is None:
-            raise _Untold("from: there is no such agent")
+            raise _UnknownParent("from: there is no such agent")
         end, tip = self._past.position(row, at)
         if end != at:
-            raise _Untold(f"at: no command ends at {at} there")
+            raise _UnknownParent(f"at: no command ends at {at} there")
         return tip
 
     def _restored(self, event: EventRow, data: dict[str, Any]) -> int | None:
         to, row = data["to"], self.agent.row
         if to >= event.seq:
-            raise _Untold(f"to: {to} is not before it")
+            raise _UnknownParent(f"to: {to} is not before it")
         for field in ("undoes", "redoes"):
             if field in data and not self._past.begins(row, data[field]):
-                raise _Untold(f"{field}: no command begins at {data[field]}")
+                raise _UnknownParent(f"{field}: no command begins at {data[field]}")
         end, tip = self._past.position(row, to)
         if "undoes" in data:
             end = data["undoes"] - 1
         elif "redoes" in data:
             end, _ = self._past.position(row, data["redoes"])
         if end != to:
-            raise _Untold(f"to: it is {to}, and should be {end}")
+            raise _UnknownParent(f"to: it is {to}, and should be {end}")
         return tip
 
 

@@ -1,4 +1,4 @@
-"""What goes through the door between two event loops, and what comes back."""
+"""What goes through the bridge between two event loops, and what comes back."""
 
 import asyncio
 import gc
@@ -10,14 +10,14 @@ import anyio
 import pytest
 import trio
 
-from reeld.store.door import Door, open_door
+from reeld.store.bridge import AsyncioBridge, open_bridge
 
 
 @pytest.fixture
-async def door() -> AsyncIterator[Door]:
-    """An open door; whoever uses it has thirty seconds."""
+async def bridge() -> AsyncIterator[AsyncioBridge]:
+    """An open bridge; whoever uses it has thirty seconds."""
     with anyio.fail_after(30):
-        async with open_door() as opened:
+        async with open_bridge() as opened:
             yield opened
 
 
@@ -27,37 +27,37 @@ async def double(number: int, *, plus: int = 0) -> int:
     return 2 * number + plus
 
 
-async def test_a_result_comes_back(door: Door) -> None:
+async def test_a_result_comes_back(bridge: AsyncioBridge) -> None:
     """What the function returns on its own loop is what the call gives."""
-    assert 43 == await door.call(double, 21, plus=1)
+    assert 43 == await bridge.call(double, 21, plus=1)
 
 
-async def test_an_error_comes_back(door: Door) -> None:
+async def test_an_error_comes_back(bridge: AsyncioBridge) -> None:
     """What the function raises is raised by the call."""
 
     async def fail() -> None:
         raise ValueError("no")
 
     with pytest.raises(ValueError, match="no"):
-        await door.call(fail)
+        await bridge.call(fail)
 
 
-async def test_a_cancellation_on_the_other_side_comes_back(door: Door) -> None:
+async def test_a_cancellation_on_the_other_side_comes_back(bridge: AsyncioBridge) -> None:
     """A task that is cancelled over there does not leave its caller waiting."""
 
     async def give_up() -> None:
         raise asyncio.CancelledError
 
     with pytest.raises(asyncio.CancelledError):
-        await door.call(give_up)
+        await bridge.call(give_up)
 
 
-async def test_many_calls_at_once(door: Door) -> None:
+async def test_many_calls_at_once(bridge: AsyncioBridge) -> None:
     """Each of many calls gets its own answer."""
     answers = {}
 
     async def ask(number: int) -> None:
-        answers[number] = await door.call(double, number)
+        answers[number] = await bridge.call(double, number)
 
     async with anyio.create_task_group() as tasks:
         for number in range(1000):
@@ -66,7 +66,7 @@ async def test_many_calls_at_once(door: Door) -> None:
     assert {number: 2 * number for number in range(1000)} == answers
 
 
-async def test_a_call_does_not_block_the_loop(door: Door) -> None:
+async def test_a_call_does_not_block_the_loop(bridge: AsyncioBridge) -> None:
     """Others go on while a call waits."""
     gate = asyncio.Event()
     done = []
@@ -76,20 +76,20 @@ async def test_a_call_does_not_block_the_loop(door: Door) -> None:
         return "open"
 
     async def wait() -> None:
-        done.append(await door.call(opened))
+        done.append(await bridge.call(opened))
 
     async def open_gate() -> None:
         gate.set()
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(wait)
-        await door.call(double, 1)
-        await door.call(open_gate)
+        await bridge.call(double, 1)
+        await bridge.call(open_gate)
 
     assert ["open"] == done
 
 
-async def test_a_cancelled_caller_abandons_the_answer_and_not_the_work(door: Door) -> None:
+async def test_a_cancelled_caller_abandons_the_answer_and_not_the_work(bridge: AsyncioBridge) -> None:
     """The work of a caller who was cancelled is done to its end."""
     begun, done = anyio.Event(), anyio.Event()
     token = trio.lowlevel.current_trio_token()
@@ -104,18 +104,18 @@ async def test_a_cancelled_caller_abandons_the_answer_and_not_the_work(door: Doo
         gate.set()
 
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(door.call, work)
+        tasks.start_soon(bridge.call, work)
         await begun.wait()
         tasks.cancel_scope.cancel()
-    await door.call(go_on)
+    await bridge.call(go_on)
     await done.wait()
 
 
 async def test_the_thread_ends_with_the_block() -> None:
     """Nothing of the other loop is left when the block is."""
     with anyio.fail_after(30):
-        async with open_door() as door:
-            loop = door._loop
+        async with open_bridge() as bridge:
+            loop = bridge._loop
             assert loop.is_running()
 
         assert loop.is_closed()
@@ -133,9 +133,9 @@ def test_an_answer_for_nobody_is_dropped() -> None:
         gate.wait(30)  # until the caller's loop is gone
 
     async def leave() -> None:
-        door = Door(loop, trio.lowlevel.current_trio_token())
+        bridge = AsyncioBridge(loop, trio.lowlevel.current_trio_token())
         with anyio.move_on_after(0):
-            await door.call(work)
+            await bridge.call(work)
 
     trio.run(leave)
     gate.set()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from reel import text, tool_call, tool_result
 from reel.errors import InvalidMessage, InvalidParams
 from reel.records import message_from_record, read_row
-from reeld.core.intake import Row, rows_from
+from reeld.core.validation import Row, rows_from
 
 
 def _one(element: Any) -> Row:

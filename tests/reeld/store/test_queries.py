@@ -9,8 +9,8 @@ from msgpack import unpackb
 from reel.msgpack_codec import packer
 from reeld.core.conversation import Conversation
 from reeld.core.events import Entry, Mark
-from reeld.store import reading
-from reeld.store.reading import Position, Skip
+from reeld.store import queries
+from reeld.store.queries import Position, Skip
 from tests.reeld.store.rows import Rows
 
 pack = packer()
@@ -29,14 +29,14 @@ def names(found: tuple[list[dict[str, Any]], bool]) -> tuple[list[str], bool]:
 
 def contents(rows: Rows, tip: int | None) -> list[Any]:
     """What stands in the state of a tip: contents of records, labels of marks."""
-    past = reading.walk(rows.connection, tip, pack)
+    past = queries.walk(rows.connection, tip, pack)
     return [node.label if isinstance(node, Mark) else node.content for node in past.nodes]
 
 
 def page(rows: Rows, row: int = 1, **more: Any) -> tuple[list[int], bool]:
     """The seqs of a page of history."""
     asked: dict[str, Any] = {"since": 0, "head": 999, "limit": 99, "kinds": None, "inherited": False, "max_bytes": 9999}
-    found = reading.history(rows.connection, row, pack=pack, **asked | more)
+    found = queries.history(rows.connection, row, pack=pack, **asked | more)
     return [unpackb(event)["seq"] for event in found.events], found.more
 
 
@@ -55,7 +55,7 @@ def test_who_an_address_means(rows: Rows, address: str, expected: int | None) ->
     rows.agent(4, "other", killed=60)
     rows.agent(5, "other", killed=70)
     rows.agent(6, "other", killed=65)
-    found = reading.find(rows.connection, address)
+    found = queries.find(rows.connection, address)
 
     assert expected == (None if found is None else found.row)
 
@@ -64,7 +64,7 @@ def test_a_profile_is_read_as_it_was_written(rows: Rows) -> None:
     """A clone's profile names its source by row and by id."""
     rows.agent(1)
     rows.agent(2, "clone", source=1, at=4)
-    profile = reading.profile_of(rows.connection, 2)
+    profile = queries.profile_of(rows.connection, 2)
 
     assert (2, "clone", {}, (1, f"{1:032x}", 4), True) == (
         profile.row, profile.name, profile.tags, profile.source, profile.alive
@@ -90,7 +90,7 @@ def test_pages_of_agents(rows: Rows, asked: tuple[Any, ...], expected: tuple[lis
     for row, (name, killed) in enumerate([("a", None), ("a%1", None), ("ab", 5), ("b", None)], 1):
         rows.agent(row, name, killed=killed)
 
-    assert expected == names(reading.agents(rows.connection, *asked))
+    assert expected == names(queries.agents(rows.connection, *asked))
 
 
 def test_descendants(rows: Rows) -> None:
@@ -101,19 +101,19 @@ def test_descendants(rows: Rows) -> None:
     rows.agent(4, source=3)
     rows.agent(5)
 
-    assert {2: False, 3: True, 4: True} == reading.descendants(rows.connection, 1)
-    assert {} == reading.descendants(rows.connection, 5)
+    assert {2: False, 3: True, 4: True} == queries.descendants(rows.connection, 1)
+    assert {} == queries.descendants(rows.connection, 5)
 
 
 def test_totals(rows: Rows) -> None:
     """Agents are counted, the newest event is named."""
-    assert {"newest_event": 0, "agents": 0, "living_agents": 0} == reading.totals(rows.connection)
+    assert {"newest_event": 0, "agents": 0, "living_agents": 0} == queries.totals(rows.connection)
 
     rows.agent(1, killed=5)
     rows.agent(2)
     rows.event(2)
 
-    assert {"newest_event": 1, "agents": 2, "living_agents": 1} == reading.totals(rows.connection)
+    assert {"newest_event": 1, "agents": 2, "living_agents": 1} == queries.totals(rows.connection)
 
 
 # --- positions
@@ -143,7 +143,7 @@ def test_a_position_inside_a_command_means_its_end(rows: Rows, at: int, expected
     rows.event(1, "clear", None, command=6, parent=None)
     rows.event(1, "system", "be brief", command=6, parent=None)
 
-    assert expected == reading.position(rows.connection, 1, at)
+    assert expected == queries.position(rows.connection, 1, at)
 
 
 @pytest.mark.parametrize(("at", "expected"), [(1, (1, None)), (2, (2, 2)), (3, (3, 3)), (4, (4, 2)), (5, (5, 5))])
@@ -160,19 +160,19 @@ def test_a_position_below_the_first_own_seq_is_the_sources(
     rows.agent(3, source=2, at=4)
     rows.event(3, parent=tip)
 
-    assert expected == reading.position(rows.connection, 3, at)
+    assert expected == queries.position(rows.connection, 3, at)
 
 
 @pytest.mark.parametrize(("kind", "expected"), [("user", 2), ("mark", 2), ("note", 1), ("brand_new", 1)])
 def test_the_tip(rows: Rows, kind: str, expected: int) -> None:
     """After a node the tip is the node, after any other event its parent, an unknown one included."""
     rows.agent(1)
-    assert None is reading.tip_of(rows.connection, 1)
+    assert None is queries.tip_of(rows.connection, 1)
 
     rows.event(1)
     rows.event(1, kind)
 
-    assert expected == reading.tip_of(rows.connection, 1)
+    assert expected == queries.tip_of(rows.connection, 1)
 
 
 # --- walking
@@ -198,7 +198,7 @@ def test_a_search_ends_where_a_source_is_not_older(rows: Rows) -> None:
     rows.event(2)
     rows.connection.execute("UPDATE agents SET source = 2, source_at = 0 WHERE id = 1")
 
-    assert Position(0, None) == reading.position(rows.connection, 2, 0)
+    assert Position(0, None) == queries.position(rows.connection, 2, 0)
     assert ([1, 6], False) == page(rows, 2, inherited=True)
 
 
@@ -223,7 +223,7 @@ def test_every_shape_of_a_call_is_read(rows: Rows, data: dict[str, Any]) -> None
     """Whichever shape a call was stored in, it is one message, and it is open until its result."""
     rows.agent(1)
     tip = rows.event(1, "tool_call", None, json.dumps(data))
-    past = reading.walk(rows.connection, tip, pack)
+    past = queries.walk(rows.connection, tip, pack)
 
     assert [] == past.skipped
     assert [("c1", "grep", 1)] == [(call.id, call.name, call.seq) for call in Conversation(past.nodes).open_calls]
@@ -235,7 +235,7 @@ def test_a_legacy_result_closes_its_call(rows: Rows, kind: str) -> None:
     rows.agent(1)
     rows.event(1, "tool_call", None, json.dumps(ONE))
     tip = rows.event(1, kind, None, json.dumps(RESULT))
-    past = reading.walk(rows.connection, tip, pack)
+    past = queries.walk(rows.connection, tip, pack)
     (entry,) = [node for node in past.nodes if isinstance(node, Entry) and node.kind == kind]
     message = unpackb(entry.message or b"")
 
@@ -269,7 +269,7 @@ def test_a_bad_row_is_tolerated(rows: Rows, kind: str, content: str | None, data
     rows.event(1, content="before")
     rows.event(1, kind, content, data_json)
     tip = rows.event(1, content="after")
-    past = reading.walk(rows.connection, tip, pack)
+    past = queries.walk(rows.connection, tip, pack)
     entry = past.nodes[1]
 
     assert [(2, field)] == [(skip.seq, skip.field) for skip in past.skipped]
@@ -287,7 +287,7 @@ def test_what_is_no_node_is_never_met(rows: Rows, kind: str) -> None:
     tip = rows.event(1, content="two", parent=first)
 
     assert ["one", "two"] == contents(rows, tip)
-    assert [] == reading.unknown_kinds(rows.connection, 1, 99)
+    assert [] == queries.unknown_kinds(rows.connection, 1, 99)
 
 
 def test_unknown_kinds_are_listed(rows: Rows) -> None:
@@ -301,14 +301,14 @@ def test_unknown_kinds_are_listed(rows: Rows) -> None:
     assert [
         Skip(2, "kind", "the kind 'brand_new' is unknown"),
         Skip(4, "kind", "the kind 'newer' is unknown"),
-    ] == reading.unknown_kinds(rows.connection, 1, 4)
+    ] == queries.unknown_kinds(rows.connection, 1, 4)
 
 
 def test_unknown_kinds_are_found_by_their_index(rows: Rows) -> None:
     """Looking for them does not read the log."""
     statements: list[str] = []
     rows.connection.set_trace_callback(statements.append)
-    reading.unknown_kinds(rows.connection, 1, 99)
+    queries.unknown_kinds(rows.connection, 1, 99)
     rows.connection.set_trace_callback(None)
     plan = rows.connection.execute(f"EXPLAIN QUERY PLAN {statements[0]}").fetchall()
 
@@ -323,8 +323,8 @@ def test_nobody_has_nothing_to_undo(rows: Rows) -> None:
     rows.agent(1)
 
     assert (None, None) == (
-        reading.undo_target(rows.connection, 1, 0),
-        reading.redo_target(rows.connection, 1, 0),
+        queries.undo_target(rows.connection, 1, 0),
+        queries.redo_target(rows.connection, 1, 0),
     )
 
 
@@ -333,7 +333,7 @@ def test_a_log_that_begins_with_a_message(rows: Rows) -> None:
     rows.agent(1)
     rows.event(1)
 
-    assert 1 == reading.undo_target(rows.connection, 1, 1)
+    assert 1 == queries.undo_target(rows.connection, 1, 1)
 
 
 @pytest.mark.parametrize(
@@ -352,7 +352,7 @@ def test_the_first_state(rows: Rows, kinds: list[str], expected: int | None) -> 
     for kind in kinds:
         rows.event(1, kind, command=1)
 
-    assert expected == reading.undo_target(rows.connection, 1, 9)
+    assert expected == queries.undo_target(rows.connection, 1, 9)
 
 
 @pytest.mark.parametrize(
@@ -367,7 +367,7 @@ def test_which_kinds_count(rows: Rows, kind: str, counts: bool) -> None:
     rows.event(1)
     rows.event(1, kind, None, '{"to": 1}')
 
-    assert (3 if counts else 2) == reading.undo_target(rows.connection, 1, 3)
+    assert (3 if counts else 2) == queries.undo_target(rows.connection, 1, 3)
 
 
 # --- history
@@ -379,7 +379,7 @@ def test_an_event_on_the_wire(rows: Rows) -> None:
     parent = rows.event(1)
     rows.agent(2, source=1, at=1)
     rows.event(2, "clone", None, '{"from": "x", "at": 1}', parent=parent)
-    found = reading.history(rows.connection, 2, 0, 9, 9, None, inherited=False, max_bytes=999, pack=pack)
+    found = queries.history(rows.connection, 2, 0, 9, 9, None, inherited=False, max_bytes=999, pack=pack)
 
     assert [
         {

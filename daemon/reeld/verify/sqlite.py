@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
-from reeld.core.stored import Problem
-from reeld.store.findings import LISTED, Findings
 from reeld.store.schema import MIGRATIONS, migrate
+from reeld.verify.report import LISTED, Report
+from reeld.verify.rows import Problem
 
 # What the WAL may grow by meanwhile, in bytes.
 GROWTH = 256 << 20
@@ -19,27 +19,27 @@ GROWTH = 256 << 20
 _STEPS = 20_000
 
 
-def check_file(connection: sqlite3.Connection, path: str, findings: Findings, cancelled: Callable[[], bool]) -> None:
+def check_file(connection: sqlite3.Connection, path: str, report: Report, cancelled: Callable[[], bool]) -> None:
     """Let SQLite check the file, and look at whether it has the tables that it should have.
 
     Args:
         connection: where to.
         path: the file.
-        findings: where problems go.
+        report: where problems go.
         cancelled: asked again and again; true ends it.
     """
     limit = _wal(path) + GROWTH
     connection.set_progress_handler(lambda: cancelled() or _wal(path) > limit, _STEPS)
     try:
-        findings.note(_check_schema(connection))
-        findings.note(_check_pages(connection))
-        findings.note(_check_references(connection))
+        report.note(_check_schema(connection))
+        report.note(_check_pages(connection))
+        report.note(_check_references(connection))
     except sqlite3.DatabaseError as error:
         if _wal(path) > limit:
             reason = f"{GROWTH >> 20} MB were written during SQLite's own check, and it was broken off"
-            findings.note([Problem("unchecked", reason)])
+            report.note([Problem("unchecked", reason)])
         else:
-            findings.note([Problem("sqlite", str(error))])
+            report.note([Problem("sqlite", str(error))])
     finally:
         connection.set_progress_handler(None, 0)
 

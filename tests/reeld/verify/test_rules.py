@@ -7,8 +7,8 @@ import pytest
 from reeld.core import commands
 from reeld.core.commands import Stage
 from reeld.core.conversation import Conversation
-from reeld.core.intake import rows_from
 from reeld.core.state import State
+from reeld.core.validation import rows_from
 from tests.reeld.core.memory import MemoryLog, Past, pack, profile
 
 

@@ -1,6 +1,6 @@
-"""Going through agents, their logs and the keys, a slice at a time: jobs for a reading connection.
+"""Check agents, their logs and the keys, a slice at a time: jobs for a reading connection.
 
-No read transaction is longer than a slice, so that checkpoints are not kept from the WAL for long.
+No read transaction is longer than a slice, because a checkpoint cannot pass a reader in the WAL.
 """
 
 import sqlite3
@@ -12,17 +12,18 @@ from reel.msgpack_codec import unpack
 from reeld.core.conversation import Conversation, label_of
 from reeld.core.events import Mark, Pack
 from reeld.core.state import Profile
-from reeld.core.stored import AgentRow, EventRow, Problem, check_agent
-from reeld.core.verifying import Fold, Prompt
-from reeld.store import reading
-from reeld.store.findings import Findings
+from reeld.core.tree import tip_after
+from reeld.store import queries
+from reeld.verify.report import Report
+from reeld.verify.rows import AgentRow, EventRow, Problem, check_agent
+from reeld.verify.rules import LogValidator, Prompt
 
 # Seconds of a slice.
 SLICE = 0.01
-# What every seq is larger than, were it a bad one.
+# Smaller than every seq, a wrong one included.
 _LOWEST = -(1 << 63)
 
-# The plus keeps the index of living names out of it, in which there cannot be two of one name.
+# The plus keeps SQLite from using the unique index of live names, which cannot show a name twice.
 _AGENT = """
     SELECT a.id, a.uid, a.name, a.title, a.tags, a.source, a.source_at, a.killed, a.head, s.uid, s.head,
         (SELECT max(seq) FROM events WHERE agent = a.id),
@@ -61,8 +62,8 @@ _KEYS = """
 """
 
 
-class _Past:
-    """What the fold may ask of the log."""
+class _LogLookup:
+    """What the validator may look up in the log, as queries."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -72,7 +73,7 @@ class _Past:
         return None if found is None else int(found[0])
 
     def position(self, row: int, at: int) -> tuple[int, int | None]:
-        return reading.position(self._connection, row, at)
+        return queries.position(self._connection, row, at)
 
     def begins(self, row: int, seq: int) -> bool:
         query = "SELECT 1 FROM events WHERE agent = ? AND seq = ? AND command = seq"
@@ -87,27 +88,27 @@ class _Past:
         return None if found is None else Prompt(*found)
 
 
-class Sweep:
-    """Goes through agents and their logs, and then through the keys.
+class LogChecker:
+    """Checks agents and their logs, and then the keys.
 
     Args:
-        findings: where problems go.
-        row: the only agent that is looked at; ``None``: all.
+        report: where problems go.
+        row: the only agent to check; ``None`` for all.
     """
 
-    def __init__(self, findings: Findings, row: int | None = None) -> None:
-        self._findings = findings
+    def __init__(self, report: Report, row: int | None = None) -> None:
+        self._report = report
         self._only = row
-        # What has been done: agents up to this row, keys up to this one.
+        # Progress: agents up to this row, keys up to this one.
         self._row = 0 if row is None else row - 1
         self._key = 0
-        # The agent whose log is being read, and the seq up to which it has been.
-        self._fold: Fold | None = None
+        # The agent whose log is being checked, and the seq up to which it has been.
+        self._validator: LogValidator | None = None
         self._seq = _LOWEST
         self._steps = [self._agents, self._keys]
 
-    def go_on(self, connection: sqlite3.Connection) -> bool:
-        """Work for the length of a slice; tell whether there is more to do."""
+    def work(self, connection: sqlite3.Connection) -> bool:
+        """Work for the length of a slice; return whether there is more to do."""
         until = time.monotonic() + SLICE
         try:
             more = self._steps[0](connection, until)
@@ -118,49 +119,51 @@ class Sweep:
         return bool(self._steps)
 
     def _pass_over(self, error: sqlite3.DatabaseError) -> bool:
-        """Leave what cannot be read, and go on with the next agent, where there is one."""
-        agent = None if self._fold is None else self._fold.agent
+        """Report what cannot be read, and go on with the next agent if there is one."""
+        agent = None if self._validator is None else self._validator.agent
         self._note([Problem("unreadable", str(error))], agent)
-        self._fold = None
+        self._validator = None
         return agent is not None and self._only is None
 
     def _note(self, problems: Iterable[Problem], agent: AgentRow | None) -> None:
         if agent is None:
-            self._findings.note(problems)
+            self._report.note(problems)
         else:
-            self._findings.note(problems, agent.uid, agent.name)
+            self._report.note(problems, agent.uid, agent.name)
 
     def _agents(self, connection: sqlite3.Connection, until: float) -> bool:
         while True:
-            if self._fold is None:
-                self._fold = self._next(connection)
-            if self._fold is None:
+            if self._validator is None:
+                self._validator = self._next(connection)
+            if self._validator is None:
                 return False
-            if self._follow(connection, self._fold, until):
-                self._note(self._fold.end(), self._fold.agent)
-                self._fold = None
+            if self._check_events(connection, self._validator, until):
+                self._note(self._validator.end(), self._validator.agent)
+                self._validator = None
             if time.monotonic() >= until:
                 return True
 
-    def _next(self, connection: sqlite3.Connection) -> Fold | None:
+    def _next(self, connection: sqlite3.Connection) -> LogValidator | None:
         found = connection.execute(_AGENT, {"row": self._row, "only": self._only}).fetchone()
         if found is None:
             return None
         agent = AgentRow(*found)
         self._row = agent.row
         self._seq = _LOWEST
-        self._findings.agents += 1
+        self._report.agents += 1
         self._note(check_agent(agent), agent)
-        return Fold(agent, _Past(connection))
+        return LogValidator(agent, _LogLookup(connection))
 
-    def _follow(self, connection: sqlite3.Connection, fold: Fold, until: float) -> bool:
-        """Check events until the slice is over; tell whether these were the last."""
-        # What is written from now on is not looked at: an agent that is never quiet would keep us for ever.
-        with closing(connection.execute(_EVENTS, (fold.agent.row, self._seq, fold.agent.newest or 0))) as rows:
+    def _check_events(self, connection: sqlite3.Connection, validator: LogValidator, until: float) -> bool:
+        """Check events until the slice is over; return whether these were the last."""
+        # Events that are written from now on are not checked: a busy agent would keep us for ever.
+        with closing(
+            connection.execute(_EVENTS, (validator.agent.row, self._seq, validator.agent.newest or 0))
+        ) as rows:
             for event in map(EventRow._make, rows):
-                self._note(fold.check(event), fold.agent)
+                self._note(validator.check(event), validator.agent)
                 self._seq = event.seq
-                self._findings.events += 1
+                self._report.events += 1
                 if time.monotonic() >= until:
                     return False
         return True
@@ -171,7 +174,7 @@ class Sweep:
                 self._key = place
                 if self._only in (None, row):
                     problems = _check_key(key, command, digest, reply, uid, begins)
-                    self._findings.note(problems, uid, name)
+                    self._report.note(problems, uid, name)
                 if time.monotonic() >= until:
                     return True
         return False
@@ -181,7 +184,7 @@ def _check_key(
     key: str, command: int, digest: int, reply: bytes, uid: str | None, begins: int | None
 ) -> Iterator[Problem]:
     if uid is None:
-        yield Problem("key", f"{key}: there is no such agent as it was given for")
+        yield Problem("key", f"{key}: its agent does not exist")
     elif begins != command:
         yield Problem("key", f"{key}: no command begins at {command}")
     if digest != 16:  # noqa: PLR2004 - as reeld.agents.keys makes them
@@ -195,13 +198,15 @@ def _check_key(
         yield Problem("key", f"{key}: its reply is not that of the command {command}")
 
 
-def compare(connection: sqlite3.Connection, profile: Profile, living: Conversation, pack: Pack) -> list[Problem]:
-    """Compare a living state with what the log has at the same seq.
+def compare_live_state(
+    connection: sqlite3.Connection, profile: Profile, live: Conversation, pack: Pack
+) -> list[Problem]:
+    """Compare a live state with the log at the same seq.
 
     Args:
-        connection: where to.
+        connection: a reading connection.
         profile: the agent as it was when its state was copied.
-        living: the copy.
+        live: the copy.
         pack: encodes a message for the wire.
     """
     last = connection.execute(
@@ -209,7 +214,7 @@ def compare(connection: sqlite3.Connection, profile: Profile, living: Conversati
     ).fetchone()
     if last is None:
         return [Problem("living", f"the running agent is at {profile.head}, where its log has nothing")]
-    if Conversation(reading.walk(connection, reading.tip_after(*last), pack).nodes) != living:
+    if Conversation(queries.walk(connection, tip_after(*last), pack).nodes) != live:
         return [Problem("living", "the running state is not what its log says")]
     stored = connection.execute("SELECT head, name, title, killed FROM agents WHERE id = ?", (profile.row,)).fetchone()
     if stored[0] == profile.head and stored[1:] != (profile.name, profile.title, profile.killed):

@@ -1,4 +1,4 @@
-"""The door between the daemon's trio loop and the asyncio loop that aiosqlite needs.
+"""The bridge between the daemon's trio loop and the asyncio loop that aiosqlite needs.
 
 The asyncio loop runs in a thread of its own. A call goes out with ``call_soon_threadsafe`` and comes back with
 ``TrioToken.run_sync_soon``: neither blocks, and no worker thread sits in between. A cancelled caller gives up
@@ -54,8 +54,8 @@ class Answer(Generic[T]):
         return self._value  # type: ignore[return-value]  # given together with the arrival
 
 
-class Door:
-    """An asyncio loop that can be called from trio; see :func:`open_door`."""
+class AsyncioBridge:
+    """An asyncio loop that can be called from trio; see :func:`open_bridge`."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, token: trio.lowlevel.TrioToken) -> None:
         self._loop = loop
@@ -91,13 +91,13 @@ class Door:
 
 
 @asynccontextmanager
-async def open_door() -> AsyncIterator[Door]:
+async def open_bridge() -> AsyncIterator[AsyncioBridge]:
     """Run an asyncio loop in a thread for as long as the block lasts."""
     loop = asyncio.new_event_loop()
     thread = Thread(target=loop.run_forever, name="reeld-asyncio")
     thread.start()
     try:
-        yield Door(loop, trio.lowlevel.current_trio_token())
+        yield AsyncioBridge(loop, trio.lowlevel.current_trio_token())
     finally:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()

@@ -9,12 +9,12 @@ import anyio
 import pytest
 
 from reeld.core.conversation import Conversation
-from reeld.store import soundness, sweeping
-from reeld.store.findings import LISTED, Findings
 from reeld.store.store import Store, open_store
-from reeld.store.verifying import Verifier
-from tests.reeld.store.damage import damage, lose_from_index
+from reeld.verify import logs, sqlite
+from reeld.verify.report import LISTED, Report
+from reeld.verify.verifier import Verifier, open_verifier
 from tests.reeld.store.making import spoil
+from tests.reeld.verify.damage import damage, lose_from_index
 
 # A conversation with everything in it: the seqs of the agent alice are 1 to 18.
 _ALICE = (
@@ -85,22 +85,22 @@ async def filled(path: str) -> str:
 async def verifying(path: str) -> AsyncIterator[tuple[Store, Verifier]]:
     """Open a database to check it; each time there are thirty seconds."""
     with anyio.fail_after(30):
-        async with open_store(path) as store, store.verifier() as verifier:
+        async with open_store(path) as store, open_verifier(store) as verifier:
             yield store, verifier
 
 
-async def check(path: str, row: int | None = None) -> Findings:
+async def check(path: str, row: int | None = None) -> Report:
     """Check a file."""
     async with verifying(path) as (_, verifier):
         if row is None:
             await verifier.check_file()
-        await verifier.sweep(row)
-        return verifier.findings
+        await verifier.check_logs(row)
+        return verifier.report
 
 
-def found(findings: Findings) -> list[tuple[Any, ...]]:
+def found(report: Report) -> list[tuple[Any, ...]]:
     """What was found, and where."""
-    return [(found.problem.what, found.name, found.problem.seq) for found in findings.listed]
+    return [(found.problem.what, found.name, found.problem.seq) for found in report.listed]
 
 
 def event(agent: int, seq: int, change: str) -> str:
@@ -110,9 +110,9 @@ def event(agent: int, seq: int, change: str) -> str:
 
 async def test_nothing_is_wrong(filled: str) -> None:
     """In a healthy database nothing is found, and everything was looked at."""
-    findings = await check(filled)
+    report = await check(filled)
 
-    assert ([], 0, 3, 23) == (findings.listed, findings.omitted, findings.agents, findings.events)
+    assert ([], 0, 3, 23) == (report.listed, report.omitted, report.agents, report.events)
 
 
 @pytest.mark.parametrize(
@@ -252,24 +252,24 @@ async def test_page_that_is_rubbish(filled: str, table: str, expected: list[str 
     with closing(sqlite3.connect(filled, isolation_level=None)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         (page,) = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = ?", (table,)).fetchone()
-    findings = Findings()
+    report = Report()
     async with verifying(filled) as (_, verifier):
         spoil(filled, page)
         await verifier.check_file()
-        await verifier.sweep(None)
-        findings = verifier.findings
+        await verifier.check_logs(None)
+        report = verifier.report
 
-    assert "sqlite" in {what for what, *_ in found(findings)}
-    assert expected == [name for what, name, _ in found(findings) if what == "unreadable"]
-    assert events == findings.events
+    assert "sqlite" in {what for what, *_ in found(report)}
+    assert expected == [name for what, name, _ in found(report) if what == "unreadable"]
+    assert events == report.events
 
 
 async def test_only_one_agent(filled: str) -> None:
     """A check of one agent looks at its log and its keys, and at nothing else."""
     damage(filled, event(3, 2, "content = NULL"), "UPDATE keys SET digest = x'00'", "DROP INDEX agents_by_name")
 
-    findings = await check(filled, 3)
-    assert ([("record", "bob", 2)], 1, 3) == (found(findings), findings.agents, findings.events)
+    report = await check(filled, 3)
+    assert ([("record", "bob", 2)], 1, 3) == (found(report), report.agents, report.events)
     assert [("key", "alice", None)] == found(await check(filled, 1))
 
 
@@ -281,8 +281,8 @@ async def test_many_problems(filled: str) -> None:
     ]
     damage(filled, *more)
 
-    findings = await check(filled)
-    assert (LISTED, LISTED) == (len(findings.listed), findings.omitted)
+    report = await check(filled)
+    assert (LISTED, LISTED) == (len(report.listed), report.omitted)
 
 
 async def test_living_state(filled: str) -> None:
@@ -290,7 +290,7 @@ async def test_living_state(filled: str) -> None:
     async with verifying(filled) as (store, verifier):
         state = await store.load(1)
         await verifier.compare(state.profile, state.conversation.copy())
-        assert [] == verifier.findings.listed
+        assert [] == verifier.report.listed
 
         spoilt = state.conversation.copy()
         del spoilt.entries[0]
@@ -299,9 +299,9 @@ async def test_living_state(filled: str) -> None:
         await verifier.compare(state.profile._replace(name="other"), state.conversation)
         await verifier.compare(state.profile._replace(head=99), state.conversation)
 
-        assert [("living", "alice", None)] * 2 == found(verifier.findings)[:2]
-        assert ["other", "alice"] == [name for _, name, _ in found(verifier.findings)[2:]]
-        assert {"living"} == {what for what, *_ in found(verifier.findings)}
+        assert [("living", "alice", None)] * 2 == found(verifier.report)[:2]
+        assert ["other", "alice"] == [name for _, name, _ in found(verifier.report)[2:]]
+        assert {"living"} == {what for what, *_ in found(verifier.report)}
 
 
 async def test_living_state_that_cannot_be_compared(filled: str) -> None:
@@ -311,34 +311,34 @@ async def test_living_state_that_cannot_be_compared(filled: str) -> None:
         damage(filled, event(1, 4, "content = CAST(x'ff' AS TEXT)"))
         await verifier.compare(state.profile, state.conversation)
 
-        assert [("unreadable", "alice", None)] == found(verifier.findings)
+        assert [("unreadable", "alice", None)] == found(verifier.report)
 
 
 async def test_the_shortest_slices(filled: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """However short a slice is, it gets on, and all of them together find what there is."""
-    monkeypatch.setattr(sweeping, "SLICE", 0)
+    monkeypatch.setattr(logs, "SLICE", 0)
     damage(filled, event(1, 4, "content = NULL"), "UPDATE agents SET head = 99 WHERE id = 3")
-    findings = await check(filled)
+    report = await check(filled)
 
-    assert [("record", "alice", 4), ("head", "bob", None)] == found(findings)
-    assert (3, 23) == (findings.agents, findings.events)
+    assert [("record", "alice", 4), ("head", "bob", None)] == found(report)
+    assert (3, 23) == (report.agents, report.events)
 
 
 async def test_much_is_written_meanwhile(filled: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """SQLite's own check, for which the WAL has to grow, is broken off when that becomes too much."""
-    monkeypatch.setattr(soundness, "GROWTH", -1)
-    monkeypatch.setattr(soundness, "_STEPS", 1)
+    monkeypatch.setattr(sqlite, "GROWTH", -1)
+    monkeypatch.setattr(sqlite, "_STEPS", 1)
 
-    findings = await check(filled)
-    assert [("unchecked", None, None)] == found(findings)
-    assert 23 == findings.events
+    report = await check(filled)
+    assert [("unchecked", None, None)] == found(report)
+    assert 23 == report.events
 
 
 async def test_cancelled_check(filled: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who goes in the middle of SQLite's own check ends it."""
-    monkeypatch.setattr(soundness, "_STEPS", 1)
+    monkeypatch.setattr(sqlite, "_STEPS", 1)
     async with verifying(filled) as (_, verifier):
         verifier.cancelled = True
         await verifier.check_file()
 
-        assert [("sqlite", "interrupted")] == [found.problem[:2] for found in verifier.findings.listed]
+        assert [("sqlite", "interrupted")] == [found.problem[:2] for found in verifier.report.listed]

@@ -4,13 +4,13 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from reel.values import clean
-from reeld.core.stored import Problem
+from reeld.verify.rows import Problem
 
 # Problems that are listed; the others are counted.
 LISTED = 100
 
 
-class Found(NamedTuple):
+class ReportedProblem(NamedTuple):
     """A problem, and the id and name of the agent that it is about, if it is about one."""
 
     problem: Problem
@@ -18,13 +18,13 @@ class Found(NamedTuple):
     name: str | None
 
 
-class Findings:
+class Report:
     """What was looked at, and the problems: the first of them, and how many more there are."""
 
     def __init__(self) -> None:
         self.agents = 0
         self.events = 0
-        self.listed: list[Found] = []
+        self.listed: list[ReportedProblem] = []
         self.omitted = 0
 
     def note(self, problems: Iterable[Problem], uid: str | None = None, name: str | None = None) -> None:
@@ -32,6 +32,6 @@ class Findings:
         for problem in problems:
             if len(self.listed) < LISTED:
                 told = problem._replace(reason=clean(problem.reason)[0])
-                self.listed.append(Found(told, uid and clean(uid)[0], name and clean(name)[0]))
+                self.listed.append(ReportedProblem(told, uid and clean(uid)[0], name and clean(name)[0]))
             else:
                 self.omitted += 1

@@ -1,4 +1,4 @@
-"""What a transaction writes, which unit of it fails, and with what."""
+"""What a transaction writes, which transaction of it fails, and with what."""
 
 import json
 import resource
@@ -12,16 +12,15 @@ import pytest
 
 from reel.errors import Exists, ReelError, Storage
 from reeld.core.state import Source
-from reeld.store import writing
+from reeld.store import transactions
 from reeld.store.schema import prepare
 from reeld.store.store import Store, open_store
-from reeld.store.units import Part, Unit
-from reeld.store.writing import DivergedError, KeyTakenError, Outcome
-from tests.reeld.store.making import draft, key, made, pragma, profile, query, said, write
+from reeld.store.transactions import AgentWrite, DivergedError, KeyTakenError, Outcome, Transaction
+from tests.reeld.store.making import event, key, made, pragma, profile, query, said, write
 
 
 def failed(outcome: Outcome) -> tuple[type[Exception], str]:
-    """The error that a unit failed with, and what it says."""
+    """The error that a transaction failed with, and what it says."""
     assert isinstance(outcome, Exception)
     return type(outcome), outcome.message if isinstance(outcome, ReelError) else str(outcome)
 
@@ -39,8 +38,8 @@ def files_no_larger_than(size: int) -> Iterator[None]:
 
 async def test_every_column_is_written(store: Store, path: str) -> None:
     """An event and its agent stand in the database as they were drafted, byte for byte."""
-    event = draft(2, "tool_call", 'f("é")', data_json='{"a": "\\u00e9 é"}', command=1, client="nvim", time=77)
-    await write(store, made(7, event, title="T", tags={"k": "ü"}, created=3, updated=4))
+    call = event(2, "tool_call", 'f("é")', data_json='{"a": "\\u00e9 é"}', command=1, client="nvim", time=77)
+    await write(store, made(7, call, title="T", tags={"k": "ü"}, created=3, updated=4))
 
     assert [(7, f"{7:032x}", "agent-7", "T", '{"k": "ü"}', None, None, 3, 4, None, 2)] == query(
         path, "SELECT * FROM agents"
@@ -53,23 +52,23 @@ async def test_every_column_is_written(store: Store, path: str) -> None:
 async def test_a_row_refers_to_its_neighbours_by_position(store: Store, path: str) -> None:
     """Drafts that stand on each other find their ids in the commit, and committed nodes keep theirs."""
     await write(store, made(1), made(2))
-    unit = Unit(
+    transaction = Transaction(
         [
-            Part(profile(1, 3), [draft(2), draft(3, parent=~0)]),
-            Part(profile(2, 4), [draft(2, parent=1), draft(3, parent=~0), draft(4, parent=~1)]),
+            AgentWrite(profile(1, 3), [event(2), event(3, parent=~0)]),
+            AgentWrite(profile(2, 4), [event(2, parent=1), event(3, parent=~0), event(4, parent=~1)]),
         ],
         [],
     )
 
-    assert [[3, 5]] == await write(store, unit)
+    assert [[3, 5]] == await write(store, transaction)
     assert [(3, None), (4, 3), (5, 1), (6, 5), (7, 6)] == query(path, "SELECT id, parent FROM events WHERE id > 2")
 
 
 async def test_ids_ascend_in_commit_order(store: Store, path: str) -> None:
-    """However the units of agents are mixed, a later commit has greater ids."""
+    """However the transactions of agents are mixed, a later commit has greater ids."""
     await write(store, made(1), made(2))
-    await write(store, said(2, draft(2), draft(3)), said(1, draft(2)))
-    await write(store, said(1, draft(3)), said(2, draft(4)))
+    await write(store, said(2, event(2), event(3)), said(1, event(2)))
+    await write(store, said(1, event(3)), said(2, event(4)))
 
     expected = [(1, 1), (2, 1), (2, 2), (2, 3), (1, 2), (1, 3), (2, 4)]
     assert expected == query(path, "SELECT agent, seq FROM events ORDER BY id")
@@ -79,12 +78,12 @@ async def test_ids_are_never_reused(path: str) -> None:
     """Not even where the newest events were erased, and the file was closed in between."""
     with anyio.fail_after(30):
         async with open_store(path) as store:
-            await write(store, made(1, draft(2), draft(3)))
+            await write(store, made(1, event(2), event(3)))
         query(path, "DROP TRIGGER events_are_never_deleted")
         query(path, "DELETE FROM events WHERE seq > 1")
         query(path, "UPDATE agents SET head = 1")
         async with open_store(path) as store:
-            outcomes = await write(store, said(1, draft(2)))
+            outcomes = await write(store, said(1, event(2)))
 
     assert [[4]] == outcomes
 
@@ -114,8 +113,8 @@ async def test_a_profile_is_written_where_it_changed(store: Store, path: str) ->
     """Name, title, tags and death are written when they changed, and only then."""
     await write(store, made(1))
     other = profile(1, 2, name="other", title="T", tags={"a": "b"}, killed=9)
-    await write(store, Unit([Part(other, [draft(2, "agent_killed", None)], changed=True)], []))
-    await write(store, Unit([Part(profile(1, 3), [draft(3, "note")])], []))
+    await write(store, Transaction([AgentWrite(other, [event(2, "agent_killed", None)], changed=True)], []))
+    await write(store, Transaction([AgentWrite(profile(1, 3), [event(3, "note")])], []))
 
     assert [("other", "T", {"a": "b"}, 9, 3)] == [
         (name, title, json.loads(tags), killed, head)
@@ -123,23 +122,25 @@ async def test_a_profile_is_written_where_it_changed(store: Store, path: str) ->
     ]
 
 
-BAD_UNITS: list[tuple[Unit, type[Exception], str]] = [
-    (said(1, draft(1)), DivergedError, "UNIQUE constraint failed: events.agent, events.seq"),
-    (said(99, draft(1)), Storage, "nothing was written: FOREIGN KEY constraint failed"),
-    (said(1, draft(2, parent=99)), Storage, "nothing was written: FOREIGN KEY constraint failed"),
-    (said(1, draft(2), keys=("k",)), KeyTakenError, "UNIQUE constraint failed: keys.key"),
+BAD_UNITS: list[tuple[Transaction, type[Exception], str]] = [
+    (said(1, event(1)), DivergedError, "UNIQUE constraint failed: events.agent, events.seq"),
+    (said(99, event(1)), Storage, "nothing was written: FOREIGN KEY constraint failed"),
+    (said(1, event(2, parent=99)), Storage, "nothing was written: FOREIGN KEY constraint failed"),
+    (said(1, event(2), keys=("k",)), KeyTakenError, "UNIQUE constraint failed: keys.key"),
     (made(5, name="agent-1"), Exists, "a living agent has this name; choose another, or kill that one first"),
-    (said(1, draft(2, content="\ud800")), Storage, "nothing was written: 'utf-8' codec can't encode character"),
-    (said(1, draft(2, time=1 << 70)), Storage, "nothing was written: Python int too large"),
+    (said(1, event(2, content="\ud800")), Storage, "nothing was written: 'utf-8' codec can't encode character"),
+    (said(1, event(2, time=1 << 70)), Storage, "nothing was written: Python int too large"),
 ]
 
 
 @pytest.mark.parametrize(("bad", "error", "message"), BAD_UNITS, ids=lambda value: getattr(value, "__name__", ""))
-async def test_a_bad_unit_fails_alone(store: Store, path: str, bad: Unit, error: type[Exception], message: str) -> None:
+async def test_a_bad_unit_fails_alone(
+    store: Store, path: str, bad: Transaction, error: type[Exception], message: str
+) -> None:
     """The others of its transaction are written, before it and after it, and it is not, not even in part."""
     await write(store, made(1), made(2))
-    await write(store, said(2, draft(2), keys=("k",)))
-    bad = bad._replace(parts=[Part(profile(2, 3), [draft(3, "note", "half")]), *bad.parts])
+    await write(store, said(2, event(2), keys=("k",)))
+    bad = bad._replace(parts=[AgentWrite(profile(2, 3), [event(3, "note", "half")]), *bad.parts])
     first, guilty, last = await write(store, made(8), bad, made(9))
 
     kind, said_of_it = failed(guilty)
@@ -152,10 +153,10 @@ async def test_a_bad_unit_fails_alone(store: Store, path: str, bad: Unit, error:
 async def test_a_bad_unit_alone_in_its_transaction(store: Store) -> None:
     """It is tried once, and the next one is written as if nothing had been."""
     await write(store, made(1))
-    (outcome,) = await write(store, said(1, draft(1)))
+    (outcome,) = await write(store, said(1, event(1)))
 
     assert failed(outcome)[0] is DivergedError
-    assert [[2]] == await write(store, said(1, draft(2)))
+    assert [[2]] == await write(store, said(1, event(2)))
 
 
 async def test_no_room_in_the_file(store: Store) -> None:
@@ -163,21 +164,21 @@ async def test_no_room_in_the_file(store: Store) -> None:
     await write(store, made(1))
     pages = await pragma(store, "page_count")
     await pragma(store, f"max_page_count = {pages}")
-    (outcome,) = await write(store, said(1, draft(2, content="x" * 100_000)))
+    (outcome,) = await write(store, said(1, event(2, content="x" * 100_000)))
     found = await store.find("agent-1")
     await pragma(store, "max_page_count = 100000")
 
     assert "nothing was written: database or disk is full" == failed(outcome)[1]
     assert profile(1, 1) == found
-    assert [[2]] == await write(store, said(1, draft(2, content="x" * 100_000)))
+    assert [[2]] == await write(store, said(1, event(2, content="x" * 100_000)))
 
 
 async def test_no_room_on_the_disk(store: Store) -> None:
-    """A write that the system refuses fails one unit; what fits in the same transaction does not."""
+    """A write that the system refuses fails one transaction; what fits in the same transaction does not."""
     await write(store, made(1), made(2))
     with files_no_larger_than(400_000):
-        outcomes = await write(store, said(1, draft(2, content="x" * 900_000)), said(2, draft(2)))
-    later = await write(store, said(1, draft(2)))
+        outcomes = await write(store, said(1, event(2, content="x" * 900_000)), said(2, event(2)))
+    later = await write(store, said(1, event(2)))
 
     assert failed(outcomes[0])[0] is Storage
     assert [[3], [4]] == [outcomes[1], *later]
@@ -188,28 +189,28 @@ async def test_a_file_that_became_read_only(store: Store) -> None:
     """Reads are served while nothing can be written, and writing goes on when it can."""
     await write(store, made(1))
     await pragma(store, "query_only = ON")
-    (outcome,) = await write(store, said(1, draft(2)))
+    (outcome,) = await write(store, said(1, event(2)))
     found = await store.find("agent-1")
     await pragma(store, "query_only = OFF")
 
     assert "nothing was written: attempt to write a readonly database" == failed(outcome)[1]
     assert found is not None
-    assert [[2]] == await write(store, said(1, draft(2)))
+    assert [[2]] == await write(store, said(1, event(2)))
 
 
 async def test_a_locked_file(store: Store, path: str) -> None:
-    """Where another program holds the lock, all units wait for it together, and fail together."""
+    """Where another program holds the lock, all transactions wait for it together, and fail together."""
     await write(store, made(1), made(2))
     await pragma(store, "busy_timeout = 10")
     begun: list[str] = []
     await store._database.run(lambda connection: connection.set_trace_callback(begun.append))
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        outcomes = await write(store, said(1, draft(2)), said(2, draft(2)))
+        outcomes = await write(store, said(1, event(2)), said(2, event(2)))
 
     assert ["nothing was written: database is locked"] * 2 == [failed(outcome)[1] for outcome in outcomes]
     assert 1 == begun.count("BEGIN IMMEDIATE")
-    assert [[3], [4]] == await write(store, said(1, draft(2)), said(2, draft(2)))
+    assert [[3], [4]] == await write(store, said(1, event(2)), said(2, event(2)))
 
 
 def test_a_checkpoint_says_what_is_left(path: str) -> None:
@@ -221,8 +222,8 @@ def test_a_checkpoint_says_what_is_left(path: str) -> None:
             reader.execute("BEGIN")
             reader.execute("SELECT * FROM agents").fetchall()
             connection.execute("PRAGMA user_version = 1")
-            blocked = writing.checkpoint(connection)
-        free = writing.checkpoint(connection)
+            blocked = transactions.checkpoint(connection)
+        free = transactions.checkpoint(connection)
 
     assert (True, 0) == (blocked.left > 0, free.left)
     assert blocked.frames == free.frames > 0
@@ -236,22 +237,22 @@ def test_a_wal_is_not_begun_anew_under_a_reader(path: str) -> None:
         with closing(sqlite3.connect(path, isolation_level=None)) as reader:
             reader.execute("BEGIN")
             reader.execute("SELECT * FROM agents").fetchall()
-            blocked = writing.restart_wal(connection, 1)
-        free = writing.restart_wal(connection, 1)
+            blocked = transactions.restart_wal(connection, 1)
+        free = transactions.restart_wal(connection, 1)
 
         assert (False, True, (5000,)) == (blocked, free, connection.execute("PRAGMA busy_timeout").fetchone())
 
 
 def test_old_keys_are_forgotten(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The keys that came first go, a few at once, the newest stay."""
-    monkeypatch.setattr(writing, "_FORGOTTEN_AT_ONCE", 2)
+    monkeypatch.setattr(transactions, "_FORGOTTEN_AT_ONCE", 2)
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         prepare(connection, path)
-        log = writing.Log(connection)
+        log = transactions.EventWriter(connection)
         log.commit(connection, [made(1)._replace(keys=[key(name) for name in ("z", "y", "x", "new")])])
-        more = writing.forget_keys(connection, 1)
+        more = transactions.forget_keys(connection, 1)
         half: list[Any] = connection.execute("SELECT key FROM keys ORDER BY id").fetchall()
-        still_more = writing.forget_keys(connection, 1)
+        still_more = transactions.forget_keys(connection, 1)
         left: list[Any] = connection.execute("SELECT key FROM keys").fetchall()
 
     assert (True, [("x",), ("new",)], False, [("new",)]) == (more, half, still_more, left)

@@ -7,15 +7,49 @@ from itertools import chain
 from typing import Any, NamedTuple, TypeAlias
 
 from reel.errors import Exists, Internal, ReelError, Storage
+from reeld.core.events import Event
 from reeld.core.state import Profile
-from reeld.store.units import Part, Unit
+
+
+class Key(NamedTuple):
+    """A command's idempotency key, the digest of what it asked for, and the reply to repeat.
+
+    ``agent`` is the row of the agent whose log has the command, ``about`` that of the agent that was asked for, by
+    ``address``: a clone is about its source.
+    """
+
+    key: str
+    agent: int
+    command: int
+    digest: bytes
+    reply: bytes
+    address: str | None
+    about: int
+
+
+class AgentWrite(NamedTuple):
+    """The events of one agent, and its profile as it is after them; ``new`` where it is not in the list yet."""
+
+    profile: Profile
+    events: list[Event]
+    new: bool = False
+    # The name, title, tags or death changed: more than head and time must be written.
+    changed: bool = False
+
+
+class Transaction(NamedTuple):
+    """One or several commands that succeed or fail together."""
+
+    parts: list[AgentWrite]
+    keys: list[Key]
+
 
 # Rows that one statement writes. Each step of a statement lets other threads run and then has to wait for its
 # turn again; beside a busy event loop that costs more than the row.
 _SIZES = (128, 32, 8, 1)
 
 
-class _Many:
+class _BatchInsert:
     """A statement over a number of rows: one text for each of a few sizes."""
 
     def __init__(self, before: str, columns: int, after: str = "") -> None:
@@ -31,11 +65,11 @@ class _Many:
                 done += size
 
 
-_EVENTS = _Many(
+_EVENTS = _BatchInsert(
     "INSERT INTO events (id, agent, seq, command, kind, content, data_json, parent, client, time)", columns=10
 )
-_KEYS = _Many("INSERT INTO keys (key, agent, command, digest, reply, address, about)", columns=7)
-_HEADS = _Many(
+_KEYS = _BatchInsert("INSERT INTO keys (key, agent, command, digest, reply, address, about)", columns=7)
+_HEADS = _BatchInsert(
     "WITH news (agent, head, time) AS (",
     3,
     ") UPDATE agents SET head = news.head, updated = news.time FROM news WHERE id = news.agent",
@@ -46,7 +80,7 @@ _AGENT = (
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, ?)"
 )
 
-# What a unit may fail with; the last two: it holds a value that cannot be bound. All else is a bug of the writer.
+# What a transaction may fail with. The last two mean a value that cannot be bound; anything else is a bug.
 _FAULTS = (sqlite3.Error, UnicodeError, OverflowError)
 
 
@@ -61,7 +95,7 @@ class DivergedError(Exception):
 # A transaction of so many takes some twenty milliseconds.
 _FORGOTTEN_AT_ONCE = 1000
 
-# The id of the first event of each part, or why the unit was not written.
+# The id of the first event of each part, or why the transaction was not written.
 Outcome: TypeAlias = list[int] | ReelError | DivergedError
 
 
@@ -69,7 +103,7 @@ class InDoubtError(sqlite3.OperationalError):
     """A commit was written, but neither synced nor written over: a crash may bring it back."""
 
 
-class Log:
+class EventWriter:
     """The end of the log; only jobs of the writing connection touch it."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -79,42 +113,42 @@ class Log:
         ).fetchone()
         self.next_id: int = max(last, given) + 1
 
-    def commit(self, connection: sqlite3.Connection, units: Sequence[Unit]) -> list[Outcome]:
-        """Write units in one transaction; where it fails, each in its own, so that only the guilty one fails."""
+    def commit(self, connection: sqlite3.Connection, transactions: Sequence[Transaction]) -> list[Outcome]:
+        """Write transactions in one transaction; where it fails, each in its own, so that only the guilty one fails."""
         try:
-            return list(self._transaction(connection, units))
+            return list(self._transaction(connection, transactions))
         except _FAULTS as error:
-            if len(units) == 1 or _is_nobodys_fault(error):
-                return [explain(error) for _ in units]
-        return [self._alone(connection, unit) for unit in units]
+            if len(transactions) == 1 or _is_environmental(error):
+                return [explain(error) for _ in transactions]
+        return [self._alone(connection, transaction) for transaction in transactions]
 
-    def _alone(self, connection: sqlite3.Connection, unit: Unit) -> Outcome:
+    def _alone(self, connection: sqlite3.Connection, transaction: Transaction) -> Outcome:
         try:
-            return self._transaction(connection, [unit])[0]
+            return self._transaction(connection, [transaction])[0]
         except _FAULTS as error:
             return explain(error)
 
-    def _transaction(self, connection: sqlite3.Connection, units: Sequence[Unit]) -> list[list[int]]:
+    def _transaction(self, connection: sqlite3.Connection, transactions: Sequence[Transaction]) -> list[list[int]]:
         next_id = self.next_id
         firsts: list[list[int]] = []
         events: list[tuple[Any, ...]] = []
-        for unit in units:
+        for transaction in transactions:
             firsts.append([])
-            for part in unit.parts:
+            for part in transaction.parts:
                 firsts[-1].append(next_id)
-                _lay_out(part, next_id, events)
-                next_id += len(part.drafts)
+                _event_rows(part, next_id, events)
+                next_id += len(part.events)
         cursor = connection.cursor()
         cursor.execute("BEGIN IMMEDIATE")
         try:
-            _write_agents(cursor, units)
+            _write_agents(cursor, transactions)
             _EVENTS.write(cursor, events)
-            _KEYS.write(cursor, [key for unit in units for key in unit.keys])
+            _KEYS.write(cursor, [key for transaction in transactions for key in transaction.keys])
             cursor.execute("COMMIT")
         except BaseException as error:
             if connection.in_transaction:
                 cursor.execute("ROLLBACK")
-            if _code(error) == sqlite3.SQLITE_IOERR_FSYNC and not _write_over(connection):
+            if _code(error) == sqlite3.SQLITE_IOERR_FSYNC and not _overwrite_unsynced(connection):
                 raise InDoubtError(str(error)) from error
             raise
         self.next_id = next_id
@@ -125,12 +159,12 @@ def _code(error: BaseException) -> int:
     return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK)
 
 
-def _is_nobodys_fault(error: Exception) -> bool:
-    """Whether no unit would fare better alone."""
+def _is_environmental(error: Exception) -> bool:
+    """Whether no transaction would fare better alone."""
     return isinstance(error, InDoubtError) or _code(error) & 0xFF == sqlite3.SQLITE_BUSY
 
 
-def _write_over(connection: sqlite3.Connection) -> bool:
+def _overwrite_unsynced(connection: sqlite3.Connection) -> bool:
     """Commit a change of nothing in the place of a commit that was not synced; tell whether that one is gone.
 
     SQLite has rolled it back and forgotten where it ended, but all of it stands in the WAL: whoever opened the file
@@ -144,32 +178,32 @@ def _write_over(connection: sqlite3.Connection) -> bool:
     return True
 
 
-def _lay_out(part: Part, first: int, events: list[tuple[Any, ...]]) -> None:
+def _event_rows(part: AgentWrite, first: int, events: list[tuple[Any, ...]]) -> None:
     agent = part.profile.row
-    for event_id, draft in enumerate(part.drafts, first):
-        parent = draft.parent
+    for event_id, event in enumerate(part.events, first):
+        parent = event.parent
         if parent is not None and parent < 0:
             parent = first + ~parent
         events.append(
             (
                 event_id,
                 agent,
-                draft.seq,
-                draft.command,
-                draft.kind,
-                draft.content,
-                draft.data_json,
+                event.seq,
+                event.command,
+                event.kind,
+                event.content,
+                event.data_json,
                 parent,
-                draft.client,
-                draft.time,
+                event.client,
+                event.time,
             )
         )
 
 
-def _write_agents(cursor: sqlite3.Cursor, units: Sequence[Unit]) -> None:
+def _write_agents(cursor: sqlite3.Cursor, transactions: Sequence[Transaction]) -> None:
     heads = []
-    for unit in units:
-        for part in unit.parts:
+    for transaction in transactions:
+        for part in transaction.parts:
             profile = part.profile
             if part.new:
                 cursor.execute(_AGENT, _new_row(profile))

@@ -3,16 +3,17 @@
 import json
 import logging
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from sys import intern
 from typing import Any, NamedTuple
 
 from reel.blocks import InvalidRecord
-from reel.kinds import CONVERSATION
 from reeld.core.conversation import data_of, label_of
-from reeld.core.events import Mark, Node, Pack, entry, read
+from reeld.core.events import Event, Mark, Node, Pack, entry, read
 from reeld.core.state import Profile, Source
-from reeld.core.timeline import Step, redoable, undoable
+from reeld.core.tree import tip_after
+from reeld.core.undo import UNDOABLE_KINDS, Command, Newest, end_of_first_state, redoable, undoable
 from reeld.store.schema import UNKNOWN_KIND
 
 log = logging.getLogger(__name__)
@@ -41,11 +42,10 @@ _EVENTS = """
     WHERE e.agent = ? AND e.seq > ? AND e.seq <= ?
 """
 
-# What changes a conversation, and so is what undo takes back.
-_COUNTED = tuple(sorted(CONVERSATION | {"clear", "mark", "rewind", "restore", "clone"}))
+_UNDOABLE = tuple(sorted(UNDOABLE_KINDS))
 _NEWEST = f"""
     SELECT command, kind, data_json FROM events
-    WHERE agent = ? AND seq <= ? AND seq > ? AND kind IN ({", ".join("?" * len(_COUNTED))})
+    WHERE agent = ? AND seq <= ? AND seq > ? AND kind IN ({", ".join("?" * len(_UNDOABLE))})
     ORDER BY seq DESC LIMIT 1
 """
 
@@ -75,7 +75,7 @@ class Past(NamedTuple):
 class StoredKey(NamedTuple):
     """What a key stands for, and the agent that it was used for.
 
-    ``address`` and ``about`` are those of :class:`~reeld.store.units.Key`; a key of an older file has neither.
+    ``address`` and ``about`` are those of :class:`~reeld.store.transactions.Key`; a key of an older file has neither.
     """
 
     digest: bytes
@@ -144,11 +144,6 @@ def tip_of(connection: sqlite3.Connection, row: int) -> int | None:
         "SELECT id, kind, parent FROM events WHERE agent = ? ORDER BY seq DESC LIMIT 1", (row,)
     ).fetchone()
     return None if last is None else tip_after(*last)
-
-
-def tip_after(event_id: int, kind: str, parent: int | None) -> int | None:
-    """Give the tip of the state after an event: the event where it is a node, else its parent."""
-    return event_id if kind in CONVERSATION or kind == "mark" else parent
 
 
 def position(connection: sqlite3.Connection, row: int, at: int) -> Position:
@@ -224,33 +219,28 @@ def redo_target(connection: sqlite3.Connection, row: int, head: int) -> int | No
     return redoable(_newest(connection, row), head)
 
 
-def _newest(connection: sqlite3.Connection, row: int) -> Callable[[int], Step | None]:
-    """Make the function that finds the newest command that counts; see :mod:`reeld.core.timeline`."""
-    first, begins = connection.execute(
-        "SELECT seq, kind FROM events WHERE agent = ? ORDER BY seq LIMIT 1", (row,)
-    ).fetchone() or (0, "created")
-    floor = _first_state(connection, row, first) if begins in ("created", "clone") else first - 1
+def _newest(connection: sqlite3.Connection, row: int) -> Newest:
+    """Return the function that finds an agent's newest undoable command."""
+    floor = _end_of_first_state(connection, row)
 
-    def newest(at: int) -> Step | None:
-        found = connection.execute(_NEWEST, (row, at, floor, *_COUNTED)).fetchone()
+    def newest(at: int) -> Command | None:
+        found = connection.execute(_NEWEST, (row, at, floor, *_UNDOABLE)).fetchone()
         if found is None:
             return None
         command, kind, data_json = found
         if kind != "restore":
-            return Step(command)
+            return Command(command)
         data = data_of(data_json)
-        return Step(command, data.get("undoes"), data.get("redoes"))
+        return Command(command, data.get("undoes"), data.get("redoes"))
 
     return newest
 
 
-def _first_state(connection: sqlite3.Connection, row: int, first: int) -> int:
-    """Give the last seq of an agent's first state: a prompt that came with ``create`` belongs to it.
-
-    Where an ``add`` made the agent, its messages are a command like any other and can be undone.
-    """
+def _end_of_first_state(connection: sqlite3.Connection, row: int) -> int:
+    found = connection.execute("SELECT min(seq) FROM events WHERE agent = ?", (row,)).fetchone()
+    first = found[0] or 0
     kinds = connection.execute("SELECT kind FROM events WHERE agent = ? AND command = ? LIMIT 3", (row, first))
-    return first + 1 if [kind for (kind,) in kinds] == ["created", "system"] else first
+    return end_of_first_state(first, [kind for (kind,) in kinds])
 
 
 def history(
@@ -331,3 +321,62 @@ def totals(connection: sqlite3.Connection) -> dict[str, int]:
     (made,) = connection.execute("SELECT count(*) FROM agents").fetchone()
     (living,) = connection.execute("SELECT count(*) FROM agents WHERE killed IS NULL").fetchone()
     return {"newest_event": events, "agents": made, "living_agents": living}
+
+
+# --- forward, as it was written
+
+_LOGGED = "SELECT id, agent, seq, command, kind, content, data_json, parent, time, client FROM events"
+_LOGGED_OF_ONE = f"{_LOGGED} WHERE agent = :row AND seq > :place ORDER BY seq LIMIT :limit"
+_LOGGED_OF_ALL = f"{_LOGGED} WHERE id > :place ORDER BY id LIMIT :limit"
+
+
+class Logged(NamedTuple):
+    """An event of the log: whose, its id, and what was committed."""
+
+    profile: Profile
+    event_id: int
+    event: Event
+
+
+def after(
+    connection: sqlite3.Connection, row: int | None, place: int, limit: int, max_bytes: int, pack: Pack
+) -> list[Logged]:
+    """Read the events after a place: of one agent after a seq, of all after an id.
+
+    Args:
+        connection: where to.
+        row: the agent; ``None``: all.
+        place: the seq, or the id.
+        limit: how many at most.
+        max_bytes: what their texts may have together; one comes at least.
+        pack: encodes a message for the wire.
+    """
+    events: list[Logged] = []
+    profiles: dict[int, Profile] = {}
+    room = max_bytes
+    query = _LOGGED_OF_ALL if row is None else _LOGGED_OF_ONE
+    for event_id, agent, *columns in connection.execute(query, {"row": row, "place": place, "limit": limit}):
+        if agent not in profiles:
+            profiles[agent] = profile_of(connection, agent)
+        event = _read(pack, Event(*columns))
+        room -= len(event.content or "") + len(event.data_json or "")
+        if room < 0 and events:
+            break
+        events.append(Logged(profiles[agent], event_id, event))
+    return events
+
+
+def _read(pack: Pack, event: Event) -> Event:
+    """Make the message of an event; one that is none stays a record, as in every reading of the log."""
+    with suppress(InvalidRecord):
+        message, tools = read(pack, event.kind, event.content, event.data_json, event.seq, event.time)
+        return event._replace(message=message, tools=tools)
+    return event
+
+
+def tip_before(connection: sqlite3.Connection, row: int, seq: int) -> int | None:
+    """Find the tip of an agent's state before one of its events; before the first, there is none."""
+    found = connection.execute(
+        "SELECT id, kind, parent FROM events WHERE agent = ? AND seq < ? ORDER BY seq DESC LIMIT 1", (row, seq)
+    ).fetchone()
+    return None if found is None else tip_after(*found)

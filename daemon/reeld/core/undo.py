@@ -1,0 +1,73 @@
+"""What undo takes back and redo brings back, found from the log alone, newest command first.
+
+The commands that can be undone form a stack that is never stored. It follows from the log, because undoing a
+command leaves exactly the stack below it:
+
+* after an undoable command, the command lies on top of the stack that was there;
+* after the undo of a command, the stack is what it was before that command;
+* after a redo, the stack is what it was right after the command that was brought back.
+
+So one looks at the newest undoable command; if it is an undo, one jumps to before the command that it undid, and so
+on. Each look is one indexed query, and the number of looks is the number of undos in a row.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeAlias
+
+from reel.kinds import CONVERSATION
+
+# What a command is by its kind, not by its effect: an `add` of nothing new counts, a `note` or a renaming does not.
+UNDOABLE_KINDS = CONVERSATION | {"clear", "mark", "rewind", "restore", "clone"}
+
+
+class Command(NamedTuple):
+    """An undoable command: its seq, and the command that it undoes or redoes, if it is an undo or a redo."""
+
+    seq: int
+    undoes: int | None = None
+    redoes: int | None = None
+
+
+# Returns the newest undoable command at or before a seq; ``None`` if the agent is in its first state there.
+Newest: TypeAlias = Callable[[int], Command | None]
+
+
+def end_of_first_state(first: int, kinds: Sequence[str]) -> int:
+    """Return the last seq of an agent's first state, which cannot be undone.
+
+    ``create`` and ``clone`` make the first state. A system prompt that was given with ``create`` belongs to it. But if
+    an ``add`` created the agent, its messages are a command like any other.
+
+    Args:
+        first: the seq of the agent's first own event.
+        kinds: the kinds of the first command's events; three are enough.
+    """
+    if kinds[:1] not in (["created"], ["clone"]):
+        return first - 1
+    return first + 1 if list(kinds) == ["created", "system"] else first
+
+
+def undoable(newest: Newest, head: int) -> int | None:
+    """Return the command that an undo would take back, or ``None``."""
+    at = head
+    while (command := newest(at)) is not None:
+        if command.undoes is None:
+            return command.seq if command.redoes is None else command.redoes
+        at = command.undoes - 1
+    return None
+
+
+def redoable(newest: Newest, head: int) -> int | None:
+    """Return the command that a redo would bring back, or ``None``: the newest one undone and not redone since."""
+    at, redone = head, 0
+    while (command := newest(at)) is not None:
+        if command.undoes is not None:
+            if redone == 0:
+                return command.undoes
+            redone -= 1
+        elif command.redoes is not None:
+            redone += 1
+        else:
+            return None
+        at = command.seq - 1
+    return None

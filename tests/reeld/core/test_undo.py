@@ -1,0 +1,31 @@
+"""What undo and redo mean, read from a list of commands."""
+
+import pytest
+
+from reeld.core.undo import Command, Newest, redoable, undoable
+
+
+def _newest(*steps: Command) -> Newest:
+    return lambda at: next((step for step in reversed(steps) if step.seq <= at), None)
+
+
+@pytest.mark.parametrize(
+    ("steps", "undo", "redo"),
+    [
+        ([], None, None),
+        ([Command(1)], 1, None),
+        ([Command(1), Command(2)], 2, None),
+        ([Command(1), Command(2), Command(3, undoes=2)], 1, 2),
+        ([Command(1), Command(2, undoes=1)], None, 1),
+        ([Command(1), Command(2, undoes=1), Command(3, redoes=1)], 1, None),
+        ([Command(1), Command(2), Command(3, undoes=2), Command(4, undoes=1)], None, 1),
+        ([Command(1), Command(2), Command(3, undoes=2), Command(4, undoes=1), Command(5, redoes=1)], 1, 2),
+        ([Command(1), Command(2), Command(3, undoes=2), Command(4)], 4, None),
+        ([Command(1), Command(2), Command(3, undoes=2), Command(4), Command(5, undoes=4)], 1, 4),
+        ([Command(1), Command(2, undoes=1), Command(3, redoes=1), Command(4, undoes=1)], None, 1),
+        ([Command(1, redoes=9)], 9, None),
+    ],
+)
+def test_what_is_next(steps: list[Command], undo: int | None, redo: int | None) -> None:
+    """An undo takes back the newest command that stands; a redo what the newest undo took."""
+    assert (undo, redo) == (undoable(_newest(*steps), 99), redoable(_newest(*steps), 99))

@@ -1,0 +1,11 @@
+"""The database that is checked."""
+
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    """The path of the database."""
+    return str(tmp_path / "reel.db")
