@@ -1,6 +1,6 @@
-"""The client of ``reeld``, the daemon that owns the conversations of LLM agents.
+"""The Python client of ``reeld``, the daemon that owns the conversations of LLM agents.
 
-Example::
+An *agent* is one named conversation, and the task in the daemon that owns it. Example::
 
     import reel
 
@@ -8,149 +8,88 @@ Example::
     client.add("demo", "What is a tape deck?", create=True)
     for message in client.iter_messages("demo"):
         print(message["role"], message["content"])
+
+``help(reel.Client)`` lists every method. Every error is a :class:`ReelError`. :mod:`reel.aio` has the same client for
+async programs, on asyncio and on trio; it needs ``pip install 'reeld[async]'``.
 """
 
 from typing import TYPE_CHECKING, Any
 
+# The public names: once for type checkers and editors, and once, below, for the interpreter, which loads a module only
+# when a name of it is first used. A command that prints its version should not pay for a socket, nor one that adds a
+# message for a JSON parser. A test keeps both the same.
 if TYPE_CHECKING:
     from reel import aio as aio
-    from reel.blocks import InvalidRecord
-    from reel.errors import (
-        Busy,
-        Cancelled,
-        Conflict,
-        Exists,
-        Internal,
-        InvalidMessage,
-        InvalidParams,
-        InvalidRequest,
-        Killed,
-        MethodNotFound,
-        NoSuchMark,
-        NotFound,
-        NothingToUndo,
-        NotRunning,
-        ParseError,
-        ProtocolMismatch,
-        ReelError,
-        ShuttingDown,
-        Storage,
-        Timeout,
-        TooLarge,
-    )
-    from reel.kinds import is_conversation_kind
-    from reel.messages import (
-        Block,
-        Event,
-        Message,
-        NewMessage,
-        NewRecord,
-        Record,
-        text,
-        tool_call,
-        tool_result,
-    )
-    from reel.pushes import DraftPush, EventPush, ResetPush
-    from reel.records import message_from_record
-    from reel.sync.client import Client, connect
-    from reel.version import __version__
+    from reel.blocks import InvalidRecord as InvalidRecord
+    from reel.errors import Busy as Busy
+    from reel.errors import Cancelled as Cancelled
+    from reel.errors import Conflict as Conflict
+    from reel.errors import Exists as Exists
+    from reel.errors import Internal as Internal
+    from reel.errors import InvalidMessage as InvalidMessage
+    from reel.errors import InvalidParams as InvalidParams
+    from reel.errors import InvalidRequest as InvalidRequest
+    from reel.errors import Killed as Killed
+    from reel.errors import MethodNotFound as MethodNotFound
+    from reel.errors import NoSuchMark as NoSuchMark
+    from reel.errors import NotFound as NotFound
+    from reel.errors import NothingToUndo as NothingToUndo
+    from reel.errors import NotRunning as NotRunning
+    from reel.errors import ParseError as ParseError
+    from reel.errors import ProtocolMismatch as ProtocolMismatch
+    from reel.errors import ReelError as ReelError
+    from reel.errors import ShuttingDown as ShuttingDown
+    from reel.errors import Storage as Storage
+    from reel.errors import Timeout as Timeout
+    from reel.errors import TooLarge as TooLarge
+    from reel.kinds import is_conversation_kind as is_conversation_kind
+    from reel.messages import Block as Block
+    from reel.messages import Event as Event
+    from reel.messages import Message as Message
+    from reel.messages import NewMessage as NewMessage
+    from reel.messages import NewRecord as NewRecord
+    from reel.messages import Record as Record
+    from reel.messages import text as text
+    from reel.messages import tool_call as tool_call
+    from reel.messages import tool_result as tool_result
+    from reel.pushes import DraftPush as DraftPush
+    from reel.pushes import EventPush as EventPush
+    from reel.pushes import ResetPush as ResetPush
+    from reel.records import message_from_record as message_from_record
+    from reel.sync.client import Client as Client
+    from reel.sync.client import connect as connect
+    from reel.version import __version__ as __version__
 
-# Where each public name lives. It is loaded when it is first used: a command that only prints its version
-# should not pay for a socket, nor one that adds a message for a JSON parser.
-_MODULES = {
-    "reel.sync.client": ("Client", "connect"),
-    "reel.blocks": ("InvalidRecord",),
-    "reel.errors": (
-        "Busy",
-        "Cancelled",
-        "Conflict",
-        "Exists",
-        "Internal",
-        "InvalidMessage",
-        "InvalidParams",
-        "InvalidRequest",
-        "Killed",
-        "MethodNotFound",
-        "NoSuchMark",
-        "NotFound",
-        "NothingToUndo",
-        "NotRunning",
-        "ParseError",
-        "ProtocolMismatch",
-        "ReelError",
-        "ShuttingDown",
-        "Storage",
-        "Timeout",
-        "TooLarge",
-    ),
-    "reel.kinds": ("is_conversation_kind",),
-    "reel.messages": (
-        "Block",
-        "Event",
-        "Message",
-        "NewMessage",
-        "NewRecord",
-        "Record",
-        "text",
-        "tool_call",
-        "tool_result",
-    ),
-    "reel.pushes": ("DraftPush", "EventPush", "ResetPush"),
-    "reel.records": ("message_from_record",),
-    "reel.version": ("__version__",),
+_NAMES = {
+    "reel.blocks": "InvalidRecord",
+    "reel.errors": "Busy Cancelled Conflict Exists Internal InvalidMessage InvalidParams InvalidRequest Killed"
+    " MethodNotFound NoSuchMark NotFound NotRunning NothingToUndo ParseError ProtocolMismatch ReelError"
+    " ShuttingDown Storage Timeout TooLarge",
+    "reel.kinds": "is_conversation_kind",
+    "reel.messages": "Block Event Message NewMessage NewRecord Record text tool_call tool_result",
+    "reel.pushes": "DraftPush EventPush ResetPush",
+    "reel.records": "message_from_record",
+    "reel.sync.client": "Client connect",
+    "reel.version": "__version__",
 }
-_HOME = {name: module for module, names in _MODULES.items() for name in names}
+_MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}
+if not TYPE_CHECKING:
+    # Not ``aio``, which cannot be imported if anyio is not installed.
+    __all__ = sorted(_MODULE_OF)  # noqa: PLE0605 - a checker would want it literal, a third time
 
-__all__ = [
-    "Block",
-    "Busy",
-    "Cancelled",
-    "Client",
-    "Conflict",
-    "DraftPush",
-    "Event",
-    "EventPush",
-    "Exists",
-    "Internal",
-    "InvalidMessage",
-    "InvalidParams",
-    "InvalidRecord",
-    "InvalidRequest",
-    "Killed",
-    "Message",
-    "MethodNotFound",
-    "NewMessage",
-    "NewRecord",
-    "NoSuchMark",
-    "NotFound",
-    "NotRunning",
-    "NothingToUndo",
-    "ParseError",
-    "ProtocolMismatch",
-    "Record",
-    "ReelError",
-    "ResetPush",
-    "ShuttingDown",
-    "Storage",
-    "Timeout",
-    "TooLarge",
-    "__version__",
-    "connect",
-    "is_conversation_kind",
-    "message_from_record",
-    "text",
-    "tool_call",
-    "tool_result",
-]
+
+def __dir__() -> list[str]:
+    """List the public names, for ``dir(reel)``, ``help(reel)`` and completion."""
+    return sorted(_MODULE_OF)
 
 
 def __getattr__(name: str) -> Any:
-    """Load a public name from its module, once."""
-    from importlib import import_module  # noqa: PLC0415 - as above
+    """Load a public name from its module when it is first used."""
+    from importlib import import_module  # noqa: PLC0415 - loaded only when a name is first used
 
     if name == "aio":
         return import_module("reel.aio")
-    if name not in _HOME:
+    if name not in _MODULE_OF:
         raise AttributeError(f"module 'reel' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_HOME[name]), name)
+    value = globals()[name] = getattr(import_module(_MODULE_OF[name]), name)
     return value

@@ -4,6 +4,7 @@ The daemon of the script is a listening socket and a list: what each connection 
 """
 
 import inspect
+import pydoc
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -30,6 +31,9 @@ HELLO = {
     "limits": {},
 }
 ADDED = {"agent": "a1", "head": 2, "command": 2, "time": 1, "first": 2, "orphans": [], "open_calls": []}
+
+# Requests that a client makes by itself, and what works on requests.
+NOT_METHODS = {"greeting", "hello", "next_page", "with_idempotency_key"}
 
 
 @pytest.fixture(scope="module")
@@ -148,13 +152,28 @@ def greeting_and(*results: dict[str, Any]) -> Part:
 # --- what it offers
 
 
-def test_one_method_for_each_request() -> None:
-    """Every request has a method of the same name, parameters and words."""
-    for name, function in inspect.getmembers(requests, inspect.isfunction):
-        if name.startswith("_") or name in ("greeting", "hello", "next_page", "with_idempotency_key"):
-            continue
-        assert getattr(Client, name).__wrapped__ is function, name
-        assert getattr(Client, name).__doc__ == function.__doc__, name
+@pytest.mark.parametrize("name", sorted({*requests.__all__} - {"Call", *NOT_METHODS}))
+def test_one_method_for_each_request(name: str) -> None:
+    """Every request has a method of the same name, with its parameters and its documentation."""
+    request, method = getattr(requests, name), getattr(Client, name)
+    parameters = list(inspect.signature(method).parameters.values())
+
+    assert [*inspect.signature(request).parameters.values()] == parameters[1:]
+    assert request.__doc__ == method.__doc__
+
+
+def test_help_shows_parameters_and_the_reply() -> None:
+    """``help(Client.add)`` shows what the method takes, in which order, and the type of the reply."""
+    shown = pydoc.plain(pydoc.render_doc(Client.add))
+
+    assert "add(self, agent: str, messages: " in shown
+    assert ", key: str | None = None) -> reel.replies.Added" in shown
+    assert "create: make the agent" in shown
+
+
+def test_help_of_a_bound_method_leaves_out_self() -> None:
+    """``help(client.add)`` shows the parameters of the method as it is called."""
+    assert ["agent", "messages"] == list(inspect.signature(Client("/nowhere").add).parameters)[:2]
 
 
 def test_connect(daemon: Daemon) -> None:

@@ -1,7 +1,10 @@
 """Messages are plain maps: what the helpers make is legal, and the types say what the check says."""
 
+import ast
 import pkgutil
+import pydoc
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -87,6 +90,26 @@ def test_a_helper_is_public(name: str) -> None:
 def test_no_module_stands_before_a_public_name(name: str) -> None:
     """A public name is never a module of the package that happens to be called the same."""
     assert not isinstance(getattr(reel, name), ModuleType)
+
+
+def test_the_package_lists_its_public_names() -> None:
+    """``dir(reel)`` and ``help(reel)`` show the public names, and nothing private."""
+    assert sorted(reel.__all__) == dir(reel)
+    assert "connect(path: str | None = None" in pydoc.plain(pydoc.render_doc(reel))
+
+
+def test_type_checkers_see_the_same_public_names() -> None:
+    """The names that the package has for type checkers are those that it loads, from the same modules."""
+    tree = ast.parse(Path(reel.__file__).read_text(encoding="utf-8"))
+    checked = {
+        alias.asname: f"{node.module}.{alias.name}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("reel")
+        for alias in node.names
+    }
+    loaded = {name: f"{module}.{name}" for name, module in reel._MODULE_OF.items()}
+
+    assert {**loaded, "aio": "reel.aio"} == checked
 
 
 @pytest.mark.parametrize(("name", "block"), TYPES.items())

@@ -8,8 +8,8 @@ answers; one that is cancelled leaves its place, and an answer that comes for it
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from functools import partial, update_wrapper
-from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+from functools import partial
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import anyio
 from anyio.abc import SocketAttribute, SocketStream, TaskStatus
@@ -22,6 +22,7 @@ from reel.frames import MAX_REPLY, Id, InvalidFrame, Response
 from reel.messages import Event, Message, Record
 from reel.peer import RECONNECT_SECONDS, RETRY_INTERVAL, connection_refused, require_trusted
 from reel.requests import Call, greeting, next_page, with_idempotency_key
+from reel.requests.calls import describe
 from reel.session import MessagePack
 from reel.subscription_state import SubscriptionState
 
@@ -55,20 +56,20 @@ class _Waiting:
 def _method(request: Callable[P, Call[R]]) -> "Callable[Concatenate[Client, P], Awaitable[R]]":
     """Make the method that sends a request and waits for its reply."""
 
-    async def method(self: "Client", *args: P.args, **kwargs: P.kwargs) -> R:
+    async def method(self: "Client", /, *args: P.args, **kwargs: P.kwargs) -> R:
         return await self.call(request(*args, **kwargs))
 
-    return update_wrapper(cast("Callable[Concatenate[Client, P], Awaitable[R]]", method), request)
+    return describe(method, request)
 
 
 def _subscription(request: Callable[P, Call[replies.Subscribed]]) -> "Callable[Concatenate[Client, P], Subscription]":
     """Make the method that follows what a request subscribes to, on a connection of its own."""
 
-    def method(self: "Client", *args: P.args, **kwargs: P.kwargs) -> "Subscription":
+    def method(self: "Client", /, *args: P.args, **kwargs: P.kwargs) -> "Subscription":
         state = SubscriptionState(request(*args, **kwargs), self._name)
         return Subscription(state, self._reach, self._patience)
 
-    return update_wrapper(cast("Callable[Concatenate[Client, P], Subscription]", method), request)
+    return describe(method, request, Subscription)
 
 
 class Client:

@@ -7,6 +7,7 @@ from reel import replies
 from reel.ids import new_id
 
 R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Call(NamedTuple, Generic[R]):
@@ -53,6 +54,42 @@ def next_page(call: Call[R], reply: R) -> Call[R] | None:
         if call.method in ("messages", "replay"):
             params["at"] = getattr(reply, "at", None)
     return call._replace(params=params)
+
+
+def describe(method: F, request: Callable[..., Call[Any]], returns: Any = None) -> F:
+    """Give a client's method that was made from a request its name, its documentation and its signature.
+
+    Args:
+        method: what sends the request.
+        request: the function that makes the call.
+        returns: what the method returns; left out, the type of the reply.
+    """
+    returns = returns or request.__annotations__["return"].__args__[0]
+    method.__name__ = request.__name__
+    method.__qualname__ = f"Client.{request.__name__}"
+    method.__doc__ = request.__doc__
+    method.__annotations__ = {**request.__annotations__, "return": returns}
+    method.__wrapped__ = _Signature(request, returns)  # type: ignore[attr-defined]  # functools sets it the same way
+    return method
+
+
+class _Signature:
+    """The signature of a client's method, for ``help()`` and ``inspect.signature()``.
+
+    It is put together when somebody asks for it: the import of ``inspect`` would cost every command some milliseconds.
+    """
+
+    def __init__(self, request: Callable[..., Call[Any]], returns: Any) -> None:
+        self._request = request
+        self._returns = returns
+
+    @property
+    def __signature__(self) -> Any:
+        from inspect import Parameter, signature  # noqa: PLC0415 - see above
+
+        made = signature(self._request)
+        own = Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)
+        return made.replace(parameters=[own, *made.parameters.values()], return_annotation=self._returns)
 
 
 _NESTED: dict[str, Callable[[dict[str, Any]], Any]] = {}

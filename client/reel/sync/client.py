@@ -4,7 +4,6 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from functools import update_wrapper
 from threading import Lock
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
@@ -16,6 +15,7 @@ from reel.frames import MAX_REPLY, InvalidFrame, Response
 from reel.messages import Event, Message, Record
 from reel.peer import RECONNECT_SECONDS, RETRY_INTERVAL, connection_refused, require_trusted
 from reel.requests import Call, greeting, next_page, with_idempotency_key
+from reel.requests.calls import describe
 from reel.session import MessagePack
 from reel.subscription_state import SubscriptionState
 from reel.sync.subscription import Subscription
@@ -29,20 +29,20 @@ _CHUNK = 1 << 18
 def _method(request: Callable[P, Call[R]]) -> "Callable[Concatenate[Client, P], R]":
     """Make the method that sends a request and waits for its reply."""
 
-    def method(self: "Client", *args: P.args, **kwargs: P.kwargs) -> R:
+    def method(self: "Client", /, *args: P.args, **kwargs: P.kwargs) -> R:
         return self.call(request(*args, **kwargs))
 
-    return update_wrapper(cast("Callable[Concatenate[Client, P], R]", method), request)
+    return describe(method, request)
 
 
 def _subscription(request: Callable[P, Call[replies.Subscribed]]) -> "Callable[Concatenate[Client, P], Subscription]":
     """Make the method that follows what a request subscribes to, on a connection of its own."""
 
-    def method(self: "Client", *args: P.args, **kwargs: P.kwargs) -> Subscription:
+    def method(self: "Client", /, *args: P.args, **kwargs: P.kwargs) -> Subscription:
         state = SubscriptionState(request(*args, **kwargs), self._name)
         return Subscription(state, self._reach, self._patience)
 
-    return update_wrapper(cast("Callable[Concatenate[Client, P], Subscription]", method), request)
+    return describe(method, request, Subscription)
 
 
 class Client:
