@@ -101,7 +101,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         *("reel.records", "reel.strict_json", "reel.values", "reel.version"),
     ),
     # how it travels
-    ("reel.frames", "reel.json_framing", "reel.session"),
+    ("reel.frames", "reel.json_framing", "reel.session", "reel.wakeup"),
     # what may be asked, and what comes back
     ("reel.peer", "reel.pushes", "reel.replies", "reel.requests", "reel.streams", "reel.subscription_state"),
     ("reel.starting", "reel.units"),
@@ -212,7 +212,7 @@ def test_core_does_nothing() -> None:
 @pytest.mark.parametrize("statement", ["import reel", "import reel; reel.connect", "import reel.cli"])
 def test_the_client_is_thin(statement: str) -> None:
     """Neither the package nor its blocking client loads anyio or anything of the daemon."""
-    unwanted = ("anyio", "trio", "reeld", "reel.json_framing")
+    unwanted = ("anyio", "trio", "reeld", "reel.json_framing", "reel.wakeup")
     code = f"import sys; {statement}; print([name for name in {unwanted} if name in sys.modules])"
 
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "[]\n"

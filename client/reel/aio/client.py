@@ -25,6 +25,7 @@ from reel.requests import Call, greeting, next_page, with_idempotency_key
 from reel.requests.calls import describe
 from reel.session import MessagePack
 from reel.subscription_state import SubscriptionState
+from reel.wakeup import Signal
 
 R = TypeVar("R")
 P = ParamSpec("P")
@@ -85,10 +86,10 @@ class Client:
         self._waiting: dict[Id, _Waiting] = {}
         self._number = 0
         self._outbox: list[bytes] = []
-        self._mail = anyio.Event()
+        self._mail = Signal()
         # Set while there is a connection that has been greeted; without one, callers wake the keeper.
         self._connected = False
-        self._wanted = anyio.Event()
+        self._wanted = Signal()
 
     async def call(self, call: Call[R]) -> R:
         """Send a request, wait for its reply and read it.
@@ -202,7 +203,6 @@ class Client:
         """Connect again as soon as somebody wants to; who waits longer than the patience is told."""
         while True:
             while not self._waiting:
-                self._wanted = anyio.Event()
                 await self._wanted.wait()
             error: ReelError = NotRunning(f"the daemon on {self.path} went away, and did not come back")
             with anyio.move_on_after(self._patience):
@@ -290,7 +290,6 @@ class Client:
     async def _send(self, stream: SocketStream) -> None:
         while True:
             await self._mail.wait()
-            self._mail = anyio.Event()
             while self._outbox:
                 data = b"".join(self._outbox)
                 self._outbox.clear()
