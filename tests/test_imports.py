@@ -104,7 +104,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("reel.frames", "reel.json_framing", "reel.session", "reel.wakeup"),
     # what may be asked, and what comes back
     ("reel.peer", "reel.pushes", "reel.replies", "reel.requests", "reel.streams", "reel.subscription_state"),
-    ("reel.starting", "reel.units"),
+    ("reel.process",),
     # the clients
     ("reel.aio", "reel.sync"),
     ("reel",),

@@ -1,4 +1,4 @@
-"""The blocks that a message is made of: one table of shapes, one check."""
+"""The blocks that messages consist of: a table of their shapes, and the check against it."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -6,13 +6,14 @@ from typing import Any, TypeAlias
 from reel.strict_json import parse
 from reel.values import is_clean, why_not_plain
 
+# The longest name of a tool and id of a call, in characters.
 MAX_NAME = 1024
-# Lists and maps inside one another in data_json, the outermost included.
+# The most levels of lists and maps in data_json, the outermost included.
 MAX_DEPTH = 10
 
 
 class InvalidRecord(ValueError):
-    """A row that is no message, though its kind says so.
+    """A row is not a message, though its kind has messages.
 
     Args:
         field: the path of the field that is wrong, such as ``data_json.tool_call_id``.
@@ -29,57 +30,57 @@ Check: TypeAlias = Callable[[Any], str | None]
 
 
 def check_text(value: Any) -> str | None:
-    """Any string."""
+    """Require a string."""
     return None if type(value) is str else f"expected a string, got {kind_of(value)}"
 
 
 def check_word(value: Any) -> str | None:
-    """A string that means something to a program, so that nothing may be replaced in it."""
+    """Require a clean string: a program reads it, so that nothing may be replaced in it."""
     if type(value) is not str:
         return f"expected a string, got {kind_of(value)}"
-    return None if is_clean(value) else "NUL and lone surrogates cannot stand here"
+    return None if is_clean(value) else "NUL and lone surrogates are not allowed here"
 
 
 def check_name(value: Any) -> str | None:
-    """A tool's name or a call's id."""
+    """Require the name of a tool or the id of a call."""
     if (problem := check_word(value)) is not None:
         return problem
     return None if 1 <= len(value) <= MAX_NAME else f"must have 1 to {MAX_NAME} characters"
 
 
 def check_map(value: Any) -> str | None:
-    """A map of plain values."""
+    """Require a map of plain values."""
     if type(value) is not dict:
         return f"expected a map, got {kind_of(value)}"
     return why_not_plain(value, MAX_DEPTH)
 
 
 def check_bool(value: Any) -> str | None:
-    """A boolean, and no number that looks like one."""
+    """Require a boolean; 0 and 1 are numbers."""
     return None if type(value) is bool else f"expected true or false, got {kind_of(value)}"
 
 
 def check_json(value: Any) -> str | None:
-    """A string that holds JSON, as deep as the parser goes: it travels as a string."""
+    """Require a string of JSON, as deep as the parser can follow: it travels as a string."""
     if (problem := check_word(value)) is not None:
         return problem
     try:
         parse(value)
     except RecursionError:
-        return "nested too deep to be read"
+        return "nested too deep to be parsed"
     except ValueError as error:
-        return f"no JSON: {error}"
+        return f"not JSON: {error}"
     return None
 
 
 def kind_of(value: Any) -> str:
-    """Name a value's type in the words of the wire."""
+    """Return the name of a value's type in the terms of the protocol."""
     names = {type(None): "null", bool: "a boolean", int: "an integer", float: "a number", str: "a string"}
     return {**names, list: "a list", dict: "a map", bytes: "bytes"}.get(type(value), type(value).__name__)
 
 
 _MAKER: dict[str, Check] = {"provider": check_word, "model": check_word}
-# type: (required fields, optional fields); any block may have provider_metadata too.
+# The shape of each type of block: required fields, optional fields. Any block may have provider_metadata too.
 SHAPES: dict[str, tuple[dict[str, Check], dict[str, Check]]] = {
     "text": ({"text": check_text}, {}),
     "tool_call": ({"id": check_name, "name": check_name, "arguments": check_text}, {}),
@@ -89,6 +90,7 @@ SHAPES: dict[str, tuple[dict[str, Check], dict[str, Check]]] = {
     "media": ({"mime_type": check_word}, {"data_base64": check_word, "url": check_word, "name": check_text}),
     "opaque": ({"provider": check_word, "data_json": check_json}, {"model": check_word}),
 }
+# The types of block that a role, or a tool result, may have.
 ALLOWED: dict[str, tuple[str, ...]] = {
     "user": ("text", "media", "opaque"),
     "assistant": ("text", "thinking", "redacted_thinking", "tool_call", "media", "opaque"),
@@ -103,16 +105,16 @@ def check_blocks(blocks: Any, holder: str, where: str) -> None:
 
     Args:
         blocks: what should be a list of blocks.
-        holder: who holds them, a key of ``ALLOWED``: a role, or ``tool_result``.
+        holder: what has them, a key of ``ALLOWED``: a role, or ``tool_result``.
         where: the path of the list, for errors.
 
     Raises:
-        InvalidRecord: names the first field that is wrong.
+        InvalidRecord: a field is wrong; the error names the first such field.
     """
     if type(blocks) is not list:
         raise InvalidRecord(where, f"expected a string or a list of blocks, got {kind_of(blocks)}")
     if not blocks:
-        raise InvalidRecord(where, "has no block; a message needs at least one (an empty text is one)")
+        raise InvalidRecord(where, "is empty; a message has at least one block (an empty text is one)")
     for index, block in enumerate(blocks):
         _check_block(block, holder, f"{where}[{index}]")
 
@@ -122,7 +124,7 @@ def _check_block(block: Any, holder: str, where: str) -> None:
         raise InvalidRecord(where, f"expected a block (a map with a type), got {kind_of(block)}")
     name = block.get("type")
     if type(name) is not str or name not in ALLOWED[holder]:
-        raise InvalidRecord(f"{where}.type", f"{name!r} cannot stand here; expected {', '.join(ALLOWED[holder])}")
+        raise InvalidRecord(f"{where}.type", f"{name!r} is not allowed here; expected {', '.join(ALLOWED[holder])}")
     required, optional = SHAPES[name]
     for field, check in required.items():
         if field not in block:
@@ -138,7 +140,7 @@ def _check_block(block: Any, holder: str, where: str) -> None:
         elif value is not None:
             _check_field(optional[field], value, where, field)
     if name == "media" and (block.get("data_base64") is None) == (block.get("url") is None):
-        raise InvalidRecord(where, "a media block has data_base64 or url, one of the two")
+        raise InvalidRecord(where, "a media block has either data_base64 or url")
     if name == "tool_result":
         _check_output(block, where)
 

@@ -1,14 +1,14 @@
 """Every error that the protocol names, as an exception of its own.
 
-``ReelError`` is the base. ``name`` and ``code`` are stable and the same in every framing; ``message`` says
-what is wrong, where, and what helps; ``data`` has the field, the seq or the head that it is about.
+``ReelError`` is the base. ``name`` and ``code`` are stable and the same in every framing. ``message`` says what is
+wrong, with the value, and what to do. ``data`` has the field, the seq or the head that the error is about.
 """
 
 from typing import Any, ClassVar
 
 
 class ReelError(Exception):
-    """Something was refused or failed; nothing was changed unless the message says so."""
+    """A request was refused or failed; nothing was changed unless the message says so."""
 
     name: ClassVar[str] = "internal"
     code: ClassVar[int] = -32603
@@ -23,14 +23,14 @@ class ReelError(Exception):
 
 
 class ParseError(ReelError):
-    """The bytes are no message of the framing."""
+    """The bytes are not a message of the framing."""
 
     name = "parse_error"
     code = -32700
 
 
 class InvalidRequest(ReelError):
-    """A message, but none that asks for something."""
+    """The message is not a request."""
 
     name = "invalid_request"
     code = -32600
@@ -51,7 +51,7 @@ class InvalidParams(ReelError):
 
 
 class Internal(ReelError):
-    """A fault of the daemon's own; its log has the details."""
+    """A bug in the daemon; its log has the details."""
 
     name = "internal"
     code = -32603
@@ -65,7 +65,7 @@ class ProtocolMismatch(ReelError):
 
 
 class Busy(ReelError):
-    """Too much is in flight; ask again when some of it has been answered."""
+    """Too many requests are in flight; repeat it when some of them have been answered."""
 
     name = "busy"
     code = -32002
@@ -86,21 +86,21 @@ class NotFound(ReelError):
 
 
 class Timeout(ReelError):
-    """The client gave up waiting; what it asked for may still happen."""
+    """The client stopped waiting; the request may still be carried out."""
 
     name = "timeout"
     code = -32005
 
 
 class Conflict(ReelError):
-    """The agent moved on since ``if_seq``, or the key was used for another command or agent."""
+    """The agent has moved on since ``if_seq``, or the key was used for another command or agent."""
 
     name = "conflict"
     code = -32006
 
 
 class Exists(ReelError):
-    """A living agent has this name."""
+    """A live agent has this name already."""
 
     name = "exists"
     code = -32007
@@ -114,35 +114,35 @@ class Killed(ReelError):
 
 
 class NoSuchMark(ReelError):
-    """No living mark has this label."""
+    """No mark in the current conversation has this label."""
 
     name = "no_such_mark"
     code = -32009
 
 
 class InvalidMessage(ReelError):
-    """A message or record is not one; ``data`` has its index and the field."""
+    """A message or a record is invalid; ``data`` has its index and the field."""
 
     name = "invalid_message"
     code = -32010
 
 
 class Storage(ReelError):
-    """The database refused to commit; nothing was written."""
+    """The database failed to commit; nothing was written, unless the message says that this is unknown."""
 
     name = "storage"
     code = -32011
 
 
 class ShuttingDown(ReelError):
-    """The daemon is stopping and takes no new requests."""
+    """The daemon is stopping and accepts no new requests."""
 
     name = "shutting_down"
     code = -32012
 
 
 class NothingToUndo(ReelError):
-    """There is no command left to take back, or to bring back."""
+    """There is no command left to undo, or to redo."""
 
     name = "nothing_to_undo"
     code = -32013
@@ -156,7 +156,7 @@ class Cancelled(ReelError):
 
 
 class NotRunning(ReelError):
-    """Nobody answers on the socket. The client's own: it is never sent."""
+    """No daemon answers on the socket. Only clients raise it; it is never sent."""
 
     name = "not_running"
     code = -32000
@@ -187,10 +187,10 @@ BY_NAME = {error.name: error for error in _PROTOCOL_ERRORS}
 
 
 def from_wire(error: Any) -> ReelError:
-    """Make the exception that an error reply stands for.
+    """Return the exception for an error that was received.
 
     Args:
-        error: the map ``{name, message, data}`` of ``hello(errors="map")``, JSON-RPC's, which has its name in the
+        error: the map ``{name, message, data}`` of ``hello(errors="map")``, the map of JSON-RPC, whose name is in its
             data, or the pair ``[0 or 1, text]``.
     """
     match error:
@@ -202,10 +202,10 @@ def from_wire(error: Any) -> ReelError:
         case [int(), str(text)]:
             name, _, rest = text.partition(": ")
             return BY_NAME[name](rest) if name in BY_NAME else ReelError(text)
-    return ReelError(f"the daemon sent an error that is none: {error!r}")
+    return ReelError(f"the daemon sent an error of an unknown form: {error!r}")
 
 
 def as_map(error: ReelError) -> dict[str, Any]:
-    """Give the map that stands for an error on the wire."""
+    """Return the map that represents an error on the wire."""
     data = {**error.data, "name": error.name}
     return {"code": error.code, "name": error.name, "message": str(error), "data": data}

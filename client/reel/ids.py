@@ -1,4 +1,4 @@
-"""Identifiers that sort by the time they were made (RFC 9562, version 7)."""
+"""How agents are identified: by an id, which sorts by the time it was made (RFC 9562, version 7), or by a name."""
 
 import os
 import re
@@ -8,12 +8,12 @@ _ID = re.compile(r"[0-9a-fA-F]{32}")
 
 
 def new_id() -> str:
-    """Make a uuid7, as 32 hex digits: 48 bits of milliseconds, 74 bits of chance."""
-    chance = int.from_bytes(os.urandom(10), "big")
-    low = (chance & (1 << 62) - 1) | 1 << 63
-    return f"{time.time_ns() // 1_000_000:012x}7{chance >> 68:03x}{low:016x}"
+    """Return a new uuid7 as 32 hex digits: 48 bits of milliseconds and 74 random bits."""
+    random = int.from_bytes(os.urandom(10), "big")
+    low = (random & (1 << 62) - 1) | 1 << 63
+    return f"{time.time_ns() // 1_000_000:012x}7{random >> 68:03x}{low:016x}"
 
 
 def is_id(text: str) -> bool:
-    """Tell whether a text has the form of an agent's id, and so cannot be a name."""
+    """Return whether a text has the form of an id, so that it cannot be an agent's name."""
     return _ID.fullmatch(text) is not None

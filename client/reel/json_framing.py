@@ -1,11 +1,11 @@
-"""JSON-RPC 2.0 in a stream of bytes: behind a ``Content-Length`` header, or one message a line.
+"""JSON-RPC 2.0 without any I/O: each message after a ``Content-Length`` header, or on a line of its own.
 
-Both framings read and write the same messages; they differ in how a message is cut out of the stream and laid
-into it. Coming in, the header may have any case and stand among others; going out it is alone and has exactly
-one space, since Vim loses the message without it.
+Both framings read and write the same messages. They differ in how a message is cut out of the stream and laid into
+it. A received header may have any case, and others beside it. A header that is sent is alone and has exactly one
+space after the colon: Vim loses the message without it.
 
-A message that is no JSON, or no request, is refused by itself, and so is a batch. Where one message cannot be
-told from the next, or is too long, the stream is lost.
+A message that is not JSON, or not a request, is refused and the stream goes on; so is a batch. If the end of a message
+cannot be found, or a message is too long, the stream is lost.
 """
 
 import re
@@ -34,26 +34,27 @@ from reel.msgpack_codec import unpack
 from reel.strict_json import encode, parse
 from reel.values import clean_deep, is_clean
 
+# The longest header that is accepted, in bytes; the protocols of editors have two short fields.
 _MAX_HEADER = 4096
 _END_OF_HEADER = re.compile(rb"\r?\n\r?\n")
 _LENGTH = re.compile(rb"^content-length[ \t]*:[ \t]*([0-9]{1,15})[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
-# What stands between values, and what stands inside them.
+# What comes before a value inside another.
 _SEPARATORS = (b",", b":", b"[", b"{")
-# One that is cut off goes to the end: to try each quote in it anew would take for ever.
+# A string that is cut off extends to the end: retrying from each quote in it would take quadratic time.
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 _NO_HEADER = "a message begins with Content-Length: N, the bytes of its body, and an empty line"
 
 
 class _JsonRpc(ABC):
-    """What both framings share.
+    """What both framings have in common.
 
     Args:
-        max_message: the longest message that is taken in, in bytes.
-        max_values: how many values a message may have.
+        max_message: the longest message that is accepted, in bytes.
+        max_values: the most values in a message.
     """
 
     name: str
-    # What to say of a message that is no JSON, besides.
+    # What else the error for a message that is not JSON says.
     _hint = ""
 
     def __init__(self, max_message: int = MAX_MESSAGE, max_values: int = MAX_VALUES) -> None:
@@ -70,22 +71,22 @@ class _JsonRpc(ABC):
 
     @abstractmethod
     def _messages(self) -> Iterator[bytes]:
-        """Take the complete messages off the buffer.
+        """Remove the complete messages from the buffer, and yield them.
 
         Raises:
-            ReelError: the place in the stream is lost.
+            ReelError: the stream is lost.
         """
 
     @abstractmethod
     def end(self) -> list[Frame]:
-        """Take the end of the stream; give the frame that it completes or cuts off."""
+        """Take the end of the stream; return the frame that it completes or cuts off."""
 
     @abstractmethod
     def _lay(self, message: bytes) -> bytes:
-        """Make a message ready to be sent."""
+        """Lay a message out for the stream."""
 
     def feed(self, data: bytes) -> list[Frame]:
-        """Take bytes that came; give the frames that they complete, in order. After a fatal one nothing comes."""
+        """Take received bytes; return the frames that they complete, in order. Nothing follows a fatal one."""
         if self._lost:
             return []
         self._buffer += data
@@ -105,7 +106,7 @@ class _JsonRpc(ABC):
         return InvalidFrame(error, fatal=True)
 
     def discard(self) -> None:
-        """Let go of what is kept, and take no more."""
+        """Free what is kept, and ignore all further bytes."""
         self._lost = True
         self._buffer.clear()
 
@@ -115,7 +116,7 @@ class _JsonRpc(ABC):
         return taken
 
     def request(self, request_id: Id, method: str, params: Any) -> bytes:
-        """Encode a call that wants an answer."""
+        """Encode a call that expects a response."""
         return self._send({"id": request_id, "method": method, "params": params})
 
     def notify(self, method: str, params: dict[str, Any] | list[Any]) -> bytes:
@@ -123,7 +124,7 @@ class _JsonRpc(ABC):
         return self._encode_push(method, encode(params)) if type(params) is dict else self._call(method, encode(params))
 
     def push(self, method: str, sub: int, shared: SharedPush) -> bytes:
-        """Encode a push to a subscription: what is shared, and ``sub``, its number."""
+        """Encode a push to the subscription with the number ``sub``."""
         tail = shared.encodings.get("json")
         if tail is None:
             everything = shared.fields | {name: unpack(value) for name, value in shared.packed.items()}
@@ -145,13 +146,13 @@ class _JsonRpc(ABC):
         return self._send({"id": request_id, "result": _opened(result)})
 
     def refuse(self, request_id: Id | None, error: ReelError) -> bytes:
-        """Encode an error; ``None`` answers what could not be read."""
+        """Encode an error; ``None`` responds to what could not be read."""
         shown = _shown(error)
-        del shown["name"]  # it stands in the data; JSON-RPC has no other place for it
+        del shown["name"]  # it is in the data; JSON-RPC has no other place for it
         return self._send({"id": request_id, "error": shown})
 
     def reply(self, token: Id, outcome: dict[str, Any] | ReelError) -> bytes:
-        """Encode the push that says what came of a ``call_async``."""
+        """Encode the push with the outcome of a ``call_async``."""
         if isinstance(outcome, ReelError):
             return self.notify("reply", {"token": token, "error": _shown(outcome)})
         return self.notify("reply", {"token": token, "result": _opened(outcome)})
@@ -167,7 +168,7 @@ class ContentLength(_JsonRpc):
 
     def __init__(self, max_message: int = MAX_MESSAGE, max_values: int = MAX_VALUES) -> None:
         super().__init__(max_message, max_values)
-        # Of the message whose header has been read.
+        # The length of the message whose header has been read.
         self._length: int | None = None
 
     def _messages(self) -> Iterator[bytes]:
@@ -194,7 +195,7 @@ class ContentLength(_JsonRpc):
         return length
 
     def end(self) -> list[Frame]:
-        """Take the end of the stream; give the frame that it cuts off."""
+        """Take the end of the stream; return the frame that it cuts off."""
         if self._lost or (self._length is None and not self._buffer):
             return []
         return [self._lose(ParseError("the stream ended inside a message"))]
@@ -204,14 +205,14 @@ class ContentLength(_JsonRpc):
 
 
 class Lines(_JsonRpc):
-    """One message a line; blank lines count for nothing: ``nc -U``, scripts."""
+    """One message on each line, blank lines ignored: ``nc -U``, scripts."""
 
     name = "json-rpc-lines"
     _hint = "; each line is a message"
 
     def __init__(self, max_message: int = MAX_MESSAGE, max_values: int = MAX_VALUES) -> None:
         super().__init__(max_message, max_values)
-        # How much of the buffer has been looked through.
+        # How much of the buffer has been searched for the end of a line.
         self._seen = 0
 
     def _messages(self) -> Iterator[bytes]:
@@ -228,7 +229,7 @@ class Lines(_JsonRpc):
             raise too_large(self._max)
 
     def end(self) -> list[Frame]:
-        """Take the end of the stream; a last line counts without its end."""
+        """Take the end of the stream; a last line needs no line feed."""
         return self.feed(b"\n")
 
     def _lay(self, message: bytes) -> bytes:
@@ -240,21 +241,21 @@ def _bytes(text: str) -> bytes:
 
 
 def _values(message: bytes) -> int:
-    """Count the values in a message before it is decoded, none too few; keys are values."""
+    """Return the number of values in a message, keys included, before it is decoded; never too few."""
     many = sum(map(message.count, _SEPARATORS))
     return many if many < UNCOUNTED_VALUES else sum(map(_STRING.sub(b"", message).count, _SEPARATORS))
 
 
 def _frame(message: bytes, values: int, hint: str) -> Frame:
     try:
-        # Bytes that are no UTF-8 come in as lone surrogates, so that free text can be mended and names refused.
+        # Bytes that are not UTF-8 become lone surrogates, so that they can be replaced in texts and refused in names.
         value = parse(message.decode(errors="surrogateescape"))
     except ValueError as error:
-        return InvalidFrame(ParseError(f"no JSON: {error}{hint}"), fatal=False)
+        return InvalidFrame(ParseError(f"not JSON: {error}{hint}"), fatal=False)
     except RecursionError:
-        return InvalidFrame(ParseError("no JSON that anybody means: it is nested too deep"), fatal=False)
+        return InvalidFrame(ParseError("the message is nested too deep"), fatal=False)
     if type(value) is list:
-        return InvalidFrame(InvalidRequest("batches are not taken; send each request by itself"), fatal=False)
+        return InvalidFrame(InvalidRequest("batches are not accepted; send each request by itself"), fatal=False)
     if type(value) is dict and value.get("jsonrpc", "2.0") == "2.0":
         if type(value.get("method")) is str:
             return _call(value, memory_cost(len(message), values))
@@ -286,6 +287,6 @@ def _opened(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def _shown(error: ReelError) -> dict[str, Any]:
-    """Give an error as a map; it may quote what was sent, and that may be no text."""
+    """Return an error as a map. It may quote what was received, and that may not be a clean text."""
     shown: dict[str, Any] = clean_deep(as_map(error))[0]
     return shown

@@ -1,9 +1,12 @@
-"""The closed list of event kinds, and the one allow-list for what may reach a model."""
+"""The closed list of event kinds, and the one allow-list for what may reach a model.
+
+It is a module of its own so that the list that decides about privacy can be read at a glance.
+"""
 
 CONVERSATION = frozenset({"system", "user", "assistant", "tool_call", "tool_result", "tool"})
 STATE = frozenset({"created", "changed", "clear", "mark", "rewind", "clone", "restore", "agent_killed", "revived"})
 INERT = frozenset({"usage", "note", "interrupted", "command", "fork"})
-# Read wherever a log has them, written by nobody any more.
+# Read if an old log has them, and never written any more.
 LEGACY = frozenset({"tool", "fork"})
 KNOWN = CONVERSATION | STATE | INERT
 ADDABLE = (CONVERSATION | INERT) - LEGACY
@@ -18,9 +21,9 @@ ROLES = {
 
 
 def is_conversation_kind(kind: object) -> bool:
-    """Tell whether an event of this kind stands in a conversation.
+    """Return whether events of this kind are part of a conversation.
 
-    An allow-list: false for every other kind, for an unknown one and for ``None``, so that metadata can
-    never reach a provider by being forgotten in a list of exceptions.
+    An allow-list: false for every other kind, for an unknown one and for ``None``, so that metadata can never
+    reach a provider because a list of exceptions forgot it.
     """
     return isinstance(kind, str) and kind in CONVERSATION

@@ -1,7 +1,7 @@
-"""Messages, blocks and records: the provider-agnostic words of a conversation, as plain maps.
+"""Messages, blocks and records: the provider-neutral form of a conversation, as typed dictionaries.
 
-They are the maps that go over the wire, with types: what ``client.messages()`` gives can be handed to
-``client.add()`` as it is.
+They are the maps that travel over the wire, with types: what ``client.messages()`` returns can be passed to
+``client.add()`` unchanged.
 """
 
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
@@ -11,7 +11,7 @@ Role: TypeAlias = Literal["user", "assistant", "tool"]
 
 
 class TextBlock(TypedDict):
-    """What somebody said."""
+    """Text that was said."""
 
     type: Literal["text"]
     text: str
@@ -19,7 +19,7 @@ class TextBlock(TypedDict):
 
 
 class ToolCallBlock(TypedDict):
-    """A call that the assistant wants made; ``arguments`` is the JSON text as the model wrote it."""
+    """A tool call that the assistant asks for; ``arguments`` is the JSON text as the model wrote it."""
 
     type: Literal["tool_call"]
     id: str
@@ -29,7 +29,7 @@ class ToolCallBlock(TypedDict):
 
 
 class ThinkingBlock(TypedDict):
-    """Reasoning, with the signature that its provider wants back."""
+    """Reasoning, with the signature that its provider expects back."""
 
     type: Literal["thinking"]
     text: str
@@ -50,7 +50,7 @@ class RedactedThinkingBlock(TypedDict):
 
 
 class MediaBlock(TypedDict):
-    """A picture, a sound or a document: ``data_base64`` or ``url``, one of the two."""
+    """An image, audio, video or document; exactly one of ``data_base64`` and ``url`` is given."""
 
     type: Literal["media"]
     mime_type: str
@@ -61,7 +61,7 @@ class MediaBlock(TypedDict):
 
 
 class OpaqueBlock(TypedDict):
-    """A provider's own block without a neutral form; it goes back to that provider only."""
+    """A provider's own block that has no neutral form; it is only ever sent back to that provider."""
 
     type: Literal["opaque"]
     provider: str
@@ -71,7 +71,7 @@ class OpaqueBlock(TypedDict):
 
 
 class ToolResultBlock(TypedDict):
-    """What a call gave; ``content`` is a text, or a list of text, media and opaque blocks."""
+    """The result of a tool call; ``content`` is a text, or a list of text, media and opaque blocks."""
 
     type: Literal["tool_result"]
     tool_call_id: str
@@ -86,7 +86,7 @@ Block: TypeAlias = (
 
 
 class Message(TypedDict):
-    """One message, as a conversation gives it: ``time`` is in milliseconds since the epoch, UTC."""
+    """One message of a conversation; ``time`` is in milliseconds since the epoch, UTC."""
 
     role: Role
     content: list[Block]
@@ -96,7 +96,7 @@ class Message(TypedDict):
 
 
 class NewMessage(TypedDict):
-    """A message to add; a string as ``content`` means one text block, the role ``system`` sets the prompt."""
+    """A message to add; a string as ``content`` is one text block, and the role ``system`` sets the prompt."""
 
     role: Literal["user", "assistant", "tool", "system"]
     content: str | list[Block]
@@ -104,7 +104,7 @@ class NewMessage(TypedDict):
 
 
 class Record(TypedDict):
-    """A conversation event as it is stored, ``data_json`` byte for byte."""
+    """A conversation event as it is stored; ``data_json`` is unchanged, byte for byte."""
 
     seq: int
     kind: str
@@ -114,7 +114,7 @@ class Record(TypedDict):
 
 
 class NewRecord(TypedDict):
-    """A record to add, of a conversation or an inert kind."""
+    """A record to add, of a conversation kind or an inert kind."""
 
     kind: str
     content: NotRequired[str | None]
@@ -122,7 +122,7 @@ class NewRecord(TypedDict):
 
 
 class EventParent(TypedDict):
-    """The node that an event stands on; it may belong to another agent."""
+    """The node that an event follows; it may belong to another agent."""
 
     agent: str
     seq: int
@@ -147,17 +147,17 @@ Addable: TypeAlias = str | NewMessage | Message | NewRecord
 
 
 def text(role: Literal["user", "assistant", "system"], text: str) -> NewMessage:
-    """Make a message of one text."""
+    """Return a message of one text."""
     return {"role": role, "content": [{"type": "text", "text": text}]}
 
 
-def tool_call(id: str, name: str, arguments: str) -> NewMessage:  # noqa: A002 - the block's own word
-    """Make the assistant's message of one call.
+def tool_call(id: str, name: str, arguments: str) -> NewMessage:  # noqa: A002 - the name of the block's field
+    """Return an assistant message of one tool call.
 
     Args:
-        id: what the result will refer to, 1 to 1,024 characters.
-        name: the tool, 1 to 1,024 characters.
-        arguments: JSON text, kept as it is.
+        id: the id that the result refers to, 1 to 1,024 characters.
+        name: the name of the tool, 1 to 1,024 characters.
+        arguments: JSON text, which is kept unchanged.
     """
     return {"role": "assistant", "content": [{"type": "tool_call", "id": id, "name": name, "arguments": arguments}]}
 
@@ -165,9 +165,15 @@ def tool_call(id: str, name: str, arguments: str) -> NewMessage:  # noqa: A002 -
 def tool_result(
     tool_call_id: str,
     content: "str | list[TextBlock | MediaBlock | OpaqueBlock]",
-    is_error: bool = False,  # noqa: FBT001, FBT002 - the third of three, as in the protocol's words
+    is_error: bool = False,  # noqa: FBT001, FBT002 - the third of three
 ) -> NewMessage:
-    """Make the tool's message of one result."""
+    """Return a tool message of one result.
+
+    Args:
+        tool_call_id: the id of the call.
+        content: the result: a text, or a list of text, media and opaque blocks.
+        is_error: whether the call failed.
+    """
     block: ToolResultBlock = {
         "type": "tool_result",
         "tool_call_id": tool_call_id,

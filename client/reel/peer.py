@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from reel.errors import NotRunning
 
-# How long a client tries to reconnect after it lost the connection, in seconds: a daemon that restarts is back within
-# about two, and nobody should stare at a hung program much longer than this.
+# How long a client tries to reconnect after it lost the connection, in seconds: enough for a daemon to be restarted.
 RECONNECT_SECONDS = 10.0
 # The longest pause between two attempts, in seconds. Nothing reports that a socket is being listened on again.
 RETRY_INTERVAL = 0.25

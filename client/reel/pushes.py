@@ -1,4 +1,4 @@
-"""What a subscription brings, as tuples whose fields are the protocol's."""
+"""What a subscription yields, as tuples whose fields are those of the protocol's pushes."""
 
 from typing import Any, NamedTuple, TypeAlias
 
@@ -8,9 +8,9 @@ from reel.messages import Message, Record
 class EventPush(NamedTuple):
     """An event that was committed.
 
-    Who keeps a copy of the view truncates it to ``keep`` entries, appends ``message`` or ``record`` where there is one,
-    and where ``count`` says that there are more reads the rest at this ``seq``. Both are ``None`` where ``kinds`` were
-    chosen, or the view ``none``.
+    To keep a copy of the view, truncate it to ``keep`` entries, then append ``message`` or ``record`` if there is one.
+    If ``count`` is larger than the copy is now, read the rest at this ``seq``. Both are ``None`` if the subscription
+    has ``kinds``, or the view ``none``.
     """
 
     agent: str
@@ -21,15 +21,15 @@ class EventPush(NamedTuple):
     kind: str
     time: int
     keep: int | None = None
-    count: int | None = None  # type: ignore[assignment]  # a tuple has a method of this name; the field is the protocol's
+    count: int | None = None  # type: ignore[assignment]  # hides a method of tuples; the protocol names the field so
     message: Message | None = None
     record: Record | None = None
 
 
 class DraftPush(NamedTuple):
-    """What somebody else is writing; an empty text: it is there no longer.
+    """A text that another connection is writing; empty when the draft is gone.
 
-    ``client`` is what the program that writes calls itself; ``None`` if it has not said so.
+    ``client`` is the name that its client gave in ``hello``; ``None`` if it gave none.
     """
 
     agent: str
@@ -39,10 +39,10 @@ class DraftPush(NamedTuple):
 
 
 class ResetPush(NamedTuple):
-    """What was known is not so: read it again.
+    """What was received before is wrong: read the state again.
 
-    The agent's living state was not what the log says, and has been replaced; or an older log, a backup, was put in the
-    place of the one that was known, and then where all agents are followed ``agent`` is ``None``.
+    Either the live state of the agent differed from its log and was replaced, or the database was replaced by an older
+    one, a backup. In the second case ``agent`` is ``None`` if all agents are followed.
     """
 
     agent: str | None
@@ -54,7 +54,7 @@ _SHAPES: dict[str, type[Push]] = {"event": EventPush, "draft": DraftPush, "reset
 
 
 def read_push(method: str, params: dict[str, Any]) -> Push | None:
-    """Read a push; ``None``: it is about the subscription, or newer than we are."""
+    """Read a push; return ``None`` if it is about the subscription itself, or newer than this client."""
     shape = _SHAPES.get(method)
     if shape is None:
         return None

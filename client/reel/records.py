@@ -1,4 +1,8 @@
-"""How a stored row becomes a message: the only way in which any message is ever made."""
+"""How a stored row becomes a message.
+
+This is the only way in which any message is ever made: one that is added is read from its row as well, so that what is
+live and what is replayed from the log cannot differ.
+"""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple, cast
@@ -22,7 +26,7 @@ from reel.values import clean_deep, is_clean, why_not_plain
 
 
 class Parts(NamedTuple):
-    """What a message is, without its place in a conversation."""
+    """A message without its place in a conversation."""
 
     role: Role
     content: list[Block]
@@ -30,16 +34,16 @@ class Parts(NamedTuple):
 
 
 def message_from_record(record: Mapping[str, Any]) -> Message | None:
-    """Read a record.
+    """Return the message that a record holds.
 
     Args:
-        record: ``{kind, content, data_json, seq, time}``; what is missing reads as null (seq and time as 0).
+        record: ``{kind, content, data_json, seq, time}``; a missing field counts as ``None`` (seq and time as 0).
 
     Returns:
-        the message, or ``None`` where the kind has none (``system``, state, inert and unknown kinds).
+        the message, or ``None`` if the kind has no messages (``system``, state, inert and unknown kinds).
 
     Raises:
-        InvalidRecord: the kind has messages, but this row is none; it names the field.
+        InvalidRecord: the kind has messages, but this row is not one; the error names the field.
     """
     parts = read_row(record.get("kind"), record.get("content"), record.get("data_json"))
     if parts is None:
@@ -74,17 +78,17 @@ def read_row(kind: Any, content: Any, data_json: Any) -> Parts | None:
 
 
 def system_text(content: str | None) -> str | None:
-    """Give the prompt that a system event sets; an empty one removes it."""
+    """Return the prompt that a system event sets; an empty one removes it."""
     return content or None
 
 
 def parse_data(text: Any) -> dict[str, Any]:
     """Parse a row's ``data_json``.
 
-    An escaped NUL or lone surrogate stays in the row, and is U+FFFD in what is returned.
+    An escaped NUL or lone surrogate remains in the row, and is U+FFFD in what is returned.
 
     Raises:
-        InvalidRecord: it is null, no JSON, no object, or nested deeper than 10 levels.
+        InvalidRecord: it is null, not JSON, not an object, or nested deeper than 10 levels.
     """
     if type(text) is not str:
         raise InvalidRecord("data_json", f"expected a JSON text, got {kind_of(text)}")
@@ -95,7 +99,7 @@ def parse_data(text: Any) -> dict[str, Any]:
     except RecursionError:
         raise InvalidRecord("data_json", f"lists and maps nested deeper than {MAX_DEPTH} levels") from None
     except ValueError as error:
-        raise InvalidRecord("data_json", f"no JSON: {error}") from None
+        raise InvalidRecord("data_json", f"not JSON: {error}") from None
     if type(data) is not dict:
         raise InvalidRecord("data_json", f"expected a JSON object, got {kind_of(data)}")
     if (problem := why_not_plain(data, MAX_DEPTH)) is not None:
@@ -104,7 +108,7 @@ def parse_data(text: Any) -> dict[str, Any]:
 
 
 def _has_blocks(data: dict[str, Any]) -> bool:
-    """Tell our own form from foreign data that happens to have a key of that name."""
+    """Return whether the data has our own form, and does not just happen to have a key of that name."""
     return "blocks" in data and data.keys() <= {"blocks", "provider_metadata"}
 
 
@@ -120,7 +124,7 @@ def _read_blocks(role: Role, data: dict[str, Any]) -> Parts:
 
 
 def _read_call(data: dict[str, Any]) -> list[Block]:
-    """Read the three shapes in which a call was ever stored."""
+    """Read a call, in any of the three forms in which calls were ever stored."""
     if "function" in data:
         function = _field(data, "function", check_map)
         return [_call(_field(data, "id", check_name), function, "name", "arguments", "data_json.function")]
@@ -155,7 +159,7 @@ def _read_thinking(data: dict[str, Any]) -> list[Block]:
 
 
 def _read_result(data: dict[str, Any]) -> Block:
-    """Read a result; one that does not say that it succeeded did not."""
+    """Read a result; one without ``success`` counts as failed."""
     for field in ("name", "summary"):
         if data.get(field) is not None:
             _field(data, field, check_text)

@@ -1,6 +1,6 @@
-"""What the daemon answers, as tuples whose fields are the protocol's.
+"""What the daemon replies, as tuples whose fields are those of the protocol.
 
-A field that an older or newer daemon leaves out has its default; one that we do not know is passed over.
+A field that an older or newer daemon leaves out has its default. A field that is not known here is ignored.
 """
 
 from typing import Any, NamedTuple
@@ -9,14 +9,14 @@ from reel.messages import Event, Message, Record
 
 
 class Source(NamedTuple):
-    """What an agent was cloned from: the other agent's id, and the position there."""
+    """What an agent was cloned from: the id of the other agent, and the position there."""
 
     agent: str
     at: int
 
 
 class Mark(NamedTuple):
-    """A living mark."""
+    """A mark in the current conversation."""
 
     label: str | None
     seq: int
@@ -31,14 +31,14 @@ class OpenCall(NamedTuple):
 
 
 class Orphan(NamedTuple):
-    """A result without an open call of its own."""
+    """A result that has no open call."""
 
     id: str
     seq: int
 
 
 class AgentRow(NamedTuple):
-    """An agent as a list shows it: nobody is loaded for it, so there are no counts."""
+    """An agent in a list. The daemon does not load agents for a list, so there are no counts."""
 
     id: str
     name: str
@@ -52,7 +52,7 @@ class AgentRow(NamedTuple):
 
 
 class AgentInfo(NamedTuple):
-    """An agent and its living state; ``messages`` and ``conversation`` are counts."""
+    """An agent and its current state; ``messages`` and ``conversation`` are counts."""
 
     id: str
     name: str
@@ -76,7 +76,7 @@ class AgentInfo(NamedTuple):
 
 
 class Added(NamedTuple):
-    """``first`` is the seq of the first message; ``replaced`` counts characters that could not stay."""
+    """Messages were added: ``first`` is the seq of the first one, ``replaced`` how many characters were replaced."""
 
     agent: str
     head: int
@@ -90,10 +90,10 @@ class Added(NamedTuple):
 
 
 class Change(NamedTuple):
-    """One thing that is not rendered, or not loaded, as it stood.
+    """One thing that was changed when a conversation was rendered, or a history loaded.
 
-    ``seq`` and ``block`` say where, null for what is about no message, or about all of one; ``action`` is what
-    was done: dropped, synthesized, merged, moved, renamed, downgraded or prefix_changed.
+    ``seq`` is the message and ``block`` the block in it; ``None`` if the change is about no message, or about all of
+    one. ``action`` is dropped, synthesized, merged, moved, renamed, downgraded or prefix_changed.
     """
 
     seq: int | None
@@ -103,18 +103,18 @@ class Change(NamedTuple):
 
 
 class Prefix(NamedTuple):
-    """The entries of a rendered history that stay as they are whatever is added: how many, and a hash of them."""
+    """The items of a rendered history that no later message changes: how many, and a hash of them."""
 
     messages: int
     hash: str
 
 
 class Rendered(NamedTuple):
-    """A history in a provider's words.
+    """A conversation as the body of a provider's request.
 
-    ``body`` is JSON text; ``ready`` tells whether it can be sent, else ``needs`` what is missing; ``names`` has
-    the tools that are sent under another name, as a map from that to their own; ``extends`` tells whether the
-    prefix of ``after`` still stands.
+    ``body`` is JSON text. ``ready`` is whether it can be sent; if not, ``needs`` says what is missing. ``names`` maps
+    the names under which tools are sent, if these differ, to their own. ``extends`` is whether the prefix that was
+    given as ``after`` is unchanged.
     """
 
     format: str
@@ -129,7 +129,7 @@ class Rendered(NamedTuple):
 
 
 class Loaded(NamedTuple):
-    """A history that was added; ``report`` says what of it was not, or not as it stood."""
+    """A history was added; ``report`` lists what of it was left out or changed."""
 
     agent: str
     head: int
@@ -144,7 +144,7 @@ class Loaded(NamedTuple):
 
 
 class Moved(NamedTuple):
-    """A clear or a restore; ``was`` is the head before, the seq to restore."""
+    """The conversation was cleared or restored; ``was`` is the head before, the seq to restore."""
 
     agent: str
     head: int
@@ -155,7 +155,7 @@ class Moved(NamedTuple):
 
 
 class Marked(NamedTuple):
-    """The mark that was set."""
+    """A mark was set."""
 
     agent: str
     head: int
@@ -167,7 +167,7 @@ class Marked(NamedTuple):
 
 
 class Rewound(NamedTuple):
-    """``target`` is the mark's seq, ``dropped`` how many records left the conversation."""
+    """The conversation was rewound to ``target``, the mark's seq; ``dropped`` records left it."""
 
     agent: str
     head: int
@@ -180,7 +180,7 @@ class Rewound(NamedTuple):
 
 
 class Undone(NamedTuple):
-    """``undone`` is the command that was taken back."""
+    """The command ``undone`` was undone."""
 
     agent: str
     head: int
@@ -192,7 +192,7 @@ class Undone(NamedTuple):
 
 
 class Redone(NamedTuple):
-    """``redone`` is the command that was brought back."""
+    """The command ``redone`` was redone."""
 
     agent: str
     head: int
@@ -204,7 +204,7 @@ class Redone(NamedTuple):
 
 
 class KilledAgents(NamedTuple):
-    """The ids of those that died now."""
+    """The ids of the agents that were killed by this command."""
 
     killed: list[str]
     agent: str | None = None
@@ -215,7 +215,7 @@ class KilledAgents(NamedTuple):
 
 
 class MessagesPage(NamedTuple):
-    """A page of the living messages."""
+    """A page of the messages of the current conversation."""
 
     agent: str
     head: int
@@ -226,7 +226,7 @@ class MessagesPage(NamedTuple):
 
 
 class ConversationPage(NamedTuple):
-    """A page of the living records, the prompt included."""
+    """A page of the records of the current conversation, the prompt included."""
 
     agent: str
     head: int
@@ -237,14 +237,14 @@ class ConversationPage(NamedTuple):
 
 
 class Skipped(NamedTuple):
-    """An event that stands in the log and means nothing, and why."""
+    """An event of the log that has no effect, and why."""
 
     seq: int
     reason: str
 
 
 class ReplayPage(NamedTuple):
-    """A page read from the log; ``matched`` tells whether the running state was the same."""
+    """A page of the state that was read from the log; ``matched`` is whether the live state was the same."""
 
     agent: str
     head: int
@@ -259,7 +259,7 @@ class ReplayPage(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """Something that does not hold: a stable word for it, why, and the agent and the event that it is about."""
+    """Damage that was found: a stable name for it, the reason, and the agent and event that it is about."""
 
     what: str
     reason: str
@@ -270,7 +270,7 @@ class Problem(NamedTuple):
 
 
 class Verified(NamedTuple):
-    """How many agents and events were checked, and what was found; ``omitted`` problems more than are listed."""
+    """How many agents and events were checked, and what was found; ``omitted`` further problems are not listed."""
 
     agents: int
     events: int
@@ -295,7 +295,7 @@ class HistoryPage(NamedTuple):
 
 
 class Subscribed(NamedTuple):
-    """A subscription has begun; ``head`` is the agent's, or the newest event's id where all are followed."""
+    """A subscription has begun; ``head`` is the agent's, or the id of the newest event if all agents are followed."""
 
     sub: int
     head: int
@@ -303,7 +303,7 @@ class Subscribed(NamedTuple):
 
 
 class Waited(NamedTuple):
-    """What a wait brought: events later than ``since``, or none in time."""
+    """The events later than ``since``; none if the time ran out."""
 
     head: int
     events: list[Event]
@@ -317,7 +317,7 @@ class AgentsPage(NamedTuple):
 
 
 class MethodInfo(NamedTuple):
-    """A method of the daemon: its parameters in order, those that may be left out with a question mark."""
+    """A method of the daemon: its parameters in order, the optional ones with a question mark."""
 
     name: str
     params: list[str]
@@ -325,7 +325,7 @@ class MethodInfo(NamedTuple):
 
 
 class Hello(NamedTuple):
-    """Who answers, and what both sides agreed on."""
+    """Which daemon answers, and what both sides agreed on."""
 
     server: dict[str, Any]
     protocol: int

@@ -39,14 +39,14 @@ _RESPONSE_IDS = (int, type(None))
 class MessagePack:
     """MessagePack-RPC: ``[0, id, method, params]``, ``[1, id, error, result]``, ``[2, method, params]``.
 
-    A scout skips through what arrives, which makes no values, and a message is decoded when it is whole. So one that
-    never ends costs no more than its bytes.
+    Two decoders read the same bytes. The first skips over messages, which builds no values, and finds where each one
+    ends; the second decodes a message when it is complete. So a message that never ends costs no more than its bytes.
 
     Args:
-        max_message: the longest message that is taken in, in bytes.
-        max_values: how many values a message may have; ``None``: they are not counted, which saves a little.
-        error_maps: send errors as maps ``{code, name, message, data}``, not as the pair ``[kind, text]``
-            that Neovim shows.
+        max_message: the longest message that is accepted, in bytes.
+        max_values: the most values in a message. Default: they are not counted, which saves a little.
+        error_maps: send errors as maps ``{code, name, message, data}``, not as the pair ``[kind, text]`` that Neovim
+            shows.
     """
 
     name = "msgpack-rpc"
@@ -58,12 +58,12 @@ class MessagePack:
         self.push_target: list[str] = []
         self._max = max_message
         self._max_values = max_values
-        # Of the message that is being decoded.
+        # How many values the message has that is being decoded.
         self._values = 0
         count = None if max_values is None else self._count
         room = max_message + _CHUNK
         self._skipper = Unpacker(max_buffer_size=room)
-        # Bytes that are no UTF-8 come in as lone surrogates, so that free text can be mended and names refused.
+        # Bytes that are not UTF-8 become lone surrogates, so that they can be replaced in texts and refused in names.
         self._unpacker = Unpacker(
             strict_map_key=False,
             unicode_errors="surrogateescape",
@@ -73,7 +73,7 @@ class MessagePack:
             list_hook=count,
             object_hook=count,
         )
-        self._pack = Packer(buf_size=_CHUNK, unicode_errors="surrogatepass").pack  # type: ignore[call-arg]  # the stubs lack it
+        self._pack = Packer(buf_size=_CHUNK, unicode_errors="surrogatepass").pack  # type: ignore[call-arg]  # missing in the stubs
         self._fed = 0
         self._lost = False
         self._read = 0
@@ -84,7 +84,7 @@ class MessagePack:
         return 0 if self._lost else self._fed - self._read
 
     def feed(self, data: bytes) -> list[Frame]:
-        """Take bytes that came; give the frames that they complete, in order. After a fatal one nothing comes."""
+        """Take received bytes; return the frames that they complete, in order. Nothing follows a fatal one."""
         view = memoryview(data)
         frames: list[Frame] = []
         for start in range(0, len(view), _CHUNK):
@@ -100,12 +100,12 @@ class MessagePack:
                 frames.append(self._lose(error))
             except BufferFull:
                 frames.append(self._lose(too_large(self._max)))
-            except Exception as error:  # the decoder raises a dozen kinds, and each means that the place is lost
+            except Exception as error:  # the decoder raises a dozen kinds, and after each of them it is out of step
                 frames.append(self._lose(_undecodable(error)))
         return frames
 
     def end(self) -> list[Frame]:
-        """Take the end of the stream; nothing comes of a message that it cuts off."""
+        """Take the end of the stream; a message that it cuts off is dropped."""
         return []
 
     def _read_frames(self, frames: list[Frame]) -> None:
@@ -115,24 +115,24 @@ class MessagePack:
             frames.append(_frame(message, memory_cost(size, self._values)))
 
     def _next(self) -> int | None:
-        """Give the length of the next message that is whole.
+        """Return the length of the next message, or ``None`` if that is incomplete.
 
         Raises:
-            TooLarge: it is too long, or will be.
+            TooLarge: the message is too long, or what has arrived of it.
         """
         try:
             self._skipper.skip()
         except OutOfData:
-            size, whole = self._fed - self._read, False
+            size, complete = self._fed - self._read, False
         else:
             end = self._skipper.tell()
-            size, self._read, whole = end - self._read, end, True
+            size, self._read, complete = end - self._read, end, True
         if size > self._max:
             raise too_large(self._max)
-        return size if whole else None
+        return size if complete else None
 
     def _count(self, value: Any) -> Any:
-        """Count what is in a list or a map that has been decoded."""
+        """Count the values in a list or a map that was just decoded."""
         self._values += 1 + (2 * len(value) if type(value) is dict else len(value))
         if self._max_values is not None and self._values > self._max_values:
             raise too_many(self._max_values)
@@ -143,15 +143,15 @@ class MessagePack:
         return InvalidFrame(error, fatal=True)
 
     def discard(self) -> None:
-        """Let go of what is kept, and take no more."""
+        """Free what is kept, and ignore all further bytes."""
         self._lost = True
         self._skipper = self._unpacker = Unpacker(max_buffer_size=1)
 
     def request(self, request_id: Id, method: str, params: Any) -> bytes:
-        """Encode a call that wants an answer.
+        """Encode a call that expects a response.
 
         Raises:
-            InvalidParams: it has an integer that MessagePack has no bytes for.
+            InvalidParams: an integer in it needs more than 64 bits, which MessagePack cannot encode.
         """
         try:
             return self._pack((0, request_id, method, params))
@@ -165,7 +165,7 @@ class MessagePack:
         return self._pack((2, method, params))
 
     def push(self, method: str, sub: int, shared: SharedPush) -> bytes:
-        """Encode a push to a subscription: what is shared, and ``sub``, its number."""
+        """Encode a push to the subscription with the number ``sub``."""
         tail = shared.encodings.get(self.name)
         if tail is None:
             tail = shared.encodings[self.name] = self._pairs(shared)
@@ -179,7 +179,7 @@ class MessagePack:
         return b"".join(pairs)
 
     def _encode_push(self, name: str, params: bytes) -> bytes:
-        """Lay out a push whose parameters are packed; they stand in a list, since Neovim takes nothing else."""
+        """Lay out a push whose parameters are packed, in a list of one: Neovim accepts nothing else."""
         if not self.push_target:
             return b"".join((b"\x93\x02", self._pack(name), b"\x91", params))
         method, *first = self.push_target
@@ -196,7 +196,7 @@ class MessagePack:
         return self._pack((1, request_id, None, result))
 
     def _spliced(self, result: dict[str, Any]) -> list[bytes]:
-        packer = Packer(buf_size=1024)  # type: ignore[call-arg]  # as above
+        packer = Packer(buf_size=1024)  # type: ignore[call-arg]  # missing in the stubs
         parts = [packer.pack_map_header(len(result))]
         for key, value in result.items():
             parts.append(packer.pack(key))
@@ -208,13 +208,13 @@ class MessagePack:
         return parts
 
     def refuse(self, request_id: Id | None, error: ReelError) -> bytes:
-        """Encode an error; ``None`` answers what could not be read."""
+        """Encode an error; ``None`` responds to what could not be read."""
         shown = as_map(error) if self.error_maps else [int(isinstance(error, InvalidParams)), str(error)]
-        # An error may quote what was sent, and that may be no text.
+        # An error may quote what was received, and that may not be a clean text.
         return self._pack((1, request_id, clean_deep(shown)[0], None))
 
     def reply(self, token: Id, outcome: dict[str, Any] | ReelError) -> bytes:
-        """Encode the push that says what came of a ``call_async``; values of a result may be :class:`PackedList`."""
+        """Encode the push with the outcome of a ``call_async``; values of a result may be :class:`PackedList`."""
         if isinstance(outcome, ReelError):
             return self.notify("reply", {"token": token, "error": clean_deep(as_map(outcome))[0]})
         return self._encode_push(
@@ -226,7 +226,7 @@ def _undecodable(error: Exception) -> ReelError:
     what = str(error) or type(error).__name__
     if "exceeds max_" in what:
         return TooLarge(f"{what}: send it in parts", limit=MAX_ELEMENTS)
-    return ParseError(f"no MessagePack: {what}")
+    return ParseError(f"not MessagePack: {what}")
 
 
 def _frame(message: Any, size: int) -> Frame:
@@ -242,12 +242,11 @@ def _frame(message: Any, size: int) -> Frame:
 
 
 def detect(first: int, max_message: int = MAX_MESSAGE, max_values: int = MAX_VALUES) -> Framing | None:
-    """Tell from the first byte of a connection which framing its peer speaks; ``None``: none of ours."""
+    """Return the framing that a peer speaks, by the first byte that it sent; ``None`` if it is none of ours."""
     if first in _ARRAY_HEADERS:
         return MessagePack(max_message, max_values)
     if first in b"Cc{[ \t\r\n":
-        # The clients in Python speak MessagePack, and need not pay for this.
-        from reel.json_framing import ContentLength, Lines  # noqa: PLC0415
+        from reel.json_framing import ContentLength, Lines  # noqa: PLC0415 - our own clients never speak it
 
         return (ContentLength if first in b"Cc" else Lines)(max_message, max_values)
     return None

@@ -1,4 +1,4 @@
-"""JSON as the RFC has it (8259): no NaN, no Infinity."""
+"""Strict JSON (RFC 8259): without NaN and Infinity, which Python's own parser accepts."""
 
 import re
 from json import JSONDecoder, JSONEncoder
@@ -9,7 +9,7 @@ Json: TypeAlias = dict[str, Any]
 
 
 def _refuse(name: str) -> Any:
-    raise ValueError(f"{name} is no number in JSON")
+    raise ValueError(f"{name} is not a number in JSON")
 
 
 _DECODER = JSONDecoder(parse_constant=_refuse)
@@ -24,10 +24,12 @@ _STEP = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|([\[{])|[\]}]', re.DOTALL)
 
 
 def parse_bounded(text: str) -> Any:
-    """Parse a JSON text that is at most ``DEPTH`` levels deep, so that whatever is made of it can be written again.
+    """Parse a JSON text that is at most ``DEPTH`` levels deep, so that what is made of it can be encoded again.
+
+    The depth is measured in the text, before anything is built: a value that is already too deep cannot even be walked.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the text is not JSON.
         RecursionError: it is deeper.
     """
     if text.count("[") + text.count("{") > DEPTH and _depth(text) > DEPTH:
@@ -50,8 +52,8 @@ def parse(text: str) -> Any:
     """Parse a JSON text.
 
     Raises:
-        ValueError: it is none.
-        RecursionError: it is nested deeper than the parser goes, which is far deeper than anybody means it.
+        ValueError: the text is not JSON.
+        RecursionError: it is nested deeper than the parser can follow, some thousand levels.
     """
     return _DECODER.decode(text)
 

@@ -1,4 +1,4 @@
-"""The version of the distribution and of the protocol it speaks."""
+"""The version of the distribution, which the build reads from this file, and of the protocol that it speaks."""
 
 __version__ = "0.1.0"
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from reel.starting import answers
+from reel.process import answers
 from reel.sync.client import Client
 
 

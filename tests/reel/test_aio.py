@@ -146,7 +146,7 @@ async def test_no_reply_at_all(tmp_path: Path) -> None:
             parts: list[_Part] = [b"\xc1", PONG]
             tasks.start_soon(_answer, listener, parts)
             async with reel.aio.connect(path) as client:
-                with pytest.raises(reel.ParseError, match="is no reply"):
+                with pytest.raises(reel.ParseError, match="is not a reply"):
                     await client.ping()
 
                 assert await client.ping()
@@ -170,7 +170,7 @@ async def test_a_command_is_asked_again_under_its_key(tmp_path: Path) -> None:
 async def test_a_shutdown_that_is_not_answered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It was heard, and nothing is started again for its sake."""
     started: list[str] = []
-    monkeypatch.setattr("reel.starting.start", started.append)
+    monkeypatch.setattr("reel.process.start", started.append)
     path = str(tmp_path / "s")
     with anyio.fail_after(30):
         async with anyio.create_task_group() as tasks:

@@ -168,7 +168,7 @@ def test_help_shows_parameters_and_the_reply() -> None:
 
     assert "add(self, agent: str, messages: " in shown
     assert ", key: str | None = None) -> reel.replies.Added" in shown
-    assert "create: make the agent" in shown
+    assert "create: create the agent" in shown
 
 
 def test_help_of_a_bound_method_leaves_out_self() -> None:

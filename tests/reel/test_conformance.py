@@ -274,7 +274,7 @@ def test_nobody_there(run: Run, tmp_path: Any) -> None:
 
 def test_a_daemon_that_went_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that was started and is gone by the time that one connects is not there."""
-    monkeypatch.setattr("reel.starting.start", lambda _: True)
+    monkeypatch.setattr("reel.process.start", lambda _: True)
     path = str(tmp_path / "s")
 
     async def concurrent() -> None:

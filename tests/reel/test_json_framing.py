@@ -191,7 +191,7 @@ def test_bad_json_in_a_good_frame(make: Json, message: bytes) -> None:
     error, text, fatal = taken(make, message)
 
     assert (ParseError, False) == (error, fatal)
-    assert text.startswith("parse_error: no JSON")
+    assert text.startswith("parse_error: not JSON")
 
 
 def test_json_over_several_lines() -> None:
@@ -207,7 +207,7 @@ def test_a_batch(make: Json, batch: str) -> None:
     """A batch is refused as a whole, and the stream goes on."""
     assert taken(make, batch.encode()) == (
         InvalidRequest,
-        "invalid_request: batches are not taken; send each request by itself",
+        "invalid_request: batches are not accepted; send each request by itself",
         False,
     )
 

@@ -260,7 +260,7 @@ def test_the_place_is_lost(data: bytes, cut: Any) -> None:
 
     assert first == PINGED
     assert (ParseError, True) == (error, fatal)
-    assert text.startswith("parse_error: no MessagePack")
+    assert text.startswith("parse_error: not MessagePack")
 
 
 @pytest.mark.parametrize(
@@ -572,9 +572,9 @@ def test_what_an_error_quotes_is_mended(error_maps: bool, expected: Any) -> None
 
 def test_a_refusal_of_what_could_not_be_read() -> None:
     """An error that answers no request in particular is an answer without an id."""
-    data = MessagePack().refuse(None, ParseError("no MessagePack"))
+    data = MessagePack().refuse(None, ParseError("not MessagePack"))
 
-    assert MessagePack().feed(data) == [Response(None, [0, "parse_error: no MessagePack"], None)]
+    assert MessagePack().feed(data) == [Response(None, [0, "parse_error: not MessagePack"], None)]
 
 
 @pytest.mark.parametrize(

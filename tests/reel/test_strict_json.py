@@ -50,7 +50,7 @@ def test_json_is_read(text: str, expected: Any) -> None:
 @pytest.mark.parametrize("around", ["{}", " {} ", "[1, {}]", '{{"a": {}}}', '{{"a": [{{"b": [{}]}}]}}'])
 def test_numbers_that_json_does_not_have(constant: str, around: str) -> None:
     """What is no number in JSON is refused by its name, wherever it stands."""
-    with pytest.raises(ValueError, match=f"^{constant} is no number in JSON$"):
+    with pytest.raises(ValueError, match=f"^{constant} is not a number in JSON$"):
         parse(around.format(constant))
 
 

@@ -333,7 +333,7 @@ def test_autostart(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
         daemon.start()
         return True
 
-    monkeypatch.setattr("reel.starting.start", start)
+    monkeypatch.setattr("reel.process.start", start)
     with (
         Client(daemon.socket, autostart=True) as client,
         client.subscribe("demo") as subscription,

@@ -140,7 +140,7 @@ def test_what_is_refused(demo: SubscriptionState) -> None:
 @pytest.mark.parametrize("data", [b"\xc1", b"\x01", b"\x91\x01"])
 def test_what_is_none_of_the_daemons(demo: SubscriptionState, data: bytes) -> None:
     """Bytes that are no frame are said to be none."""
-    with pytest.raises(ParseError, match="what came is no reply"):
+    with pytest.raises(ParseError, match="not a reply"):
         demo.feed(data)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from reel.starting import answers
+from reel.process import answers
 from reel.sync.client import Client
 from reeld import app
 from reeld.config import Config

@@ -247,7 +247,7 @@ class Client:
         except OSError:
             if not self._autostart:
                 raise
-            from reel.starting import start  # noqa: PLC0415 - only who starts a daemon pays for subprocess
+            from reel.process import start  # noqa: PLC0415 - only who starts a daemon pays for subprocess
 
             await anyio.to_thread.run_sync(partial(start, self.path))
             return await anyio.connect_unix(self.path)

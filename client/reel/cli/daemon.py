@@ -27,7 +27,7 @@ _SHOWN = {
 
 def start(run: Invocation) -> int:
     """Start the daemon unless it runs, and wait until it answers."""
-    from reel.starting import start as start_daemon  # noqa: PLC0415 - status does without subprocess
+    from reel.process import start as start_daemon  # noqa: PLC0415 - status does without subprocess
 
     wanted = run.args.database and os.path.abspath(run.args.database)  # noqa: PTH100 - a symlink stays one
     with run.out.waiting("starting the daemon"):

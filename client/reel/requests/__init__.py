@@ -1,7 +1,7 @@
 """Every request of the protocol, defined once: its name, its parameters and the type of its reply.
 
-A client is one generic ``call()`` over these functions. Both clients, and whoever speaks the protocol over
-another transport, take them from here.
+A client is one generic ``call()`` over these functions. Both clients take them from here, and so may a program that
+speaks the protocol over another transport.
 """
 
 from reel.requests.calls import Call, next_page, with_idempotency_key

@@ -1,4 +1,4 @@
-"""A request as a value: what is sent, how its reply is read, and what follows it."""
+"""A request as a value: what is sent, how its reply is read, and which request fetches the next page."""
 
 from collections.abc import Callable
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -16,31 +16,31 @@ class Call(NamedTuple, Generic[R]):
     method: str
     params: dict[str, Any]
     read: Callable[[dict[str, Any]], R]
-    # A command: repeating it is safe only under a key.
+    # Whether it is a command, which is only safe to repeat under a key.
     writes: bool = False
-    # Where the reply is a page: the field that has its items.
+    # If the reply is a page, the field that has its items.
     items: str = ""
 
 
 def call(
     method: str, reply: Callable[[dict[str, Any]], R], *, writes: bool = False, items: str = "", **params: Any
 ) -> Call[R]:
-    """Make a call; a parameter that is ``None`` was left out."""
+    """Return a call; a parameter that is ``None`` is not sent."""
     given = {name: value for name, value in params.items() if value is not None}
     return Call(method, given, reply, writes, items)
 
 
 def with_idempotency_key(call: Call[R]) -> Call[R]:
-    """Give a command a key, where it has none: it can then be repeated until it is answered."""
+    """Return a call with a key if it is a command without one, so that it can be repeated until it is answered."""
     if not call.writes or "key" in call.params:
         return call
     return call._replace(params={**call.params, "key": new_id()})
 
 
 def next_page(call: Call[R], reply: R) -> Call[R] | None:
-    """Give the call for the page after this one; ``None`` after the last.
+    """Return the call for the page after this one, or ``None`` after the last.
 
-    The first page's head is kept as ``at``, so that pages of a state that moves still fit together.
+    Later pages are read ``at`` the position of the first, so that they fit together although the state moves on.
     """
     if not getattr(reply, "more", False):
         return None
@@ -96,7 +96,7 @@ _NESTED: dict[str, Callable[[dict[str, Any]], Any]] = {}
 
 
 def reply_reader(shape: type[R]) -> Callable[[dict[str, Any]], R]:
-    """Make the function that reads a map as a tuple of this shape."""
+    """Return the function that reads a result as a tuple of this type."""
     fields: tuple[str, ...] = shape._fields  # type: ignore[attr-defined]
 
     def read(result: dict[str, Any]) -> R:

@@ -1,7 +1,8 @@
-"""What changes an agent.
+"""Commands: what changes an agent.
 
-Every command takes the same two at its end. ``if_seq``: it is carried out only if the agent's head is still this seq.
-``key``: it stands for this command, which is then safe to repeat; the clients make one themselves.
+Every command takes the same two parameters at its end. With ``if_seq`` it is only carried out if the agent's head is
+still this seq (optimistic concurrency). With ``key`` it is safe to repeat: a retry under the same key is carried out
+once (idempotency). The clients make a key for every command that has none.
 """
 
 from collections.abc import Iterable, Mapping
@@ -28,18 +29,18 @@ def create(
     if_seq: int | None = None,
     key: str | None = None,
 ) -> Call[replies.AgentInfo]:
-    """Make an agent.
+    """Create an agent.
 
     Args:
-        agent: its name; left out, a short one is made.
-        system: its prompt.
-        title: what people read.
-        tags: a map of strings.
-        if_seq: only 0 makes sense here: a new agent has no events.
-        key: makes the command safe to repeat; the clients make one themselves.
+        agent: its name. Default: a short name is made.
+        system: the system prompt.
+        title: a title for people.
+        tags: names and values, both strings.
+        if_seq: only 0 is possible: a new agent has no events.
+        key: makes the command safe to repeat. Default: the client makes one.
 
     Raises:
-        Exists: a living agent has this name.
+        Exists: a live agent has this name already.
     """
     return call(
         "create", _INFO, writes=True, agent=agent, system=system, title=title, tags=tags, if_seq=if_seq, key=key
@@ -49,26 +50,26 @@ def create(
 def add(
     agent: str,
     messages: Addable | Iterable[Addable],
-    create: bool | None = None,  # noqa: FBT001 - the third of three, as in the protocol's words
+    create: bool | None = None,  # noqa: FBT001 - in the protocol's order
     *,
     if_seq: int | None = None,
     key: str | None = None,
 ) -> Call[replies.Added]:
-    """Add messages, all or none; when this returns, they are on disk.
+    """Add messages, all or none. When this returns, they are on disk.
 
     Args:
         agent: a name or an id.
         messages: a string (one user text), a message or a record, or an iterable of strings, messages and records.
-        create: make the agent where there is none.
+        create: create the agent if there is none.
         if_seq: only if the agent's head is still this seq.
-        key: makes the command safe to repeat; the clients make one themselves.
+        key: makes the command safe to repeat. Default: the client makes one.
 
     Raises:
         InvalidParams: ``messages`` is none of these.
-        InvalidMessage: one of them is no message; ``data`` has its index and the field.
-        Conflict: the head is another; ``data`` has it.
+        InvalidMessage: a message is invalid; ``data`` has its index and the field.
+        Conflict: the agent's head is not ``if_seq``; ``data`` has the head.
         NotFound: there is no such agent.
-        Killed: it is dead.
+        Killed: the agent was killed.
     """
     return call(
         "add",
@@ -115,7 +116,13 @@ def _shown(value: object) -> str:
 
 
 def clear(agent: str, *, if_seq: int | None = None, key: str | None = None) -> Call[replies.Moved]:
-    """Empty the conversation but for its prompt; ``undo`` brings it back."""
+    """Empty the conversation, except for its prompt; ``undo`` restores it.
+
+    Args:
+        agent: a name or an id.
+        if_seq: only if the agent's head is still this seq.
+        key: makes the command safe to repeat. Default: the client makes one.
+    """
     return call("clear", _MOVED, writes=True, agent=agent, if_seq=if_seq, key=key)
 
 
@@ -128,15 +135,15 @@ def clone(
     if_seq: int | None = None,
     key: str | None = None,
 ) -> Call[replies.AgentInfo]:
-    """Start a new conversation from where this one is, or was; nothing is copied.
+    """Start a conversation from where another one is, or was; nothing is copied.
 
     Args:
         agent: the source, a name or an id.
-        name: the new agent's; left out, a short one is made.
-        at: the position in the source, a seq; left out, its head.
-        into: an existing living agent whose state is replaced, in place of a new one.
-        if_seq: only if the head of the agent that is written (``into``, else the source) is still this seq.
-        key: makes the command safe to repeat; the clients make one themselves.
+        name: the name of the new agent. Default: a short name is made.
+        at: the position in the source, a seq. Default: its head.
+        into: a live agent whose state is replaced, in place of a new agent.
+        if_seq: only if the head of the agent that is written to (``into``, else the source) is still this seq.
+        key: makes the command safe to repeat. Default: the client makes one.
     """
     return call("clone", _INFO, writes=True, agent=agent, name=name, at=at, into=into, if_seq=if_seq, key=key)
 
@@ -144,28 +151,53 @@ def clone(
 def mark(
     agent: str, label: str | None = None, *, if_seq: int | None = None, key: str | None = None
 ) -> Call[replies.Marked]:
-    """Set a mark to rewind to; labels may repeat, the newest wins."""
+    """Set a mark to rewind to.
+
+    Args:
+        agent: a name or an id.
+        label: a label, which other marks may have too; the newest wins.
+        if_seq: only if the agent's head is still this seq.
+        key: makes the command safe to repeat. Default: the client makes one.
+    """
     return call("mark", reply_reader(replies.Marked), writes=True, agent=agent, label=label, if_seq=if_seq, key=key)
 
 
 def rewind(
     agent: str, label: str | None = None, *, if_seq: int | None = None, key: str | None = None
 ) -> Call[replies.Rewound]:
-    """Go back to a mark; without a label to the newest that something was said after.
+    """Return to a mark.
+
+    Args:
+        agent: a name or an id.
+        label: the label of the mark. Default: the newest mark that has a message after it.
+        if_seq: only if the agent's head is still this seq.
+        key: makes the command safe to repeat. Default: the client makes one.
 
     Raises:
-        NoSuchMark: ``data`` lists the labels that there are.
+        NoSuchMark: there is no such mark; ``data`` lists the labels.
     """
     return call("rewind", reply_reader(replies.Rewound), writes=True, agent=agent, label=label, if_seq=if_seq, key=key)
 
 
 def restore(agent: str, at: int, *, if_seq: int | None = None, key: str | None = None) -> Call[replies.Moved]:
-    """Make the conversation what it was at a seq."""
+    """Make the conversation what it was at a seq.
+
+    Args:
+        agent: a name or an id.
+        at: the seq.
+        if_seq: only if the agent's head is still this seq.
+        key: makes the command safe to repeat. Default: the client makes one.
+    """
     return call("restore", _MOVED, writes=True, agent=agent, at=at, if_seq=if_seq, key=key)
 
 
 def undo(agent: str, *, if_seq: int | None = None, key: str | None = None) -> Call[replies.Undone]:
-    """Take back the newest command.
+    """Undo the newest command.
+
+    Args:
+        agent: a name or an id.
+        if_seq: only if the agent's head is still this seq.
+        key: makes the command safe to repeat. Default: the client makes one.
 
     Raises:
         NothingToUndo: the agent is in its first state.
@@ -174,10 +206,15 @@ def undo(agent: str, *, if_seq: int | None = None, key: str | None = None) -> Ca
 
 
 def redo(agent: str, *, if_seq: int | None = None, key: str | None = None) -> Call[replies.Redone]:
-    """Bring back what the newest undo took.
+    """Redo what was undone last.
+
+    Args:
+        agent: a name or an id.
+        if_seq: only if the agent's head is still this seq.
+        key: makes the command safe to repeat. Default: the client makes one.
 
     Raises:
-        NothingToUndo: nothing was undone, or something was done since.
+        NothingToUndo: nothing was undone, or another command was carried out since.
     """
     return call("redo", reply_reader(replies.Redone), writes=True, agent=agent, if_seq=if_seq, key=key)
 
@@ -185,19 +222,19 @@ def redo(agent: str, *, if_seq: int | None = None, key: str | None = None) -> Ca
 def kill(
     agent: str,
     reason: str | None = None,
-    cascade: bool | None = None,  # noqa: FBT001 - the third of three, as in the protocol's words
+    cascade: bool | None = None,  # noqa: FBT001 - in the protocol's order
     *,
     if_seq: int | None = None,
     key: str | None = None,
 ) -> Call[replies.KilledAgents]:
-    """End an agent; it can still be read, cloned and revived.
+    """Kill an agent: it takes no more commands, but can be read, cloned and revived.
 
     Args:
         agent: a name or an id.
-        reason: what people read about it.
-        cascade: its living clones too, and theirs.
+        reason: a reason, for people.
+        cascade: kill its live clones as well, and theirs.
         if_seq: only if the agent's head is still this seq.
-        key: makes the command safe to repeat; the clients make one themselves.
+        key: makes the command safe to repeat. Default: the client makes one.
     """
     return call(
         "kill",
@@ -212,10 +249,15 @@ def kill(
 
 
 def revive(agent: str, *, if_seq: int | None = None, key: str | None = None) -> Call[replies.AgentInfo]:
-    """Bring a killed agent back to life.
+    """Revive a killed agent.
+
+    Args:
+        agent: a name or an id.
+        if_seq: only if the agent's head is still this seq.
+        key: makes the command safe to repeat. Default: the client makes one.
 
     Raises:
-        Exists: a living agent has taken its name.
+        Exists: another live agent has its name now.
     """
     return call("revive", _INFO, writes=True, agent=agent, if_seq=if_seq, key=key)
 
@@ -229,5 +271,17 @@ def change(
     if_seq: int | None = None,
     key: str | None = None,
 ) -> Call[replies.AgentInfo]:
-    """Change what an agent is called; an empty title removes it, ``tags`` replaces them all."""
+    """Change the name, the title or the tags of an agent.
+
+    Args:
+        agent: a name or an id.
+        name: the new name.
+        title: the new title; an empty one removes it.
+        tags: the new tags, which replace all present ones.
+        if_seq: only if the agent's head is still this seq.
+        key: makes the command safe to repeat. Default: the client makes one.
+
+    Raises:
+        Exists: another live agent has the name.
+    """
     return call("change", _INFO, writes=True, agent=agent, name=name, title=title, tags=tags, if_seq=if_seq, key=key)

@@ -1,4 +1,4 @@
-"""What is asked of the daemon itself."""
+"""Requests to the daemon itself."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -9,7 +9,7 @@ from reel.version import PROTOCOL, __version__
 
 
 def greeting(name: str) -> Call[replies.Hello]:
-    """Make the call that our clients begin a connection with."""
+    """Return the call with which our clients begin a connection."""
     return hello(
         client={"name": name, "version": __version__}, protocol={"min": PROTOCOL, "max": PROTOCOL}, errors="map"
     )
@@ -21,26 +21,33 @@ def hello(
     notify: Sequence[str] | None = None,
     errors: Literal["text", "map"] | None = None,
 ) -> Call[replies.Hello]:
-    """Say who calls and agree on a protocol version."""
+    """Introduce the client, and agree on a version of the protocol.
+
+    Args:
+        client: the name and version of the client.
+        protocol: the lowest and highest version (``min``, ``max``) that it speaks.
+        notify: where it wants pushes: a method and its first arguments. Default: under their own names.
+        errors: whether errors come as ``text`` or as a ``map``, over MessagePack-RPC.
+    """
     return call("hello", reply_reader(replies.Hello), client=client, protocol=protocol, notify=notify, errors=errors)
 
 
 def ping() -> Call[bool]:
-    """Ask for a sign of life."""
+    """Return whether the daemon answers."""
     return call("ping", lambda result: bool(result["pong"]))
 
 
 def methods() -> Call[list[replies.MethodInfo]]:
-    """List what the daemon can do."""
+    """List the methods of the daemon."""
     read = reply_reader(replies.MethodInfo)
     return call("methods", lambda result: [read(item) for item in result["methods"]])
 
 
 def verify(agent: str | None = None) -> Call[replies.Verified]:
-    """Check the database, every log and every running state, or those of one agent; nothing is mended.
+    """Check the database, every log and every live state, or those of one agent. Nothing is repaired.
 
     Args:
-        agent: a name or an id; left out, all agents, and the file as SQLite sees it.
+        agent: a name or an id. Default: all agents, and the file as SQLite sees it.
     """
     return call("verify", reply_reader(replies.Verified), agent=agent)
 
@@ -58,10 +65,10 @@ def backup(path: str) -> Call[replies.BackedUp]:
 
 
 def stats() -> Call[dict[str, Any]]:
-    """Ask for counters, sizes and latencies."""
+    """Return counters, sizes and latencies."""
     return call("stats", dict)
 
 
 def shutdown() -> Call[None]:
-    """Stop the daemon: it finishes what is in flight, commits and closes."""
+    """Stop the daemon: it finishes the requests in flight, commits and closes."""
     return call("shutdown", lambda _: None)

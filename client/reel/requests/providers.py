@@ -1,4 +1,4 @@
-"""A conversation in the words of a provider, going out and coming in."""
+"""Conversations in the format of a provider: rendering one, and adding responses and whole requests."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -7,34 +7,34 @@ from reel import replies
 from reel.requests.calls import Call, call, reply_reader
 
 
-def render(  # noqa: PLR0913, PLR0917 - as many as the protocol has
+def render(  # noqa: PLR0913, PLR0917 - the parameters of the protocol
     agent: str,
-    format: str,  # noqa: A002 - the protocol's own word
+    format: str,  # noqa: A002 - the protocol's name
     at: int | None = None,
     model: str | None = None,
     extra: Mapping[str, Any] | str | None = None,
     budget: int | None = None,
-    open: Literal["close", "refuse"] | None = None,  # noqa: A002 - the protocol's own word
+    open: Literal["close", "refuse"] | None = None,  # noqa: A002 - the protocol's name
     pin: str | None = None,
     after: replies.Prefix | Mapping[str, Any] | None = None,
 ) -> Call[replies.Rendered]:
-    """Give the conversation as the body of a request, in the words of a provider.
+    """Render the conversation as the body of a request to a provider.
 
     Args:
         agent: a name or an id.
         format: ``openai-chat``, ``openai-responses``, ``anthropic`` or ``gemini``.
-        at: the state as it was at this seq.
-        model: whose rules count; left out, the one in ``extra``.
-        extra: what else the body is to have at its top, such as ``model``, ``tools``, ``max_tokens``: a map, or
-            JSON text where it is deep.
-        budget: how many tokens the history may have, estimated; the oldest turns go first.
-        open: what becomes of calls without a result: a made-up result, or an error.
-        pin: the label of a living mark; with a budget, all up to it is kept.
+        at: the conversation as it was at this seq.
+        model: the model to render for. Default: the one in ``extra``.
+        extra: further fields of the body, such as ``model``, ``tools``, ``max_tokens``: a map, or JSON text if it is
+            deeply nested.
+        budget: the most tokens of the history, estimated; the oldest turns are left out first.
+        open: what to do about calls without a result: ``close`` them with a made-up result, or ``refuse``.
+        pin: the label of a mark; with a budget, everything before the mark is kept.
         after: the prefix of an earlier rendering, to learn whether this one extends it.
 
     Raises:
-        Conflict: calls are open, and they should not be; ``data`` has them.
-        TooLarge: not even the newest turn fits the budget, or the body is larger than a reply may be.
+        Conflict: with ``open="refuse"``, calls have no result; ``data`` lists them.
+        TooLarge: not even the newest turn fits the budget, or the body is longer than a reply may be.
     """
     return call(
         "render",
@@ -51,33 +51,33 @@ def render(  # noqa: PLR0913, PLR0917 - as many as the protocol has
     )
 
 
-def ingest(  # noqa: PLR0913 - as many as the protocol has
+def ingest(  # noqa: PLR0913 - the parameters of the protocol
     agent: str,
-    format: str,  # noqa: A002 - the protocol's own word
+    format: str,  # noqa: A002 - the protocol's name
     body: str,
     model: str | None = None,
-    create: bool | None = None,  # noqa: FBT001 - as in the protocol's words
+    create: bool | None = None,  # noqa: FBT001 - in the protocol's order
     names: Mapping[str, str] | None = None,
-    interrupted: bool | None = None,  # noqa: FBT001 - as in the protocol's words
+    interrupted: bool | None = None,  # noqa: FBT001 - in the protocol's order
     *,
     if_seq: int | None = None,
     key: str | None = None,
 ) -> Call[replies.Added]:
-    """Add what a provider answered, and what it used.
+    """Add the response of a provider, and the tokens that it used.
 
     Args:
         agent: a name or an id.
         format: as in :func:`render`.
-        body: the body of the response, or its event stream, as it came.
-        model: who answered, where the body does not say.
-        create: make the agent where there is none.
-        names: those that the rendering sent tools under, as it gave them.
-        interrupted: the answer broke off; of an event stream the daemon sees that itself.
+        body: the body of the response, or its event stream, as it was received.
+        model: the model that answered, if the body does not name it.
+        create: create the agent if there is none.
+        names: the ``names`` of the rendering, if it sent tools under other names.
+        interrupted: the response broke off; the daemon detects this itself in an event stream.
         if_seq: only if the agent's head is still this seq.
-        key: makes the command safe to repeat; the clients make one themselves.
+        key: makes the command safe to repeat. Default: the client makes one.
 
     Raises:
-        InvalidMessage: the body is no response of this API.
+        InvalidMessage: the body is not a response of this API.
     """
     return call(
         "ingest",
@@ -97,10 +97,10 @@ def ingest(  # noqa: PLR0913 - as many as the protocol has
 
 def load(
     agent: str,
-    format: str,  # noqa: A002 - the protocol's own word
+    format: str,  # noqa: A002 - the protocol's name
     body: str,
     model: str | None = None,
-    create: bool | None = None,  # noqa: FBT001 - as in the protocol's words
+    create: bool | None = None,  # noqa: FBT001 - in the protocol's order
     *,
     if_seq: int | None = None,
     key: str | None = None,
@@ -110,14 +110,14 @@ def load(
     Args:
         agent: a name or an id.
         format: as in :func:`render`.
-        body: the body of the request, as it was sent.
-        model: who made what the assistant says, where the body does not say.
-        create: make the agent where there is none.
+        body: the body of the request, as it was sent to the provider.
+        model: the model that wrote the assistant's messages, if the body does not name it.
+        create: create the agent if there is none.
         if_seq: only if the agent's head is still this seq.
-        key: makes the command safe to repeat; the clients make one themselves.
+        key: makes the command safe to repeat. Default: the client makes one.
 
     Raises:
-        InvalidMessage: the body is no request of this API, or goes on from something that is not in it.
+        InvalidMessage: the body is not a request of this API, or continues a conversation that is not in it.
     """
     return call(
         "load",

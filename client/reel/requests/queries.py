@@ -1,4 +1,4 @@
-"""What is asked about agents: who there is, what was said, what happened."""
+"""Questions about agents: which there are, what was said, what happened."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -11,17 +11,17 @@ _INFO = reply_reader(replies.AgentInfo)
 
 def agents(
     prefix: str | None = None,
-    alive: bool | None = None,  # noqa: FBT001 - a filter, as in the protocol's words
+    alive: bool | None = None,  # noqa: FBT001 - in the protocol's order
     limit: int | None = None,
     after: str | None = None,
 ) -> Call[replies.AgentsPage]:
-    """List agents, in the order in which they were made.
+    """List agents, in the order in which they were created.
 
     Args:
-        prefix: only names that begin with it.
-        alive: only the living, or only the dead.
-        limit: 1 to 10,000, 1,000 if left out.
-        after: the id of the last one of the page before.
+        prefix: only agents whose name begins with this.
+        alive: only live agents, or only killed ones. Default: both.
+        limit: the most agents on a page, 1 to 10,000. Default: 1,000.
+        after: the id of the last agent on the page before.
     """
     return call(
         "agents",
@@ -35,7 +35,14 @@ def agents(
 
 
 def agent(agent: str) -> Call[replies.AgentInfo]:
-    """Describe one agent and its living state."""
+    """Describe one agent and its current state.
+
+    Args:
+        agent: a name or an id.
+
+    Raises:
+        NotFound: there is no such agent.
+    """
     return call("agent", _INFO, agent=agent)
 
 
@@ -48,15 +55,15 @@ def messages(
     *,
     max_bytes: int | None = None,
 ) -> Call[replies.MessagesPage]:
-    """Read the living messages.
+    """Read the messages of the current conversation.
 
     Args:
         agent: a name or an id.
-        since: only later than this seq.
-        limit: 1 to 10,000, 1,000 if left out.
-        last: only the newest so many, oldest first.
-        at: the state as it was at this seq.
-        max_bytes: the page's size, 8 MiB if left out; one item comes at least.
+        since: only messages later than this seq.
+        limit: the most messages on a page, 1 to 10,000. Default: 1,000.
+        last: only this many of the newest messages, oldest first.
+        at: the conversation as it was at this seq.
+        max_bytes: the size of a page, which has at least one item. Default: 8 MiB.
     """
     return call(
         "messages",
@@ -80,7 +87,16 @@ def conversation(
     *,
     max_bytes: int | None = None,
 ) -> Call[replies.ConversationPage]:
-    """Read the living records, the prompt included, as they are stored; see :func:`messages`."""
+    """Read the records of the current conversation as they are stored, the prompt included.
+
+    Args:
+        agent: a name or an id.
+        since: only records later than this seq.
+        limit: the most records on a page, 1 to 10,000. Default: 1,000.
+        last: only this many of the newest records, oldest first.
+        at: the conversation as it was at this seq.
+        max_bytes: the size of a page, which has at least one item. Default: 8 MiB.
+    """
     return call(
         "messages",
         reply_reader(replies.ConversationPage),
@@ -100,18 +116,18 @@ def history(
     since: int | None = None,
     limit: int | None = None,
     kinds: Sequence[str] | None = None,
-    inherited: bool | None = None,  # noqa: FBT001 - as in the protocol's words
+    inherited: bool | None = None,  # noqa: FBT001 - in the protocol's order
     max_bytes: int | None = None,
 ) -> Call[replies.HistoryPage]:
-    """Read the log as it stands, what was cleared and rewound included.
+    """Read the log of an agent, what was cleared or rewound included.
 
     Args:
         agent: a name or an id.
-        since: only later than this seq.
-        limit: 1 to 10,000, 1,000 if left out.
-        kinds: only these.
-        inherited: with the past of what it was cloned from in front.
-        max_bytes: the page's size, 8 MiB if left out; one item comes at least.
+        since: only events later than this seq.
+        limit: the most events on a page, 1 to 10,000. Default: 1,000.
+        kinds: only events of these kinds.
+        inherited: first the events of what the agent was cloned from.
+        max_bytes: the size of a page, which has at least one item. Default: 8 MiB.
     """
     return call(
         "history",
@@ -130,15 +146,24 @@ def replay(
     agent: str,
     at: int | None = None,
     view: Literal["messages", "conversation"] | None = None,
-    strict: bool | None = None,  # noqa: FBT001 - as in the protocol's words
+    strict: bool | None = None,  # noqa: FBT001 - in the protocol's order
     since: int | None = None,
     limit: int | None = None,
     max_bytes: int | None = None,
 ) -> Call[replies.ReplayPage]:
-    """Read the state anew from the log; without ``at`` the running state is compared with it, and mended.
+    """Read the state from the log. Without ``at``, the live state is compared with it, and repaired if it differs.
+
+    Args:
+        agent: a name or an id.
+        at: the state as it was at this seq. Default: the newest.
+        view: ``messages`` or ``conversation``, the records. Default: messages.
+        strict: refuse a log that has an invalid message. Default: it is skipped, and listed in the reply.
+        since: only messages, or records, later than this seq.
+        limit: the most of them on a page, 1 to 10,000. Default: 1,000.
+        max_bytes: the size of a page, which has at least one item. Default: 8 MiB.
 
     Raises:
-        InvalidMessage: ``strict``, and an event of the conversation is no message.
+        InvalidMessage: with ``strict``, an event of the conversation is not a message.
     """
     return call(
         "replay",

@@ -1,4 +1,4 @@
-"""What goes on just now: waiting for it, following it, showing what is being written."""
+"""Following an agent live: waiting for events, subscribing to them, and showing what is being written."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -10,13 +10,13 @@ from reel.requests.calls import Call, call, reply_reader
 def wait(
     agent: str, since: int, kinds: Sequence[str] | None = None, timeout: int | None = None
 ) -> Call[replies.Waited]:
-    """Wait until there is something later than a seq.
+    """Wait until there are events later than a seq.
 
     Args:
         agent: a name or an id.
         since: the seq.
-        kinds: only these count.
-        timeout: how long, in milliseconds; 30,000 if left out, 3,600,000 at most.
+        kinds: only events of these kinds count.
+        timeout: how long to wait, in milliseconds, at most 3,600,000. Default: 30,000.
     """
     return call(
         "wait",
@@ -34,13 +34,13 @@ def subscribe(
     view: Literal["messages", "conversation", "none"] | None = None,
     kinds: Sequence[str] | None = None,
 ) -> Call[replies.Subscribed]:
-    """Follow what happens, as it happens: a client makes an iterator of it, on a connection of its own.
+    """Follow events live: the method of a client returns an iterator, on a connection of its own.
 
     Args:
-        agent: a name or an id; left out, all agents.
-        since: begin after this seq, or event id where all are followed; left out, with what happens from now on.
-        view: what events bring along: messages, records (``conversation``) or nothing.
-        kinds: only these.
+        agent: a name or an id. Default: all agents.
+        since: begin after this seq, or after this event id if all agents are followed. Default: with the next event.
+        view: what comes with events: ``messages``, ``conversation`` (records) or ``none``.
+        kinds: only events of these kinds.
     """
     return call(
         "subscribe",
@@ -53,5 +53,10 @@ def subscribe(
 
 
 def draft(agent: str, text: str) -> Call[None]:
-    """Show the others what is being written; an empty text, the next ``add`` and the connection's end take it away."""
+    """Show subscribers what is being written; the next ``add`` and the end of the connection remove it.
+
+    Args:
+        agent: a name or an id.
+        text: the text so far; an empty one removes the draft.
+    """
     return call("draft", lambda _: None, agent=agent, text=text)

@@ -115,7 +115,7 @@ class Stream:
             return ""
         data = _parsed(event.data)
         if not isinstance(data, dict):
-            return self._fail(f"event {self.events + 1} is no JSON object")
+            return self._fail(f"event {self.events + 1} is not a JSON object")
         self.events += 1
         if (problem := _problem(event.name, data)) is not None:
             self._fail(problem)

@@ -221,7 +221,7 @@ class Client:
         except OSError as error:
             if not self._autostart:
                 raise connection_refused(self.path, error) from error
-            from reel.starting import start  # noqa: PLC0415 - only who starts a daemon pays for subprocess
+            from reel.process import start  # noqa: PLC0415 - only who starts a daemon pays for subprocess
 
             start(self.path)
             return self._dial()

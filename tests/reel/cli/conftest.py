@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 import pytest
 
 from reel.cli import main
-from reel.starting import answers
+from reel.process import answers
 from reel.sync.client import Client
 
 _READY_WITHIN = 20.0

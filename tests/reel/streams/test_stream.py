@@ -89,9 +89,9 @@ def test_no_stream(format: str, data: str) -> None:  # noqa: A002 - the protocol
         ("openai-chat", 'data: {"error": {"message": "Boom", "code": "server_error"}}\n\n', "server_error: Boom"),
         ("openai-chat", 'data: {"error": "rate limited", "choices": []}\n\n', "rate limited"),
         ("openai-chat", 'event: error\ndata: {"message": "Boom"}\n\n', "Boom"),
-        ("openai-chat", 'data: {"id": \n\n', "event 1 is no JSON object"),
-        ("openai-chat", "data: [1]\n\n", "event 1 is no JSON object"),
-        ("openai-chat", "data: " + "[" * 100_000 + "\n\n", "event 1 is no JSON object"),
+        ("openai-chat", 'data: {"id": \n\n', "event 1 is not a JSON object"),
+        ("openai-chat", "data: [1]\n\n", "event 1 is not a JSON object"),
+        ("openai-chat", "data: " + "[" * 100_000 + "\n\n", "event 1 is not a JSON object"),
         (
             "openai-responses",
             'data: {"type": "error", "code": "server_error", "message": "Boom", "param": null}\n\n',

@@ -1,4 +1,7 @@
-"""Starting a daemon in the background, and knowing when it is ready."""
+"""Starting a daemon in the background, through systemd if it has a unit for it, and waiting until it is ready.
+
+Both clients import this only when they start a daemon: ``subprocess`` would cost every command some milliseconds.
+"""
 
 import os
 import shutil
@@ -13,27 +16,31 @@ from reel.address import state_directory
 from reel.errors import NotRunning
 from reel.peer import peer_of
 from reel.session import MessagePack
-from reel.units import UNIT, start_unit, unit_for
 
-# The exit status of a daemon that finds another one at work.
+# The exit status of a daemon that finds another one running.
 ANOTHER_RUNS = 3
+# How long a daemon that was started may take until it answers, in seconds.
 READY_WITHIN = 20.0
-# Seconds between two looks, for nothing tells when a socket begins to answer; and before one more daemon is launched.
+# Seconds between two looks, since nothing reports that a socket begins to answer.
 _STEP = 0.01
+# Seconds before another daemon is launched after one that found another running.
 _AGAIN = 0.2
-# A daemon that is there and has not answered after so many seconds is not about to end.
+# A daemon that accepts a connection and does not answer for this many seconds is busy, and not about to end.
 _BUSY = 2.0
+UNIT = "reeld.service"
+# Longer than systemd itself waits until the daemon reports that it is ready.
+_SYSTEMCTL_TIMEOUT = 120.0
 
 
 def answers(path: str) -> bool:
-    """Tell whether somebody answers on a socket."""
+    """Return whether a daemon answers on a socket."""
     return _listener(path) is not None
 
 
 def _listener(path: str) -> int | None:
-    """Give the process that answers on a socket.
+    """Return the id of the process that answers on a socket, or ``None``.
 
-    To connect is not enough: the socket of a process that was killed takes connections until it has ended.
+    A connection alone proves nothing: the socket of a process that was killed accepts connections until it has ended.
     """
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         try:
@@ -44,40 +51,40 @@ def _listener(path: str) -> int | None:
             if not probe.recv(1):
                 return None
         except TimeoutError:
-            pass  # it has a lot to do
+            pass  # it is busy
         except OSError:
             return None
     return pid
 
 
 def start(path: str, *, database: str | None = None) -> bool:
-    """Start a daemon on a socket unless one answers there, and wait until it does.
+    """Start a daemon on a socket unless one answers there, and wait until it answers.
 
-    It lives on when the caller ends. Where a unit of systemd is there for this socket, systemd starts it; otherwise
+    The daemon keeps running when the caller ends. If systemd has a unit for this socket, systemd starts it. Otherwise
     its log is written to ``reeld.log`` in the state directory.
 
     Args:
         path: the socket.
-        database: the file; left out, the daemon's default.
+        database: the database file. Default: the daemon's own default.
 
     Returns:
-        whether one had to be started.
+        whether a daemon had to be started.
 
     Raises:
-        NotRunning: it cannot be found or did not come up; the message has its last words.
+        NotRunning: the daemon is not installed, or did not start; the message has the last line of its log.
     """
     if answers(path):
         return False
     if database is None and unit_for(path):
         start_unit()
         if not answers(path):
-            raise NotRunning(f"{UNIT} runs and does not listen on {path}; see: systemctl --user status {UNIT}")
+            raise NotRunning(f"{UNIT} runs but does not listen on {path}; see: systemctl --user status {UNIT}")
         return True
     log = Path(state_directory()) / "reeld.log"
     log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     command = [*_executable(), "--socket", path, *(["--database", database] if database else [])]
     with log.open("ab") as out:
-        os.chmod(log, 0o600)  # noqa: PTH101 - of the file that was opened, whatever the umask
+        os.chmod(log, 0o600)  # noqa: PTH101 - whatever the umask, if it was just made
         size = out.tell()
     _launch_until_it_answers(path, command, log, size)
     return True
@@ -89,20 +96,20 @@ def _launch_until_it_answers(path: str, command: list[str], log: Path, size: int
     while time.monotonic() < deadline:
         listener = _listener(path)
         if listener == daemon.pid:
-            # It is nobody's child to wait for from here on; without this, a warning would say so.
+            # It outlives us. Without this, Popen would warn that nobody waited for its child.
             daemon.returncode = 0
             return
         if listener is not None:
-            daemon.kill()  # somebody else's was faster; ours would take over when that one stops
+            daemon.kill()  # another client's daemon was faster; ours would take over when that one stops
             daemon.wait()
             return
         status = daemon.poll()
-        if status == ANOTHER_RUNS:  # and does not answer: it is about to, or about to end
-            time.sleep(_AGAIN)  # it is no child of ours, and answers nobody: there is nothing to wait for
+        if status == ANOTHER_RUNS:  # but does not answer: it is starting, or about to end
+            time.sleep(_AGAIN)  # it is not our child and does not answer: there is no event to wait for
             daemon = _launch(command, log)
         elif status is not None:
             raise NotRunning(f"reeld ended with status {status}: {_last_words(log, size)}", log=str(log))
-        time.sleep(_STEP)  # nothing tells when it listens
+        time.sleep(_STEP)  # nothing reports that it listens
     daemon.returncode = 0
     raise NotRunning(
         f"reeld did not answer on {path} within {READY_WITHIN:.0f} s: {_last_words(log, size)}", log=str(log)
@@ -144,4 +151,40 @@ def _last_words(log: Path, size: int) -> str:
     with log.open("rb") as file:
         file.seek(size)
         lines = file.read().decode(errors="replace").strip().splitlines()
-    return lines[-1] if lines else f"without a word; see {log}"
+    return lines[-1] if lines else f"it logged nothing to {log}"
+
+
+def unit_for(path: str) -> bool:
+    """Return whether systemd has a unit whose daemon would be the one for this socket.
+
+    A unit does not see the environment of this process: its daemon has the user's default socket and database.
+    """
+    runtime = os.environ.get("XDG_RUNTIME_DIR")
+    if not runtime or path != f"{runtime}/reel/reel.sock" or os.environ.get("REEL_DATABASE"):
+        return False
+    try:
+        return _systemctl("show", "--property=LoadState", "--value", UNIT).stdout.strip() == "loaded"
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+
+
+def start_unit() -> None:
+    """Make systemd start the daemon, and wait until it is ready.
+
+    Raises:
+        NotRunning: the daemon did not become ready.
+    """
+    try:
+        ran = _systemctl("start", UNIT)
+    except subprocess.TimeoutExpired as error:
+        raise NotRunning(f"systemd did not start {UNIT} within {_SYSTEMCTL_TIMEOUT:.0f} s") from error
+    if ran.returncode:
+        said = (ran.stderr.strip().splitlines() or ["systemd gave no reason"])[0]
+        raise NotRunning(f"systemd cannot start {UNIT}: {said}; see: journalctl --user -u {UNIT}")
+
+
+def _systemctl(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    command = ["systemctl", "--user", *arguments]
+    return subprocess.run(  # noqa: S603 - no argument comes from outside
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=_SYSTEMCTL_TIMEOUT
+    )

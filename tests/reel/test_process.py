@@ -16,7 +16,7 @@ import pytest
 
 import reel
 from reel.address import default_socket
-from reel.starting import answers, start
+from reel.process import answers, start
 from reel.sync.client import Client
 from tests.daemon import PATIENCE, short_directory
 from tests.planted import Planted
