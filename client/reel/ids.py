@@ -5,6 +5,7 @@ import re
 import time
 
 _ID = re.compile(r"[0-9a-fA-F]{32}")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/@-]{0,127}")
 
 
 def new_id() -> str:
@@ -17,3 +18,8 @@ def new_id() -> str:
 def is_id(text: str) -> bool:
     """Return whether a text has the form of an id, so that it cannot be an agent's name."""
     return _ID.fullmatch(text) is not None
+
+
+def is_name(text: str) -> bool:
+    """Return whether a text can be the name of an agent."""
+    return _NAME.fullmatch(text) is not None and not is_id(text)

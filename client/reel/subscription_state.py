@@ -1,8 +1,8 @@
-"""A subscription without any I/O: bytes in, pushes out, and how it goes on when its connection was lost.
+"""A subscription without any I/O: bytes in, pushes out, and where to continue after the connection was lost.
 
-It has a connection to itself. Theory of operation: connect, send what ``open`` gives, and hand to ``feed`` what
-arrives; when the connection is lost, or the subscription ``over``, connect and ``open`` again. It then goes on
-after the last event that it gave, so that each comes once, in order.
+Theory of operation. A subscription has a connection of its own. Connect, send what ``open`` returns, and pass what
+arrives to ``feed``. When the connection is lost, or the subscription is ``over``, connect and ``open`` again. It
+continues after the last event that it returned, so that each event comes once and in order.
 """
 
 from typing import Any
@@ -18,32 +18,32 @@ _HELLO, _SUBSCRIBE = 0, 1
 
 
 class SubscriptionState:
-    """What a subscription has heard.
+    """How far a subscription has come.
 
     Args:
-        call: what is subscribed to.
-        name: what the daemon shows of this client.
+        call: the request that subscribes.
+        name: the name of this client.
     """
 
     def __init__(self, call: Call[Subscribed], name: str) -> None:
-        # The newest seq, or id where all agents are followed, when the subscription began.
+        # The newest seq when the subscription began, or the newest event id if all agents are followed.
         self.head: int | None = None
-        # There will be nothing more on this connection.
+        # Whether nothing more will come on this connection.
         self.over = False
-        # It is over before it has brought anything: who begins again at once would do so for ever.
+        # Whether it is over without having brought anything. To begin again at once could go on for ever.
         self.stuck = False
         self._call = call
         self._name = name
         self._framing = MessagePack(MAX_REPLY)
-        # The place up to which everything has been heard, as far as the log has reached it.
+        # The position up to which everything was received, as far as the log has reached it.
         self._heard = 0
-        # Whether an event has come on this connection.
+        # Whether an event came on this connection.
         self._moved = False
-        # Who is writing what: a connection that is lost takes that with it.
+        # The drafts that are shown, by agent and connection: they are gone when our connection is lost.
         self._drafts: dict[tuple[str, int], None] = {}
 
     def open(self) -> bytes:
-        """Begin on a new connection; give what to send."""
+        """Begin on a new connection; return the bytes to send."""
         self._framing = MessagePack(MAX_REPLY)
         self.over, self.stuck, self._moved = False, False, False
         hello = greeting(self._name)
@@ -52,17 +52,17 @@ class SubscriptionState:
         )
 
     def feed(self, data: bytes) -> list[Push]:
-        """Take bytes that came; give what they bring.
+        """Take received bytes; return the pushes that they complete.
 
         Raises:
             ReelError: the daemon refused the subscription.
-            ParseError: what came is none of the daemon's.
+            ParseError: the bytes are not a reply.
         """
         return [push for frame in self._framing.feed(data) for push in self._take(frame)]
 
     def _take(self, frame: Frame) -> list[Push]:
         if isinstance(frame, InvalidFrame):
-            raise ParseError(f"what came is no reply: {frame.error.message}")
+            raise ParseError(f"what the daemon sent is not a reply: {frame.error.message}")
         if isinstance(frame, Response):
             return self._begin(frame)
         if isinstance(frame, Notification) and not self.over:
@@ -76,9 +76,9 @@ class SubscriptionState:
             return []
         reply = self._call.read(answer.result)
         self.head = reply.head
-        # A log never becomes shorter: an older one is in its place, a backup.
+        # A log never becomes shorter, so the database was replaced by an older one, a backup.
         older = reply.head < self._heard
-        if reply.agent is not None:  # whoever has its name when we come back
+        if reply.agent is not None:  # by its id, whichever agent has the name when we reconnect
             self._go_on(agent=reply.agent)
         if older or "since" not in self._call.params:
             self._go_on(since=reply.head)
@@ -86,7 +86,7 @@ class SubscriptionState:
         news: list[Push] = [DraftPush(agent, connection, "") for agent, connection in self._drafts]
         self._drafts.clear()
         if older:
-            self.over = True  # it was asked to be silent until the log is as long as the other one was
+            self.over = True  # as it was asked, it would be silent until the log is as long as the other one was
             news.append(ResetPush(reply.agent))
         return news
 

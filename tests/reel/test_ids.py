@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reel.ids import is_id, new_id
+from reel.ids import is_id, is_name, new_id
 
 
 def test_a_new_id_is_a_uuid7() -> None:
@@ -81,3 +81,15 @@ def test_every_number_of_128_bits_is_an_id(number: int) -> None:
     """The form is the one in which the standard library shows a UUID's hex digits, or the same in upper case."""
     assert is_id(UUID(int=number).hex)
     assert is_id(UUID(int=number).hex.upper())
+
+
+@pytest.mark.parametrize("text", ["a", "9", "demo", "a.b_c/d@e-f", "A" * 128, "f" * 31])
+def test_what_may_be_a_name(text: str) -> None:
+    """A name has 1 to 128 letters, digits and . _ / @ -, and begins with a letter or a digit."""
+    assert is_name(text)
+
+
+@pytest.mark.parametrize("text", ["", ".a", "-a", "a b", "é", "a\n", "A" * 129, "f" * 32])
+def test_what_may_not_be_a_name(text: str) -> None:
+    """Anything else is not a name, and neither is what has the form of an id."""
+    assert not is_name(text)

@@ -1,9 +1,9 @@
-"""The async client, on anyio: the same requests as the blocking one, many at once on one connection.
+"""The async client, on anyio: the same requests as the blocking client, many at once on one connection.
 
-Three tasks. The *keeper* holds the connection: it connects, greets, reads answers until the connection is lost,
-and connects again; what had not been answered by then is sent again, commands under their keys. The *sender*
-writes what waits, so that a caller that is cancelled never leaves half a frame behind. Callers wait for their
-answers; one that is cancelled leaves its place, and an answer that comes for it goes nowhere.
+Theory of operation. The *keeper* task owns the connection: it connects, greets, and reads responses until the
+connection is lost. Then it reconnects as soon as a call is waiting, and sends all calls again that have no response,
+commands under their keys. The *sender* task writes what is queued, so that a caller that is cancelled never leaves half
+a frame behind. Callers wait for their responses. One that is cancelled is forgotten, and its response is dropped.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -30,15 +30,16 @@ from reel.wakeup import Signal
 R = TypeVar("R")
 P = ParamSpec("P")
 
+# How much is read from the socket at once, in bytes.
 _CHUNK = 1 << 18
 
 
 class _Waiting:
-    """A call that has not been answered.
+    """A call without a response.
 
     Args:
-        method: what it asks for.
-        request: the bytes to send, on each connection until one brings the answer.
+        method: the method that it calls.
+        request: the bytes to send, on each connection until a response comes.
     """
 
     def __init__(self, method: str, request: bytes) -> None:
@@ -49,13 +50,13 @@ class _Waiting:
         self.error: ReelError | None = None
 
     def end(self, result: dict[str, Any] | None, error: ReelError | None = None) -> None:
-        """Let the caller go on."""
+        """Wake the caller, with a result or an error."""
         self.result, self.error = result or {}, error
         self.answered.set()
 
 
 def _method(request: Callable[P, Call[R]]) -> "Callable[Concatenate[Client, P], Awaitable[R]]":
-    """Make the method that sends a request and waits for its reply."""
+    """Return the method that sends a request, waits for its reply and returns it."""
 
     async def method(self: "Client", /, *args: P.args, **kwargs: P.kwargs) -> R:
         return await self.call(request(*args, **kwargs))
@@ -64,7 +65,7 @@ def _method(request: Callable[P, Call[R]]) -> "Callable[Concatenate[Client, P], 
 
 
 def _subscription(request: Callable[P, Call[replies.Subscribed]]) -> "Callable[Concatenate[Client, P], Subscription]":
-    """Make the method that follows what a request subscribes to, on a connection of its own."""
+    """Return the method that subscribes, on a connection of its own."""
 
     def method(self: "Client", /, *args: P.args, **kwargs: P.kwargs) -> "Subscription":
         state = SubscriptionState(request(*args, **kwargs), self._name)
@@ -87,15 +88,19 @@ class Client:
         self._number = 0
         self._outbox: list[bytes] = []
         self._mail = Signal()
-        # Set while there is a connection that has been greeted; without one, callers wake the keeper.
+        # Whether there is a connection that has been greeted. Without one, a call wakes the keeper.
         self._connected = False
         self._wanted = Signal()
 
     async def call(self, call: Call[R]) -> R:
-        """Send a request, wait for its reply and read it.
+        """Send a request, wait for its reply and return that.
+
+        Args:
+            call: a call of :mod:`reel.requests`.
 
         Raises:
-            ReelError: what the daemon refused, or :class:`~reel.NotRunning` where it cannot be reached.
+            ReelError: the daemon refused the request.
+            NotRunning: the daemon cannot be reached.
         """
         self._number += 1
         number = self._number
@@ -114,7 +119,7 @@ class Client:
         return call.read(waiting.result)
 
     async def pages(self, call: Call[R]) -> AsyncIterator[R]:
-        """Give a reply and every page after it."""
+        """Yield a reply, and every page after it."""
         following_call: Call[R] | None = call
         while following_call is not None:
             reply = await self.call(following_call)
@@ -124,7 +129,7 @@ class Client:
     async def iter_messages(
         self, agent: str, since: int | None = None, at: int | None = None
     ) -> AsyncIterator[Message]:
-        """Give every living message, however many there are."""
+        """Yield every message of the current conversation, page by page; see :meth:`messages`."""
         async for page in self.pages(requests.messages(agent, since=since, at=at)):
             for message in page.messages:
                 yield message
@@ -132,7 +137,7 @@ class Client:
     async def iter_conversation(
         self, agent: str, since: int | None = None, at: int | None = None
     ) -> AsyncIterator[Record]:
-        """Give every living record, however many there are."""
+        """Yield every record of the current conversation, page by page; see :meth:`conversation`."""
         async for page in self.pages(requests.conversation(agent, since=since, at=at)):
             for record in page.conversation:
                 yield record
@@ -140,7 +145,7 @@ class Client:
     async def iter_history(
         self, agent: str, since: int | None = None, *, inherited: bool = False
     ) -> AsyncIterator[Event]:
-        """Give every event of an agent's log."""
+        """Yield every event of an agent's log, page by page; see :meth:`history`."""
         async for page in self.pages(requests.history(agent, since=since, inherited=inherited)):
             for event in page.events:
                 yield event
@@ -148,7 +153,7 @@ class Client:
     async def iter_agents(
         self, prefix: str | None = None, *, alive: bool | None = None
     ) -> AsyncIterator[replies.AgentRow]:
-        """Give every agent, in the order in which they were made."""
+        """Yield every agent in the order of their creation, page by page; see :meth:`agents`."""
         async for page in self.pages(requests.agents(prefix=prefix, alive=alive)):
             for row in page.agents:
                 yield row
@@ -192,7 +197,7 @@ class Client:
     # --- the keeper
 
     async def keep(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
-        """Hold the connection for as long as the client is in use."""
+        """Own the connection for as long as the client is used."""
         stream = await self._open()
         task_status.started()
         while True:
@@ -200,11 +205,11 @@ class Client:
             stream = await self._reopen()
 
     async def _reopen(self) -> SocketStream:
-        """Connect again as soon as somebody wants to; who waits longer than the patience is told."""
+        """Reconnect as soon as a call is waiting; if that takes longer than ``patience``, fail all calls."""
         while True:
             while not self._waiting:
                 await self._wanted.wait()
-            error: ReelError = NotRunning(f"the daemon on {self.path} went away, and did not come back")
+            error: ReelError = NotRunning(f"the daemon on {self.path} went away and did not come back")
             with anyio.move_on_after(self._patience):
                 while isinstance(error, NotRunning):
                     try:
@@ -229,7 +234,7 @@ class Client:
         return stream
 
     async def _reach(self) -> SocketStream:
-        """Connect; start a daemon where none answers, if that is wanted."""
+        """Open a connection; with ``autostart``, start a daemon if none answers."""
         try:
             stream = await self._dial()
         except OSError as error:
@@ -247,7 +252,7 @@ class Client:
         except OSError:
             if not self._autostart:
                 raise
-            from reel.process import start  # noqa: PLC0415 - only who starts a daemon pays for subprocess
+            from reel.process import start  # noqa: PLC0415 - subprocess is only needed to start a daemon
 
             await anyio.to_thread.run_sync(partial(start, self.path))
             return await anyio.connect_unix(self.path)
@@ -264,7 +269,7 @@ class Client:
                 return
 
     async def _converse(self, stream: SocketStream) -> None:
-        """Send what waits, and hand out answers until the connection is lost."""
+        """Send the queued requests and hand out responses, until the connection is lost."""
         self._outbox.clear()
         self._connected = True
         for waiting in self._waiting.values():
@@ -276,10 +281,10 @@ class Client:
                 try:
                     await self._hand_out(stream)
                 except ParseError as error:
-                    failed = error  # whoever is asked again may say the same again
+                    failed = error  # not repeated: the same might come again
                 tasks.cancel_scope.cancel()
         except* LOST:
-            pass  # what was not answered is sent again
+            pass  # calls without a response are sent again
         finally:
             self._connected = False
         for number, waiting in list(self._waiting.items()):
@@ -300,7 +305,7 @@ class Client:
             for answer in self._answers(await stream.receive(_CHUNK)):
                 error = None if answer.error is None else from_wire(answer.error)
                 if isinstance(error, ShuttingDown):
-                    continue  # nothing was done; it is sent again when the daemon is back
+                    continue  # it was not carried out; it is sent again when the daemon is back
                 if answer.id is None:
                     for waiting in self._waiting.values():
                         waiting.end(None, error)
@@ -311,7 +316,7 @@ class Client:
         frames = self._framing.feed(data)
         for frame in frames:
             if isinstance(frame, InvalidFrame):
-                raise ParseError(f"what came from {self.path} is no reply: {frame.error.message}")
+                raise ParseError(f"what {self.path} sent is not a reply: {frame.error.message}")
         return [frame for frame in frames if isinstance(frame, Response)]
 
 
@@ -322,13 +327,13 @@ async def connect(
     """Connect to the daemon for as long as the block lasts.
 
     Args:
-        path: the socket; left out, ``$REEL_SOCKET``, else the default one.
-        autostart: start a daemon where none answers.
-        patience: how long a lost connection is tried again, in seconds.
-        name: what the daemon shows of this client.
+        path: the socket. Default: ``$REEL_SOCKET``, else the usual one.
+        autostart: start a daemon if none answers.
+        patience: how long to try to reconnect after the connection was lost, in seconds.
+        name: the name of this client, which the daemon stores with its events.
 
     Raises:
-        NotRunning: nobody answers on the socket.
+        NotRunning: no daemon answers on the socket.
     """
     client = Client(path or default_socket(), autostart=autostart, patience=patience, name=name)
     async with AsyncExitStack() as stack:
@@ -342,7 +347,7 @@ async def connect(
 
 @asynccontextmanager
 async def _flat_task_group() -> AsyncIterator[anyio.abc.TaskGroup]:
-    """Give a task group whose only error comes out as itself: who uses a client did not ask for groups."""
+    """Yield a task group that raises a single error as itself, since the user of a client did not ask for groups."""
     try:
         async with anyio.create_task_group() as tasks:
             yield tasks

@@ -1,4 +1,4 @@
-"""What happens, as it happens: the async client's subscription."""
+"""The async client's subscription: an iterator over live events."""
 
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -13,21 +13,22 @@ from reel.peer import RETRY_INTERVAL
 from reel.pushes import Push
 from reel.subscription_state import SubscriptionState
 
-# How anyio says that a connection is no more.
+# The exceptions by which anyio reports that a connection was lost.
 LOST = (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream, OSError)
+# How much is read from the socket at once, in bytes.
 _CHUNK = 1 << 18
 
 
 class Subscription(AsyncIterator[Push]):
-    """An iterator over what is pushed, which comes back by itself after the daemon was restarted.
+    """An iterator over pushes, which reconnects if the daemon is restarted; ``async with`` begins and ends it.
 
-    It begins with ``async with`` and ends with it. It reads as fast as it is asked for more; the daemon waits for
-    nobody, but what was missed is read from the log, so that every event comes once and in order.
+    It has a connection of its own, and reads only when it is asked for the next push. The daemon does not wait for slow
+    readers, but reads what they missed from the log. So every event comes once and in order.
 
     Args:
         state: what is subscribed to.
         dial: opens a connection.
-        patience: how long a lost connection is tried again, in seconds.
+        patience: how long to try to reconnect after the connection was lost, in seconds.
     """
 
     def __init__(self, state: SubscriptionState, dial: Callable[[], Awaitable[SocketStream]], patience: float) -> None:
@@ -40,8 +41,8 @@ class Subscription(AsyncIterator[Push]):
 
     @property
     def head(self) -> int:
-        """The newest seq when it began; the newest event's id where all agents are followed."""
-        assert self._state.head is not None  # noqa: S101 - it has begun
+        """The newest seq when the subscription began, or the newest event id if all agents are followed."""
+        assert self._state.head is not None  # noqa: S101 - set since it began
         return self._state.head
 
     async def __aenter__(self) -> Self:
@@ -67,8 +68,8 @@ class Subscription(AsyncIterator[Push]):
         """Wait for the next push.
 
         Raises:
-            NotRunning: the daemon went away, and did not come back in time.
-            ReelError: it refuses to go on.
+            NotRunning: the daemon went away and did not come back in time.
+            ReelError: the daemon refused to continue the subscription.
         """
         until: float | None = None
         while not self._ready:
@@ -88,25 +89,25 @@ class Subscription(AsyncIterator[Push]):
         return self._ready.popleft()
 
     async def _pause(self, error: Exception, until: float) -> None:
-        """Wait before the next try, or give up."""
+        """Wait before the next attempt, or give up."""
         if anyio.current_time() >= until:
             raise NotRunning(f"the daemon went away: {str(error) or 'connection closed'}") from error
         await anyio.sleep(RETRY_INTERVAL)
 
     async def _read(self) -> None:
-        """Take in what has arrived, on a new connection where there is none."""
+        """Read what has arrived; connect first if there is no connection."""
         stream = self._stream or await self._connect()
         self._ready += self._state.feed(await stream.receive(_CHUNK))
         if self._state.stuck:
-            raise BrokenPipeError("it cannot tell what was missed")
+            raise BrokenPipeError("the daemon cannot send what was missed")
         if self._state.over:
             await self._hang_up()
 
     async def _connect(self) -> SocketStream:
-        """Begin on a new connection; one that is given up half way is no connection."""
+        """Begin on a new connection; close it if that fails half way."""
         self._stream = stream = await self._dial()
         if self._closed:
-            raise anyio.ClosedResourceError  # by another task, which found no connection to end
+            raise anyio.ClosedResourceError  # closed by another task, which found no connection to close
         try:
             await stream.send(self._state.open())
         except BaseException:

@@ -1,8 +1,7 @@
 """What goes wrong, in one line that ends in the remedy."""
 
-from reel.cli.words import NAME
 from reel.errors import ReelError
-from reel.ids import is_id
+from reel.ids import is_name
 
 # What helps, by the error's name; an agent's name is filled in. What the daemon advises is in the words of the
 # protocol, and in its place stands what one types into a shell.
@@ -41,7 +40,7 @@ def _remedy(error: ReelError, agent: str, command: str) -> str:
 
 def _who_else(agent: str, command: str) -> str:
     """Say what to do where there is no such agent; not everything that was typed can be a name."""
-    if is_id(agent) or not NAME.fullmatch(agent):
+    if not is_name(agent):
         return "see who there is with: reel list --all"
     if command == "add":
         return f"make it with: reel new {agent}, or add with --create"

@@ -12,14 +12,13 @@ whether it is set or not. Where the second rule takes one word that could be an 
 have been left out, :mod:`reel.cli.lone_words` has the last say.
 """
 
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from reel.ids import is_id, is_name
+
 AGENT = "[AGENT]"
 VARIABLE = "REEL_AGENT"
-# What can be an agent's name; an id looks like one.
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/@-]{0,127}")
 _MANY = 1 << 30
 
 
@@ -91,7 +90,9 @@ def is_lone(usage: str, words: Sequence[str], option: str | None, default: str |
     """Return whether the only word may be the agent as well as the word after it; see :func:`resolve`."""
     takes = places(usage)
     may_be_both = takes.agent and takes.least == 0 and takes.most > 0
-    return may_be_both and option is None and bool(default) and len(words) == 1 and bool(NAME.fullmatch(words[0]))
+    return (
+        may_be_both and option is None and bool(default) and len(words) == 1 and (is_name(words[0]) or is_id(words[0]))
+    )
 
 
 def _split(takes: Places, words: list[str], option: str | None, default: str | None) -> tuple[str, list[str]]:

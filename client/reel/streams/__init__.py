@@ -1,1 +1,1 @@
-"""The event streams of providers: bytes in, the text that they bring and the response body that they amount to out."""
+"""The event streams of providers: bytes in; out come the text for an echo, and in the end the response body."""

@@ -6,7 +6,7 @@ from reel.streams.incremental import IncrementalMap, dict_or_empty, index_or_zer
 from reel.strict_json import parse_bounded
 
 _PIECES = {"text_delta": "text", "thinking_delta": "thinking"}
-# A signature comes in one piece, and so does what a compaction holds.
+# A signature comes in one piece, and so does the content of a compaction.
 _WHOLE = {"signature_delta": ("signature",), "compaction_delta": ("content", "encrypted_content")}
 
 
@@ -19,7 +19,7 @@ class Anthropic:
         self._blocks: dict[int, _Block] = {}
 
     def feed(self, name: str, event: dict[str, Any]) -> str:
-        """Fold an event; give the text that it brings."""
+        """Fold an event; return the text that it adds."""
         kind = event.get("type", name)
         index = index_or_zero(event.get("index"))
         if kind == "message_start":
@@ -35,28 +35,28 @@ class Anthropic:
         return ""
 
     def done(self) -> None:
-        """Take a ``[DONE]``, which this API does not send."""
+        """Ignore a ``[DONE]``, which this API does not send."""
 
     def _start(self, index: int, block: dict[str, Any]) -> str:
         self._blocks[index] = _Block(block)
         if block.get("type") == "fallback" and "model" in dict_or_empty(block.get("to")):
-            self._top["model"] = block["to"]["model"]  # who answers from here on
+            self._top["model"] = block["to"]["model"]  # this model continues the answer
         return text_or_empty(block.get("text")) if block.get("type") == "text" else ""
 
     def _change(self, event: dict[str, Any]) -> None:
-        """Take the end of a message; counts are totals, and those left out stay what they were."""
+        """Take the end of a message; counts are totals, and those that are left out have not changed."""
         self._top.update(_given(dict_or_empty(event.get("delta"))))
         self._top.update(_given({key: event[key] for key in event if key not in ("type", "delta", "usage")}))
         self._top["usage"] = {**dict_or_empty(self._top.get("usage")), **_given(dict_or_empty(event.get("usage")))}
 
     def body(self) -> dict[str, Any]:
-        """Give the message, as far as it has come."""
+        """Return the message, as far as it has come."""
         content = [block.value() for _, block in sorted(self._blocks.items())]
-        return {**self._top, "content": [*list_or_empty(self._top.get("content")), *filter(_can_be_told, content)]}
+        return {**self._top, "content": [*list_or_empty(self._top.get("content")), *filter(_is_complete, content)]}
 
 
-def _can_be_told(block: dict[str, Any]) -> bool:
-    """Tell a call from one of a server's tools whose input broke off: that was never made, and cannot be sent back."""
+def _is_complete(block: dict[str, Any]) -> bool:
+    """Return whether a block can be sent back: a server tool's call whose input broke off was never made."""
     return block.get("type") == "tool_use" or not isinstance(block.get("input"), str)
 
 
@@ -91,7 +91,7 @@ class _Block:
 
 
 def _arguments(text: str) -> Any:
-    """Give what a call's pieces say; where they broke off, or are no object, the text itself."""
+    """Return the arguments that the pieces of a call form, or the text itself if it broke off or is not an object."""
     try:
         found = parse_bounded(text)
     except (ValueError, RecursionError):

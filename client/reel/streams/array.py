@@ -1,16 +1,16 @@
-"""A JSON array that comes in pieces, an element at a time: Gemini's stream where ``alt=sse`` was not asked for."""
+"""A JSON array that arrives in pieces: Gemini's stream if ``alt=sse`` was not requested."""
 
 import re
 
 from reel.streams.sse import Event
 
-# All that moves the scan: what opens and closes, quotes, and an escape with what it escapes.
+# All that changes the state of the scan: brackets, quotes, and an escape with the character that it escapes.
 _TOKEN = re.compile(r'["{}\[\]]|\\(?:.|$)', re.DOTALL)
 _DEPTH = {"{": 1, "[": 1, "}": -1, "]": -1}
 
 
 class ArrayElements:
-    """A decoder of text that comes in pieces of any size; each object in the array is one event without a name."""
+    """A decoder of text that arrives in pieces of any size; each object in the array is an event without a name."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
@@ -19,7 +19,7 @@ class ArrayElements:
         self._in_escape = False
 
     def feed(self, text: str) -> list[Event]:
-        """Take text that came; give the elements that it completes, in order."""
+        """Take received text; return the elements that it completes, in order."""
         events: list[Event] = []
         start = 0
         position = 0
@@ -43,9 +43,9 @@ class ArrayElements:
         return events
 
     def end(self) -> list[Event]:
-        """Say that nothing comes any more; an element that did not end is lost."""
+        """Take the end of the text; an element that is cut off is dropped."""
         return []
 
 
-# How deep an element of the outermost array stands.
+# The depth of an element of the outermost array.
 _ELEMENT = 2

@@ -14,9 +14,9 @@ from reel.streams.incremental import (
     text_or_empty,
 )
 
-# What a part may have beside its text and still go together with its neighbour.
+# The keys that a part may have to be joined with the part before it.
 _TEXT_KEYS = frozenset({"text", "thought", "thoughtSignature"})
-# Lists that every chunk adds to: the Gemini API's name and Vertex's.
+# Lists that every chunk extends: the name in the Gemini API, and in Vertex.
 _CITATIONS = ("citationSources", "citations")
 _OF_A_CHUNK = ("candidates", "error")
 _CALL_KEYS = ("partialArgs", "willContinue")
@@ -27,7 +27,7 @@ _ESCAPED = re.compile(r"\\(.)")
 
 
 class Gemini:
-    """The response so far; ``complete`` once the first candidate says why it ended, or the prompt was blocked."""
+    """The response so far; ``complete`` once the first candidate has a finish reason, or the prompt was blocked."""
 
     def __init__(self) -> None:
         self.complete = False
@@ -35,7 +35,7 @@ class Gemini:
         self._candidates: dict[int, _Candidate] = {}
 
     def feed(self, _name: str, chunk: dict[str, Any]) -> str:
-        """Fold a chunk; give the text that it brings."""
+        """Fold a chunk; return the text that it adds."""
         self._top.update({key: value for key, value in chunk.items() if key not in _OF_A_CHUNK and value is not None})
         self.complete = self.complete or "blockReason" in dict_or_empty(chunk.get("promptFeedback"))
         text = ""
@@ -48,10 +48,10 @@ class Gemini:
         return text
 
     def done(self) -> None:
-        """Take a ``[DONE]``, which this API does not send."""
+        """Ignore a ``[DONE]``, which this API does not send."""
 
     def body(self) -> dict[str, Any]:
-        """Give the response, as far as it has come."""
+        """Return the response, as far as it has come."""
         candidates = [candidate.value() for _, candidate in sorted(self._candidates.items())]
         return {"candidates": candidates, **self._top} if candidates else self._top
 
@@ -73,9 +73,9 @@ class _Candidate:
         return "".join(map(self._take, map(dict_or_empty, list_or_empty(content.get("parts")))))
 
     def _take(self, part: dict[str, Any]) -> str:
-        """Put a part after the others, or into the last one: a text that goes on, or its signature.
+        """Append a part, or join it with the last one: a text that continues, or its signature.
 
-        A signature belongs to the text that it came with or after, so what follows it is another part.
+        A signature belongs to the text that it came with or after, so the text that follows it is another part.
         """
         text = text_or_empty(part.get("text"))
         last = self._parts[-1] if self._parts else None
@@ -112,7 +112,9 @@ def _cited(known: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
 
 
 class PartialCall:
-    """A part with such a call; ``open`` until its last piece has come.
+    """A call of Vertex's Gemini whose arguments come in pieces (``partialArgs``), if a request asked for that.
+
+    It is ``open`` until its last piece has come.
 
     Args:
         part: the part that it begins with.
@@ -122,7 +124,7 @@ class PartialCall:
         self.open = True
         self.known: dict[str, Any] = {}
         self._call: dict[str, Any] = {}
-        # What came for each path: the pieces of a text, or another value in a list of its own.
+        # What was received for each path: the pieces of a text, or another value as the only item.
         self._given: dict[str, list[Any]] = {}
         self.feed(part)
 
@@ -142,7 +144,7 @@ class PartialCall:
                 self._given[path] = [piece.get("boolValue", piece.get("numberValue"))]
 
     def value(self) -> dict[str, Any]:
-        """Give the part, as far as it has come; arguments that broke off are a text without its end."""
+        """Return the part, as far as it has come; arguments that broke off are a JSON text without its end."""
         args: Any = dict(dict_or_empty(self._call.get("args")))
         for path, pieces in self._given.items():
             _put(args, path, join_surrogates("".join(pieces)) if isinstance(pieces[0], str) else pieces[0])
@@ -152,7 +154,7 @@ class PartialCall:
 
 
 def _put(root: dict[str, Any], path: str, value: Any) -> None:
-    """Put a value at a path; one that leads nowhere is the name of an argument itself."""
+    """Put a value at a path; a path that cannot be read is taken as the name of an argument."""
     steps = _steps(path)
     place: Any = root
     for step, following in pairwise(steps):
@@ -183,7 +185,7 @@ def _at(place: Any, step: str | int) -> Any:
 
 
 def _set(place: Any, step: str | int, value: Any) -> None:
-    """Set a member; in a list only what is there or comes next."""
+    """Set a member of a map, or an item of a list: an existing one, or else the next."""
     if isinstance(place, dict):
         place[str(step)] = value
     elif isinstance(step, int) and step < len(place):

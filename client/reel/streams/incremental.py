@@ -1,4 +1,7 @@
-"""Maps whose texts come in pieces, and what may be believed of a value that a stranger sent."""
+"""Maps whose texts arrive in pieces, and reading values that may have any type.
+
+A provider may send anything. So a value of the wrong type counts as empty, and a stream never fails because of it.
+"""
 
 from typing import Any
 
@@ -6,30 +9,30 @@ from reel.values import is_clean
 
 
 def dict_or_empty(value: Any) -> dict[str, Any]:
-    """Give a map; an empty one in place of anything else."""
+    """Return a map, or an empty one in place of anything else."""
     return value if isinstance(value, dict) else {}
 
 
 def list_or_empty(value: Any) -> list[Any]:
-    """Give a list; an empty one in place of anything else."""
+    """Return a list, or an empty one in place of anything else."""
     return value if isinstance(value, list) else []
 
 
 def text_or_empty(value: Any) -> str:
-    """Give a text; an empty one in place of anything else."""
+    """Return a text, or an empty one in place of anything else."""
     return value if isinstance(value, str) else ""
 
 
 def index_or_zero(value: Any) -> int:
-    """Give a place in a list, by which things are told apart and put in order; 0 in place of anything else."""
+    """Return an index, by which items are identified and sorted, or 0 in place of anything else."""
     return value if type(value) is int else 0
 
 
 class IncrementalMap:
-    """A map some of whose texts grow, joined when it is read: adding to a long text must not copy it.
+    """A map some of whose texts grow. They are joined when it is read, so that growing does not copy a long text.
 
     Args:
-        start: what is known of it at first.
+        start: the map at first.
     """
 
     def __init__(self, start: dict[str, Any]) -> None:
@@ -37,20 +40,20 @@ class IncrementalMap:
         self._grown: dict[str, list[str]] = {}
 
     def grow(self, field: str, piece: str) -> None:
-        """Add to the text in a field."""
+        """Append to the text in a field."""
         self._grown.setdefault(field, [text_or_empty(self.known.get(field))]).append(piece)
 
     def text(self, field: str) -> str:
-        """Read the text in a field, as far as it has come."""
+        """Return the text in a field, as far as it has come."""
         if field not in self._grown:
             return text_or_empty(self.known.get(field))
         return join_surrogates("".join(self._grown[field]))
 
     def value(self) -> dict[str, Any]:
-        """Read the map, as far as it has come."""
+        """Return the map, as far as it has come."""
         return {**self.known, **{field: self.text(field) for field in self._grown}}
 
 
 def join_surrogates(text: str) -> str:
-    """Mend the characters beyond the first plane whose halves came in different pieces."""
+    """Join the surrogates of characters beyond the first plane whose halves came in different pieces."""
     return text if is_clean(text) else text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")

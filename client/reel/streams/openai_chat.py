@@ -6,12 +6,12 @@ from reel.streams.incremental import IncrementalMap, dict_or_empty, index_or_zer
 
 # Keys of a chunk that a completion does not have; ``obfuscation`` only pads the packets.
 _OF_A_CHUNK = ("choices", "object", "obfuscation", "error")
-# Texts that come whole, and again with every piece from some servers.
+# Texts that come in one piece; some servers repeat them in every chunk.
 _WHOLE = ("role", "id", "type")
 
 
 class OpenAIChat:
-    """The completion so far; ``complete`` once the first choice has a reason why it ended."""
+    """The completion so far; ``complete`` once the first choice has a finish reason."""
 
     def __init__(self) -> None:
         self.complete = False
@@ -19,7 +19,7 @@ class OpenAIChat:
         self._choices: dict[int, _Choice] = {}
 
     def feed(self, _name: str, chunk: dict[str, Any]) -> str:
-        """Fold a chunk; give the text that it brings."""
+        """Fold a chunk; return the text that it adds."""
         self._top.update({key: value for key, value in chunk.items() if key not in _OF_A_CHUNK and value is not None})
         text = ""
         for choice in map(dict_or_empty, list_or_empty(chunk.get("choices"))):
@@ -31,11 +31,11 @@ class OpenAIChat:
         return text
 
     def done(self) -> None:
-        """Take the ``[DONE]`` at the end: not every server gives a reason."""
+        """Take the ``[DONE]`` at the end: not every server sends a finish reason."""
         self.complete = bool(self._choices)
 
     def body(self) -> dict[str, Any]:
-        """Give the completion, as far as it has come."""
+        """Return the completion, as far as it has come."""
         choices = [choice.value() for _, choice in sorted(self._choices.items())]
         return {**self._top, "object": "chat.completion", "choices": choices}
 
@@ -44,7 +44,7 @@ class _Choice:
     def __init__(self, index: int) -> None:
         self._top: dict[str, Any] = {"index": index, "finish_reason": None}
         self._message = IncrementalMap({"role": "assistant", "content": None})
-        self._calls: list[_Call] = []
+        self._calls: list[_ToolCall] = []
 
     def feed(self, choice: dict[str, Any]) -> str:
         delta = dict_or_empty(choice.get("delta"))
@@ -71,16 +71,16 @@ class _Choice:
         elif value is not None:
             known[key] = value
 
-    def _call(self, piece: dict[str, Any]) -> "_Call":
-        """Find the call that a piece belongs to.
+    def _call(self, piece: dict[str, Any]) -> "_ToolCall":
+        """Return the call that a piece belongs to.
 
-        By its index, as OpenAI means it. Others leave it out, or give every call the same one: there the id tells.
+        OpenAI identifies it by its index. Other servers omit that, or give every call the same: there the id counts.
         """
         for call in reversed(self._calls):
             same_place = "index" not in piece or call.index == piece["index"]
             if same_place and text_or_empty(piece.get("id")) in ("", call.id):
                 return call
-        self._calls.append(_Call(piece.get("index")))
+        self._calls.append(_ToolCall(piece.get("index")))
         return self._calls[-1]
 
     def value(self) -> dict[str, Any]:
@@ -90,8 +90,8 @@ class _Choice:
         return {**self._top, "message": message}
 
 
-class _Call:
-    """A call whose arguments, or a custom tool's input, come in pieces."""
+class _ToolCall:
+    """A tool call whose arguments, or a custom tool's input, come in pieces."""
 
     def __init__(self, index: Any) -> None:
         self.index = index
@@ -122,7 +122,7 @@ def _extended(known: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _joined(known: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
-    """Join the pieces of a map such as ``audio``: its texts grow, but for the id."""
+    """Join the pieces of a map such as ``audio``: all its texts grow, except the id."""
     joined = {**known, **{key: value for key, value in given.items() if value is not None}}
     for key, value in given.items():
         if isinstance(value, str) and key not in _WHOLE:

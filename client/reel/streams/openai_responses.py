@@ -6,14 +6,14 @@ from reel.streams.incremental import IncrementalMap, dict_or_empty, index_or_zer
 
 _STATES = ("response.created", "response.queued", "response.in_progress")
 _ENDS = ("response.completed", "response.incomplete", "response.failed")
-# Events that bring a piece of an item's text, and the field that it belongs to.
+# Events with a piece of an item's text, and the field that it belongs to.
 _ITEM_TEXTS = {
     "response.function_call_arguments.delta": "arguments",
     "response.mcp_call_arguments.delta": "arguments",
     "response.custom_tool_call_input.delta": "input",
     "response.code_interpreter_call_code.delta": "code",
 }
-# The same for a text in one of an item's parts: (list of parts, type of a part, field, what counts the parts).
+# The same for a text in a part of an item: (list of parts, type of the part, field, index of the part).
 _PART_TEXTS = {
     "response.output_text.delta": ("content", "output_text", "text", "content_index"),
     "response.refusal.delta": ("content", "refusal", "refusal", "content_index"),
@@ -24,7 +24,7 @@ _SHOWN = ("response.output_text.delta", "response.refusal.delta")
 
 
 class OpenAIResponses:
-    """The response so far; ``complete`` once it has ended, cut short by a limit or not."""
+    """The response so far; ``complete`` once it has ended, even if a limit cut it short."""
 
     def __init__(self) -> None:
         self.complete = False
@@ -33,7 +33,7 @@ class OpenAIResponses:
         self._items: dict[int, _Item] = {}
 
     def feed(self, name: str, event: dict[str, Any]) -> str:
-        """Fold an event; give the text that it brings."""
+        """Fold an event; return the text that it adds."""
         kind = event.get("type", name)
         if kind in _STATES or kind in _ENDS:
             self._top = dict_or_empty(event.get("response"))
@@ -46,10 +46,10 @@ class OpenAIResponses:
         return text_or_empty(event.get("delta")) if kind in _SHOWN else ""
 
     def done(self) -> None:
-        """Take a ``[DONE]``, which this API does not send."""
+        """Ignore a ``[DONE]``, which this API does not send."""
 
     def body(self) -> dict[str, Any]:
-        """Give the response, as far as it has come; some servers leave the output out of the last event."""
+        """Return the response, as far as it has come; some servers omit the output from the last event."""
         whole = self._top.get("output") if self._ended else None
         return {**self._top, "output": whole or [item.value() for _, item in sorted(self._items.items())]}
 

@@ -1,6 +1,6 @@
-"""Server-sent events, as the WHATWG's HTML standard (section 9.2) has them: lines in, events out.
+"""Server-sent events (WHATWG HTML, section 9.2): text in, events out.
 
-Field ``id`` and ``retry`` are for reconnecting, which nobody does here, so they are passed over.
+The fields ``id`` and ``retry`` are for reconnecting, which is not done here, so they are ignored.
 """
 
 import re
@@ -10,24 +10,24 @@ _LINE_END = re.compile("\r\n?|\n")
 
 
 class Event(NamedTuple):
-    """One event: its name (empty where it has none) and its data, the lines joined by a newline."""
+    """One event: its name, empty if it has none, and its data, the lines joined by newlines."""
 
     name: str
     data: str
 
 
 class ServerSentEvents:
-    """A decoder of text that comes in pieces of any size."""
+    """A decoder of text that arrives in pieces of any size."""
 
     def __init__(self) -> None:
-        # The pieces of a line that has not ended; whether its line feed may still belong to the line before.
+        # The pieces of an incomplete line, and whether a line feed would still belong to the line before.
         self._line: list[str] = []
         self._after_return = False
         self._name = ""
         self._data: list[str] = []
 
     def feed(self, text: str) -> list[Event]:
-        """Take text that came; give the events that it completes, in order."""
+        """Take received text; return the events that it completes, in order."""
         if self._after_return and text:
             self._after_return = False
             text = text.removeprefix("\n")
@@ -43,10 +43,10 @@ class ServerSentEvents:
         return events
 
     def end(self) -> list[Event]:
-        """Say that nothing comes any more; give the event that lacks only its blank line.
+        """Take the end of the text; return the event that lacks only its blank line.
 
-        The standard drops it, since it may have lost lines. Servers leave that line out, and every event
-        that is read here is one JSON text, which tells whether it is whole.
+        The standard drops that event, since lines of it may be missing. But servers omit the line, and every event that
+        is read here is one JSON text, which shows whether it is complete.
         """
         events: list[Event] = []
         self._take_line(events)

@@ -1,8 +1,8 @@
-"""An event stream of a provider, from its first byte to the response body that it amounts to.
+"""An event stream of a provider, from its first byte to the response body that it forms.
 
-``feed`` takes whatever arrived and gives the text that it brings, for an echo. ``end`` says that nothing comes any
-more. ``body`` is then what the API would have answered without streaming, as far as it came: a stream that broke
-off is not ``complete``, and a call whose arguments broke off has them as raw text.
+``feed`` takes whatever arrived and returns the text that it adds, for an echo. ``end`` takes the end of the stream.
+``body`` is then what the API would have answered without streaming, as far as it came: a stream that broke off is not
+``complete``, and a call whose arguments broke off has them as raw text.
 """
 
 import codecs
@@ -17,27 +17,27 @@ from reel.streams.openai_responses import OpenAIResponses
 from reel.streams.sse import Event, ServerSentEvents
 from reel.strict_json import parse_bounded
 
-# What is told apart in single tokens is many times longer than what it amounts to.
+# The longest stream that is read, in characters. An event for every token is many times longer than the token.
 MAX_STREAM = 256 << 20
 _BOM = "\ufeff"
 _DONE = "[DONE]"
-# Where the answer stands in a body, in any of the APIs.
+# The fields that hold the answer in the response bodies of the four APIs.
 _ANSWERS = ("choices", "output", "content", "candidates")
 
 
 class Assembler(Protocol):
-    """What folds the events of one API into a response body."""
+    """Folds the events of one API into a response body."""
 
     complete: bool
 
     def feed(self, name: str, event: dict[str, Any]) -> str:
-        """Fold an event; give the text that it brings."""
+        """Fold an event; return the text that it adds."""
 
     def done(self) -> None:
         """Take the ``[DONE]`` at the end."""
 
     def body(self) -> dict[str, Any]:
-        """Give the response body, as far as it has come."""
+        """Return the response body, as far as it has come."""
 
 
 ASSEMBLERS: dict[str, type[Assembler]] = {
@@ -55,13 +55,13 @@ class Stream:
         format: a key of ``ASSEMBLERS``.
     """
 
-    def __init__(self, format: str) -> None:  # noqa: A002 - the protocol's own word
-        # What the provider said went wrong, or what is wrong with the stream; nothing is taken after it.
+    def __init__(self, format: str) -> None:  # noqa: A002 - the protocol's name
+        # The error that the provider reported, or what is wrong with the stream. All that follows is ignored.
         self.error: str | None = None
-        # How many events brought something.
+        # How many events were folded.
         self.events = 0
         self._assembler = ASSEMBLERS[format]()
-        # Bytes that are no UTF-8 come in as lone surrogates, so that the daemon can count what it replaces.
+        # Bytes that are not UTF-8 become lone surrogates, so that the daemon can count what it replaces.
         self._decode = codecs.getincrementaldecoder("utf-8")("surrogateescape").decode
         self._events: ServerSentEvents | ArrayElements | None = None
         self._over = False
@@ -69,17 +69,17 @@ class Stream:
 
     @property
     def complete(self) -> bool:
-        """Whether the answer came to its end."""
+        """Whether the answer has ended."""
         return self.error is None and self._assembler.complete
 
     @property
     def began(self) -> bool:
-        """Whether anything of an answer came."""
+        """Whether any part of an answer has come."""
         body = self._assembler.body()
         return any(body.get(field) for field in _ANSWERS)
 
     def feed(self, data: bytes | str) -> str:
-        """Take what arrived, in pieces of any size; give the text that it brings."""
+        """Take what arrived, in pieces of any size; return the text that it adds."""
         text = data if isinstance(data, str) else self._decode(data)
         self._size += len(text)
         if self._size > MAX_STREAM:
@@ -92,15 +92,15 @@ class Stream:
         return self._take(self._events.feed(text))
 
     def end(self) -> str:
-        """Say that nothing comes any more; give the text that was still held back."""
+        """Take the end of the stream; return the text that was still held back."""
         text = self.feed(self._decode(b"", final=True))
         if self._events is None:
             return text
-        # What is not whole broke off, and is no fault of its own.
-        return text + self._take([event for event in self._events.end() if _is_whole(event.data)])
+        # An incomplete event broke off with the stream, and is not an error of its own.
+        return text + self._take([event for event in self._events.end() if _is_complete(event.data)])
 
     def body(self) -> dict[str, Any]:
-        """Give the response body, as far as it has come."""
+        """Return the response body, as far as it has come."""
         return self._assembler.body()
 
     def _take(self, events: list[Event]) -> str:
@@ -126,7 +126,7 @@ class Stream:
         return ""
 
 
-def _is_whole(data: str) -> bool:
+def _is_complete(data: str) -> bool:
     return data.startswith(_DONE) or _parsed(data) is not None
 
 
@@ -138,7 +138,7 @@ def _parsed(data: str) -> Any:
 
 
 def _problem(name: str, event: dict[str, Any]) -> str | None:
-    """Give what an event says went wrong: all four have a shape of their own."""
+    """Return the error that an event reports, or ``None``; each of the four APIs has a form of its own."""
     failed = event.get("type") == "response.failed"
     error = dict_or_empty(event.get("response")).get("error") if failed else event.get("error")
     if error is None and not failed and "error" not in (name, event.get("type")):
@@ -149,5 +149,5 @@ def _problem(name: str, event: dict[str, Any]) -> str | None:
     words = (shown.get("type") if error else "", shown.get("code"), shown.get("message"))
     return (
         ": ".join(dict.fromkeys(filter(None, map(text_or_empty, words))))
-        or "the provider reported an error and did not say which"
+        or "the provider reported an error without details"
     )

@@ -23,11 +23,12 @@ from reel.sync.subscription import Subscription
 R = TypeVar("R")
 P = ParamSpec("P")
 
+# How much is read from the socket at once, in bytes.
 _CHUNK = 1 << 18
 
 
 def _method(request: Callable[P, Call[R]]) -> "Callable[Concatenate[Client, P], R]":
-    """Make the method that sends a request and waits for its reply."""
+    """Return the method that sends a request, waits for its reply and returns it."""
 
     def method(self: "Client", /, *args: P.args, **kwargs: P.kwargs) -> R:
         return self.call(request(*args, **kwargs))
@@ -36,7 +37,7 @@ def _method(request: Callable[P, Call[R]]) -> "Callable[Concatenate[Client, P], 
 
 
 def _subscription(request: Callable[P, Call[replies.Subscribed]]) -> "Callable[Concatenate[Client, P], Subscription]":
-    """Make the method that follows what a request subscribes to, on a connection of its own."""
+    """Return the method that subscribes, on a connection of its own."""
 
     def method(self: "Client", /, *args: P.args, **kwargs: P.kwargs) -> Subscription:
         state = SubscriptionState(request(*args, **kwargs), self._name)
@@ -46,17 +47,17 @@ def _subscription(request: Callable[P, Call[replies.Subscribed]]) -> "Callable[C
 
 
 class Client:
-    """A connection to the daemon; one method for each of the protocol's.
+    """A connection to the daemon, with a method for each method of the protocol.
 
-    It comes back by itself after the daemon was restarted, and repeats what was not answered: reads as they
-    are, commands under a key, so that nothing is done twice. Threads may share one; their calls take turns.
+    If the daemon is restarted, the client reconnects, and repeats the call that had no reply: questions as they are,
+    commands under a key, so that nothing is done twice. Threads may share a client; their calls take turns.
 
     Args:
-        path: the socket; left out, the default one.
-        autostart: start a daemon where none answers.
-        patience: how long a lost connection is tried again, in seconds.
-        timeout: how long one call may take, in seconds; ``None``: as long as it takes.
-        name: what the daemon shows of this client.
+        path: the socket. Default: ``$REEL_SOCKET``, else the usual one.
+        autostart: start a daemon if none answers.
+        patience: how long to try to reconnect after the connection was lost, in seconds.
+        timeout: how long one call may take, in seconds. Default: no limit.
+        name: the name of this client, which the daemon stores with its events.
     """
 
     def __init__(
@@ -83,8 +84,8 @@ class Client:
         """Connect now, rather than at the first call.
 
         Raises:
-            NotRunning: nobody answers on the socket.
-            ProtocolMismatch: the daemon speaks no version that we do.
+            NotRunning: no daemon answers on the socket.
+            ProtocolMismatch: the daemon has no version of the protocol in common with this client.
         """
         with self._lock:
             try:
@@ -108,15 +109,20 @@ class Client:
         self.close()
 
     def call(self, call: Call[R]) -> R:
-        """Send a request, wait for its reply and read it.
+        """Send a request, wait for its reply and return that.
+
+        Args:
+            call: a call of :mod:`reel.requests`.
 
         Raises:
-            ReelError: what the daemon refused, or :class:`~reel.NotRunning` where it cannot be reached.
+            ReelError: the daemon refused the request.
+            NotRunning: the daemon cannot be reached.
+            Timeout: the call took longer than ``timeout``.
         """
         call = with_idempotency_key(call)
         deadline = self._deadline()
         with self._lock:
-            # Who was connected waits for the daemon to come back; who never was is told at once.
+            # Only a connection that was lost is worth waiting for; a first one fails at once.
             patience = 0.0 if self._socket is None else self._patience
             until = time.monotonic() + patience
             while True:
@@ -132,7 +138,7 @@ class Client:
                     self._pause(error, until if deadline is None else min(until, deadline))
 
     def pages(self, call: Call[R]) -> Iterator[R]:
-        """Give a reply and every page after it."""
+        """Yield a reply, and every page after it."""
         following_call: Call[R] | None = call
         while following_call is not None:
             reply = self.call(following_call)
@@ -140,22 +146,22 @@ class Client:
             following_call = next_page(following_call, reply)
 
     def iter_messages(self, agent: str, since: int | None = None, at: int | None = None) -> Iterator[Message]:
-        """Give every living message, however many there are."""
+        """Yield every message of the current conversation, page by page; see :meth:`messages`."""
         for page in self.pages(requests.messages(agent, since=since, at=at)):
             yield from page.messages
 
     def iter_conversation(self, agent: str, since: int | None = None, at: int | None = None) -> Iterator[Record]:
-        """Give every living record, however many there are."""
+        """Yield every record of the current conversation, page by page; see :meth:`conversation`."""
         for page in self.pages(requests.conversation(agent, since=since, at=at)):
             yield from page.conversation
 
     def iter_history(self, agent: str, since: int | None = None, *, inherited: bool = False) -> Iterator[Event]:
-        """Give every event of an agent's log."""
+        """Yield every event of an agent's log, page by page; see :meth:`history`."""
         for page in self.pages(requests.history(agent, since=since, inherited=inherited)):
             yield from page.events
 
     def iter_agents(self, prefix: str | None = None, *, alive: bool | None = None) -> Iterator[replies.AgentRow]:
-        """Give every agent, in the order in which they were made."""
+        """Yield every agent in the order of their creation, page by page; see :meth:`agents`."""
         for page in self.pages(requests.agents(prefix=prefix, alive=alive)):
             yield from page.agents
 
@@ -200,7 +206,7 @@ class Client:
             if isinstance(error, NotRunning | ShuttingDown):
                 raise error
             raise NotRunning(f"the daemon on {self.path} went away: {str(error) or 'connection closed'}") from error
-        time.sleep(min(RETRY_INTERVAL, left))  # nothing tells when somebody listens again
+        time.sleep(min(RETRY_INTERVAL, left))  # nothing reports that the socket is listened on again
 
     def _open(self, deadline: float | None) -> None:
         if self._socket is not None:
@@ -211,17 +217,17 @@ class Client:
         try:
             self.server = hello.read(self._exchange(hello, deadline))
         except ReelError:
-            self.close()  # or the next call would go on without a greeting
+            self.close()  # else the next call would skip the greeting
             raise
 
     def _reach(self) -> socket.socket:
-        """Open a connection; start a daemon where none answers, if that is wanted."""
+        """Open a connection; with ``autostart``, start a daemon if none answers."""
         try:
             return self._dial()
         except OSError as error:
             if not self._autostart:
                 raise connection_refused(self.path, error) from error
-            from reel.process import start  # noqa: PLC0415 - only who starts a daemon pays for subprocess
+            from reel.process import start  # noqa: PLC0415 - subprocess is only needed to start a daemon
 
             start(self.path)
             return self._dial()
@@ -237,12 +243,12 @@ class Client:
         return connection
 
     def _exchange(self, call: Call[Any], deadline: float | None) -> dict[str, Any]:
-        """Send a request and give its result; a connection that is left in the middle of it is closed."""
+        """Send a request and return its result; close the connection if that is left unfinished."""
         try:
             answer = self._ask(call, deadline)
         except TimeoutError:
             self.close()
-            raise Timeout(f"{call.method} took longer than {self._timeout} s; it may still happen") from None
+            raise Timeout(f"{call.method} took longer than {self._timeout} s; it may still be carried out") from None
         except BaseException:
             self.close()
             raise
@@ -251,12 +257,12 @@ class Client:
         return cast("dict[str, Any]", answer.result)
 
     def _ask(self, call: Call[Any], deadline: float | None) -> Response:
-        """Send a request and read until its answer comes; pushes are for others and passed over."""
-        assert self._socket is not None  # noqa: S101 - _open has just seen to it
+        """Send a request, and read until its response comes; pushes are ignored."""
+        assert self._socket is not None  # noqa: S101 - _open has just connected
         self._next_id += 1
         request = self._framing.request(self._next_id, call.method, [call.params])
         self._limit(deadline)
-        with suppress(BrokenPipeError):  # why the daemon closed its end may still be there to read
+        with suppress(BrokenPipeError):  # the reason why the daemon closed its end may still be there to read
             self._socket.sendall(request)
         while True:
             self._limit(deadline)
@@ -265,12 +271,12 @@ class Client:
                 raise EOFError("connection closed")
             for frame in self._framing.feed(data):
                 if type(frame) is InvalidFrame:
-                    raise ParseError(f"what came from {self.path} is no reply: {frame.error.message}")
+                    raise ParseError(f"what {self.path} sent is not a reply: {frame.error.message}")
                 if type(frame) is Response and frame.id in (self._next_id, None):
                     return frame
 
     def _limit(self, deadline: float | None) -> None:
-        assert self._socket is not None  # noqa: S101 - as in _exchange
+        assert self._socket is not None  # noqa: S101 - _open has just connected
         if deadline is None:
             return
         left = deadline - time.monotonic()
@@ -283,11 +289,11 @@ def connect(path: str | None = None, *, autostart: bool = False, timeout: float 
     """Connect to the daemon.
 
     Args:
-        path: the socket; left out, ``$REEL_SOCKET``, else the default one.
-        autostart: start a daemon where none answers.
-        timeout: how long one call may take, in seconds; ``None``: as long as it takes.
+        path: the socket. Default: ``$REEL_SOCKET``, else the usual one.
+        autostart: start a daemon if none answers.
+        timeout: how long one call may take, in seconds. Default: no limit.
 
     Raises:
-        NotRunning: nobody answers on the socket.
+        NotRunning: no daemon answers on the socket.
     """
     return Client(path, autostart=autostart, timeout=timeout).connect()

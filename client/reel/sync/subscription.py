@@ -1,4 +1,4 @@
-"""What happens, as it happens: the blocking client's subscription."""
+"""The blocking client's subscription: an iterator over live events."""
 
 import socket
 import time
@@ -14,19 +14,20 @@ from reel.peer import RETRY_INTERVAL
 from reel.pushes import Push
 from reel.subscription_state import SubscriptionState
 
+# How much is read from the socket at once, in bytes.
 _CHUNK = 1 << 18
 
 
 class Subscription(Iterator[Push]):
-    """An iterator over what is pushed, which comes back by itself after the daemon was restarted.
+    """An iterator over pushes, which reconnects if the daemon is restarted.
 
-    It has a connection of its own, and reads as fast as it is asked for more; the daemon waits for nobody, but
-    what was missed is read from the log, so that every event comes once and in order. It ends with :meth:`close`.
+    It has a connection of its own, and reads only when it is asked for the next push. The daemon does not wait for slow
+    readers, but reads what they missed from the log. So every event comes once and in order. :meth:`close` ends it.
 
     Args:
         state: what is subscribed to.
         dial: opens a connection.
-        patience: how long a lost connection is tried again, in seconds.
+        patience: how long to try to reconnect after the connection was lost, in seconds.
     """
 
     def __init__(self, state: SubscriptionState, dial: Callable[[], socket.socket], patience: float) -> None:
@@ -48,16 +49,16 @@ class Subscription(Iterator[Push]):
 
     @property
     def head(self) -> int:
-        """The newest seq when it began; the newest event's id where all agents are followed."""
-        assert self._state.head is not None  # noqa: S101 - it has begun
+        """The newest seq when the subscription began, or the newest event id if all agents are followed."""
+        assert self._state.head is not None  # noqa: S101 - set since it began
         return self._state.head
 
     def __next__(self) -> Push:
         """Wait for the next push.
 
         Raises:
-            NotRunning: the daemon went away, and did not come back in time.
-            ReelError: it refuses to go on.
+            NotRunning: the daemon went away and did not come back in time.
+            ReelError: the daemon refused to continue the subscription.
         """
         until: float | None = None
         while not self._ready:
@@ -77,17 +78,17 @@ class Subscription(Iterator[Push]):
         return self._ready.popleft()
 
     def _pause(self, error: Exception, until: float) -> None:
-        """Wait before the next try, or give up."""
+        """Wait before the next attempt, or give up."""
         if time.monotonic() >= until:
             raise NotRunning(f"the daemon went away: {error}") from error
         self._closed.wait(RETRY_INTERVAL)
 
     def close(self) -> None:
-        """End it; another thread that waits for the next push is let go."""
+        """End the subscription; the iterator stops, also in another thread that waits for the next push."""
         self._closed.set()
         self._ready.clear()
         if self._socket is not None:
-            with suppress(OSError):  # it was lost already
+            with suppress(OSError):  # the connection was lost already
                 self._socket.shutdown(socket.SHUT_RDWR)
         self._hang_up()
 
@@ -100,8 +101,8 @@ class Subscription(Iterator[Push]):
         self.close()
 
     def _read(self) -> None:
-        """Take in what has arrived, on a new connection where there is none."""
-        # Not looked up again: another thread may end it at any time.
+        """Read what has arrived; connect first if there is no connection."""
+        # In a variable, since another thread may close the subscription at any time.
         connection = self._socket or self._connect()
         data = connection.recv(_CHUNK)
         if self._closed.is_set():
@@ -110,14 +111,14 @@ class Subscription(Iterator[Push]):
             raise EOFError("connection closed")
         self._ready += self._state.feed(data)
         if self._state.stuck:
-            raise EOFError("it cannot tell what was missed")
+            raise EOFError("the daemon cannot send what was missed")
         if self._state.over:
             self._hang_up()
 
     def _connect(self) -> socket.socket:
         self._socket = connection = self._dial()
         if self._closed.is_set():
-            raise EOFError("ended by another thread, which found no connection to end")
+            raise EOFError("closed by another thread, which found no connection to close")
         connection.sendall(self._state.open())
         return connection
 
