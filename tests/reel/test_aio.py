@@ -167,10 +167,9 @@ async def test_a_command_is_asked_again_under_its_key(tmp_path: Path) -> None:
     assert 1 == len({request.params[0]["key"] for request in seen})
 
 
-async def test_a_shutdown_that_is_not_answered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It was heard, and nothing is started again for its sake."""
-    started: list[str] = []
-    monkeypatch.setattr("reel.process.start", started.append)
+async def test_a_shutdown_without_a_reply_starts_no_daemon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A shutdown whose connection ends was carried out, and no daemon is started to repeat it."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     path = str(tmp_path / "s")
     with anyio.fail_after(30):
         async with anyio.create_task_group() as tasks:
@@ -180,7 +179,7 @@ async def test_a_shutdown_that_is_not_answered(tmp_path: Path, monkeypatch: pyte
                 await client.shutdown()
                 await anyio.wait_all_tasks_blocked()
 
-    assert [] == started
+    assert not (tmp_path / "reel" / "reeld.log").exists()
 
 
 async def _answer(

@@ -86,47 +86,141 @@ def test_the_async_client_lacks_no_method() -> None:
     assert {"connect", "close"} == public - set(vars(aio.Client))
 
 
-def test_a_conversation(run: Run, tmp_path: Path) -> None:
-    """Every command and every question, with typed replies."""
+def test_create(run: Run) -> None:
+    """A new agent has its prompt and its tags."""
 
-    async def scenario(client: Any) -> list[Any]:
+    async def scenario(client: Any) -> Any:
         made = await client.create(system="be brief", tags={"a": "b"})
-        name = made.name
-        added = await client.add(name, ["hi", reel.tool_call("c", "ls", "{}")])
-        marked = await client.mark(name, "here")
-        await client.add(name, [reel.tool_result("c", "out")])
-        rewound = await client.rewind(name, "here")
-        undone, redone = await client.undo(name), await client.redo(name)
-        cleared = await client.clear(name)
-        restored = await client.restore(name, cleared.was)
-        twin = await client.clone(name)
-        changed = await client.change(name, title="A title")
-        killed = await client.kill(twin.name)
-        revived = await client.revive(twin.name)
-        info, page = await client.agent(name), await client.messages(name)
-        records, log = await client.conversation(name), await client.history(name)
-        replayed, stats = await client.replay(name), await client.stats()
-        listed = await client.agents(prefix=name)
-        checked, copied = await client.verify(name), f"{tmp_path}/copy.db"
-        return [
-            (made.head, made.system, added.head, added.open_calls[0].name, marked.label, rewound.dropped),
-            (undone.undone, redone.redone, restored.was, twin.source.at, changed.title, revived.alive),
-            (killed.killed == [twin.id], info.messages, len(page.messages), len(records.conversation)),
-            (len(log.events), replayed.matched, stats["agents"] > 0, [row.id for row in listed.agents] == [made.id]),
-            (await client.ping(), (await client.methods())[0].name),
-            (checked, (await client.verify()).problems),
-            (await client.backup(copied)).path == copied,
-        ]
+        return made.head, made.system, made.tags
 
-    assert [
-        (2, "be brief", 4, "ls", "here", 1),
-        (7, 7, 11, 12, "A title", True),
-        (True, 2, 2, 3),
-        (13, True, True, True),
-        (True, "hello"),
-        (Verified(1, 13, [], 0), []),
-        True,
-    ] == run(scenario)
+    assert (2, "be brief", {"a": "b"}) == run(scenario)
+
+
+def test_add(run: Run) -> None:
+    """The reply to added messages has the head and the open calls."""
+
+    async def scenario(client: Any) -> Any:
+        made = await client.create()
+        added = await client.add(made.name, ["hi", reel.tool_call("c", "ls", "{}")])
+        return added.first, added.head, [call.name for call in added.open_calls]
+
+    assert (2, 3, ["ls"]) == run(scenario)
+
+
+def test_rewind_to_a_mark(run: Run) -> None:
+    """Rewinding to a label drops what was added after the mark."""
+
+    async def scenario(client: Any) -> Any:
+        name = (await client.create()).name
+        marked = await client.mark(name, "here")
+        await client.add(name, ["one", "two"])
+        rewound = await client.rewind(name, "here")
+        return marked.label, marked.seq == rewound.target, rewound.dropped
+
+    assert ("here", True, 2) == run(scenario)
+
+
+def test_undo_and_redo(run: Run) -> None:
+    """The same command is undone and redone."""
+
+    async def scenario(client: Any) -> Any:
+        name = (await client.create()).name
+        added = await client.add(name, "hi")
+        undone, redone = await client.undo(name), await client.redo(name)
+        return undone.undone == added.command, redone.redone == added.command
+
+    assert (True, True) == run(scenario)
+
+
+def test_clear_and_restore(run: Run) -> None:
+    """A cleared conversation can be restored to the head that it had."""
+
+    async def scenario(client: Any) -> Any:
+        name = (await client.create()).name
+        added = await client.add(name, ["one", "two"])
+        cleared = await client.clear(name)
+        await client.restore(name, cleared.was)
+        return cleared.was == added.head, (await client.agent(name)).messages
+
+    assert (True, 2) == run(scenario)
+
+
+def test_clone(run: Run) -> None:
+    """A clone has the source and the messages of the original."""
+
+    async def scenario(client: Any) -> Any:
+        made = await client.create()
+        added = await client.add(made.name, "hi")
+        twin = await client.clone(made.name)
+        return twin.source == (made.id, added.head), twin.messages
+
+    assert (True, 1) == run(scenario)
+
+
+def test_change(run: Run) -> None:
+    """A title can be changed."""
+
+    async def scenario(client: Any) -> Any:
+        name = (await client.create()).name
+        return (await client.change(name, title="A title")).title
+
+    assert "A title" == run(scenario)
+
+
+def test_kill_and_revive(run: Run) -> None:
+    """A killed agent is named in the reply, and alive after it was revived."""
+
+    async def scenario(client: Any) -> Any:
+        made = await client.create()
+        killed = await client.kill(made.name)
+        return killed.killed == [made.id], (await client.revive(made.name)).alive
+
+    assert (True, True) == run(scenario)
+
+
+def test_read(run: Run) -> None:
+    """Messages, records with the prompt, and events can be read."""
+
+    async def scenario(client: Any) -> Any:
+        made = await client.create(system="be brief")
+        await client.add(made.name, ["one", "two"])
+        listed = await client.agents(prefix=made.name)
+        return {
+            "agents": [row.id for row in listed.agents] == [made.id],
+            "messages": len((await client.messages(made.name)).messages),
+            "records": len((await client.conversation(made.name)).conversation),
+            "events": len((await client.history(made.name)).events),
+        }
+
+    assert {"agents": True, "messages": 2, "records": 3, "events": 4} == run(scenario)
+
+
+def test_replay_and_verify(run: Run) -> None:
+    """The state that is read from the log matches, and nothing is damaged."""
+
+    async def scenario(client: Any) -> Any:
+        name = (await client.create()).name
+        await client.add(name, "hi")
+        replayed = await client.replay(name)
+        return replayed.matched, await client.verify(name), (await client.verify()).problems
+
+    assert (True, Verified(1, 2, [], 0), []) == run(scenario)
+
+
+def test_the_daemon_itself(run: Run, tmp_path: Path) -> None:
+    """The daemon answers, lists its methods, counts its agents and copies its database."""
+
+    async def scenario(client: Any) -> Any:
+        await client.create()
+        copy = await client.backup(f"{tmp_path}/copy.db")
+        return (
+            await client.ping(),
+            (await client.methods())[0].name,
+            (await client.stats())["agents"] > 0,
+            copy.path == f"{tmp_path}/copy.db",
+        )
+
+    assert (True, "hello", True, True) == run(scenario)
 
 
 def test_a_provider(run: Run) -> None:
@@ -272,17 +366,43 @@ def test_nobody_there(run: Run, tmp_path: Any) -> None:
     assert "same" == run(scenario)
 
 
-def test_a_daemon_that_went_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that was started and is gone by the time that one connects is not there."""
-    monkeypatch.setattr("reel.process.start", lambda _: True)
-    path = str(tmp_path / "s")
+# A daemon that answers one connection, and by then no longer listens.
+_BRIEF_DAEMON = """
+import os, socket, sys
+path = sys.argv[sys.argv.index("--socket") + 1]
+with socket.socket(socket.AF_UNIX) as listener:
+    listener.bind(path)
+    listener.listen()
+    connection, _ = listener.accept()
+os.unlink(path)
+connection.sendall(b"x")
+"""
+
+
+@pytest.fixture
+def brief(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The socket of a daemon that is gone as soon as it has answered."""
+    (tmp_path / "reeld").mkdir()
+    (tmp_path / "reeld" / "__init__.py").touch()
+    (tmp_path / "reeld" / "__main__.py").write_text(_BRIEF_DAEMON)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    return str(tmp_path / "s")
+
+
+def test_autostart_of_a_daemon_that_ends_at_once(brief: str) -> None:
+    """The blocking client fails if the daemon that it started is gone when it connects."""
+    with pytest.raises(reel.NotRunning):
+        reel.connect(brief, autostart=True)
+
+
+@pytest.mark.parametrize("backend", ["trio", "asyncio"])
+def test_async_autostart_of_a_daemon_that_ends_at_once(brief: str, backend: str) -> None:
+    """The async client fails if the daemon that it started is gone when it connects."""
 
     async def concurrent() -> None:
-        async with reel.aio.connect(path, autostart=True):
+        async with reel.aio.connect(brief, autostart=True):
             pass
 
     with pytest.raises(reel.NotRunning):
-        reel.connect(path, autostart=True)
-    for backend in ("trio", "asyncio"):
-        with pytest.raises(reel.NotRunning):
-            anyio.run(concurrent, backend=backend)
+        anyio.run(concurrent, backend=backend)

@@ -8,6 +8,7 @@ import signal
 import socket
 import threading
 from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
 from typing import Any, Self, TypeAlias
 
 import anyio
@@ -23,6 +24,8 @@ from reel.subscription_state import SubscriptionState
 from reel.sync.client import Client
 from reel.sync.subscription import Subscription
 from tests.daemon import Daemon, short_directory
+
+from .test_process import end
 
 Scenario: TypeAlias = Callable[[Any], Awaitable[Any]]
 Run: TypeAlias = Callable[..., Any]
@@ -324,16 +327,10 @@ async def test_a_cancelled_wait_loses_nothing(daemon: Daemon) -> None:
             assert [2, 3, 4, 5, 6] == await seqs(subscription, 6)
 
 
-def test_autostart(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a daemon may be started, a subscription starts one to come back to."""
-    started: list[str] = []
-
-    def start(path: str) -> bool:
-        started.append(path)
-        daemon.start()
-        return True
-
-    monkeypatch.setattr("reel.process.start", start)
+def test_autostart(daemon: Daemon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With autostart, a subscription whose daemon is gone starts another one, and continues."""
+    monkeypatch.setenv("REEL_DATABASE", daemon.database)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     with (
         Client(daemon.socket, autostart=True) as client,
         client.subscribe("demo") as subscription,
@@ -344,10 +341,10 @@ def test_autostart(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
         push.start()
         found = next(subscription)
         push.join()
+    end(daemon.socket)
 
     assert isinstance(found, EventPush)
     assert 2 == found.seq
-    assert [daemon.socket] == started
 
 
 def test_closed_while_it_comes_back(daemon: Daemon) -> None:

@@ -1,5 +1,6 @@
 """A subscription without I/O: it goes on where it was, however often it is cut off."""
 
+from random import Random
 from typing import Any
 
 import pytest
@@ -156,61 +157,83 @@ def test_nothing_is_given_after_a_request_of_the_daemon(demo: SubscriptionState)
     assert [] == demo.feed(wire.request(1, "ping", []))
 
 
-_STREAM = st.lists(
-    st.one_of(
-        st.integers(1, 3).map(lambda step: ("event", step)),
-        st.sampled_from([("draft", "x"), ("draft", ""), ("cut", 0), ("lagged", 2), ("bye", 0), ("reset", 0)]),
-    ),
-    max_size=30,
-)
+class FakeDaemon:
+    """A log, and the bytes that a daemon pushes of it; they arrive in pieces of any size.
+
+    Args:
+        state: the subscription that receives them.
+        random: decides where the bytes are cut.
+    """
+
+    def __init__(self, state: SubscriptionState, random: Random) -> None:
+        self.state = state
+        self.random = random
+        self.log = [1]
+        self.received: list[Push] = []
+        self._data = b""
+
+    def connect(self) -> None:
+        """Accept a connection, and send the events after the one that the subscription asks for."""
+        since = opened(self.state).get("since", self.log[-1])
+        self._data = greeted(agent="a" * 32, head=self.log[-1])
+        self._data += b"".join(event(seq) for seq in self.log if seq > since)
+
+    def deliver(self) -> None:
+        """Let everything arrive."""
+        while self._data:
+            size = self.random.randint(1, len(self._data))
+            self.received += self.state.feed(self._data[:size])
+            self._data = self._data[size:]
+
+    def event(self) -> None:
+        """Commit an event; the seqs between belong to events of other kinds."""
+        self.log.append(self.log[-1] + self.random.randint(1, 3))
+        self._data += event(self.log[-1])
+
+    def draft(self) -> None:
+        """Show or remove a draft."""
+        self._data += draft(self.random.choice(["x", ""]))
+
+    def reset(self) -> None:
+        """Report that the live state was replaced."""
+        self._data += wire.notify("reset", {"agent": "a" * 32})
+
+    def lose(self) -> None:
+        """Lose the connection, and what was under way from some byte on."""
+        self._data = self._data[: self.random.randint(0, len(self._data))]
+        self.deliver()
+        self.connect()
+
+    def lag(self) -> None:
+        """Commit two events that are not sent, and report so."""
+        self.log += [self.log[-1] + 1, self.log[-1] + 2]
+        self._end(wire.notify("lagged", {"sub": 1, "from": self.log[-2], "to": self.log[-1]}))
+
+    def stop(self) -> None:
+        """Say goodbye, and come back."""
+        self._end(wire.notify("bye", {"reason": "x"}))
+
+    def _end(self, last: bytes) -> None:
+        self._data += last
+        self.deliver()
+        assert self.state.over
+        self.connect()
 
 
-@given(_STREAM, st.randoms(use_true_random=False))
-def test_each_event_once_and_in_order(stream: list[tuple[str, Any]], random: Any) -> None:
-    """However the bytes are cut, and whenever the connection is: the events of the log come once, in order."""
-    following = SubscriptionState(requests.subscribe("demo"), "test")
-    log: list[int] = [1]
-    came: list[Push] = []
-    data = b""
+_ACTIONS = ("event", "event", "draft", "reset", "lose", "lag", "stop")
 
-    def deliver() -> None:
-        nonlocal data
-        while data:
-            size = random.randint(1, len(data))
-            came.extend(following.feed(data[:size]))
-            data = data[size:]
 
-    def connect() -> None:
-        nonlocal data
-        since = opened(following).get("since", log[-1])
-        data = greeted(agent="a" * 32, head=log[-1]) + b"".join(event(seq) for seq in log if seq > since)
+@given(st.lists(st.sampled_from(_ACTIONS), max_size=30), st.randoms(use_true_random=False))
+def test_each_event_comes_once_and_in_order(actions: list[str], random: Random) -> None:
+    """However the bytes are cut, and whenever the connection is lost, the events of the log come once, in order."""
+    daemon = FakeDaemon(SubscriptionState(requests.subscribe("demo"), "test"), random)
+    daemon.connect()
+    daemon.deliver()
+    for action in actions:
+        getattr(daemon, action)()
+    daemon.deliver()
 
-    connect()
-    deliver()
-    for what, value in stream:
-        if what == "event":
-            log.append(log[-1] + value)
-            data += event(log[-1])
-        elif what == "draft":
-            data += draft(value)
-        elif what == "reset":
-            data += wire.notify("reset", {"agent": "a" * 32})
-        elif what == "cut":
-            data = data[: random.randint(0, len(data))]
-        else:
-            if what == "lagged":
-                log += [log[-1] + 1, log[-1] + 2]
-                data += wire.notify("lagged", {"sub": 1, "from": log[-2], "to": log[-1]})
-            else:
-                data += wire.notify("bye", {"reason": "x"})
-            deliver()
-            assert following.over
-        if following.over or what == "cut":
-            deliver()
-            connect()
-    deliver()
-
-    assert log[1:] == [push.seq for push in came if isinstance(push, EventPush)]
+    assert daemon.log[1:] == [push.seq for push in daemon.received if isinstance(push, EventPush)]
 
 
 @pytest.mark.parametrize(
