@@ -41,7 +41,7 @@ async def client(daemon: Daemon) -> AsyncIterator[Client]:
             yield client
 
 
-async def test_many_calls_at_once(client: Client) -> None:
+async def test_the_async_client_makes_many_calls_at_once(client: Client) -> None:
     """A hundred tasks share a connection, and each gets its own answer."""
     await client.create("demo")
     heads: list[int] = []
@@ -97,7 +97,7 @@ async def test_calls_in_flight_survive_a_crash(client: Client, daemon: Daemon) -
     assert sorted(map(str, range(200))) == sorted(texts)
 
 
-async def test_patience_ends(daemon: Daemon) -> None:
+async def test_the_async_client_gives_up_reconnecting(daemon: Daemon) -> None:
     """A daemon that does not come back is told of, and a later one is found."""
     with anyio.fail_after(30):
         async with reel.aio.connect(daemon.socket, patience=0.05) as client:
@@ -109,8 +109,8 @@ async def test_patience_ends(daemon: Daemon) -> None:
             assert await client.ping()
 
 
-async def test_shutdown(client: Client, daemon: Daemon) -> None:
-    """The daemon that is told to stop has stopped."""
+async def test_the_async_client_stops_the_daemon(client: Client, daemon: Daemon) -> None:
+    """After a shutdown the daemon has ended."""
     await client.shutdown()
 
     assert daemon.process.wait(20) == 0
@@ -138,8 +138,8 @@ async def test_a_daemon_that_hangs_up(tmp_path: Path) -> None:
                     pass
 
 
-async def test_no_reply_at_all(tmp_path: Path) -> None:
-    """What is no message of the protocol's ends the calls that wait, as it does the blocking client's, and no more."""
+async def test_the_async_client_reports_what_is_not_a_reply(tmp_path: Path) -> None:
+    """Bytes that are not a message fail the calls that wait, and the next call works."""
     path = str(tmp_path / "s")
     with anyio.fail_after(30):
         async with await anyio.create_unix_listener(path) as listener, anyio.create_task_group() as tasks:
@@ -153,7 +153,7 @@ async def test_no_reply_at_all(tmp_path: Path) -> None:
 
 
 async def test_a_command_is_asked_again_under_its_key(tmp_path: Path) -> None:
-    """Whether nobody answered it, or the daemon was about to end."""
+    """A command without a reply, or one that met a daemon about to stop, is repeated under its key."""
     path = str(tmp_path / "s")
     with anyio.fail_after(30):
         async with await anyio.create_unix_listener(path) as listener, anyio.create_task_group() as tasks:

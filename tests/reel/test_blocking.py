@@ -176,8 +176,8 @@ def test_help_of_a_bound_method_leaves_out_self() -> None:
     assert ["agent", "messages"] == list(inspect.signature(Client("/nowhere").add).parameters)[:2]
 
 
-def test_connect(daemon: Daemon) -> None:
-    """Connecting says who answers."""
+def test_connect_learns_about_the_daemon(daemon: Daemon) -> None:
+    """After connecting, the client knows the daemon's process and limits."""
     with connect(daemon.socket) as client:
         assert client.server is not None
         assert ("reeld", daemon.process.pid) == (client.server.server["name"], client.server.server["pid"])
@@ -192,7 +192,7 @@ def test_default_socket(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None
         assert client.ping() is True
 
 
-def test_round_trip(client: Client, name: str) -> None:
+def test_messages_come_back_as_they_were_added(client: Client, name: str) -> None:
     """What is added comes back as typed results whose fields are the protocol's."""
     added = client.add(name, ["hi", reel.tool_call("c1", "ls", "{}")], create=True)
     page = client.messages(name)
@@ -343,7 +343,7 @@ def test_three_thousand_agents(daemon: Daemon, client: Client) -> None:
 # --- when the daemon goes away
 
 
-def test_nobody_answers() -> None:
+def test_connecting_without_a_daemon() -> None:
     """The error says where nobody answered, and how to change that."""
     with short_directory() as directory, pytest.raises(reel.NotRunning) as error:
         connect(f"{directory}/s")
@@ -353,7 +353,7 @@ def test_nobody_answers() -> None:
     )
 
 
-def test_it_comes_back(daemon: Daemon, client: Client, name: str) -> None:
+def test_the_blocking_client_reconnects(daemon: Daemon, client: Client, name: str) -> None:
     """A client goes on after a restart as if nothing had been, with everything that was there."""
     client.add(name, "before", create=True)
     daemon.kill()
@@ -375,7 +375,7 @@ def test_it_waits_for_a_restart(daemon: Daemon, client: Client) -> None:
     assert answered is True
 
 
-def test_it_gives_up(script: Script) -> None:
+def test_the_blocking_client_gives_up_reconnecting(script: Script) -> None:
     """After its patience a client says that the daemon is away."""
     script.play(lambda line: line.answer(HELLO, {"pong": True}))
     with Client(script.path, patience=0) as client:
@@ -443,7 +443,7 @@ def test_shutdown_needs_no_answer(script: Script) -> None:
     assert ["hello", "shutdown"] == [request.method for request in script.seen]
 
 
-def test_hung_up_on(script: Script) -> None:
+def test_the_blocking_client_is_hung_up_on(script: Script) -> None:
     """Whoever closes instead of answering a greeting is no daemon that runs."""
     script.play(lambda line: line.take())
     with pytest.raises(reel.NotRunning):
@@ -453,7 +453,7 @@ def test_hung_up_on(script: Script) -> None:
 # --- when it answers strangely
 
 
-def test_timeout(script: Script) -> None:
+def test_a_call_that_takes_longer_than_the_timeout(script: Script) -> None:
     """A call that takes too long is given up, and says that it may still happen."""
     script.play(greeting_and(), greeting_and({"pong": True}))
     with Client(script.path, timeout=0.2) as client:
@@ -495,8 +495,8 @@ def test_protocol_mismatch(script: Script) -> None:
     client.close()
 
 
-def test_no_reply_at_all(script: Script) -> None:
-    """Bytes that are no reply are said to be none, and the next call begins anew."""
+def test_the_blocking_client_reports_what_is_not_a_reply(script: Script) -> None:
+    """Bytes that are no reply are said to be none, and the next call begins again."""
 
     def babble(line: Line) -> None:
         line.answer(HELLO)

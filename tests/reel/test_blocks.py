@@ -50,14 +50,14 @@ every_type = pytest.mark.parametrize("name", list(MINIMAL))
 
 
 def fault(blocks: Any, holder: str = "assistant") -> InvalidRecord:
-    """Give what a list of blocks is refused with."""
+    """Return what a list of blocks is refused with."""
     with pytest.raises(InvalidRecord) as refused:
         check_blocks(blocks, holder, "blocks")
     return refused.value
 
 
 def fault_of(name: str, /, **fields: Any) -> InvalidRecord:
-    """Give what a block with these fields is refused with, where it could stand otherwise."""
+    """Return what a block with these fields is refused with, where it could stand otherwise."""
     return fault([{**MINIMAL[name], **fields}], HOLDER_OF.get(name, "assistant"))
 
 
@@ -100,7 +100,7 @@ def test_a_block_without_a_type() -> None:
 
 
 @pytest.mark.parametrize(("blocks", "got"), [(None, "null"), ("text", "a string"), ({}, "a map"), ((), "tuple")])
-def test_no_list(blocks: Any, got: str) -> None:
+def test_content_that_is_not_a_list(blocks: Any, got: str) -> None:
     """Blocks come in a list; what came instead is named."""
     error = fault(blocks)
 
@@ -108,7 +108,7 @@ def test_no_list(blocks: Any, got: str) -> None:
     assert error.reason.endswith(f"got {got}")
 
 
-def test_an_empty_list() -> None:
+def test_content_without_a_block() -> None:
     """A message has at least one block, and the error says that an empty text is one."""
     assert "an empty text is one" in fault([]).reason
 
@@ -220,7 +220,7 @@ def test_nothing_is_mended_in_a_word(name: str, field: str, character: str) -> N
     [("text", "text"), ("thinking", "text"), ("tool_call", "arguments"), ("tool_result", "content"), ("media", "name")],
 )
 def test_free_text_is_for_others_to_mend(name: str, field: str) -> None:
-    """Free text passes whatever its characters: it is mended on its way in."""
+    """Free text passes whatever its characters: it is cleaned on its way in."""
     accept(name, **{field: "\x00\ud800"})
 
 
@@ -310,7 +310,7 @@ def test_json_is_any_json(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{", "{'a': 1}", "undefined", "{} {}", "\ufeff{}"])
-def test_what_is_no_json(text: str) -> None:
+def test_an_opaque_block_that_is_not_json(text: str) -> None:
     """A text that no parser takes is refused before it is stored."""
     problem = check_json(text)
 
@@ -320,7 +320,7 @@ def test_what_is_no_json(text: str) -> None:
 
 @pytest.mark.parametrize("constant", ["NaN", "Infinity", "-Infinity"])
 @pytest.mark.parametrize("around", ["{}", "[1, {}]", '{{"a": [{}]}}'])
-def test_numbers_that_json_does_not_have(constant: str, around: str) -> None:
+def test_an_opaque_block_with_nan_or_infinity(constant: str, around: str) -> None:
     """What only some parsers take is refused, for another client could not read it."""
     assert check_json(around.format(constant)) == f"not JSON: {constant} is not a number in JSON"
 

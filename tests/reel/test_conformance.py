@@ -1,4 +1,4 @@
-"""Both clients are one: the same requests, replies and errors, on every loop."""
+"""Both clients have the same requests, replies and errors, on every event loop."""
 
 import inspect
 import json
@@ -86,7 +86,7 @@ def test_the_async_client_lacks_no_method() -> None:
     assert {"connect", "close"} == public - set(vars(aio.Client))
 
 
-def test_create(run: Run) -> None:
+def test_both_clients_create_an_agent(run: Run) -> None:
     """A new agent has its prompt and its tags."""
 
     async def scenario(client: Any) -> Any:
@@ -96,7 +96,7 @@ def test_create(run: Run) -> None:
     assert (2, "be brief", {"a": "b"}) == run(scenario)
 
 
-def test_add(run: Run) -> None:
+def test_both_clients_add_messages(run: Run) -> None:
     """The reply to added messages has the head and the open calls."""
 
     async def scenario(client: Any) -> Any:
@@ -107,7 +107,7 @@ def test_add(run: Run) -> None:
     assert (2, 3, ["ls"]) == run(scenario)
 
 
-def test_rewind_to_a_mark(run: Run) -> None:
+def test_both_clients_rewind_to_a_mark(run: Run) -> None:
     """Rewinding to a label drops what was added after the mark."""
 
     async def scenario(client: Any) -> Any:
@@ -120,7 +120,7 @@ def test_rewind_to_a_mark(run: Run) -> None:
     assert ("here", True, 2) == run(scenario)
 
 
-def test_undo_and_redo(run: Run) -> None:
+def test_both_clients_undo_and_redo(run: Run) -> None:
     """The same command is undone and redone."""
 
     async def scenario(client: Any) -> Any:
@@ -132,7 +132,7 @@ def test_undo_and_redo(run: Run) -> None:
     assert (True, True) == run(scenario)
 
 
-def test_clear_and_restore(run: Run) -> None:
+def test_both_clients_clear_and_restore(run: Run) -> None:
     """A cleared conversation can be restored to the head that it had."""
 
     async def scenario(client: Any) -> Any:
@@ -145,7 +145,7 @@ def test_clear_and_restore(run: Run) -> None:
     assert (True, 2) == run(scenario)
 
 
-def test_clone(run: Run) -> None:
+def test_both_clients_clone(run: Run) -> None:
     """A clone has the source and the messages of the original."""
 
     async def scenario(client: Any) -> Any:
@@ -157,7 +157,7 @@ def test_clone(run: Run) -> None:
     assert (True, 1) == run(scenario)
 
 
-def test_change(run: Run) -> None:
+def test_both_clients_change_a_title(run: Run) -> None:
     """A title can be changed."""
 
     async def scenario(client: Any) -> Any:
@@ -167,7 +167,7 @@ def test_change(run: Run) -> None:
     assert "A title" == run(scenario)
 
 
-def test_kill_and_revive(run: Run) -> None:
+def test_both_clients_kill_and_revive(run: Run) -> None:
     """A killed agent is named in the reply, and alive after it was revived."""
 
     async def scenario(client: Any) -> Any:
@@ -178,7 +178,7 @@ def test_kill_and_revive(run: Run) -> None:
     assert (True, True) == run(scenario)
 
 
-def test_read(run: Run) -> None:
+def test_both_clients_read_a_conversation(run: Run) -> None:
     """Messages, records with the prompt, and events can be read."""
 
     async def scenario(client: Any) -> Any:
@@ -195,7 +195,7 @@ def test_read(run: Run) -> None:
     assert {"agents": True, "messages": 2, "records": 3, "events": 4} == run(scenario)
 
 
-def test_replay_and_verify(run: Run) -> None:
+def test_both_clients_replay_and_verify(run: Run) -> None:
     """The state that is read from the log matches, and nothing is damaged."""
 
     async def scenario(client: Any) -> Any:
@@ -207,7 +207,7 @@ def test_replay_and_verify(run: Run) -> None:
     assert (True, Verified(1, 2, [], 0), []) == run(scenario)
 
 
-def test_the_daemon_itself(run: Run, tmp_path: Path) -> None:
+def test_both_clients_ask_about_the_daemon(run: Run, tmp_path: Path) -> None:
     """The daemon answers, lists its methods, counts its agents and copies its database."""
 
     async def scenario(client: Any) -> Any:
@@ -223,8 +223,8 @@ def test_the_daemon_itself(run: Run, tmp_path: Path) -> None:
     assert (True, "hello", True, True) == run(scenario)
 
 
-def test_a_provider(run: Run) -> None:
-    """The words of providers go in and out: a history, a request, its answer, another provider's request."""
+def test_both_clients_speak_the_formats_of_providers(run: Run) -> None:
+    """A history is loaded, rendered, answered, and rendered for another provider."""
     request = {"messages": [{"role": "user", "content": "What?"}], "temperature": 0}
     answer = {"content": [{"type": "text", "text": "That."}], "stop_reason": "end_turn", "usage": {"output_tokens": 2}}
 
@@ -251,7 +251,7 @@ def test_a_provider(run: Run) -> None:
     ] == run(scenario)
 
 
-def test_a_single_message(run: Run) -> None:
+def test_both_clients_add_a_single_message(run: Run) -> None:
     """A message that stands alone is one message."""
 
     async def scenario(client: Any) -> list[Any]:
@@ -264,7 +264,7 @@ def test_a_single_message(run: Run) -> None:
     assert [("assistant", "hi")] * 2 == run(scenario)
 
 
-def test_a_key_of_another_agent(run: Run) -> None:
+def test_both_clients_report_a_key_of_another_agent(run: Run) -> None:
     """A key stands for a command of one agent: a retry is answered, the same for another agent is a conflict."""
 
     async def scenario(client: Any) -> list[Any]:
@@ -303,7 +303,7 @@ def test_a_key_of_another_agent(run: Run) -> None:
         (lambda client: client.load("taken", "gemini", "{}"), reel.InvalidMessage),
     ],
 )
-def test_errors(run: Run, daemon: Daemon, call: Any, error: type[reel.ReelError]) -> None:
+def test_both_clients_raise_the_same_errors(run: Run, daemon: Daemon, call: Any, error: type[reel.ReelError]) -> None:
     """What the daemon refuses is the same exception."""
     with daemon.client() as client:
         client.add("taken", "x", create=True)
@@ -321,7 +321,7 @@ def test_errors(run: Run, daemon: Daemon, call: Any, error: type[reel.ReelError]
     assert (str(expected.value), expected.value.data) == (str(found), found.data)
 
 
-def test_every_page(run: Run) -> None:
+def test_both_clients_read_every_page(run: Run) -> None:
     """The iterators give everything, over page after page."""
 
     async def scenario(client: Any) -> list[int]:
@@ -338,8 +338,8 @@ def test_every_page(run: Run) -> None:
     assert [3000, 3000, 3001, 1] == run(scenario)
 
 
-def test_a_restart(run: Run, daemon: Daemon) -> None:
-    """A client comes back by itself, and what it was told is there."""
+def test_both_clients_reconnect_after_a_restart(run: Run, daemon: Daemon) -> None:
+    """A client reconnects by itself, and what was acknowledged before is there."""
 
     async def scenario(client: Any) -> int:
         made = await client.create()
@@ -352,8 +352,8 @@ def test_a_restart(run: Run, daemon: Daemon) -> None:
     assert 2 == run(scenario)
 
 
-def test_nobody_there(run: Run, tmp_path: Any) -> None:
-    """A socket on which nobody answers is said to be one, with the remedy."""
+def test_both_clients_report_that_no_daemon_answers(run: Run, tmp_path: Any) -> None:
+    """If no daemon answers, both clients raise the same error, with the remedy."""
 
     async def scenario(_: Any) -> str:
         with pytest.raises(reel.NotRunning, match="reel start") as caught:

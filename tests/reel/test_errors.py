@@ -141,7 +141,7 @@ def test_a_map_whose_text_has_no_name() -> None:
 
 @pytest.mark.parametrize("rest", [{}, {"data": None}, {"data": [1]}, {"data": "text"}, {"code": "x", "more": 1}])
 def test_a_map_without_data(rest: dict[str, Any]) -> None:
-    """Data that is missing or no map is none, and fields that nobody knows are passed over."""
+    """Data that is missing or no map is none, and fields that nobody knows are ignored."""
     came = from_wire({"name": "busy", "message": "busy: later", **rest})
 
     assert (errors.Busy, "later", {}) == (type(came), came.message, came.data)

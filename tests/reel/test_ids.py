@@ -71,7 +71,7 @@ def test_the_form_of_an_id(text: str) -> None:
         str(UUID(int=0)),
     ],
 )
-def test_what_is_no_id(text: str) -> None:
+def test_a_text_that_is_not_an_id(text: str) -> None:
     """A name, another length, another digit and a line break at the end are no id."""
     assert not is_id(text)
 

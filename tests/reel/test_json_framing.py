@@ -70,7 +70,7 @@ def fed(framing: ContentLength | Lines, pieces: list[bytes]) -> list[Any]:
 
 
 def readable(frame: Frame) -> Any:
-    """Give a frame in a form that can be compared."""
+    """Return a frame in a form that can be compared."""
     return (type(frame.error), str(frame.error), frame.fatal) if isinstance(frame, InvalidFrame) else frame
 
 
@@ -80,7 +80,7 @@ def one_by_one(data: bytes) -> list[bytes]:
 
 
 def taken(make: Json, message: bytes) -> Any:
-    """Give the one frame that a message comes to, with another one behind it that must come as well."""
+    """Return the one frame that a message comes to, with another one behind it that must come as well."""
     ping = b'{"id":1,"method":"ping"}'
     frame, behind = fed(make(), [LAY[make](message) + LAY[make](ping)])
     assert behind == Request(1, "ping", None, len(ping))
@@ -108,7 +108,7 @@ def frame_of(message: dict[str, Any], size: int) -> Frame:
 
 
 @given(makes, st.lists(calls | answers, max_size=5), st.booleans())
-def test_what_was_sent_comes_in(make: Json, sent: list[dict[str, Any]], ascii_only: bool) -> None:
+def test_what_was_sent_comes_in_in_json_rpc(make: Json, sent: list[dict[str, Any]], ascii_only: bool) -> None:
     """A stream of messages comes in as their frames, in order, each with its own length."""
     bodies = [json.dumps(message, ensure_ascii=ascii_only).encode() for message in sent]
     stream = b"".join(map(LAY[make], bodies))
@@ -119,7 +119,9 @@ def test_what_was_sent_comes_in(make: Json, sent: list[dict[str, Any]], ascii_on
 
 
 @given(makes, st.integers(0, 200), st.lists(pieces_of_junk, max_size=8), st.lists(st.integers(1, 50), max_size=8))
-def test_junk_reads_the_same_in_any_pieces(make: Json, limit: int, parts: list[bytes], cuts: list[int]) -> None:
+def test_junk_reads_the_same_in_any_pieces_in_json_rpc(
+    make: Json, limit: int, parts: list[bytes], cuts: list[int]
+) -> None:
     """Whatever a peer sends, its pieces make no difference, and nothing is raised; nor by the end of it."""
     stream = rest = b"".join(parts)
     pieces = []
@@ -136,7 +138,7 @@ def test_junk_reads_the_same_in_any_pieces(make: Json, limit: int, parts: list[b
 
 @both
 @pytest.mark.parametrize("length", [60_000, 65_536, 1_000_000])
-def test_a_long_message(make: Json, length: int) -> None:
+def test_a_long_message_in_json_rpc(make: Json, length: int) -> None:
     """A message much longer than what comes at once comes whole."""
     message = json.dumps({"method": "x", "params": ["y" * length]}).encode()
     data = LAY[make](message)
@@ -187,7 +189,7 @@ def test_a_value_that_comes_in(make: Json, text: bytes, expected: Any) -> None:
     ids=lambda message: repr(message[:20]),
 )
 def test_bad_json_in_a_good_frame(make: Json, message: bytes) -> None:
-    """What is no JSON is refused by itself: the stream goes on behind it."""
+    """What is not JSON is refused by itself: the stream goes on behind it."""
     error, text, fatal = taken(make, message)
 
     assert (ParseError, False) == (error, fatal)
@@ -221,7 +223,7 @@ def test_a_batch(make: Json, batch: str) -> None:
         *('{"id":1,"method":5,"result":{}}', '{"params":[]}', '{"id":true,"result":{}}'),
     ],
 )
-def test_a_message_that_is_no_request(make: Json, message: str) -> None:
+def test_a_message_that_is_no_request_in_json_rpc(make: Json, message: str) -> None:
     """A message that asks for nothing is refused by itself, with an example."""
     error, text, fatal = taken(make, message.encode())
 
@@ -252,7 +254,7 @@ def test_blank_lines_count_for_nothing(blank: bytes) -> None:
 
 
 @pytest.mark.parametrize("end", [b"", b" ", b"\r"])
-def test_a_last_line_without_its_end(end: bytes) -> None:
+def test_a_last_line_without_its_end_in_json_rpc(end: bytes) -> None:
     """The end of the stream ends the last line; after it, and after a blank rest, nothing is left."""
     framing = Lines()
     assert framing.feed(b'{"method":"x"}' + end) == []
@@ -262,7 +264,7 @@ def test_a_last_line_without_its_end(end: bytes) -> None:
 
 
 def test_a_last_line_that_is_cut_off() -> None:
-    """A line of which the end is missing is no JSON."""
+    """A line of which the end is missing is not JSON."""
     framing = Lines()
     framing.feed(b'{"method":')
 
@@ -353,7 +355,7 @@ def test_a_length_at_the_limit() -> None:
 
 
 def test_an_empty_message() -> None:
-    """Nothing, in a good frame, is no JSON."""
+    """Nothing, in a good frame, is not JSON."""
     error, _, fatal = taken(ContentLength, b"")
 
     assert (ParseError, False) == (error, fatal)
@@ -382,7 +384,9 @@ def test_the_stream_ends_between_messages(make: Json) -> None:
 
 
 @given(makes, ids, texts, plain)
-def test_a_request_goes_from_end_to_end(make: Json, request_id: int | str, method: str, params: Any) -> None:
+def test_a_request_goes_from_end_to_end_in_json_rpc(
+    make: Json, request_id: int | str, method: str, params: Any
+) -> None:
     """What one end asks is what the other end reads."""
     data = make().request(request_id, method, params)
     (frame,) = make().feed(data)
@@ -393,7 +397,7 @@ def test_a_request_goes_from_end_to_end(make: Json, request_id: int | str, metho
 
 
 @given(makes, texts, st.lists(plain) | st.dictionaries(texts, plain))
-def test_a_notification_goes_from_end_to_end(make: Json, method: str, params: Any) -> None:
+def test_a_notification_goes_from_end_to_end_in_json_rpc(make: Json, method: str, params: Any) -> None:
     """What one end says without waiting is what the other end reads; a push is an object."""
     data = make().notify(method, params)
     (frame,) = make().feed(data)
@@ -404,7 +408,7 @@ def test_a_notification_goes_from_end_to_end(make: Json, method: str, params: An
 
 
 @given(makes, ids, st.dictionaries(texts, plain | st.tuples(st.lists(plain))))
-def test_an_answer_goes_from_end_to_end(make: Json, request_id: int | str, result: dict[str, Any]) -> None:
+def test_an_answer_goes_from_end_to_end_in_json_rpc(make: Json, request_id: int | str, result: dict[str, Any]) -> None:
     """A result is written as it is; lists that are kept as MessagePack are opened."""
     kept = {
         key: PackedList([msgpack.packb(item) for item in value[0]]) if isinstance(value, tuple) else value
@@ -418,7 +422,9 @@ def test_an_answer_goes_from_end_to_end(make: Json, request_id: int | str, resul
 
 
 @given(makes, ids | st.none(), st.sampled_from(sorted(BY_NAME)), texts)
-def test_an_error_goes_from_end_to_end(make: Json, request_id: int | str | None, name: str, text: str) -> None:
+def test_an_error_goes_from_end_to_end_in_json_rpc(
+    make: Json, request_id: int | str | None, name: str, text: str
+) -> None:
     """An error has JSON-RPC's three members; its name stands in its data."""
     clean = text.replace("\x00", "\ufffd")
     error = BY_NAME[name](text, field="agent")
@@ -431,7 +437,7 @@ def test_an_error_goes_from_end_to_end(make: Json, request_id: int | str | None,
 
 
 @both
-def test_what_an_error_quotes_is_mended(make: Json) -> None:
+def test_what_an_error_quotes_is_mended_in_json_rpc(make: Json) -> None:
     """An error may quote what was no text; what is sent of it any client can read."""
     error = NotFound("no agent a\ud800", agent="a\udcff")
 
@@ -457,7 +463,7 @@ def test_what_is_no_json_is_not_sent(make: Json, value: Any) -> None:
 
 
 @both
-def test_a_push_as_the_peer_wants_it(make: Json) -> None:
+def test_a_push_as_the_peer_wants_it_in_json_rpc(make: Json) -> None:
     """A peer may name the method that pushes come to, and its first arguments; calls by position go as they are."""
     framing = make()
     framing.push_target = ["push", "a"]
@@ -492,7 +498,7 @@ def test_a_push_that_many_are_told(make: Json, wrapper: list[str]) -> None:
 
 @both
 @pytest.mark.parametrize("wrapper", [[], ["push"]])
-def test_a_later_answer(make: Json, wrapper: list[str]) -> None:
+def test_a_later_answer_in_json_rpc(make: Json, wrapper: list[str]) -> None:
     """What was asked for with a token comes as a push that names it; its error is the same map in every framing."""
     framing = make()
     framing.push_target = wrapper
@@ -506,14 +512,14 @@ def test_a_later_answer(make: Json, wrapper: list[str]) -> None:
         assert said == ([["reply", expected]] if wrapper else expected)
 
 
-def test_the_daemons_limit_is_the_protocols() -> None:
+def test_the_daemons_limit_is_the_protocols_in_json_rpc() -> None:
     """A message may have 16 MiB where nobody says otherwise."""
     assert {ContentLength()._max, Lines()._max} == {MAX_MESSAGE}
     assert {ContentLength()._max_values, Lines()._max_values} == {MAX_VALUES}
 
 
 @both
-def test_values_at_the_limit(make: Json) -> None:
+def test_values_at_the_limit_in_json_rpc(make: Json) -> None:
     """The limit belongs to what is allowed; one more ends the stream. What stands in a text is no value."""
     message = json.dumps({"id": 1, "method": "x,[{:" * 100 + '"\\', "params": [{}] * 300}).encode()
     values = 1 + 3 + 2 + 1 + 299 + 300
@@ -539,7 +545,7 @@ def test_quotes_without_end_are_counted_at_once(make: Json) -> None:
 
 
 @both
-def test_what_is_held(make: Json) -> None:
+def test_what_is_held_in_json_rpc(make: Json) -> None:
     """A framing says how much it keeps of a message that is incomplete."""
     framing = make()
     message = LAY[make](b'{"id":1,"method":"ping"}')

@@ -64,7 +64,7 @@ def test_legacy_kinds_cannot_be_added() -> None:
 
 
 def test_each_kind_with_a_message_has_its_role() -> None:
-    """A prompt is no message; every other conversation kind has one role."""
+    """A prompt is not a message; every other conversation kind has one role."""
     expected = {
         "user": "user",
         "assistant": "assistant",

@@ -53,13 +53,13 @@ def end(path: str) -> None:
 
 
 def server_pid(client: Client) -> int:
-    """Give the process id of a client's daemon."""
+    """Return the process id of a client's daemon."""
     assert client.server is not None
     return int(client.server.server["pid"])
 
 
-def test_answers(home: Path) -> None:
-    """Somebody answers where somebody listens, and not where a socket was left behind."""
+def test_a_socket_that_a_daemon_answers_on(home: Path) -> None:
+    """A daemon answers on a socket that is listened on, and not on one that was left behind."""
     path = str(home / "s")
     with socket.socket(socket.AF_UNIX) as listener:
         assert not answers(path)
@@ -69,7 +69,7 @@ def test_answers(home: Path) -> None:
     assert not answers(path)
 
 
-def test_autostart(home: Path) -> None:
+def test_a_client_starts_a_daemon(home: Path) -> None:
     """A client that finds no daemon starts one where the environment says, and the next client finds that one."""
     with reel.connect(autostart=True) as client, reel.connect(autostart=True) as other:
         client.add("demo", "hi", create=True)
@@ -99,7 +99,9 @@ def test_start_is_idempotent(home: Path) -> None:
     assert (home / "r.db").is_file()
 
 
-def test_start_in_a_directory_of_others(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_starting_imports_nothing_from_the_current_directory(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A daemon runs no module of the current directory, not even if ``PYTHONPATH`` names that by a relative path."""
     planted = Planted(tmp_path)
     monkeypatch.chdir(tmp_path)
@@ -153,7 +155,7 @@ def test_the_slower_one_is_not_left_behind(home: Path) -> None:
 
 
 def children() -> set[int]:
-    """Give the processes that this one has started and that still run."""
+    """Return the processes that this one has started and that still run."""
     return {int(pid) for task in Path("/proc/self/task").iterdir() for pid in (task / "children").read_text().split()}
 
 
@@ -170,8 +172,8 @@ def test_autostart_after_a_crash(home: Path) -> None:
         assert client.agent("demo").messages == 2
 
 
-def test_log(home: Path) -> None:
-    """What the daemon says goes to a file for its owner alone, and what was there stays."""
+def test_the_log_of_a_started_daemon(home: Path) -> None:
+    """The log of the daemon is appended to a file that only its owner may read."""
     log = home / "state" / "reel" / "reeld.log"
     log.parent.mkdir(parents=True)
     log.write_text("earlier\n")
@@ -182,7 +184,7 @@ def test_log(home: Path) -> None:
     assert stat.S_IMODE(log.stat().st_mode) == 0o600
 
 
-def test_last_words(home: Path) -> None:
+def test_the_error_has_the_last_line_of_the_log(home: Path) -> None:
     """Where a daemon cannot start, its last words are the error."""
     (home / "state" / "reel").mkdir(parents=True)
     (home / "state" / "reel" / "reel.db").write_text("dear diary" * 1000)
@@ -237,8 +239,8 @@ def systemd(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return home / "calls"
 
 
-def test_unit(home: Path, systemd: Path) -> None:
-    """Where the unit is installed, systemd starts the daemon, and the log is its affair."""
+def test_systemd_starts_its_unit(home: Path, systemd: Path) -> None:
+    """If the unit is installed, systemd starts the daemon, and no log file is written."""
     with reel.connect(autostart=True) as client:
         assert client.ping()
 

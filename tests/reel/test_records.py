@@ -40,7 +40,7 @@ def content_of(kind: str, data: Any, content: str | None = "shown") -> Any:
 
 
 def fault(kind: str, content: Any, data_json: Any) -> InvalidRecord:
-    """Give what a row is refused with."""
+    """Return what a row is refused with."""
     with pytest.raises(InvalidRecord) as refused:
         read_row(kind, content, data_json)
     return refused.value
@@ -75,7 +75,7 @@ def test_a_record_with_data() -> None:
 
 
 def test_what_a_record_lacks() -> None:
-    """A record without a place in a conversation reads with zeros, and columns that nobody knows are passed over."""
+    """A record without a place in a conversation reads with zeros, and columns that nobody knows are ignored."""
     message = message_from_record({"kind": "user", "content": "", "client": "nvim"})
 
     assert message is not None
@@ -188,7 +188,7 @@ def test_a_call_that_is_none(data: dict[str, Any], field: str) -> None:
         ({"name": "", "anything": [1]}, False),
     ],
 )
-def test_a_result(kind: str, content: str | None, more: dict[str, Any], is_error: bool) -> None:
+def test_a_row_of_a_tool_result(kind: str, content: str | None, more: dict[str, Any], is_error: bool) -> None:
     """A result is what the model saw, of either kind; what a person reads of it is another matter."""
     expected = [{"type": "tool_result", "tool_call_id": "c1", "content": "found", "is_error": is_error}]
 
@@ -233,7 +233,7 @@ def test_a_result_that_is_none(kind: str, data: dict[str, Any], field: str) -> N
 @pytest.mark.parametrize("data_json", [None, "{}", "[", '{"blocks": [{"type": "text", "text": "x"}]}'])
 @pytest.mark.parametrize(("content", "got"), [(None, "null"), (5, "an integer"), (b"hi", "bytes")])
 def test_a_row_without_a_text(kind: str, content: Any, got: str, data_json: str | None) -> None:
-    """A row that should say something and has no text is no message."""
+    """A row that should say something and has no text is not a message."""
     error = fault(kind, content, data_json)
 
     assert error.field == "content"
@@ -275,7 +275,7 @@ def test_foreign_data_is_metadata(kind: str, data: dict[str, Any]) -> None:
         ("tool", "tool", [{"type": "tool_result", "tool_call_id": "c1", "content": "x", "is_error": True}]),
     ],
 )
-def test_several_blocks(kind: str, role: str, blocks: list[Any], metadata: dict[str, Any]) -> None:
+def test_a_row_of_several_blocks(kind: str, role: str, blocks: list[Any], metadata: dict[str, Any]) -> None:
     """A message of several blocks comes back as it went, and its readable text is not part of it."""
     expected = (role, blocks, metadata.get("provider_metadata") or {})
 
@@ -363,7 +363,7 @@ def test_a_tool_row_may_have_a_key_called_blocks() -> None:
     ids=short,
 )
 def test_data_that_is_no_object(kind: str, content: str | None, data_json: Any, reason: str) -> None:
-    """Data that is no JSON, no object, or has values that not every client can read is refused."""
+    """Data that is not JSON, no object, or has values that not every client can read is refused."""
     error = fault(kind, content, data_json)
 
     assert error.field == "data_json"
@@ -423,22 +423,22 @@ def test_json_inside_a_string_does_not_count() -> None:
 class TestEscapes:
     """JSON can spell what may not stand in a text; the row keeps it and the message does not have it."""
 
-    def test_in_a_value(self, escaped: str, expected: str) -> None:
-        """A value of foreign data is mended."""
+    def test_an_escaped_nul_in_a_value(self, escaped: str, expected: str) -> None:
+        """A value of foreign data is cleaned."""
         assert parse_data(f'{{"a": ["{escaped}"]}}') == {"a": [expected]}
 
-    def test_in_a_key(self, escaped: str, expected: str) -> None:
-        """A key is mended as well, at every level."""
+    def test_an_escaped_nul_in_a_key(self, escaped: str, expected: str) -> None:
+        """A key is cleaned as well, at every level."""
         assert parse_data(f'{{"a": {{"{escaped}": 1}}}}') == {"a": {expected: 1}}
 
-    def test_in_a_block(self, escaped: str, expected: str) -> None:
-        """A text in a message of several blocks is mended."""
+    def test_an_escaped_nul_in_a_block(self, escaped: str, expected: str) -> None:
+        """A text in a message of several blocks is cleaned."""
         parts = read_row("user", "hi", f'{{"blocks": [{{"type": "text", "text": "{escaped}"}}]}}')
 
         assert parts == ("user", [{"type": "text", "text": expected}], {})
 
-    def test_in_a_tool_row(self, escaped: str, expected: str) -> None:
-        """What a tool gave is mended, and so is the id that it refers to."""
+    def test_an_escaped_nul_in_a_tool_row(self, escaped: str, expected: str) -> None:
+        """What a tool gave is cleaned, and so is the id that it refers to."""
         parts = read_row("tool", None, f'{{"tool_call_id": "{escaped}", "output": "{escaped}", "success": true}}')
 
         block = {"type": "tool_result", "tool_call_id": expected, "content": expected, "is_error": False}

@@ -98,12 +98,12 @@ every_request = pytest.mark.parametrize("name", list(SIGNATURES))
 
 
 def named(signature: str) -> list[str]:
-    """Give the names of all parameters, those of every command included."""
+    """Return the names of all parameters, those of every command included."""
     return signature.replace("*", "if_seq? key?").replace("?", "").split()
 
 
 def required(signature: str) -> list[str]:
-    """Give the names of those that cannot be left out."""
+    """Return the names of those that cannot be left out."""
     return [word for word in signature.split() if word.isalpha()]
 
 

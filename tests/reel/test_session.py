@@ -68,12 +68,12 @@ def fed(framing: MessagePack, pieces: Iterable[bytes]) -> list[Any]:
 
 
 def readable(frame: Frame) -> Any:
-    """Give a frame in a form that can be compared."""
+    """Return a frame in a form that can be compared."""
     return (type(frame.error), str(frame.error), frame.fatal) if isinstance(frame, InvalidFrame) else frame
 
 
 def sizes(framing: MessagePack, data: bytes) -> list[int]:
-    """Give what each request weighs."""
+    """Return what each request weighs."""
     return [frame.size for frame in framing.feed(data) if isinstance(frame, Request)]
 
 
@@ -83,7 +83,7 @@ def one_by_one(data: bytes) -> list[bytes]:
 
 
 def fault(data: bytes, max_message: int = MAX_MESSAGE) -> InvalidFrame:
-    """Give the one fatal frame that a stream comes to."""
+    """Return the one fatal frame that a stream comes to."""
     (frame,) = MessagePack(max_message).feed(data)
     assert isinstance(frame, InvalidFrame)
     assert frame.fatal
@@ -107,7 +107,7 @@ def frame_of(message: Any) -> Frame:
 
 
 @given(st.lists(messages, max_size=6))
-def test_what_was_sent_comes_in(sent: list[Any]) -> None:
+def test_what_was_sent_comes_in_in_msgpack(sent: list[Any]) -> None:
     """A stream of messages comes in as their frames, in order, each with its own length."""
     stream = b"".join(map(msgpack.packb, sent))
 
@@ -115,7 +115,7 @@ def test_what_was_sent_comes_in(sent: list[Any]) -> None:
 
 
 @given(st.lists(messages, max_size=4))
-def test_one_byte_at_a_time(sent: list[Any]) -> None:
+def test_one_byte_at_a_time_in_msgpack(sent: list[Any]) -> None:
     """Bytes that come one at a time make the same frames as all of them at once."""
     stream = b"".join(map(msgpack.packb, sent))
 
@@ -123,7 +123,7 @@ def test_one_byte_at_a_time(sent: list[Any]) -> None:
 
 
 @given(st.lists(messages.map(msgpack.packb) | st.binary(max_size=30), max_size=5), st.lists(st.integers(1, 50)))
-def test_junk_reads_the_same_in_any_pieces(parts: list[bytes], cuts: list[int]) -> None:
+def test_junk_reads_the_same_in_any_pieces_in_msgpack(parts: list[bytes], cuts: list[int]) -> None:
     """Whatever a peer sends, its pieces make no difference, and nothing is raised."""
     stream = rest = b"".join(parts)
     pieces = []
@@ -163,7 +163,7 @@ def test_a_frame_over_two_pieces() -> None:
 
 
 @pytest.mark.parametrize("length", [60_000, 65_536, 200_000, 1_000_000])
-def test_a_long_message(length: int) -> None:
+def test_a_long_message_in_msgpack(length: int) -> None:
     """A message much longer than what is taken in at once comes whole, and so does the one behind it."""
     message = msgpack.packb([2, "x", "y" * length])
 
@@ -172,7 +172,7 @@ def test_a_long_message(length: int) -> None:
 
 @pytest.mark.parametrize("cut", [lambda data: [data], one_by_one])
 @pytest.mark.parametrize("length", [0, 100, 70_000])
-def test_a_message_at_the_limit(cut: Any, length: int) -> None:
+def test_a_message_at_the_limit_in_msgpack(cut: Any, length: int) -> None:
     """The limit itself belongs to what is allowed; one byte more does not."""
     message = msgpack.packb([2, "x", "y" * length])
     size = len(message)
@@ -310,7 +310,7 @@ def test_a_header_is_not_believed(header: bytes) -> None:
     [([], 5 + 1), ([[]] * 3, 5 + 4 + 3), ({"a": [], "b": {}}, 5 + 5 + 2)],
     ids=str,
 )
-def test_values_at_the_limit(params: Any, values: int) -> None:
+def test_values_at_the_limit_in_msgpack(params: Any, values: int) -> None:
     """The limit itself belongs to what is allowed; one value more does not, and says how many do."""
     message = msgpack.packb([0, 1, "x", params])
 
@@ -331,7 +331,7 @@ def test_many_values_weigh_more() -> None:
     assert [len(many) + 80 * 20_006] == sizes(MessagePack(MAX_MESSAGE, MAX_VALUES), many)
 
 
-def test_what_is_held() -> None:
+def test_what_is_held_in_msgpack() -> None:
     """A framing says how much it keeps of a message that is incomplete, and forgets it when the place is lost."""
     framing = MessagePack()
 
@@ -385,7 +385,7 @@ def test_a_message_that_is_deep(levels: int) -> None:
     ],
     ids=repr,
 )
-def test_a_message_that_is_no_request(message: Any) -> None:
+def test_a_message_that_is_no_request_in_msgpack(message: Any) -> None:
     """A message that asks for nothing is refused by itself: the stream goes on behind it."""
     (error, text, fatal), second = fed(MessagePack(), [msgpack.packb(message) + PING])
 
@@ -426,7 +426,7 @@ def test_what_no_other_framing_has(value: Any) -> None:
 
 
 @given(ids, names, plain)
-def test_a_request_goes_from_end_to_end(request_id: int, method: str, params: Any) -> None:
+def test_a_request_goes_from_end_to_end_in_msgpack(request_id: int, method: str, params: Any) -> None:
     """What one end asks is what the other end reads."""
     data = MessagePack().request(request_id, method, params)
 
@@ -435,7 +435,7 @@ def test_a_request_goes_from_end_to_end(request_id: int, method: str, params: An
 
 
 @given(names, st.lists(plain))
-def test_a_notification_goes_from_end_to_end(method: str, params: list[Any]) -> None:
+def test_a_notification_goes_from_end_to_end_in_msgpack(method: str, params: list[Any]) -> None:
     """What one end says without waiting is what the other end reads."""
     data = MessagePack().notify(method, params)
 
@@ -450,7 +450,7 @@ def test_a_push_travels_in_a_list(method: str, params: dict[str, Any]) -> None:
 
 
 @given(ids, st.dictionaries(names, plain))
-def test_an_answer_goes_from_end_to_end(request_id: int, result: dict[str, Any]) -> None:
+def test_an_answer_goes_from_end_to_end_in_msgpack(request_id: int, result: dict[str, Any]) -> None:
     """What one end answers is what the other end reads."""
     data = MessagePack().answer(request_id, result)
 
@@ -472,7 +472,7 @@ def test_lone_surrogates_are_sent(number: int, came: str) -> None:
 
 
 @given(ids | st.none(), errors, any_text, st.booleans())
-def test_an_error_goes_from_end_to_end(
+def test_an_error_goes_from_end_to_end_in_msgpack(
     request_id: int | None, error: type[ReelError], text: str, error_maps: bool
 ) -> None:
     """What one end refuses is raised at the other as the same error, in either shape, with a text that is one."""
@@ -562,7 +562,7 @@ def test_maps_can_be_asked_for_from_the_start() -> None:
         ),
     ],
 )
-def test_what_an_error_quotes_is_mended(error_maps: bool, expected: Any) -> None:
+def test_what_an_error_quotes_is_mended_in_msgpack(error_maps: bool, expected: Any) -> None:
     """An error may quote what was no text; what is sent of it any client can read, and the error keeps its own."""
     error = NotFound("no agent a\ud800\x00", agent="a\ud800\x00", seen=[{"\udcff": "\x00"}])
 
@@ -645,7 +645,7 @@ def test_the_end_of_the_stream_says_nothing() -> None:
     assert framing.feed(PING[:3]) + framing.end() == []
 
 
-def test_a_push_as_the_peer_wants_it() -> None:
+def test_a_push_as_the_peer_wants_it_in_msgpack() -> None:
     """A peer may name the method that pushes come to, and its first arguments; calls by position go as they are."""
     framing = MessagePack()
     framing.push_target = ["nvim_exec_lua", "_reel_push(...)"]
@@ -658,7 +658,7 @@ def test_a_push_as_the_peer_wants_it() -> None:
 
 @pytest.mark.parametrize("wrapper", [[], ["f"], ["f", "a", "b"]])
 @pytest.mark.parametrize("token", [7, "seven"])
-def test_a_later_answer(wrapper: list[str], token: int | str) -> None:
+def test_a_later_answer_in_msgpack(wrapper: list[str], token: int | str) -> None:
     """What was asked for with a token comes as a push that names it, wrapped like any other."""
     framing = MessagePack()
     framing.push_target = wrapper
@@ -669,7 +669,7 @@ def test_a_later_answer(wrapper: list[str], token: int | str) -> None:
     assert expected == msgpack.unpackb(framing.reply(token, result))
 
 
-def test_a_later_error() -> None:
+def test_a_later_error_in_msgpack() -> None:
     """What went wrong later is always told as a map, with a text that is one."""
     error = NotFound("no agent z\ud800", agent="z\ud800")
     expected = {**as_map(NotFound("no agent z\ufffd", agent="z\ufffd"))}
@@ -677,6 +677,6 @@ def test_a_later_error() -> None:
     assert [2, "reply", [{"token": 7, "error": expected}]] == msgpack.unpackb(MessagePack().reply(7, error))
 
 
-def test_the_daemons_limit_is_the_protocols() -> None:
+def test_the_daemons_limit_is_the_protocols_in_msgpack() -> None:
     """A message may have 16 MiB where nobody says otherwise."""
     assert MAX_MESSAGE == 16 * 1024 * 1024

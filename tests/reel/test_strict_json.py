@@ -38,7 +38,7 @@ def test_a_value_comes_back_as_it_is(value: Any, ensure_ascii: bool, indent: Any
         ('{"a": 1, "a": [2]}', {"a": [2]}),
     ],
 )
-def test_json_is_read(text: str, expected: Any) -> None:
+def test_a_json_text_is_parsed(text: str, expected: Any) -> None:
     """Any value may stand at the top, white space around it; the last of two equal keys wins."""
     found = parse(text)
 
@@ -48,8 +48,8 @@ def test_json_is_read(text: str, expected: Any) -> None:
 
 @pytest.mark.parametrize("constant", ["NaN", "Infinity", "-Infinity"])
 @pytest.mark.parametrize("around", ["{}", " {} ", "[1, {}]", '{{"a": {}}}', '{{"a": [{{"b": [{}]}}]}}'])
-def test_numbers_that_json_does_not_have(constant: str, around: str) -> None:
-    """What is no number in JSON is refused by its name, wherever it stands."""
+def test_nan_and_infinity_are_not_json(constant: str, around: str) -> None:
+    """What is not a number in JSON is refused by its name, wherever it is."""
     with pytest.raises(ValueError, match=f"^{constant} is not a number in JSON$"):
         parse(around.format(constant))
 
@@ -73,14 +73,14 @@ def test_a_number_beyond_a_double() -> None:
         *('"', '"a\x00"', '"a\n"', r'"\x41"', r'"\ud8"', "\ufeff{}", "\xa0{}", "// x\n{}"),
     ],
 )
-def test_what_is_no_json(text: str) -> None:
+def test_a_text_that_is_not_json(text: str) -> None:
     """What the RFC does not have is refused, whoever else may take it."""
     with pytest.raises(ValueError, match=r"."):
         parse(text)
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "[" * 100_000 + "]" * 100_000, '{"a":' * 100_000], ids=len)
-def test_depth_is_no_danger(text: str) -> None:
+def test_a_deep_text_is_refused_at_any_depth(text: str) -> None:
     """What is nested deeper than the parser goes is refused, whether it closes or not."""
     with pytest.raises(RecursionError):
         parse(text)

@@ -104,7 +104,7 @@ async def seqs(subscription: Any, last: int) -> list[int]:
     return found
 
 
-def test_what_it_brings(run: Run, daemon: Daemon) -> None:
+def test_what_a_subscription_yields(run: Run, daemon: Daemon) -> None:
     """Events with what they did to the view, from a place on or from now on."""
 
     async def scenario(client: Any) -> list[Any]:
@@ -132,7 +132,7 @@ def test_a_place_that_nothing_can_have(run: Run) -> None:
         run(scenario)
 
 
-def test_all_agents(run: Run, daemon: Daemon) -> None:
+def test_a_subscription_to_all_agents(run: Run, daemon: Daemon) -> None:
     """Without an agent every event of every agent comes, in the order of the ids."""
 
     async def scenario(client: Any) -> list[Any]:
@@ -147,7 +147,7 @@ def test_all_agents(run: Run, daemon: Daemon) -> None:
 
 
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM])
-def test_a_restart(run: Run, daemon: Daemon, end: signal.Signals) -> None:
+def test_a_subscription_continues_after_a_restart(run: Run, daemon: Daemon, end: signal.Signals) -> None:
     """A daemon that ends and comes back is not noticed: each event once and in order, whatever the agent is called."""
 
     async def scenario(client: Any) -> list[int]:
@@ -166,7 +166,7 @@ def test_a_restart(run: Run, daemon: Daemon, end: signal.Signals) -> None:
     assert [*range(1, 11)] == run(scenario)
 
 
-def test_lagged(run: Run, daemon: Daemon) -> None:
+def test_a_subscription_that_lagged_reads_the_log(run: Run, daemon: Daemon) -> None:
     """Who does not read for long misses nothing: it is read from the log when there is time."""
 
     async def scenario(client: Any) -> tuple[list[int], int]:
@@ -181,7 +181,7 @@ def test_lagged(run: Run, daemon: Daemon) -> None:
     assert ([*range(2, 103)], 1) == run(scenario)
 
 
-def test_drafts(run: Run, daemon: Daemon) -> None:
+def test_a_subscription_shows_drafts(run: Run, daemon: Daemon) -> None:
     """What others write is seen, and is over when the daemon has gone and come back."""
 
     async def scenario(client: Any) -> list[str]:
@@ -202,7 +202,7 @@ def test_drafts(run: Run, daemon: Daemon) -> None:
     assert ["so far", "", "again", ""] == run(scenario)
 
 
-def test_patience_ends(run: Run, daemon: Daemon) -> None:
+def test_a_subscription_gives_up_reconnecting(run: Run, daemon: Daemon) -> None:
     """A daemon that does not come back is told of; one that comes back later can still be gone on with."""
 
     async def scenario(client: Any) -> list[int]:
@@ -261,7 +261,7 @@ def _hang_up_on_one(listener: socket.socket) -> None:
     listener.accept()[0].close()
 
 
-def test_after_the_end(run: Run, daemon: Daemon) -> None:
+def test_a_subscription_after_its_end(run: Run, daemon: Daemon) -> None:
     """A subscription that was ended brings nothing more, and does not come back."""
 
     async def scenario(client: Any) -> None:
@@ -327,7 +327,7 @@ async def test_a_cancelled_wait_loses_nothing(daemon: Daemon) -> None:
             assert [2, 3, 4, 5, 6] == await seqs(subscription, 6)
 
 
-def test_autostart(daemon: Daemon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_subscription_starts_a_daemon(daemon: Daemon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With autostart, a subscription whose daemon is gone starts another one, and continues."""
     monkeypatch.setenv("REEL_DATABASE", daemon.database)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))

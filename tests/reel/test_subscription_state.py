@@ -1,4 +1,4 @@
-"""A subscription without I/O: it goes on where it was, however often it is cut off."""
+"""A subscription without I/O: it continues where it was, however often it is cut off."""
 
 from random import Random
 from typing import Any
@@ -19,7 +19,7 @@ wire = MessagePack()
 
 
 def opened(following: SubscriptionState) -> dict[str, Any]:
-    """Begin on a new connection; give what it subscribes to."""
+    """Begin on a new connection; return the parameters of the request."""
     hello, subscribe = MessagePack().feed(following.open())
     assert isinstance(hello, Request)
     assert isinstance(subscribe, Request)
@@ -55,7 +55,7 @@ def heard(following: SubscriptionState, data: bytes) -> list[Any]:
 
 @pytest.fixture
 def demo() -> SubscriptionState:
-    """One that has begun to follow an agent, at seq 3."""
+    """A subscription to an agent that began at seq 3."""
     following = SubscriptionState(requests.subscribe("demo"), "test")
     assert {"agent": "demo"} == opened(following)
     assert [] == following.feed(greeted(agent="a" * 32, head=3))
@@ -91,7 +91,7 @@ def test_a_place_that_was_asked_for_stays() -> None:
     assert 0 == opened(following)["since"]
 
 
-def test_lagged(demo: SubscriptionState) -> None:
+def test_lagged_continues_at_the_first_missed_event(demo: SubscriptionState) -> None:
     """After what was missed has been named, it is over, and begins again before it."""
     data = event(4) + wire.notify("lagged", {"sub": 1, "from": 5, "to": 8}) + event(9)
 
@@ -101,8 +101,8 @@ def test_lagged(demo: SubscriptionState) -> None:
     assert not demo.over
 
 
-def test_lagged_at_once(demo: SubscriptionState) -> None:
-    """Who is told that it missed something before it heard anything should not begin again at once."""
+def test_lagged_before_any_event_is_stuck(demo: SubscriptionState) -> None:
+    """A subscription that lagged before any event came is stuck, and should not begin again at once."""
     lagged = wire.notify("lagged", {"sub": 1, "from": 5, "to": 8})
     demo.feed(event(4) + lagged)
     assert (True, False) == (demo.over, demo.stuck)
@@ -114,7 +114,7 @@ def test_lagged_at_once(demo: SubscriptionState) -> None:
     assert (False, False) == (demo.over, demo.stuck)
 
 
-def test_bye(demo: SubscriptionState) -> None:
+def test_bye_ends_the_connection(demo: SubscriptionState) -> None:
     """After the daemon said that it stops, it is over."""
     assert [4] == heard(demo, event(4) + wire.notify("bye", {"reason": "x"}) + event(5))
     assert demo.over
@@ -131,8 +131,8 @@ def test_drafts_end_with_the_connection(demo: SubscriptionState) -> None:
     assert [""] == heard(demo, greeted(agent="a" * 32, head=3))
 
 
-def test_what_is_refused(demo: SubscriptionState) -> None:
-    """A refusal is the error that it names."""
+def test_a_refused_subscription_raises(demo: SubscriptionState) -> None:
+    """A subscription that the daemon refuses raises the error that it names."""
     opened(demo)
     with pytest.raises(NotFound):
         demo.feed(wire.answer(0, {}) + wire.refuse(1, NotFound("no agent demo")))
@@ -146,14 +146,14 @@ def test_what_is_none_of_the_daemons(demo: SubscriptionState, data: bytes) -> No
 
 
 def test_what_is_newer_than_we_are(demo: SubscriptionState) -> None:
-    """Pushes that we do not know, and fields of those that we do, are passed over."""
+    """Pushes that we do not know, and fields of those that we do, are ignored."""
     news = wire.notify("weather", {"sun": 1}) + wire.notify("reset", {"agent": "b", "why": "x"})
 
     assert [ResetPush("b")] == demo.feed(news)
 
 
 def test_nothing_is_given_after_a_request_of_the_daemon(demo: SubscriptionState) -> None:
-    """A call from the daemon, which it never makes, is passed over."""
+    """A call from the daemon, which it never makes, is ignored."""
     assert [] == demo.feed(wire.request(1, "ping", []))
 
 
@@ -245,7 +245,7 @@ def test_each_event_comes_once_and_in_order(actions: list[str], random: Random) 
     ],
 )
 def test_an_event_is_read(fields: dict[str, Any], read: tuple[Any, ...]) -> None:
-    """An event has the fields of its view; what it does not have is None, and what is new is passed over."""
+    """An event has the fields of its view; what it does not have is None, and what is new is ignored."""
     base = {"sub": 1, "agent": "a", "name": "n", "id": 5, "seq": 4, "command": 3, "kind": "user", "time": 2}
     push = reel.pushes.read_push("event", {**base, **fields})
 
@@ -254,8 +254,8 @@ def test_an_event_is_read(fields: dict[str, Any], read: tuple[Any, ...]) -> None
 
 
 @pytest.mark.parametrize("agent", ["a" * 32, None])
-def test_an_older_log(agent: str | None) -> None:
-    """Where a backup is in the place of the log that was known it says so, once, and goes on after what that has."""
+def test_an_older_log_resets_the_state(agent: str | None) -> None:
+    """If a backup replaced the known log, one reset says so, and the subscription continues after what the backup has."""
     following = SubscriptionState(requests.subscribe(agent), "test")
     whose = {"agent": agent} if agent else {}
     opened(following)
@@ -270,7 +270,7 @@ def test_an_older_log(agent: str | None) -> None:
 
 
 def test_an_older_log_that_has_all_that_was_heard() -> None:
-    """Who had not heard yet what a backup lacks hears what it has: nothing is left out."""
+    """If a backup has all that was received so far, the subscription continues without a gap or a reset."""
     following = SubscriptionState(requests.subscribe("demo", since=3), "test")
     opened(following)
     following.feed(greeted(agent="a" * 32, head=9))
@@ -281,7 +281,7 @@ def test_an_older_log_that_has_all_that_was_heard() -> None:
 
 
 def test_a_place_that_is_still_to_come() -> None:
-    """Who asked for what comes after a place that the log has not reached yet still does so after a restart."""
+    """A subscription from a position that the log has not reached keeps that position after a restart."""
     following = SubscriptionState(requests.subscribe("demo", since=9), "test")
     for _ in range(2):
         assert 9 == opened(following)["since"]

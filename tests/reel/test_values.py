@@ -130,7 +130,7 @@ def test_the_limit_is_a_doubles() -> None:
     [None, True, False, 0, LIMIT, -LIMIT, -0.0, 1.5, 1e308, "", "\x00\ud800", [], {}, ["a", 1], {"": [{"b": None}]}],
 )
 def test_a_plain_value_has_no_flaw(value: Any) -> None:
-    """A string's own characters are not judged here: free text is mended, not refused."""
+    """A string's own characters are not judged here: free text is cleaned, not refused."""
     assert why_not_plain(value, 3) is None
 
 
@@ -177,7 +177,7 @@ def test_a_value_may_be_as_deep_as_its_levels(value: Any) -> None:
 
 
 @pytest.mark.parametrize("levels", [17, 1_000, 100_000])
-def test_depth_is_no_danger(levels: int) -> None:
+def test_a_deep_value_is_refused_at_any_depth(levels: int) -> None:
     """However deep a value is, it is only followed as far as it may go."""
     assert why_not_plain(nested(levels), 16) == "lists and maps nested too deep"
 

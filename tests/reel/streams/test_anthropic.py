@@ -81,7 +81,7 @@ def test_the_name_of_an_event_will_do() -> None:
     assert ({"id": "m", "content": []}, True) == (assembler.body(), assembler.complete)
 
 
-def test_what_is_new_is_passed_over() -> None:
+def test_unknown_events_of_anthropic_are_ignored() -> None:
     """An unknown event, an unknown delta and a delta of nothing bring nothing."""
     events = block(0, {"type": "text", "text": "a"}, {"type": "new_delta", "x": 1})
     stray = {"type": "content_block_delta", "index": 4, "delta": {"type": "text_delta", "text": "b"}}

@@ -27,7 +27,7 @@ def elements(pieces: list[str]) -> list[Any]:
     st.sampled_from([None, 1]),
     st.lists(st.integers(min_value=0, max_value=120), max_size=6),
 )
-def test_pieces_make_no_difference(array: list[Any], indent: int | None, cuts: list[int]) -> None:
+def test_an_array_in_any_pieces(array: list[Any], indent: int | None, cuts: list[int]) -> None:
     """However an array is cut and laid out, its objects come out as they are, brackets in texts and all."""
     text = json.dumps(array, indent=indent, ensure_ascii=False)
     places = [0, *sorted(cuts), len(text)]

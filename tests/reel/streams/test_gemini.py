@@ -35,7 +35,7 @@ def fold(*chunks: dict[str, Any]) -> Gemini:
         ([_CALL, _CALL], [_CALL, _CALL]),
     ],
 )
-def test_parts(given: list[dict[str, Any]], expected: list[dict[str, Any]]) -> None:
+def test_parts_of_gemini_are_joined(given: list[dict[str, Any]], expected: list[dict[str, Any]]) -> None:
     """A text goes on in the next part of its kind until it is signed; everything else stands by itself."""
     (found,) = fold(*map(candidate, given)).body()["candidates"]
 

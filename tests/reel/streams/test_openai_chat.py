@@ -106,7 +106,7 @@ def test_several_choices() -> None:
     assert ["a", "b"] == [choice["message"]["content"] for choice in assembler.body()["choices"]]
 
 
-def test_the_end() -> None:
+def test_when_a_completion_is_complete() -> None:
     """A reason is one, and so is [DONE] after something came."""
     unfinished, empty = fold(chunk({"content": "a"})), fold()
     unfinished.done()

@@ -43,7 +43,7 @@ def test_items_that_break_off(end: int, index: int, expected: dict[str, Any]) ->
 @pytest.mark.parametrize(
     ("kind", "complete"), [("completed", True), ("incomplete", True), ("failed", False), ("queued", False)]
 )
-def test_how_it_ends(kind: str, complete: bool) -> None:
+def test_how_a_response_ends(kind: str, complete: bool) -> None:
     """An answer that a limit cut short is one; a failure is none."""
     assembler = fold({"type": f"response.{kind}", "response": response(kind, [])})
 
@@ -103,7 +103,7 @@ def test_refusals_are_shown() -> None:
     assert ["x", "x", "", ""] == [assembler.feed("", of_item(f"{kind}.delta", 0, delta="x")) for kind in kinds]
 
 
-def test_what_is_new_is_passed_over() -> None:
+def test_unknown_events_of_responses_are_ignored() -> None:
     """An unknown event and a piece of an item that never came bring nothing."""
     assembler = fold({"type": "response.new"}, of_item("function_call_arguments.delta", 4, delta="x"))
 

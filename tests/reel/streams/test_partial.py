@@ -26,7 +26,7 @@ HEAD = piece(name="f", id="c1")
 END = piece(goes_on=False)
 
 
-def test_a_call() -> None:
+def test_a_call_in_pieces() -> None:
     """Texts grow, other values come whole, and what follows is another part."""
     chunks = [
         HEAD,
@@ -60,7 +60,7 @@ def test_a_call() -> None:
         (["$" + ".a" * 101], {"$" + ".a" * 101: "0"}),
     ],
 )
-def test_paths(paths: list[str], expected: dict[str, Any]) -> None:
+def test_paths_of_partial_arguments(paths: list[str], expected: dict[str, Any]) -> None:
     """Names, quoted names and places in lists; a path that makes no sense does no harm."""
     pieces = [{"jsonPath": path, "stringValue": str(number)} for number, path in enumerate(paths)]
 
@@ -74,7 +74,7 @@ def test_a_call_that_breaks_off() -> None:
     assert ['{"city": "Os"', "{"] == [parts(*chunks)[0]["functionCall"]["args"] for chunks in ([HEAD, begun], [HEAD])]
 
 
-def test_its_signature() -> None:
+def test_the_signature_of_a_call_in_pieces() -> None:
     """It stays with the part, whichever piece brought it."""
     first = candidate({"functionCall": {"name": "f", "willContinue": True}, "thoughtSignature": "s"})
 

@@ -33,8 +33,8 @@ def decode(*pieces: str) -> list[Event]:
         ("", []),
     ],
 )
-def test_events(text: str, expected: list[tuple[str, str]]) -> None:
-    """Lines end in any of three ways; comments and other fields are passed over; several lines are one text."""
+def test_events_are_decoded(text: str, expected: list[tuple[str, str]]) -> None:
+    """Lines end in any of three ways; comments and other fields are ignored; several lines are one text."""
     assert expected == decode(text)
 
 
@@ -56,7 +56,7 @@ def test_an_event_comes_as_soon_as_it_can() -> None:
     st.text(alphabet="data:event \r\n1", max_size=60),
     st.lists(st.integers(min_value=0, max_value=60), max_size=6),
 )
-def test_pieces_make_no_difference(text: str, cuts: list[int]) -> None:
+def test_events_in_any_pieces(text: str, cuts: list[int]) -> None:
     """However a text is cut, the events are the same."""
     places = [0, *sorted(cuts), len(text)]
 

@@ -40,7 +40,7 @@ def test_cuts_make_no_difference(sample: Sample, cuts: list[int]) -> None:
 
 
 @pytest.mark.parametrize("sample", SAMPLES.values(), ids=SAMPLES)
-def test_byte_by_byte(sample: Sample) -> None:
+def test_a_stream_that_arrives_byte_by_byte(sample: Sample) -> None:
     """The smallest pieces will do."""
     stream, text = read(sample.format, *(bytes([byte]) for byte in sample.data))
 
@@ -49,7 +49,7 @@ def test_byte_by_byte(sample: Sample) -> None:
 
 @pytest.mark.parametrize("ending", ["\r\n", "\r"])
 def test_other_line_ends(ending: str) -> None:
-    """All three line ends are read alike, a byte order mark is passed over, and text is taken as bytes are."""
+    """All three line ends are read alike, a byte order mark is ignored, and text is taken as bytes are."""
     text = "\ufeff" + ANTHROPIC.data.decode().replace("\n", ending)
 
     assert ANTHROPIC.body == read("anthropic", text)[0].body()
@@ -57,7 +57,7 @@ def test_other_line_ends(ending: str) -> None:
 
 
 @given(samples, st.data())
-def test_a_stream_that_breaks_off(sample: Sample, data: Any) -> None:
+def test_an_answer_that_broke_off_is_not_complete(sample: Sample, data: Any) -> None:
     """Its text is a beginning of the whole, its body can be written as JSON, and nobody takes it for complete."""
     end = data.draw(st.integers(min_value=0, max_value=len(sample.data)))
     stream, text = read(sample.format, sample.data[:end])
@@ -71,7 +71,7 @@ def test_a_stream_that_breaks_off(sample: Sample, data: Any) -> None:
 
 @pytest.mark.parametrize("data", ["", " \n\n", ": hello\n\n", "upstream connect error", "<html>\n</html>\n", "[]"])
 @pytest.mark.parametrize("format", ASSEMBLERS)
-def test_no_stream(format: str, data: str) -> None:  # noqa: A002 - the protocol's own word
+def test_what_is_not_an_event_stream(format: str, data: str) -> None:  # noqa: A002 - the protocol's own word
     """What has no event in it is not complete, and says so by their number."""
     stream, text = read(format, data)
 
