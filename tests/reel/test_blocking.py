@@ -454,10 +454,10 @@ def test_the_blocking_client_is_hung_up_on(script: Script) -> None:
 
 
 def test_a_call_that_takes_longer_than_the_timeout(script: Script) -> None:
-    """A call that takes too long is given up, and says that it may still happen."""
+    """A call that takes too long is given up, and says that it may still be carried out."""
     script.play(greeting_and(), greeting_and({"pong": True}))
     with Client(script.path, timeout=0.2) as client:
-        with pytest.raises(reel.Timeout, match="may still happen"):
+        with pytest.raises(reel.Timeout, match="may still be carried out"):
             client.ping()
         assert client.ping() is True
 
@@ -467,7 +467,7 @@ def test_timeout_while_sending(script: Script) -> None:
     done = threading.Event()
     script.play(lambda line: line.answer(HELLO) and done.wait(PATIENCE))
     with Client(script.path, timeout=0.2) as client:
-        with pytest.raises(reel.Timeout, match="may still happen"):
+        with pytest.raises(reel.Timeout, match="may still be carried out"):
             client.add("demo", "x" * (8 << 20))
         done.set()
 

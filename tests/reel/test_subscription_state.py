@@ -255,7 +255,7 @@ def test_an_event_is_read(fields: dict[str, Any], read: tuple[Any, ...]) -> None
 
 @pytest.mark.parametrize("agent", ["a" * 32, None])
 def test_an_older_log_resets_the_state(agent: str | None) -> None:
-    """If a backup replaced the known log, one reset says so, and the subscription continues after what the backup has."""
+    """If a backup replaced the known log, one reset says so, and the subscription continues from there."""
     following = SubscriptionState(requests.subscribe(agent), "test")
     whose = {"agent": agent} if agent else {}
     opened(following)
