@@ -4,8 +4,8 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from reel.cli.invocation import Invocation
-from reel.cli.words import VARIABLE, UsageError
+from reel.cli.arguments import VARIABLE, UsageError
+from reel.cli.context import Invocation
 from reel.errors import InvalidMessage, TooLarge
 from reel.frames import MAX_MESSAGE
 from reel.messages import Addable, NewMessage, text, tool_result

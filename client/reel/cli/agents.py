@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from reel.cli.invocation import Invocation
-from reel.cli.screen import flat
-from reel.cli.words import UsageError
+from reel.cli.arguments import UsageError
+from reel.cli.context import Invocation
+from reel.cli.terminal import flat
 from reel.errors import Conflict
 from reel.replies import AgentInfo
 

@@ -2,7 +2,7 @@
 
 import os
 
-from reel.cli.invocation import Invocation
+from reel.cli.context import Invocation
 
 
 def backup(run: Invocation) -> None:

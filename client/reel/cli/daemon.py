@@ -5,8 +5,8 @@ import select
 from typing import Any
 
 from reel.cli import clock
+from reel.cli.context import Invocation
 from reel.cli.exits import NOT_RUNNING, OK, REFUSED
-from reel.cli.invocation import Invocation
 from reel.cli.output import plain
 from reel.errors import NotRunning, Timeout
 from reel.sync.client import Client

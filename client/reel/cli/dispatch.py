@@ -6,9 +6,9 @@ from argparse import Namespace
 from importlib import import_module
 
 from reel.address import default_socket
+from reel.cli.context import Invocation
 from reel.cli.exits import OK, status_of
 from reel.cli.failures import explain
-from reel.cli.invocation import Invocation
 from reel.cli.output import Output
 from reel.cli.table import Command
 from reel.errors import ReelError
@@ -32,7 +32,7 @@ def dispatch(command: Command, args: Namespace, agent: str, words: list[str], *,
     try:
         with run.client:
             if lone:
-                from reel.cli.lone_words import settle  # noqa: PLC0415 - most command lines have nothing to settle
+                from reel.cli.lone_argument import settle  # noqa: PLC0415 - most command lines have nothing to settle
 
                 settle(run, command)
             return getattr(import_module(f"reel.cli.{module}"), function)(run) or OK

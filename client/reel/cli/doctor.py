@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator
 from reel.address import default_database
 from reel.cli import checks
 from reel.cli.checks import BAD, WARN, Finding
+from reel.cli.context import Invocation
 from reel.cli.exits import OK, REFUSED
 from reel.cli.failures import explain
-from reel.cli.invocation import Invocation
-from reel.cli.screen import wrap
+from reel.cli.terminal import wrap
 from reel.errors import ReelError, Timeout
 from reel.sync.client import Client
 

@@ -7,9 +7,9 @@ import sys
 import time
 from collections.abc import Iterator
 
-from reel.cli.invocation import Invocation
+from reel.cli.arguments import UsageError
+from reel.cli.context import Invocation
 from reel.cli.keeping import keep, tell_of_text
-from reel.cli.words import UsageError
 from reel.errors import ReelError
 from reel.messages import text
 

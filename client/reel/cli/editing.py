@@ -7,10 +7,10 @@ import subprocess
 from pathlib import Path
 from tempfile import mkstemp
 
+from reel.cli.arguments import UsageError
+from reel.cli.context import Invocation
 from reel.cli.exits import OK, REFUSED
-from reel.cli.invocation import Invocation
 from reel.cli.keeping import tell_of_text
-from reel.cli.words import UsageError
 from reel.messages import text
 
 _FALLBACK = "vi"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO
 
-from reel.cli.words import UsageError
+from reel.cli.arguments import UsageError
 
 STDIN = "-"
 

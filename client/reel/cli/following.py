@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from reel import requests
-from reel.cli import events
+from reel.cli import event_lines
+from reel.cli.arguments import UsageError
+from reel.cli.context import Invocation
 from reel.cli.exits import OK, REFUSED
-from reel.cli.invocation import Invocation
 from reel.cli.output import to_json
-from reel.cli.screen import flat
 from reel.cli.stdin import EVENT, event_stdin
+from reel.cli.terminal import flat
 from reel.cli.transcript import Transcript
-from reel.cli.words import UsageError
 from reel.errors import NotRunning
 from reel.peer import RETRY_INTERVAL
 from reel.pushes import DraftPush, EventPush, Push, ResetPush
@@ -117,9 +117,9 @@ class _Reader:
             name = f"{push.name}  "
             width = None if width is None else max(width - len(name), 20)
             for event in page.events:
-                out.line((name, "bold"), *events.layout(event, width, self._run.clock))
+                out.line((name, "bold"), *event_lines.layout(event, width, self._run.clock))
             return
-        out.lines(self._paper.remark(events.layout(event, width, self._run.clock) for event in page.events))
+        out.lines(self._paper.remark(event_lines.layout(event, width, self._run.clock) for event in page.events))
 
 
 def _execute(run: Invocation, push: Push) -> None:
@@ -153,5 +153,5 @@ def wait(run: Invocation) -> int:
     if run.out.as_json:
         run.out.documents(reply.events)
     else:
-        run.out.lines(events.layout(event, run.out.width, run.clock) for event in reply.events)
+        run.out.lines(event_lines.layout(event, run.out.width, run.clock) for event in reply.events)
     return OK

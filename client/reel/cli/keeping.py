@@ -2,7 +2,7 @@
 
 from tempfile import NamedTemporaryFile
 
-from reel.cli.invocation import Invocation
+from reel.cli.context import Invocation
 
 
 def keep(text: str, suffix: str) -> str:

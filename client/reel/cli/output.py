@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, nullcontext
 from stat import S_ISREG
 from typing import Any, Protocol, TextIO, TypeAlias
 
-from reel.cli.screen import cut_front, safe
+from reel.cli.terminal import cut_front, safe
 
 # A piece of a line: a text, or a text and its style.
 Span: TypeAlias = "str | tuple[str, str]"

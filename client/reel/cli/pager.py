@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import IO
 
-from reel.cli.invocation import Invocation
+from reel.cli.context import Invocation
 
 _FALLBACK = "less"
 # What less does where $LESS says nothing: end at once on short texts, let colours through, leave the text standing.

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from reel import requests
-from reel.cli import events, family
+from reel.cli import agent_list, event_lines
+from reel.cli.context import Invocation
 from reel.cli.exits import OK, REFUSED
-from reel.cli.invocation import Invocation
 from reel.cli.output import Line
 from reel.cli.pager import paged
-from reel.cli.screen import flat
+from reel.cli.terminal import flat
 from reel.cli.transcript import Transcript
 from reel.replies import AgentInfo, ConversationPage, MessagesPage, ReplayPage
 
@@ -60,7 +60,7 @@ def log(run: Invocation) -> None:
             if run.out.as_json:
                 run.out.documents(page.events)
             else:
-                run.out.lines(events.layout(event, run.out.width, run.clock) for event in page.events)
+                run.out.lines(event_lines.layout(event, run.out.width, run.clock) for event in page.events)
 
 
 def list_agents(run: Invocation) -> None:
@@ -69,11 +69,11 @@ def list_agents(run: Invocation) -> None:
     if run.out.as_json:
         run.out.documents(agents)
         return
-    rows = family.table(agents, run.clock, tree=run.args.tree)
+    rows = agent_list.table(agents, run.clock, tree=run.args.tree)
     if not rows:
         run.out.hint(f"no agents; make one with: {run.command('new', 'NAME')}")
         return
-    run.out.lines(family.layout(rows, run.out.width))
+    run.out.lines(agent_list.layout(rows, run.out.width))
 
 
 def info(run: Invocation) -> None:

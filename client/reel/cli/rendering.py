@@ -4,10 +4,10 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from reel.cli.arguments import UsageError
+from reel.cli.context import Invocation
 from reel.cli.files import read_json
-from reel.cli.invocation import Invocation
 from reel.cli.output import plain, to_json
-from reel.cli.words import UsageError
 from reel.formats import FORMATS
 from reel.replies import Change
 from reel.strict_json import parse

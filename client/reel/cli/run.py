@@ -5,12 +5,12 @@ import sys
 from argparse import Namespace
 from collections.abc import Sequence
 
+from reel.cli.arguments import VARIABLE, UsageError, is_lone, resolve
 from reel.cli.exits import BROKEN_PIPE, INTERRUPTED, OK, REFUSED, USAGE
 from reel.cli.output import open_streams
 from reel.cli.parser import command_parser, find, split, top_parser
-from reel.cli.screen import safe
 from reel.cli.table import Command, text
-from reel.cli.words import VARIABLE, UsageError, is_lone, resolve
+from reel.cli.terminal import safe
 
 
 def run(argv: Sequence[str] | None = None) -> int:

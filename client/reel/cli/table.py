@@ -12,7 +12,7 @@ class Command(NamedTuple):
     """A command of ``reel``."""
 
     name: str
-    # The words that it takes; what they mean is told in reel.cli.words.
+    # The words that it takes; what they mean is told in reel.cli.arguments.
     words: str
     summary: str
     # module.function in reel.cli; the module is imported when the command runs.
@@ -231,7 +231,12 @@ COMMANDS = (
     ),
     Command("info", "[AGENT]", "describe an agent and its state", "reading.info", "reel info demo"),
     Command(
-        "clear", "[AGENT]", "empty the conversation but for its prompt", "moving.clear", "reel clear demo", writes=True
+        "clear",
+        "[AGENT]",
+        "empty the conversation but for its prompt",
+        "navigation.clear",
+        "reel clear demo",
+        writes=True,
     ),
     Command(
         "clone",
@@ -246,12 +251,14 @@ COMMANDS = (
         instead=("into",),
         writes=True,
     ),
-    Command("mark", "[AGENT] [LABEL]", "set a mark to rewind to", "moving.mark", "reel mark demo draft", writes=True),
+    Command(
+        "mark", "[AGENT] [LABEL]", "set a mark to rewind to", "navigation.mark", "reel mark demo draft", writes=True
+    ),
     Command(
         "rewind",
         "[AGENT] [LABEL]",
         "go back to a mark",
-        "moving.rewind",
+        "navigation.rewind",
         "reel rewind demo draft",
         writes=True,
         notes="Without a LABEL: to the newest mark that something was said after, so that\nrepeating it walks back.",
@@ -260,12 +267,12 @@ COMMANDS = (
         "restore",
         "[AGENT] SEQ",
         "make the conversation what it was at a seq",
-        "moving.restore",
+        "navigation.restore",
         "reel restore demo 17",
         writes=True,
     ),
-    Command("undo", "[AGENT]", "take back the newest command", "moving.undo", "reel undo demo", writes=True),
-    Command("redo", "[AGENT]", "bring back what undo took", "moving.redo", "reel redo demo", writes=True),
+    Command("undo", "[AGENT]", "take back the newest command", "navigation.undo", "reel undo demo", writes=True),
+    Command("redo", "[AGENT]", "bring back what undo took", "navigation.redo", "reel redo demo", writes=True),
     Command(
         "replay",
         "[AGENT]",

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from reel.cli.output import Line, Span
-from reel.cli.screen import wrap
+from reel.cli.terminal import wrap
 from reel.messages import Message, Record
 
 _STEP = "  "

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
+from reel.cli.arguments import UsageError
+from reel.cli.context import Invocation
 from reel.cli.exits import OK, REFUSED
-from reel.cli.invocation import Invocation
 from reel.cli.output import Line
-from reel.cli.words import UsageError
 from reel.replies import Problem, Verified
 
 # What is to be done, by the word for what was found; all else is damage.

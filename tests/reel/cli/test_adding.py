@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from reel.cli.adding import Given, parse_lines, tool_calls
-from reel.cli.words import UsageError
+from reel.cli.arguments import UsageError
 from reel.errors import InvalidMessage
 
 from .conftest import Reel, texts

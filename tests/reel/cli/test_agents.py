@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reel.cli.agents import changed_tags, way_back
-from reel.cli.words import UsageError
+from reel.cli.arguments import UsageError
 
 from .conftest import Reel, texts
 

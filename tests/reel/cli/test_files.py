@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from reel.cli.arguments import UsageError
 from reel.cli.files import name_of, read_json, read_text, source
-from reel.cli.words import UsageError
 
 
 def piped(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:

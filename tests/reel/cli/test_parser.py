@@ -4,8 +4,8 @@ from argparse import Namespace
 
 import pytest
 
+from reel.cli.arguments import UsageError
 from reel.cli.parser import command_parser, find, split, top_parser
-from reel.cli.words import UsageError
 
 
 def parsed(*argv: str) -> Namespace:

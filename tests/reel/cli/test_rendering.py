@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from reel.cli.arguments import UsageError
 from reel.cli.rendering import extra
-from reel.cli.words import UsageError
 from tests.formats.checker import check
 
 from .conftest import Reel

@@ -4,9 +4,9 @@ Agents are asked for with ``reel list``, whose first column is the name. Where n
 is nothing to choose from, and nothing is said about it.
 """
 
-from reel.cli.invocation import Invocation
+from reel.cli.arguments import UsageError
+from reel.cli.context import Invocation
 from reel.cli.shells import bash, fish, zsh
-from reel.cli.words import UsageError
 
 _SHELLS = {"bash": bash.script, "zsh": zsh.script, "fish": fish.script}
 

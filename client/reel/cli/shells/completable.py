@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from reel.cli.arguments import AGENT
 from reel.cli.parser import options_of
 from reel.cli.table import COMMANDS, Command, Option
-from reel.cli.words import AGENT
 
 # What an option or a word may be.
 NOTHING = "nothing"

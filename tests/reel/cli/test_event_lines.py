@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from reel.cli.events import gist, layout
+from reel.cli.event_lines import gist, layout
 from reel.cli.output import render
-from reel.cli.screen import cells
+from reel.cli.terminal import cells
 
 
 def event(kind: str, content: str | None = None, data_json: str | None = None) -> Any:

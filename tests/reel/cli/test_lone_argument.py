@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from reel import Client
-from reel.cli import lone_words
+from reel.cli import lone_argument
 
 from .conftest import Reel, attached, texts
 from .running import started
@@ -23,7 +23,7 @@ def other(reel: Reel, talk: str, monkeypatch: pytest.MonkeyPatch) -> str:
     """Another agent than the one of $REEL_AGENT."""
     reel("new", f"{talk}-other")
     monkeypatch.setenv("REEL_AGENT", talk)
-    monkeypatch.setattr(lone_words, "PATIENCE", 0.01)
+    monkeypatch.setattr(lone_argument, "PATIENCE", 0.01)
     return f"{talk}-other"
 
 

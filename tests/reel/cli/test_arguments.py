@@ -2,7 +2,7 @@
 
 import pytest
 
-from reel.cli.words import Places, UsageError, is_lone, places, resolve
+from reel.cli.arguments import Places, UsageError, is_lone, places, resolve
 
 ADD = "[AGENT] [TEXT]"
 SHOW = "[AGENT]"

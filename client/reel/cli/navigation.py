@@ -1,8 +1,8 @@
 """Commands that move a conversation about: clear, mark, rewind, restore, undo, redo."""
 
-from reel.cli.invocation import Invocation
+from reel.cli.arguments import UsageError
+from reel.cli.context import Invocation
 from reel.cli.table import number
-from reel.cli.words import UsageError
 
 
 def clear(run: Invocation) -> None:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from reel.cli.family import layout, table
+from reel.cli.agent_list import layout, table
 from reel.cli.output import render
-from reel.cli.screen import cells
+from reel.cli.terminal import cells
 from reel.replies import AgentRow, Source
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reel.cli.screen import cells, cut, cut_front, flat, pad, safe, wrap
+from reel.cli.terminal import cells, cut, cut_front, flat, pad, safe, wrap
 
 
 @pytest.mark.parametrize(

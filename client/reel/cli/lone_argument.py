@@ -18,10 +18,10 @@ import os
 import sys
 from typing import NoReturn
 
-from reel.cli.invocation import Invocation
+from reel.cli.arguments import UsageError
+from reel.cli.context import Invocation
 from reel.cli.stdin import Content, content
 from reel.cli.table import Command
-from reel.cli.words import UsageError
 
 # Seconds within which a pipe has to bring its first byte: what is at its other end was started at the same time.
 PATIENCE = 1.0

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from reel.cli.output import Line
-from reel.cli.screen import cells, cut, flat, pad
+from reel.cli.terminal import cells, cut, flat, pad
 from reel.replies import AgentRow
 
 _GAP = "  "

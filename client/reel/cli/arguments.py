@@ -9,7 +9,7 @@ A command's usage says which words it takes, such as ``[AGENT] [TEXT]`` or ``[AG
 
 So ``reel add "hi"`` adds to ``$REEL_AGENT``, and ``reel add other "hi"`` and ``reel show other`` mean ``other``,
 whether it is set or not. Where the second rule takes one word that could be an agent's name, and the word could also
-have been left out, :mod:`reel.cli.lone_words` has the last say.
+have been left out, :mod:`reel.cli.lone_argument` has the last say.
 """
 
 from collections.abc import Sequence

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from reel.cli.output import Line
-from reel.cli.screen import cut, flat
+from reel.cli.terminal import cut, flat
 from reel.messages import Event
 
 # How much of an event's content is shown where no terminal sets a limit.

@@ -2,8 +2,8 @@
 
 import pytest
 
-from reel.cli.moving import seq
-from reel.cli.words import UsageError
+from reel.cli.arguments import UsageError
+from reel.cli.navigation import seq
 
 from .conftest import Reel, texts
 
