@@ -39,7 +39,7 @@ def test_the_right_types_pass() -> None:
 
 @pytest.mark.parametrize(
     ("value", "why"),
-    [(None, "missing; a request of Gemini's has one"), ([], "empty; a history has at least one item")],
+    [(None, "is missing; a request of Gemini's has one"), ([], "is empty; a history has at least one item")],
 )
 def test_a_request_has_a_history(value: Any, why: str) -> None:
     """A body without one is for another API, or has nothing to load; one entry may stand without a list."""
