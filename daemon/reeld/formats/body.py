@@ -174,10 +174,16 @@ def assemble(
 
 
 def _joined(target: Format, top: bytes, leading: EncodedTurns, history: _History) -> str:
-    """Return the text of the body: the keys at the top, then the list of items."""
-    items = b"".join((leading.data, history.settled.data, history.open.data))
+    """Return the text of the body: the keys at the top, then the list of items.
+
+    The items are megabytes and encoded already: they are copied once to join them and once to decode them.
+    """
+    chunks = [memoryview(turns.data) for turns in (leading, history.settled, history.open) if turns.data]
+    if chunks:
+        # The comma after the last item.
+        chunks[-1] = chunks[-1][:-1]
     opening = b"{" if top == b"{}" else top[:-1] + b","
-    return b"".join((opening, encode(target.history_key).encode(), b":[", items[:-1], b"]}")).decode()
+    return b"".join((opening, encode(target.history_key).encode(), b":[", *chunks, b"]}")).decode()
 
 
 def _with_sent_names(target: Format, extra: Json, names: dict[str, str]) -> Json:
