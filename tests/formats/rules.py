@@ -1,4 +1,4 @@
-"""The rules of `formats.md` that have a name, by provider: what the tests are held to."""
+"""The names that the checker has for the rules of docs/provider-rules.md, by provider."""
 
 RULES = {
     "openai_chat": {

@@ -1,4 +1,5 @@
-"""The words of four providers: histories rendered for them, answers and histories read from them.
+"""The request and response formats of four providers: histories rendered for them, answers and requests read.
 
-Pure functions only: nothing here waits, reads a clock or touches the world.
+Pure functions only: nothing here waits, reads a clock or does I/O. The rules that providers impose are numbered in
+docs/provider-rules.md, and cited by number.
 """

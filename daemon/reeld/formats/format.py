@@ -85,8 +85,9 @@ class Format(NamedTuple):
         read_request: the messages of a request body; the model is who wrote the assistant's, if the body has none.
         read_response: the message of a response body; the model is who answered, if the body has none.
         has_model: whether the body names the model.
-        alternates: whether user and assistant must take turns, the user first. An empty turn then gets a placeholder.
-        calls_last: whether nothing but calls may follow a call in a turn.
+        alternates: whether user and assistant must take turns, the user first (rules A1 and G1). An empty turn
+            then gets a placeholder (rule X11).
+        calls_last: whether nothing but calls may follow a call in a turn (rule A2).
         results_first: whether nothing may come between a turn's calls and their results.
         must_precede_content: whether a block belongs to the one after it, and so cannot be the last of a turn.
         server_tool_half: which half of a server's tool call an opaque block is that ``why_unsendable`` accepts.

@@ -5,7 +5,7 @@ from hashlib import sha256
 
 from reel.strict_json import Json
 
-# The strictest limits of the four (rule X6).
+# The strictest limits of the four (rules X6 and G11).
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,40}")
 _ID_DIGITS = 24
 _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}")
@@ -41,7 +41,10 @@ def sent_id(given: str, used: dict[str, None], seq: int, index: int) -> str:
 
 
 def sent_name(given: str) -> str:
-    """Return the name under which a tool is sent: the given one, or what is readable of it and a hash (rule X6)."""
+    """Return the name under which a tool is sent: the given one, or what is readable of it and a hash (rule X6).
+
+    Different names stay different, as APIs require of the tools of a request (rules A13 and G11).
+    """
     if _NAME.fullmatch(given):
         return given
     readable = _NOT_IN_NAME.sub("_", given)[:_READABLE]

@@ -66,7 +66,7 @@ def render(
 
 
 def _is_ready(repaired: Repaired, target: Format) -> bool:
-    """Whether the provider has something to answer: the user's words, results, or a paused turn (rule X10)."""
+    """Whether the provider has something to answer: the user's words, results, or a paused turn (rules X10 and A12)."""
     if not repaired.ends_with_assistant:
         return bool(repaired.open)
     pieces = repaired.open[-1].assistant.pieces

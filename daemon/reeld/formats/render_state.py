@@ -6,7 +6,7 @@ Theory of operation
 :func:`~reeld.formats.render.render` returns a :class:`RenderState` besides the body and takes it back the next time.
 It holds the settled exchanges as encoded bytes, and the repair state after them. Because a settled exchange never
 changes (:mod:`~reeld.formats.repair`), the next rendering repairs and writes only what comes after, and joins bytes.
-For 10,000 messages that takes about 2 ms instead of 300 to 430 ms, a figure of ``python -m tests.bench``.
+For 10,000 messages that takes 1.2 ms of CPU instead of 250 to 490, depending on the format.
 
 A state is valid for one conversation, format, model and number of cache breakpoints. The breakpoints count because the
 first ones are kept and later ones dropped. The conversation may have moved meanwhile: after a rewind the messages are

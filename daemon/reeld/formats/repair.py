@@ -1,4 +1,4 @@
-"""Repair: any messages become a history that a provider accepts (rules X2 to X5 and X11).
+"""Repair: any messages become a history that a provider accepts (docs/provider-rules.md).
 
 Theory of operation
 -------------------
@@ -11,10 +11,10 @@ messages that knows no API; what an API accepts it asks a :class:`~reeld.formats
 messages of the assistant. The results of a call belong to the user turn of the exchange after it.
 
 *Settled and open.* An exchange is settled as soon as a message follows it. The last exchange is open: the next message
-may belong to it. The invariant is that **a settled exchange never changes, whatever is added later**. Two things rest
-on it. Provider caches are valid only for an identical prefix, and Anthropic binds thinking to everything before it
-(rule A8): a repair that changes its mind costs money or a 400. And rendering has to write each settled exchange only
-once (:mod:`~reeld.formats.render_state`). Two consequences:
+may belong to it. The invariant is that **a settled exchange never changes, whatever is added later** (rule X2). Two
+things rest on it. Provider caches are valid only for an identical prefix, and Anthropic binds thinking to everything
+before it (rule A8): a repair that changes its mind costs money or a 400. And rendering has to write each settled
+exchange only once (:mod:`~reeld.formats.render_state`). Two consequences:
 
 - When the user speaks while a call has no result, the call is *abandoned*: a synthesized result takes its place. If
   the real result comes later, its place is taken, so it is sent as a text of the user's where it arrived (rule X5).
@@ -130,6 +130,7 @@ class _Rules(NamedTuple):
     tools: ServerToolStatus
 
     def why_unsendable(self, block: Json, position: Position) -> str | None:
+        """Return why a block cannot be sent; blank texts nowhere can (rules X3 and A3)."""
         if block["type"] == "text":
             return None if block["text"].strip() else "a blank text"
         return self.target.why_unsendable(block, position, self.model)
@@ -150,7 +151,7 @@ def _exchange(group: MessageGroup, number: int, state: RepairState, rules: _Rule
 
 
 def _user_turn(group: MessageGroup, state: RepairState, rules: _Rules, report: list[Change]) -> UserTurn:
-    """Put the results first, in the order of their calls, and synthesize those that are missing (rule X4)."""
+    """Put the results first, in the order of their calls; synthesize what is missing (rules X4 and X11)."""
     calls, state.pending = state.pending, ()
     builder = _UserTurnBuilder(calls, state, rules, report)
     for message_index, message in enumerate(group.user, group.start):

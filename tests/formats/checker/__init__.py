@@ -1,6 +1,6 @@
 """A strict judge of request bodies: whether a provider's API takes the history in one.
 
-It is written from the rules in `formats.md` and the types of the official SDKs, and shares nothing with what it judges.
+It is written from docs/provider-rules.md and the types of the official SDKs, and shares nothing with what it judges.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""The rules of Anthropic Messages (`formats.md` section 3): who speaks when, and which result belongs to which call.
+"""The rules of Anthropic Messages (docs/provider-rules.md, A): who speaks when, and which result belongs to which call.
 
 Not to be judged from a body: whether a signature is genuine, and whether the latest thinking blocks were changed.
 """

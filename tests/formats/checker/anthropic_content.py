@@ -1,4 +1,4 @@
-"""The rules of Anthropic Messages (`formats.md` section 3): what blocks hold, and where thinking stands."""
+"""The rules of Anthropic Messages (docs/provider-rules.md, A): what blocks hold, and where thinking stands."""
 
 import re
 from collections.abc import Iterator

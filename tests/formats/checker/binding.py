@@ -1,4 +1,4 @@
-"""Bound thinking (`formats.md` section 3): what stood before a block when it was made must stand there still."""
+"""Bound thinking (rule A8): what stood before a block when it was made must stand there still."""
 
 from typing import Any
 

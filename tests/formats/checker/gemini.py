@@ -1,4 +1,4 @@
-"""The rules of Gemini generateContent (`formats.md` section 4).
+"""The rules of Gemini generateContent (docs/provider-rules.md, G).
 
 Not to be judged from a body: whether a thought signature is genuine.
 """

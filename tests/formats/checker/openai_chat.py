@@ -1,4 +1,4 @@
-"""The rules of OpenAI Chat Completions (`formats.md` section 1)."""
+"""The rules of OpenAI Chat Completions (docs/provider-rules.md, C)."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The rules of OpenAI Responses (`formats.md` section 2).
+"""The rules of OpenAI Responses (docs/provider-rules.md, R).
 
 Not to be judged from a body: whether encrypted content can be verified, whether a stored item exists, and whether an
 item that is sent with its `id` was made after a reasoning item that is missing here.

@@ -1,8 +1,6 @@
 """Every rule that has a name: a history that breaks it as it stands does not when it is rendered, in any format."""
 
 import json
-import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,8 +19,6 @@ from tests.reeld.formats.histories import entries_of, model, prompt_in, thinking
 from tests.reeld.formats.test_recordings import MODELS, NAMES, OUTSIDE
 
 Json = dict[str, Any]
-SPECIFICATION = Path(__file__).parents[4] / "shared" / "formats.md"
-SECTIONS = {"openai_chat": "## 1.", "openai_responses": "## 2.", "anthropic": "## 3.", "gemini": "## 4."}
 # What `extra` alone can break: it is the caller's, and goes out as it came.
 BESIDE = {"tool-declared-twice"}
 # What only the bodies of two requests show.
@@ -41,18 +37,6 @@ def cases(provider: str, rule: str) -> list[Case]:
     """Give the bodies that break a rule."""
     module = CASES[provider]
     return [case for kind in ("CARELESS", "REFUSED") for case in getattr(module, kind) if case.rule == rule]
-
-
-@pytest.mark.skipif(not SPECIFICATION.exists(), reason="the specification is not here")
-@pytest.mark.parametrize("provider", list(RULES))
-def test_every_name_is_here(provider: str) -> None:
-    """The tables of rules name nothing that the list does not have."""
-    section = SPECIFICATION.read_text().split(SECTIONS[provider])[1].split("\n## ")[0]
-    tables = "\n".join(line.split("|")[1] for line in section.splitlines() if line.startswith("| `"))
-    named = set(re.findall(r"`([a-z]+(?:-[a-z]+)*)`", tables))
-
-    assert named
-    assert set() == named - RULES[provider]
 
 
 @pytest.mark.parametrize(("provider", "rule"), BROKEN)

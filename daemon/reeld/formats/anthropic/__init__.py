@@ -1,4 +1,4 @@
-"""Anthropic Messages (rules A1 to A12)."""
+"""Anthropic Messages (the A rules of docs/provider-rules.md)."""
 
 from reeld.formats.anthropic.read import read_request, read_response
 from reeld.formats.anthropic.rules import (

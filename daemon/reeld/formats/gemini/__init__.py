@@ -1,4 +1,4 @@
-"""Google Gemini generateContent (rules G1 to G10)."""
+"""Google Gemini generateContent (the G rules of docs/provider-rules.md)."""
 
 from reeld.formats.format import Format
 from reeld.formats.gemini.read import read_request, read_response

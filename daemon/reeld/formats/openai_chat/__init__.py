@@ -1,4 +1,4 @@
-"""OpenAI Chat Completions, and the servers with the same API (rules C1 to C9)."""
+"""OpenAI Chat Completions, and the servers with the same API (the C rules of docs/provider-rules.md)."""
 
 from reeld.formats.format import Format
 from reeld.formats.openai import PROVIDER, rename_tools

@@ -130,7 +130,7 @@ def _content(blocks: Sequence[Json]) -> str | list[Json]:
 
 
 def _part(block: Json) -> Json:
-    """Return the content part of a block."""
+    """Return the content part of a block, with no key that the API does not know (rule C3)."""
     cached = restore_keys(block.get("provider_metadata"), PROVIDER, (CACHE_BREAKPOINT,))
     if block["type"] == "opaque":
         return opaque_object(block) or {}

@@ -1,4 +1,4 @@
-"""OpenAI Responses (rules R1 to R9)."""
+"""OpenAI Responses (the R rules of docs/provider-rules.md)."""
 
 from reeld.formats.format import Format
 from reeld.formats.openai import PROVIDER, rename_tools
