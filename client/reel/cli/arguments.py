@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from reel.ids import is_id, is_name
+from reel.values import MAX_INTEGER, clean
 
 AGENT = "[AGENT]"
 VARIABLE = "REEL_AGENT"
@@ -105,3 +106,30 @@ def _split(takes: Places, words: list[str], option: str | None, default: str | N
     if words:
         return words[0], words[1:]
     raise UsageError(f"no agent is named, and ${VARIABLE} is not set")
+
+
+def text(argument: str) -> str:
+    """Read an argument as text: what is no UTF-8 becomes U+FFFD, as the daemon would have it."""
+    return clean(argument)[0]
+
+
+def number(argument: str) -> int:
+    """Read an argument as a number that every client can have.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if not -MAX_INTEGER <= (value := int(argument)) <= MAX_INTEGER:
+        raise ValueError("out of range")
+    return value
+
+
+def seconds(argument: str) -> float:
+    """Read an argument as a length of time.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if not 0 <= (value := float(argument)) < MAX_INTEGER:
+        raise ValueError("out of range")
+    return value

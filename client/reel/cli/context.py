@@ -2,81 +2,11 @@
 
 from argparse import Namespace
 from collections.abc import Callable
-from contextlib import AbstractContextManager
-from typing import Any, Self, TypeVar
+from typing import Any
 
-from reel import requests
-from reel.cli import clock
 from reel.cli.output import Output
-from reel.errors import NotFound
-from reel.requests import Call
-from reel.sync.client import Client
-
-R = TypeVar("R")
-
-
-class _Asking(Client):
-    """A client that takes the beginning of a name for the name, where it is that of one agent only.
-
-    A script that changes something has to name its agent in full: after a rename it would write to another one,
-    and nobody would see it. The command counts, not the request: some look at the agent before they change it.
-
-    Args:
-        socket: where the daemon listens.
-        out: where to say what is being waited for.
-        exact: whether agents have to be named in full.
-    """
-
-    meant: str | None = None
-
-    def __init__(self, socket: str, out: Output, *, exact: bool) -> None:
-        super().__init__(socket, name="reel")
-        self._out = out
-        self._exact = exact
-        # What was typed in the place of ``meant``.
-        self._beginning: str | None = None
-
-    def has(self, agent: str) -> bool:
-        """Return whether there is an agent of exactly this name or id."""
-        with self._waiting():
-            try:
-                super().call(requests.agent(agent))
-            except NotFound:
-                return False
-        return True
-
-    def connect(self) -> Self:
-        """Connect now, rather than at the first call."""
-        with self._waiting():
-            return super().connect()
-
-    def call(self, call: Call[R]) -> R:
-        """Send a request; only where there is no such agent, ask who could be meant."""
-        if call.method == "wait":  # to wait is what was asked for
-            return self._call(call)
-        with self._waiting():
-            return self._call(call)
-
-    def _waiting(self) -> AbstractContextManager[None]:
-        return self._out.waiting("waiting for the daemon's answer")
-
-    def _call(self, call: Call[R]) -> R:
-        agent = call.params.get("agent")
-        if self.meant is not None and agent == self._beginning:
-            return super().call(_about(call, self.meant))
-        try:
-            return super().call(call)
-        except NotFound as error:
-            if agent is None or error.data.get("agent") != agent or self._exact:
-                raise
-            from reel.cli.prefixes import only_one  # noqa: PLC0415 - who names an agent in full pays nothing
-
-            self.meant, self._beginning = only_one(self, agent, error), agent
-        return super().call(_about(call, self.meant))
-
-
-def _about(call: Call[R], agent: str) -> Call[R]:
-    return call._replace(params={**call.params, "agent": agent})
+from reel.cli.prefixes import PrefixResolvingClient
+from reel.cli.terminal import full_time, short_time
 
 
 class Invocation:
@@ -100,7 +30,7 @@ class Invocation:
         self.socket = socket
         self.out = out
         # It connects when it is first asked.
-        self.client = _Asking(socket, out, exact=changes and not out.terminal)
+        self.client = PrefixResolvingClient(socket, out, exact=changes and not out.terminal)
 
     @property
     def agent(self) -> str:
@@ -119,7 +49,7 @@ class Invocation:
     @property
     def clock(self) -> Callable[[int], str]:
         """How to show a time: short to people, in full to programs."""
-        return clock.short if self.out.terminal else clock.full
+        return short_time if self.out.terminal else full_time
 
     def done(self, reply: Any, text: str, *undo: str) -> None:
         """Print what came of a change.

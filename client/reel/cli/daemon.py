@@ -4,10 +4,10 @@ import os
 import select
 from typing import Any
 
-from reel.cli import clock
 from reel.cli.context import Invocation
 from reel.cli.exits import NOT_RUNNING, OK, REFUSED
 from reel.cli.output import plain
+from reel.cli.terminal import duration
 from reel.errors import NotRunning, Timeout
 from reel.sync.client import Client
 
@@ -107,7 +107,7 @@ def figures(stats: dict[str, Any]) -> dict[str, str]:
     """Choose what a person wants to know of the daemon's figures; ``--json`` has them all."""
     chosen = {title: str(stats[name]) for name, title in _SHOWN.items() if stats.get(name) is not None}
     if "uptime" in chosen:
-        chosen["uptime"] = clock.span(stats["uptime"] / 1000)
+        chosen["uptime"] = duration(stats["uptime"] / 1000)
     return chosen
 
 

@@ -1,23 +1,50 @@
-"""The command ``doctor``: everything that can be wrong between this client and its daemon."""
+"""The command ``doctor``: everything that can be wrong between this client and its daemon.
 
+One function a question; nothing is changed, and no database is opened.
+"""
+
+import os
+import shutil
+import stat
 from collections.abc import Iterable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
 
-from reel.address import default_database
-from reel.cli import checks
-from reel.cli.checks import BAD, WARN, Finding
+from reel.address import MAX_PATH, default_database
 from reel.cli.context import Invocation
 from reel.cli.exits import OK, REFUSED
 from reel.cli.failures import explain
 from reel.cli.terminal import wrap
 from reel.errors import ReelError, Timeout
+from reel.replies import Hello
 from reel.sync.client import Client
+from reel.version import PROTOCOL, __version__
 
+FINE = "ok"
+WARN = "warn"
+BAD = "bad"
+
+_MODULES = ("reeld", "anyio", "trio", "aiosqlite")
+_MEGABYTE = 1 << 20
+# A WAL and what is merged from it need some room beside what is said.
+_SCARCE = 500 * _MEGABYTE
+_TOO_LITTLE = 50 * _MEGABYTE
 # A daemon that is well answers within milliseconds.
 _PATIENCE = 5.0
 _STUCK = "its log says with what it is busy; where it stays so, kill the process that holds the locks"
 # What stands below a finding stands below what it is about.
 _MARGIN = " " * 23
 _ELSEWHERE = "name another path with --socket or $REEL_SOCKET"
+
+
+class Finding(NamedTuple):
+    """The answer to one question: how it is, and where it is not as it should be, what to do about it."""
+
+    check: str
+    verdict: str
+    about: str
+    remedy: str = ""
 
 
 def doctor(run: Invocation) -> int:
@@ -33,8 +60,8 @@ def doctor(run: Invocation) -> int:
 
 def examine(socket: str) -> Iterator[Finding]:
     """Ask one question after the other; those about a daemon that does not answer, of what is on disk."""
-    yield checks.path(socket)
-    yield checks.directory(socket)
+    yield check_path(socket)
+    yield check_directory(socket)
     pid, database, problem = None, default_database(), None
     with Client(socket, patience=0, timeout=_PATIENCE, name="reel doctor") as client:
         try:
@@ -43,14 +70,14 @@ def examine(socket: str) -> Iterator[Finding]:
             pid = int(hello.server["pid"])
             stats = client.stats()
             database, problem = stats["database"], stats.get("storage_problem")
-            yield checks.versions(hello, stats.get("sqlite", "?"))
+            yield check_versions(hello, stats.get("sqlite", "?"))
         except ReelError as error:
             what, _, remedy = explain(error, "").partition("; ")
             yield Finding("daemon", BAD, what, _STUCK if isinstance(error, Timeout) else remedy or _ELSEWHERE)
-    yield checks.lock("socket's lock", socket, pid)
-    yield checks.space(database) if problem is None else _displaced(problem)
-    yield checks.lock("database's lock", database, pid)
-    yield checks.installed(needed=pid is None)
+    yield check_lock("socket's lock", socket, pid)
+    yield check_space(database) if problem is None else _displaced(problem)
+    yield check_lock("database's lock", database, pid)
+    yield check_installed(needed=pid is None)
 
 
 def _displaced(problem: str) -> Finding:
@@ -68,3 +95,113 @@ def show(run: Invocation, found: Iterable[Finding]) -> None:
         run.out.lines([_MARGIN, line] for line in more)
         if finding.verdict in (WARN, BAD):
             run.out.lines([_MARGIN, (line, "bold")] for line in wrap(finding.remedy, room))
+
+
+def check_path(socket: str) -> Finding:
+    """Judge where the socket is, or would be."""
+    size = len(os.fsencode(socket))
+    if size > MAX_PATH:
+        about = f"{socket}: {size} bytes, {MAX_PATH} are possible"
+        return Finding("socket", BAD, about, "name a shorter path with --socket or $REEL_SOCKET")
+    try:
+        found = os.lstat(socket)
+    except OSError as error:
+        return Finding("socket", FINE, f"{socket}: none ({error.strerror})")
+    if not stat.S_ISSOCK(found.st_mode):
+        return Finding("socket", BAD, f"{socket}: is no socket", "move it away, or name another path with --socket")
+    if found.st_mode & 0o077:
+        return Finding("socket", WARN, f"{socket}: {_mode(found)}, others may try it", f"chmod 600 {socket}")
+    return Finding("socket", FINE, f"{socket}: {_mode(found)}")
+
+
+def check_directory(socket: str) -> Finding:
+    """Judge whether somebody else could put a socket in the place of ours."""
+    where = Path(socket).parent
+    try:
+        found = where.stat()
+    except FileNotFoundError:
+        return Finding("directory", FINE, f"{where}: none yet; reeld makes it")
+    except OSError as error:
+        return Finding("directory", BAD, f"{where}: {error.strerror}", "name another path with --socket")
+    about = f"{where}: {_mode(found)}, of uid {found.st_uid}"
+    if found.st_uid not in (os.getuid(), 0):
+        return Finding("directory", BAD, f"{about}, another user", "name another path with --socket or $REEL_SOCKET")
+    if not found.st_mode & 0o022:
+        return Finding("directory", FINE, about)
+    if found.st_mode & stat.S_ISVTX:
+        return Finding("directory", WARN, f"{about}, open to all", "a directory of your own is safer: chmod 700")
+    return Finding("directory", BAD, f"{about}, others may write to it", f"chmod go-w {where}")
+
+
+def check_versions(hello: Hello, sqlite: str) -> Finding:
+    """Judge whether the daemon that answers is the one that was installed with this client."""
+    version = hello.server.get("version")
+    about = f"pid {hello.server.get('pid')}, version {version}, protocol {hello.protocol}, SQLite {sqlite}"
+    if (version, hello.protocol) == (__version__, PROTOCOL):
+        return Finding("daemon", FINE, about)
+    about += f"; this reel is {__version__}, protocol {PROTOCOL}"
+    return Finding("daemon", WARN, about, "run the newer one: reel stop; reel start")
+
+
+def check_lock(check: str, locked: str, daemon: int | None) -> Finding:
+    """Judge who holds the lock of a file: the daemon that answers, or nobody where none does."""
+    name = f"{locked}.lock"
+    pid = holder(name)
+    if pid == daemon:
+        return Finding(check, FINE, f"{name}: {'free' if pid is None else f'held by pid {pid}'}")
+    if pid is None:
+        about = f"{name}: not held by the daemon (pid {daemon})"
+        return Finding(check, BAD, about, "the file was replaced while in use: reel stop; reel start")
+    if daemon is None:
+        about = f"{name}: held by pid {pid}, which does not answer here"
+        return Finding(check, BAD, about, f"see what it is: ps -fp {pid}; end it: kill {pid}")
+    return Finding(check, BAD, f"{name}: held by pid {pid}, not by the daemon (pid {daemon})", f"see: ps -fp {pid}")
+
+
+def holder(name: str) -> int | None:
+    """Give the process that wrote its pid into a lock's file, if it still has that file open.
+
+    To try the lock would make a daemon that starts just then believe that another one runs.
+    """
+    try:
+        pid = int(Path(name).read_text(encoding="ascii"))
+        lock = Path(name).stat()
+        descriptors = list(Path(f"/proc/{pid}/fd").iterdir())
+    except (OSError, ValueError):
+        return None
+    return pid if any(_is(descriptor, lock) for descriptor in descriptors) else None
+
+
+def _is(descriptor: Path, file: os.stat_result) -> bool:
+    try:
+        return os.path.samestat(descriptor.stat(), file)
+    except OSError:
+        return False  # closed by now
+
+
+def check_space(database: str) -> Finding:
+    """Judge how much room there is where the database is, or would be."""
+    where = Path(database).parent
+    try:
+        while not where.exists():
+            where = where.parent
+        free = shutil.disk_usage(where).free
+    except OSError as error:
+        return Finding("database", BAD, f"{where}: {error.strerror}", "name another place with $REEL_DATABASE")
+    about = f"{database}: {free // _MEGABYTE:,} MB free"
+    if free < _SCARCE:
+        return Finding("database", BAD if free < _TOO_LITTLE else WARN, about, f"make room on the disk of {where}")
+    return Finding("database", FINE, about)
+
+
+def check_installed(*, needed: bool) -> Finding:
+    """Judge whether a daemon could be started from here."""
+    missing = [name for name in _MODULES if find_spec(name) is None]
+    found = shutil.which("reeld")
+    if not missing or ("reeld" in missing and found):
+        return Finding("reeld", FINE, f"installed{f': {found}' if found else ''}")
+    return Finding("reeld", BAD if needed else WARN, f"{missing[0]} is missing", "pip install 'reeld[daemon]'")
+
+
+def _mode(found: os.stat_result) -> str:
+    return f"mode {stat.S_IMODE(found.st_mode):04o}"

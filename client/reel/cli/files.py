@@ -56,3 +56,12 @@ def read_json(path: str) -> Any:
 def name_of(path: str | None) -> str:
     """Give what to call a file."""
     return "stdin" if path is None or path == STDIN else path
+
+
+def keep(text: str, suffix: str) -> str:
+    """Write a text into a file of its own; give its path."""
+    from tempfile import NamedTemporaryFile  # noqa: PLC0415 - only if something goes wrong
+
+    with NamedTemporaryFile("w", prefix="reel-", suffix=suffix, delete=False, encoding="utf-8") as file:
+        file.write(text)
+    return file.name

@@ -12,8 +12,7 @@ from typing import BinaryIO
 from reel.cli.arguments import UsageError
 from reel.cli.context import Invocation
 from reel.cli.exits import BROKEN_PIPE, INTERRUPTED, OK, REFUSED
-from reel.cli.files import name_of, read_text, source
-from reel.cli.keeping import keep
+from reel.cli.files import keep, name_of, read_text, source
 from reel.cli.rendering import format_of, from_report, show_changes
 from reel.errors import InvalidMessage, ReelError
 from reel.replies import Added, Loaded

@@ -1,8 +1,7 @@
 """Commands that move a conversation about: clear, mark, rewind, restore, undo, redo."""
 
-from reel.cli.arguments import UsageError
+from reel.cli.arguments import UsageError, number
 from reel.cli.context import Invocation
-from reel.cli.table import number
 
 
 def clear(run: Invocation) -> None:

@@ -7,9 +7,11 @@ a change, what to watch out for) goes to stderr.
 
 import os
 import sys
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, nullcontext
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from stat import S_ISREG
+from types import FrameType
 from typing import Any, Protocol, TextIO, TypeAlias
 
 from reel.cli.terminal import cut_front, safe
@@ -37,6 +39,8 @@ _STYLES = {
 }
 _WIDTH = 80
 _ERASE = "\r\x1b[K"
+# Seconds before anything is said, and between two signs of life.
+_MOMENT = 1.0
 
 
 class Writable(Protocol):
@@ -127,9 +131,7 @@ class Output:
         # What was printed may be in a pager by now.
         if not self._alone or (self.terminal and self._printed):
             return nullcontext()
-        from reel.cli.progress import waiting  # noqa: PLC0415 - a script does without it
-
-        return waiting(self._aside.fileno(), what)
+        return show_progress(self._aside.fileno(), what)
 
     def hint(self, text: str) -> None:
         """Say in passing what a person may want to know next; a pipe does not hear it."""
@@ -139,6 +141,39 @@ class Output:
     def warn(self, text: str) -> None:
         """Say what should not be missed."""
         self._aside.write(safe(" ".join(f"reel: {text}".split())) + "\n")
+
+
+@contextmanager
+def show_progress(terminal: int, what: Callable[[], str]) -> Iterator[None]:
+    """Say what the block waits for, as long as it takes; a block inside another one leaves that to it.
+
+    Args:
+        terminal: its descriptor; nothing else may be printed on it meanwhile.
+        what: asked anew each time, so that it can count.
+    """
+    import signal  # noqa: PLC0415 - a script does without it
+
+    if signal.getitimer(signal.ITIMER_REAL) != (0.0, 0.0):
+        yield
+        return
+    began = time.monotonic()
+    said = False
+
+    def say(_number: int, _frame: FrameType | None) -> None:
+        nonlocal said
+        said = True
+        # Past Python's buffers, which the signal may have come in the middle of.
+        os.write(terminal, f"{_ERASE}{what()} … {time.monotonic() - began:.0f} s".encode())
+
+    before = signal.signal(signal.SIGALRM, say)
+    signal.setitimer(signal.ITIMER_REAL, _MOMENT, _MOMENT)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        if said:
+            os.write(terminal, _ERASE.encode())
 
 
 def render(spans: "list[Span] | tuple[Span, ...]", *, colour: bool) -> str:

@@ -5,8 +5,8 @@ import os
 from collections.abc import Sequence
 from typing import NoReturn
 
-from reel.cli.arguments import UsageError, places
-from reel.cli.table import COMMANDS, Command, Option, number, option, text
+from reel.cli.arguments import UsageError, number, places, text
+from reel.cli.table import COMMANDS, Command, Option, option
 from reel.version import PROTOCOL, __version__
 
 DESCRIPTION = "Talk to reeld, the daemon that owns the conversations of LLM agents."

@@ -2,8 +2,8 @@
 
 from typing import Any, NamedTuple, TypeAlias
 
+from reel.cli.arguments import number, seconds, text
 from reel.formats import FORMATS
-from reel.values import MAX_INTEGER, clean
 
 Option: TypeAlias = tuple[tuple[str, ...], dict[str, Any]]
 
@@ -30,33 +30,6 @@ class Command(NamedTuple):
 def option(*flags: str, **details: Any) -> Option:
     """Describe an option in the words of ``add_argument``."""
     return flags, details
-
-
-def text(argument: str) -> str:
-    """Read an argument as text: what is no UTF-8 becomes U+FFFD, as the daemon would have it."""
-    return clean(argument)[0]
-
-
-def number(argument: str) -> int:
-    """Read an argument as a number that every client can have.
-
-    Raises:
-        ValueError: it is none.
-    """
-    if not -MAX_INTEGER <= (value := int(argument)) <= MAX_INTEGER:
-        raise ValueError("out of range")
-    return value
-
-
-def seconds(argument: str) -> float:
-    """Read an argument as a length of time.
-
-    Raises:
-        ValueError: it is none.
-    """
-    if not 0 <= (value := float(argument)) < MAX_INTEGER:
-        raise ValueError("out of range")
-    return value
 
 
 def _at(summary: str) -> Option:
@@ -142,7 +115,7 @@ COMMANDS = (
         "edit",
         "[AGENT]",
         "write a message in an editor and add it",
-        "editing.edit",
+        "composing.edit",
         "EDITOR=nano reel edit demo",
         (_ROLE,),
         writes=True,
@@ -208,7 +181,7 @@ COMMANDS = (
         "draft",
         "[AGENT] [TEXT]",
         "show the others what is being written",
-        "drafting.draft",
+        "composing.draft",
         "my-model | reel draft demo --add --role assistant",
         (
             option("--add", action="store_true", help="add it when it is complete"),
@@ -342,7 +315,7 @@ COMMANDS = (
         "verify",
         "[AGENT]",
         "check that everything that is stored is whole",
-        "verifying.verify",
+        "database.verify",
         "reel verify\n  reel verify demo",
         (option("--all", action="store_true", help="all agents, though $REEL_AGENT is set"),),
         anybody=True,
@@ -353,7 +326,7 @@ COMMANDS = (
         "backup",
         "FILE",
         "write a copy of the database into a new file",
-        "backup.backup",
+        "database.backup",
         "reel backup ~/reel-$(date +%F).db",
         notes="Everybody can go on writing meanwhile. The file has its name when it is\n"
         "complete and on the disk; only its owner may read it. No file is replaced.",

@@ -1,12 +1,14 @@
-"""Text as a terminal shows it: what it must not obey, how wide it is, where it breaks.
+"""Text and times as a terminal shows them: which characters it must not obey, how wide a text is, where it breaks.
 
 What an agent says was not written by the person who reads it. Nothing in it may move the cursor, change the
 title or hide what comes next, so every control character is shown as its escape and none is sent.
 """
 
+import time
 from collections.abc import Iterator
 
 _TAB = 4
+_DAY = 24 * 3600
 # C0 but for the tab, DEL and C1; the separators of lines and paragraphs; what turns the direction of writing.
 _CONTROLS = [*range(9), *range(10, 32), *range(127, 160)]
 _MISLEADING = [0x061C, 0x200E, 0x200F, 0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
@@ -103,3 +105,32 @@ def _fit(line: str, start: int, width: int) -> int:
     while end < len(line) and ((width := width - _cell(line[end])) >= 0 or end == start):
         end += 1
     return end
+
+
+def short_time(milliseconds: int, now: float | None = None) -> str:
+    """Give a moment in the reader's own time zone: the time for the last hours, else the date with it."""
+    seconds = milliseconds / 1000
+    when = time.localtime(seconds)
+    today = time.localtime(now)
+    if (when.tm_year, when.tm_yday) == (today.tm_year, today.tm_yday):
+        return time.strftime("%H:%M:%S", when)
+    if when.tm_year == today.tm_year:
+        return time.strftime("%m-%d %H:%M", when)
+    return time.strftime("%Y-%m-%d", when)
+
+
+def full_time(milliseconds: int) -> str:
+    """Give a moment for programs: UTC, in the form of ISO 8601."""
+    seconds, rest = divmod(milliseconds, 1000)
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{rest:03d}Z"
+
+
+def duration(seconds: float) -> str:
+    """Give a length of time, in its two largest units."""
+    left = int(seconds)
+    parts: list[str] = []
+    for unit, size in (("d", _DAY), ("h", 3600), ("m", 60), ("s", 1)):
+        count, left = divmod(left, size)
+        if count or parts:
+            parts.append(f"{count}{unit}")
+    return " ".join(parts[:2]) or "0s"

@@ -9,8 +9,18 @@ from typing import Any
 
 import pytest
 
-from reel.cli import checks
-from reel.cli.checks import BAD, OK, WARN, Finding
+from reel.cli.doctor import (
+    BAD,
+    FINE,
+    WARN,
+    Finding,
+    check_directory,
+    check_installed,
+    check_lock,
+    check_path,
+    check_space,
+    check_versions,
+)
 from reel.replies import Hello
 from reel.version import PROTOCOL, __version__
 from reeld.store.database import SQLITE
@@ -68,7 +78,7 @@ def test_lock_of_a_process_that_does_not_answer(reel: Reel, nowhere: Path) -> No
     """Who has the lock's file open and wrote its pid there holds it; a pid that was left behind does not."""
     lock = nowhere / "s.sock.lock"
     lock.write_text(f"{os.getpid()}\n")
-    assert OK == verdicts(reel)["socket's lock"]
+    assert FINE == verdicts(reel)["socket's lock"]
 
     with lock.open():
         assert BAD == verdicts(reel)["socket's lock"]
@@ -80,56 +90,58 @@ def test_lock_that_is_not_the_daemons(nowhere: Path) -> None:
     lock.write_text(f"{os.getpid()}\n")
 
     with lock.open():
-        assert OK == checks.lock("lock", f"{nowhere}/s.sock", os.getpid()).verdict
-        assert BAD == checks.lock("lock", f"{nowhere}/s.sock", os.getppid()).verdict
-    assert BAD == checks.lock("lock", f"{nowhere}/s.sock", os.getpid()).verdict
+        assert FINE == check_lock("lock", f"{nowhere}/s.sock", os.getpid()).verdict
+        assert BAD == check_lock("lock", f"{nowhere}/s.sock", os.getppid()).verdict
+    assert BAD == check_lock("lock", f"{nowhere}/s.sock", os.getpid()).verdict
 
 
-@pytest.mark.parametrize(("mode", "expected"), [(0o700, OK), (0o755, OK), (0o1777, WARN), (0o777, BAD), (0o770, BAD)])
+@pytest.mark.parametrize(
+    ("mode", "expected"), [(0o700, FINE), (0o755, FINE), (0o1777, WARN), (0o777, BAD), (0o770, BAD)]
+)
 def test_directory(directory: Path, mode: int, expected: str) -> None:
     """Nobody else may be able to put a socket where ours belongs."""
     where = directory / "run"
     where.mkdir()
     where.chmod(mode)
 
-    assert expected == checks.directory(f"{where}/s.sock").verdict
+    assert expected == check_directory(f"{where}/s.sock").verdict
 
 
 def test_directory_that_is_not_there_yet(directory: Path) -> None:
     """The daemon makes it."""
-    assert OK == checks.directory(f"{directory}/run/s.sock").verdict
+    assert FINE == check_directory(f"{directory}/run/s.sock").verdict
     (directory / "file").touch()
-    assert BAD == checks.directory(f"{directory}/file/run/s.sock").verdict
+    assert BAD == check_directory(f"{directory}/file/run/s.sock").verdict
 
 
 def test_socket(directory: Path) -> None:
     """A path that is too long or taken is bad, a socket that others may use gives to think."""
     path = f"{directory}/s.sock"
-    assert BAD == checks.path("/" + "x" * 200).verdict
-    assert BAD == checks.path(str(directory)).verdict
+    assert BAD == check_path("/" + "x" * 200).verdict
+    assert BAD == check_path(str(directory)).verdict
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(path)
         Path(path).chmod(0o666)
-        assert WARN == checks.path(path).verdict
+        assert WARN == check_path(path).verdict
         Path(path).chmod(0o600)
-        assert Finding("socket", OK, f"{path}: mode 0600") == checks.path(path)
+        assert Finding("socket", FINE, f"{path}: mode 0600") == check_path(path)
 
 
 @pytest.mark.parametrize(
     ("version", "protocol", "expected"),
-    [(__version__, PROTOCOL, OK), ("0.0.0", PROTOCOL, WARN), (__version__, PROTOCOL + 1, WARN)],
+    [(__version__, PROTOCOL, FINE), ("0.0.0", PROTOCOL, WARN), (__version__, PROTOCOL + 1, WARN)],
 )
 def test_versions(version: str, protocol: int, expected: str) -> None:
     """A daemon that was not restarted after an update is told from one that was."""
     fields: dict[str, Any] = {"framing": "msgpack-rpc", "connection": 1, "features": [], "limits": {}}
     hello = Hello(server={"version": version, "pid": 1}, protocol=protocol, **fields)
 
-    assert expected == checks.versions(hello, SQLITE).verdict
+    assert expected == check_versions(hello, SQLITE).verdict
 
 
 def test_full_disk() -> None:
     """A file system without room is bad, even where the database's directory is not there yet."""
-    assert BAD == checks.space("/proc/none/r.db").verdict
+    assert BAD == check_space("/proc/none/r.db").verdict
 
 
 def test_a_place_that_cannot_be_looked_at() -> None:
@@ -137,14 +149,14 @@ def test_a_place_that_cannot_be_looked_at() -> None:
     name = "x" * 300
 
     remedy = "name another place with $REEL_DATABASE"
-    assert Finding("database", BAD, f"/{name}: File name too long", remedy) == checks.space(f"/{name}/r.db")
+    assert Finding("database", BAD, f"/{name}: File name too long", remedy) == check_space(f"/{name}/r.db")
 
 
 @pytest.mark.parametrize(("needed", "expected"), [(True, BAD), (False, WARN)])
 def test_reeld_is_missing(monkeypatch: pytest.MonkeyPatch, needed: bool, expected: str) -> None:
     """Who only talks to a daemon can do without one of their own."""
-    assert OK == checks.installed(needed=needed).verdict
+    assert FINE == check_installed(needed=needed).verdict
     monkeypatch.setitem(sys.modules, "trio", None)
 
     missing = Finding("reeld", expected, "trio is missing", "pip install 'reeld[daemon]'")
-    assert missing == checks.installed(needed=needed)
+    assert missing == check_installed(needed=needed)

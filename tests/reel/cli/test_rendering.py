@@ -99,7 +99,7 @@ def test_a_long_report_is_cut(reel: Reel, name: str) -> None:
     [
         ([], 2, "--format is missing; one of openai-chat, openai-responses, anthropic, gemini"),
         (["--format", "anthropic", "--set", "x"], 2, "--set 'x' is no K=V"),
-        (["--format", "anthropic", "--set", "messages=[]"], 1, "extra.messages: that is for the conversation to say"),
+        (["--format", "anthropic", "--set", "messages=[]"], 1, "extra.messages: comes from the conversation"),
         (["--format", "anthropic", "--open", "refuse"], 5, "1 calls have no result; see them with: reel info "),
         (["--format", "anthropic", "--after", "/dev/null"], 2, "there is nothing in /dev/null"),
     ],

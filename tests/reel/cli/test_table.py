@@ -5,8 +5,9 @@ from importlib import import_module
 
 import pytest
 
+from reel.cli.arguments import text
 from reel.cli.parser import command_parser, top_parser
-from reel.cli.table import COMMANDS, Command, text
+from reel.cli.table import COMMANDS, Command
 
 each_command = pytest.mark.parametrize("command", COMMANDS, ids=[command.name for command in COMMANDS])
 

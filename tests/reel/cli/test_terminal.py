@@ -1,10 +1,16 @@
 """Nothing that an agent says drives the terminal of who reads it."""
 
+import time
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reel.cli.terminal import cells, cut, cut_front, flat, pad, safe, wrap
+from reel.cli.terminal import cells, cut, cut_front, duration, flat, full_time, pad, safe, short_time, wrap
+
+# 2026-11-21 14:03:22.005 UTC
+MOMENT = 1_795_269_802_005
 
 
 @pytest.mark.parametrize(
@@ -104,3 +110,36 @@ def test_wrapped_lines_fit_and_lose_nothing_but_blanks(text: str, width: int) ->
 def test_cut_front(text: str, width: int, expected: str) -> None:
     """What is too wide loses its beginning, and shows it."""
     assert expected == cut_front(text, width)
+
+
+@pytest.fixture
+def utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The reader lives in Greenwich."""
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.usefixtures("utc")
+@pytest.mark.parametrize(
+    ("later", "expected"), [(60, "14:03:22"), (5 * 86400, "11-21 14:03"), (200 * 86400, "2026-11-21")]
+)
+def test_short_says_as_much_as_is_needed(later: int, expected: str) -> None:
+    """Today it is the time, this year the day with it, else the day."""
+    assert expected == short_time(MOMENT, MOMENT / 1000 + later)
+
+
+def test_full_is_utc() -> None:
+    """Programs get ISO 8601."""
+    assert full_time(MOMENT) == "2026-11-21T14:03:22.005Z"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [(0.4, "0s"), (59, "59s"), (61, "1m 1s"), (3600, "1h 0m"), (90061, "1d 1h")],
+)
+def test_span_has_two_units(seconds: float, expected: str) -> None:
+    """A length of time is as exact as a person wants it."""
+    assert expected == duration(seconds)

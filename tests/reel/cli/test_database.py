@@ -1,11 +1,11 @@
-"""The command verify: what it says of a sound database and of a damaged one, and its exit status."""
+"""The commands verify and backup: what they print about a sound database and a damaged one."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from reel.cli.verifying import told
+from reel.cli.database import told
 from reel.replies import Problem, Verified
 from tests.daemon import Daemon
 from tests.reeld.verify.damage import damage
@@ -81,3 +81,22 @@ def test_what_to_do() -> None:
 
 def _of(problems: list[Problem]) -> Verified:
     return Verified(1000, 2, problems, 1000)
+
+
+def test_a_backup(reel: Reel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A relative path is one of the caller's directory; the size is said."""
+    monkeypatch.chdir(tmp_path)
+    ran = reel("backup", "copy.db")
+    size = (tmp_path / "copy.db").stat().st_size
+
+    assert (0, f"{tmp_path}/copy.db: {size:,} bytes\n", "") == ran
+    assert [{"path": f"{tmp_path}/2.db", "bytes": size}] == reel("backup", "2.db", "--json").documents
+
+
+def test_a_file_that_exists(reel: Reel, tmp_path: Path) -> None:
+    """A file is never replaced, and the error says what to do."""
+    taken = tmp_path / "copy.db"
+    taken.write_text("precious")
+
+    assert (1, "", f"reel: invalid_params: path: {taken} exists; name a new file\n") == reel("backup", str(taken))
+    assert "precious" == taken.read_text()

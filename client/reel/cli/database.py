@@ -1,5 +1,6 @@
-"""The command ``verify``: what does not hold in the database, and what to do about it."""
+"""Commands about the whole database: verify, backup."""
 
+import os
 from collections.abc import Iterator
 
 from reel.cli.arguments import UsageError
@@ -29,6 +30,14 @@ def verify(run: Invocation) -> int:
     else:
         run.out.lines(told(found))
     return REFUSED if found.problems else OK
+
+
+def backup(run: Invocation) -> None:
+    """Let the daemon write the copy, and print where it is."""
+    path = os.path.abspath(run.words[0])  # noqa: PTH100 - a symlink stays one
+    with run.out.waiting("writing the copy"):
+        written = run.client.backup(path)
+    run.done(written, f"{written.path}: {written.bytes:,} bytes")
 
 
 def told(found: Verified) -> Iterator[Line]:

@@ -1,15 +1,21 @@
-"""The command ``draft``: what is being written, shown to the others while it is."""
+"""The commands ``edit`` and ``draft``: a message that takes a while to write."""
 
 import codecs
 import os
 import select
+import shlex
+import signal
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
+from tempfile import mkstemp
 
 from reel.cli.arguments import UsageError
 from reel.cli.context import Invocation
-from reel.cli.keeping import keep, tell_of_text
+from reel.cli.exits import OK, REFUSED
+from reel.cli.files import keep
 from reel.errors import ReelError
 from reel.messages import text
 
@@ -19,6 +25,64 @@ _AGAIN = 5.0
 # A draft may be long, but nobody reads more than its end.
 _SHOWN = 100_000
 _CHUNK = 1 << 16
+# What $EDITOR is, if it is not set.
+_EDITOR = "vi"
+
+
+def edit(run: Invocation) -> int:
+    """Have a message written and add it; a text that could not be added is kept."""
+    # Who has written a long text should not learn only then that there is nobody to say it to.
+    run.client.agent(run.agent)
+    handle, name = mkstemp(prefix="reel-", suffix=".md")
+    os.close(handle)
+    path = Path(name)
+    try:
+        status = _add_written(run, path)
+    except BaseException:
+        _keep(run, path)
+        raise
+    path.unlink()
+    return status
+
+
+def _add_written(run: Invocation, path: Path) -> int:
+    editor = _editor()
+    if status := _wait_for([*editor, str(path)]):
+        run.out.warn(f"{editor[0]} ended with status {status}; nothing was added")
+        return REFUSED
+    said = path.read_text(encoding="utf-8", errors="replace")
+    if not said.strip():
+        run.done({"agent": run.agent, "added": False}, f"{run.agent}: nothing written, nothing added")
+        return OK
+    message = text(run.args.role or "user", said.removesuffix("\n"))
+    reply = run.client.add(run.agent, [message], if_seq=run.args.if_seq)
+    run.done(reply, f"{run.agent}: added {reply.first}", "undo", run.agent)
+    return OK
+
+
+def _editor() -> list[str]:
+    command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or _EDITOR
+    try:
+        return shlex.split(command)
+    except ValueError as error:
+        raise UsageError(f"the editor {command!r} cannot be started: {error}") from None
+
+
+def _wait_for(command: list[str]) -> int:
+    """Run an editor; Ctrl-C belongs to it for as long as it runs."""
+    # A handler, as the editor would inherit SIG_IGN.
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        return subprocess.run(command, check=False).returncode  # noqa: S603 - the user's own editor
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _keep(run: Invocation, path: Path) -> None:
+    if path.stat().st_size:
+        tell_of_text(run, str(path))
+    else:
+        path.unlink()
 
 
 def draft(run: Invocation) -> None:
@@ -92,3 +156,9 @@ def _growing(stdin: int) -> Iterator[str]:
             yield said
             given, due = said, time.monotonic() + _GAP
     yield said
+
+
+def tell_of_text(run: Invocation, path: str) -> None:
+    """Say where a message's text is, and how it is added."""
+    role = ["--role", run.args.role] if run.args.role else []
+    run.out.warn(f"your text is kept; add it with: {run.command('add', run.agent, '-', *role)} < {path}")
