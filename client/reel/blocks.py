@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from reel.strict_json import parse
-from reel.values import is_clean, why_not_plain
+from reel.values import Numeral, is_clean, why_not_plain
 
 # The longest name of a tool and id of a call, in characters.
 MAX_NAME = 1024
@@ -76,7 +76,8 @@ def check_json(value: Any) -> str | None:
 def kind_of(value: Any) -> str:
     """Return the name of a value's type in the terms of the protocol."""
     names = {type(None): "null", bool: "a boolean", int: "an integer", float: "a number", str: "a string"}
-    return {**names, list: "a list", dict: "a map", bytes: "bytes"}.get(type(value), type(value).__name__)
+    names |= {list: "a list", dict: "a map", bytes: "bytes", Numeral: "a number"}
+    return names.get(type(value), type(value).__name__)
 
 
 _MAKER: dict[str, Check] = {"provider": check_word, "model": check_word}

@@ -4,7 +4,7 @@ This is the only way in which any message is ever made: one that is added is rea
 live and what is replayed from the log cannot differ.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, cast
 
 from reel.blocks import (
@@ -22,7 +22,7 @@ from reel.blocks import (
 from reel.kinds import ROLES
 from reel.messages import Block, Message, Metadata, Role
 from reel.strict_json import parse
-from reel.values import clean_deep, is_clean, why_not_plain
+from reel.values import clean_deep, has_large_number, is_clean, numbers_as_text, why_not_plain
 
 
 class Parts(NamedTuple):
@@ -58,7 +58,42 @@ def message_from_record(record: Mapping[str, Any]) -> Message | None:
 
 
 def read_row(kind: Any, content: Any, data_json: Any) -> Parts | None:
-    """Read the three columns that make a message; see :func:`message_from_record`."""
+    """Read the three columns that make a message; see :func:`message_from_record`.
+
+    A large number in the metadata is there as text.
+    """
+    parts = read_exactly(kind, content, data_json)
+    return None if parts is None else with_numbers_as_text(parts)[0]
+
+
+def with_numbers_as_text(parts: Parts) -> tuple[Parts, int]:
+    """Return a message with text for every large number in its metadata, and how many there are."""
+    if not has_large_number(metadata_in(parts)):
+        return parts, 0
+    (blocks, metadata), count = numbers_as_text([parts.content, parts.provider_metadata])
+    return Parts(parts.role, blocks, metadata), count
+
+
+def metadata_in(parts: Parts) -> list[Metadata]:
+    """List the metadata of a message and of its blocks, as far as there is any: no other field has numbers."""
+    return _metadata_in(parts.content, [parts.provider_metadata] if parts.provider_metadata else [])
+
+
+def _metadata_in(blocks: Iterable[Mapping[str, Any]], found: list[Metadata]) -> list[Metadata]:
+    for block in blocks:
+        if metadata := block.get("provider_metadata"):
+            found.append(metadata)
+        if type(inside := block.get("content")) is list:
+            _metadata_in(inside, found)
+    return found
+
+
+def read_exactly(kind: Any, content: Any, data_json: Any) -> Parts | None:
+    """Read the three columns that make a message, with every number as it is stored.
+
+    Raises:
+        InvalidRecord: as :func:`message_from_record`.
+    """
     role = ROLES.get(kind) if isinstance(kind, str) else None
     if role is None:
         return None

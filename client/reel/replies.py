@@ -76,7 +76,10 @@ class AgentInfo(NamedTuple):
 
 
 class Added(NamedTuple):
-    """Messages were added: ``first`` is the seq of the first one, ``replaced`` how many characters were replaced."""
+    """Messages were added: ``first`` is the seq of the first one.
+
+    ``replaced`` says how many characters were replaced, ``numbers_as_text`` how many numbers messages have as text.
+    """
 
     agent: str
     head: int
@@ -87,6 +90,7 @@ class Added(NamedTuple):
     open_calls: list[OpenCall]
     replaced: int = 0
     repeated: bool = False
+    numbers_as_text: int = 0
 
 
 class Change(NamedTuple):
@@ -141,6 +145,7 @@ class Loaded(NamedTuple):
     report: list[Change]
     replaced: int = 0
     repeated: bool = False
+    numbers_as_text: int = 0
 
 
 class Moved(NamedTuple):

@@ -1,8 +1,12 @@
-"""Strict JSON (RFC 8259): without NaN and Infinity, which Python's own parser accepts."""
+"""Strict JSON (RFC 8259): without NaN and Infinity, which Python's own parser accepts, and numbers of any size."""
 
+import math
+import os
 import re
 from json import JSONDecoder, JSONEncoder
 from typing import Any, TypeAlias
+
+from reel.values import Numeral
 
 # A JSON object.
 Json: TypeAlias = dict[str, Any]
@@ -12,10 +16,54 @@ def _refuse(name: str) -> Any:
     raise ValueError(f"{name} is not a number in JSON")
 
 
-_DECODER = JSONDecoder(parse_constant=_refuse)
-# What is encoded came from JSON or MessagePack and cannot contain itself: to look for cycles is wasted time.
-_ENCODER = JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":"))
-_LENIENT_ENCODER = JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":"))
+def _integer(text: str) -> int | Numeral:
+    return int(text) if len(text) <= _DIGITS else Numeral(text)
+
+
+def _float(text: str) -> float | Numeral:
+    value = float(text)
+    return value if math.isfinite(value) else Numeral(text)
+
+
+# The most digits of an integer that Python reads and writes, however it was started; it is 4,300 if nobody said so.
+_DIGITS = 640
+_DECODER = JSONDecoder(parse_constant=_refuse, parse_int=_integer, parse_float=_float)
+
+
+class _NumeralFound(Exception):
+    """A value that is to be encoded has a numeral in it."""
+
+
+def _stop(value: Any) -> Any:
+    if type(value) is Numeral:
+        raise _NumeralFound
+    raise TypeError(f"a {type(value).__name__} is not a value of JSON")
+
+
+# The encoder has no hook for raw text. So a numeral is encoded as a string that begins with a mark that nobody can
+# guess; then the mark and the quotes are removed.
+_MARK = os.urandom(16).hex()
+_MARKED = re.compile(f'"{_MARK}([^"]*)"')
+
+
+def _mark(value: Any) -> Any:
+    return f"{_MARK}{value}" if type(value) is Numeral else _stop(value)
+
+
+def _encoders(*, ascii_only: bool) -> tuple[JSONEncoder, JSONEncoder]:
+    """Return an encoder that stops at a numeral, which is fast, and one that marks numerals."""
+    # What is encoded came from JSON or MessagePack and cannot contain itself: to look for cycles is wasted time.
+    quick, marking = (
+        JSONEncoder(
+            ensure_ascii=ascii_only, allow_nan=False, check_circular=False, separators=(",", ":"), default=default
+        )
+        for default in (_stop, _mark)
+    )
+    return quick, marking
+
+
+_ENCODERS = _encoders(ascii_only=False)
+_ASCII_ENCODERS = _encoders(ascii_only=True)
 
 # The depth limit for a provider's JSON. It is encoded again later, from a deeper stack, so this is far below the
 # recursion limit.
@@ -49,7 +97,7 @@ def _depth(text: str) -> int:
 
 
 def parse(text: str) -> Any:
-    """Parse a JSON text.
+    """Parse a JSON text. A number that is not finite as a float, or of very many digits, is a :class:`Numeral`.
 
     Raises:
         ValueError: the text is not JSON.
@@ -58,19 +106,19 @@ def parse(text: str) -> Any:
     return _DECODER.decode(text)
 
 
-def encode(value: Any) -> str:
-    """Return a value as compact JSON text, not escaped to ASCII: the same value always gives the same text.
+def encode(value: Any, *, ascii_only: bool = False) -> str:
+    """Return a value as compact JSON text: the same value always gives the same text.
+
+    Args:
+        value: what :func:`parse` returns, or could return.
+        ascii_only: escape what is not ASCII, lone surrogates included.
 
     Raises:
         ValueError: a number in it is not finite.
         RecursionError: it is nested too deep.
     """
-    return _ENCODER.encode(value)
-
-
-def encode_lenient(value: Any) -> str:
-    """Return a provider's value as compact JSON text, with ``Infinity`` for a number like 1e999 that overflowed.
-
-    Such a text is invalid JSON, and :func:`parse` refuses it later, at a place where the error can name the field.
-    """
-    return _LENIENT_ENCODER.encode(value)
+    quick, marking = _ASCII_ENCODERS if ascii_only else _ENCODERS
+    try:
+        return quick.encode(value)
+    except _NumeralFound:
+        return _MARKED.sub(r"\1", marking.encode(value))

@@ -1,8 +1,9 @@
 """What a text may hold, and what a value may be, to fit every framing, every client and the database.
 
 A *clean* text has no NUL, where C strings end, and no lone surrogate, which UTF-8 cannot encode. A *plain* value
-is null, a boolean, an integer within ±(2^53-1), a finite float, a string, or a list or a map of plain values whose
-keys are clean strings.
+is null, a boolean, a finite number, a string, or a list or a map of plain values whose keys are clean strings.
+
+A plain number may be of any size. A *large* one, which some clients cannot hold, goes to clients as text.
 """
 
 import math
@@ -11,7 +12,35 @@ from typing import Any
 
 # The integers that a double holds exactly. JavaScript, Lua and Emacs clients have no others.
 MAX_INTEGER = 2**53 - 1
+# The integers that MessagePack has.
+_LOWEST, _HIGHEST = -(2**63), 2**64 - 1
 _UNCLEAN = re.compile("[\x00\ud800-\udfff]")
+# A text that may be a number of four characters or more: digits, or a few of them with an exponent. So are most dates.
+_NUMBER = re.compile("-?[0-9][0-9.eE+-]{3,}")
+_BEGINS_NUMBER = frozenset("-0123456789")
+# How much of a numeral an error message shows, in characters.
+_SHOWN = 40
+
+
+class Numeral:
+    """A JSON number that Python has no value for, such as ``1e400``: its text, which is written as it was read."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Numeral) and self.text == other.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"{self.text[:_SHOWN]}…" if len(self.text) > _SHOWN else self.text
 
 
 def is_clean(text: str) -> bool:
@@ -64,10 +93,8 @@ def why_not_plain(value: Any, levels: int) -> str | None:
         levels: how many levels of lists and maps it may have.
     """
     kind = type(value)
-    if kind is str or value is None or kind is bool:
+    if kind is str or value is None or kind is bool or kind is int or kind is Numeral:
         return None
-    if kind is int:
-        return None if -MAX_INTEGER <= value <= MAX_INTEGER else "an integer beyond ±(2^53-1)"
     if kind is float:
         return None if math.isfinite(value) else "a number that is not finite"
     if kind is list:
@@ -103,3 +130,45 @@ def is_deeper(value: Any, levels: int) -> bool:
         if (type(item) is list or type(item) is dict) and is_deeper(item, levels - 1):
             return True
     return False
+
+
+def has_large_number(value: Any, lowest: int = -MAX_INTEGER, highest: int = MAX_INTEGER) -> bool:
+    """Return whether a plain value has an integer beyond some bounds, or a number that is not finite as a float."""
+    kind = type(value)
+    if kind is list or kind is dict:
+        inside = value if kind is list else value.values()
+        return any(type(item) is not str and has_large_number(item, lowest, highest) for item in inside)
+    return kind is Numeral or (kind is int and not lowest <= value <= highest)
+
+
+def numbers_as_text(value: Any, lowest: int = -MAX_INTEGER, highest: int = MAX_INTEGER) -> tuple[Any, int]:
+    """Replace every large number in a plain value by its digits, as text.
+
+    Returns:
+        the value (the same object if nothing was replaced), and how many numbers were replaced.
+
+    Raises:
+        ValueError: an integer has more digits than Python writes.
+    """
+    if not has_large_number(value, lowest, highest):
+        return value, 0
+    if isinstance(value, list):
+        items = [numbers_as_text(item, lowest, highest) for item in value]
+        return [item for item, _ in items], sum(count for _, count in items)
+    if isinstance(value, dict):
+        pairs = {key: numbers_as_text(item, lowest, highest) for key, item in value.items()}
+        return {key: item for key, (item, _) in pairs.items()}, sum(count for _, count in pairs.values())
+    return str(value), 1
+
+
+def fit_messagepack(value: Any) -> tuple[Any, int]:
+    """Replace every number in a plain value that MessagePack does not have, as :func:`numbers_as_text` does."""
+    return numbers_as_text(value, _LOWEST, _HIGHEST)
+
+
+def has_number_as_text(value: Any) -> bool:
+    """Return whether a plain value has a text that :func:`numbers_as_text` may have put there."""
+    kind = type(value)
+    if kind is list or kind is dict:
+        return any(map(has_number_as_text, value if kind is list else value.values()))
+    return kind is str and value[:1] in _BEGINS_NUMBER and _NUMBER.fullmatch(value) is not None

@@ -26,6 +26,7 @@ from reel.frames import (
     SharedPush,
 )
 from reel.json_framing import ContentLength, Lines
+from reel.values import Numeral
 
 Json: TypeAlias = type[ContentLength] | type[Lines]
 both = pytest.mark.parametrize("make", [ContentLength, Lines])
@@ -164,7 +165,8 @@ def test_a_long_message_in_json_rpc(make: Json, length: int) -> None:
         (b'"\\ud83d\\ude00"', "\U0001f600"),
         ('"\U0001f600\u2028"'.encode(), "\U0001f600\u2028"),
         (b"9007199254740993", 2**53 + 1),
-        (b"1e999", float("inf")),
+        (b"1e999", Numeral("1e999")),
+        (b"9" * 5000, Numeral("9" * 5000)),
         (b'{"a":1,"a":2}', {"a": 2}),
         (b"[" * 500 + b"]" * 500, None),
     ],
@@ -184,7 +186,7 @@ def test_a_value_that_comes_in(make: Json, text: bytes, expected: Any) -> None:
     [
         *(b"x", b"{", b'{"id":1', b'{"id":1,}', b"{'id':1}", b'{"id":1} x', b"{}{}", b'{"a":"\x00"}', b'{"a":"\t"}'),
         *(b'{"id":NaN}', b'{"params":[Infinity]}', b'{"params":[-Infinity]}', b"\xff", b"[", b"[1,]"),
-        *(b"[" * 200_000, b'{"a":' * 200_000, b'{"id":' + b"9" * 5000 + b"}"),
+        *(b"[" * 200_000, b'{"a":' * 200_000),
     ],
     ids=lambda message: repr(message[:20]),
 )

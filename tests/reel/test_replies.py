@@ -165,7 +165,7 @@ REPEATED = {"repeated": False}
     [
         (replies.AgentRow, {"source": None}),
         (replies.AgentInfo, {"source": None, "command": None, "time": None, **REPEATED}),
-        (replies.Added, {"replaced": 0, **REPEATED}),
+        (replies.Added, {"replaced": 0, "numbers_as_text": 0, **REPEATED}),
         (replies.Moved, REPEATED),
         (replies.Marked, REPEATED),
         (replies.Rewound, REPEATED),

@@ -10,7 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgpack import Timestamp
 
-from reel.values import MAX_INTEGER, clean, clean_deep, is_clean, is_deeper, why_not_plain
+from reel.values import (
+    MAX_INTEGER,
+    Numeral,
+    clean,
+    clean_deep,
+    fit_messagepack,
+    has_large_number,
+    has_number_as_text,
+    is_clean,
+    is_deeper,
+    numbers_as_text,
+    why_not_plain,
+)
 
 any_character = st.characters(exclude_categories=()) | st.sampled_from("\x00\ud7ff\ud800\udbff\udc00\udfff\ue000a")
 any_text = st.text(any_character)
@@ -127,7 +139,10 @@ def test_the_limit_is_a_doubles() -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [None, True, False, 0, LIMIT, -LIMIT, -0.0, 1.5, 1e308, "", "\x00\ud800", [], {}, ["a", 1], {"": [{"b": None}]}],
+    [
+        *(None, True, False, 0, 10**400, Numeral("1e400"), -0.0, 1.5, 1e308, "", "\x00\ud800"),
+        *([], {}, ["a", 1], {"": [{"b": None}]}),
+    ],
 )
 def test_a_plain_value_has_no_flaw(value: Any) -> None:
     """A string's own characters are not judged here: free text is cleaned, not refused."""
@@ -137,9 +152,6 @@ def test_a_plain_value_has_no_flaw(value: Any) -> None:
 @pytest.mark.parametrize(
     ("value", "reason"),
     [
-        (LIMIT + 1, "an integer beyond"),
-        (-LIMIT - 1, "an integer beyond"),
-        (10**400, "an integer beyond"),
         (math.nan, "not finite"),
         (math.inf, "not finite"),
         (-math.inf, "not finite"),
@@ -222,3 +234,40 @@ def test_depth_is_measured_in_levels_of_lists_and_maps(value: Any) -> None:
 def test_measuring_depth_stops_at_the_limit() -> None:
     """However deep a value is, it is only followed as far as the limit."""
     assert is_deeper(nested(100_000), 16)
+
+
+@given(plain)
+def test_a_value_without_large_numbers_stays_the_same(value: Any) -> None:
+    """Nothing is copied if nothing is replaced."""
+    found, count = numbers_as_text(value)
+
+    assert value is found
+    assert (0, False) == (count, has_large_number(value))
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (LIMIT + 1, "9007199254740992"),
+        (-LIMIT - 1, "-9007199254740992"),
+        (10**400, "1" + "0" * 400),
+        (Numeral("-1E400"), "-1E400"),
+    ],
+)
+def test_large_numbers_become_text(number: Any, text: str) -> None:
+    """Each is replaced by its digits, wherever it stands, and counted."""
+    value = {"a": number, "b": [1, LIMIT, "x", {"c": [number]}], "d": {"e": None}}
+
+    assert ({"a": text, "b": [1, LIMIT, "x", {"c": [text]}], "d": {"e": None}}, 2) == numbers_as_text(value)
+    assert has_number_as_text([{"a": text}])
+
+
+def test_text_that_is_no_large_number() -> None:
+    """Words, short numbers and what only begins as a number are not taken for one."""
+    assert not has_number_as_text(["msg_1", "", "-", "12", "1700000000000s", 5, None, {"1700000000000000000": "x"}])
+
+
+@pytest.mark.parametrize("number", [-(2**63), 2**64 - 1])
+def test_what_messagepack_has_stays_a_number(number: int) -> None:
+    """Only what MessagePack has no bytes for becomes text on the way to the daemon."""
+    assert ([number, str(number * 2)], 1) == fit_messagepack([number, number * 2])

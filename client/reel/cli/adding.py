@@ -10,7 +10,7 @@ from reel.errors import InvalidMessage, TooLarge
 from reel.frames import MAX_MESSAGE
 from reel.messages import Addable, NewMessage, text, tool_result
 from reel.session import MAX_ELEMENTS
-from reel.values import clean_deep, why_not_plain
+from reel.values import clean_deep, fit_messagepack, why_not_plain
 
 _STDIN = "-"
 # Messages that one command takes, unless they are very long.
@@ -24,7 +24,9 @@ class Given(NamedTuple):
 
     messages: list[Addable]
     lines: list[int]
+    # Characters that no text can have, and numbers that MessagePack does not have.
     replaced: int = 0
+    numbers_as_text: int = 0
 
 
 def add(run: Invocation) -> None:
@@ -39,10 +41,17 @@ def add(run: Invocation) -> None:
     if not run.out.as_json:
         for orphan in reply.orphans:
             run.out.warn(f"note: the result of {orphan.seq} is for {orphan.id}, a call that is not open")
-        if replaced := given.replaced + reply.replaced:
-            run.out.warn(f"note: characters that no text can have were replaced: {replaced}")
+        note_altered(run, given.replaced + reply.replaced, given.numbers_as_text + reply.numbers_as_text)
     seqs = f"{reply.first}-{reply.head}" if reply.head > reply.first else f"{reply.first}"
     run.done(reply, f"{run.agent}: added {seqs}", "undo", run.agent)
+
+
+def note_altered(run: Invocation, replaced: int, numbers: int) -> None:
+    """Note what of the messages could not stay as it was."""
+    if replaced:
+        run.out.warn(f"note: characters that no text can have were replaced: {replaced}")
+    if numbers:
+        run.out.warn(f"note: numbers that some clients cannot hold are shown as text: {numbers}")
 
 
 def gather(run: Invocation) -> Given:
@@ -124,11 +133,20 @@ def parse_lines(lines: Iterable[bytes], source: str) -> Given:
     if not numbered:
         raise UsageError(f"{source} has no message in it")
     parsed = [_parse(line, f"{source} line {number}", parse) for number, line in numbered]
-    return Given([value for value, _ in parsed], [number for number, _ in numbered], sum(count for _, count in parsed))
+    return Given(
+        [value for value, _, _ in parsed],
+        [number for number, _ in numbered],
+        sum(replaced for _, replaced, _ in parsed),
+        sum(numbers for _, _, numbers in parsed),
+    )
 
 
-def _parse(line: bytes, where: str, parse: Callable[[str], Any]) -> tuple[Addable, int]:
-    """Read a line; the daemon checks what is in it, but it must be something that can be sent."""
+def _parse(line: bytes, where: str, parse: Callable[[str], Any]) -> tuple[Addable, int, int]:
+    """Read a line; the daemon checks what is in it, but it must be something that can be sent.
+
+    Returns:
+        what is sent, how many characters were replaced in it, and how many numbers.
+    """
     try:
         value = parse(line.decode())
     except (ValueError, RecursionError) as error:
@@ -137,7 +155,8 @@ def _parse(line: bytes, where: str, parse: Callable[[str], Any]) -> tuple[Addabl
         raise InvalidMessage(f"{where}: expected a message, a record or a string")
     if (problem := why_not_plain(value, _LEVELS)) is not None:
         raise InvalidMessage(f"{where}: {problem}")
-    return clean_deep(value)
+    value, numbers = fit_messagepack(value)
+    return *clean_deep(value), numbers
 
 
 def _too_many(error: TooLarge, run: Invocation, count: int) -> TooLarge:

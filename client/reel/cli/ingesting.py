@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import BinaryIO
 
+from reel.cli.adding import note_altered
 from reel.cli.arguments import UsageError
 from reel.cli.context import Invocation
 from reel.cli.exits import BROKEN_PIPE, INTERRUPTED, OK, REFUSED
@@ -16,7 +17,7 @@ from reel.cli.files import keep, name_of, read_text, source
 from reel.cli.rendering import format_of, from_report, show_changes
 from reel.errors import InvalidMessage, ReelError
 from reel.replies import Added, Loaded
-from reel.strict_json import encode_lenient
+from reel.strict_json import encode
 from reel.values import clean
 
 _PIECE = 1 << 16
@@ -70,8 +71,7 @@ def remark(run: Invocation, reply: Added | Loaded) -> None:
         return
     for call in reply.open_calls:
         run.out.hint(f"waits for a result: {call.id} {call.name}")
-    if reply.replaced:
-        run.out.warn(f"note: characters that no text can have were replaced: {reply.replaced}")
+    note_altered(run, reply.replaced, reply.numbers_as_text)
 
 
 def done(run: Invocation, reply: Added | Loaded) -> None:
@@ -150,7 +150,7 @@ class _Streaming:
             if self._cut == INTERRUPTED:
                 return self._cut
             raise InvalidMessage(f"nothing came of an answer: {stream.error or self._nothing()}")
-        body = clean(encode_lenient(stream.body()))[0]
+        body = clean(encode(stream.body()))[0]
         reply = _kept(run, body, interrupted=not stream.complete)
         remark(run, reply)
         if stream.complete:

@@ -1,6 +1,5 @@
 """The command ``render``: the conversation as a provider wants it."""
 
-import json
 from collections.abc import Iterable
 from typing import Any
 
@@ -10,7 +9,7 @@ from reel.cli.files import read_json
 from reel.cli.output import plain, to_json
 from reel.formats import FORMATS
 from reel.replies import Change
-from reel.strict_json import parse
+from reel.strict_json import encode, parse
 
 # More than this nobody reads in passing.
 _SHOWN = 12
@@ -73,7 +72,7 @@ def extra(settings: Iterable[str], tools: str | None) -> str | None:
         found[key] = _value(value)
     if tools is not None:
         found["tools"] = read_json(tools)
-    return json.dumps(found, ensure_ascii=False) if found else None
+    return encode(found) if found else None
 
 
 def _value(text: str) -> Any:

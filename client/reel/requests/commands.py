@@ -12,6 +12,7 @@ from reel import replies
 from reel.errors import InvalidMessage, InvalidParams
 from reel.messages import Addable
 from reel.requests.calls import Call, call, reply_reader
+from reel.values import fit_messagepack
 
 _INFO = reply_reader(replies.AgentInfo)
 _MOVED = reply_reader(replies.Moved)
@@ -100,10 +101,14 @@ def _messages(given: Addable | Iterable[Addable]) -> str | list[Any]:
 
 
 def _element(given: Any, index: int) -> Any:
-    if type(given) is str or type(given) is dict:
+    if type(given) is str:
         return given
     if isinstance(given, Mapping):
-        return dict(given)
+        try:
+            return fit_messagepack(given if type(given) is dict else dict(given))[0]
+        except ValueError:
+            problem = "has an integer of more digits than Python writes; give it as text"
+            raise InvalidMessage(f"messages[{index}]: {problem}", index=index) from None
     if isinstance(given, str):
         return str(given)
     expected = "expected a string, a message or a record"

@@ -1,6 +1,5 @@
 """Chunks of ``streamGenerateContent`` (``google.genai.types.GenerateContentResponse``) folded into one response."""
 
-import json
 import re
 from itertools import pairwise
 from typing import Any
@@ -13,6 +12,7 @@ from reel.streams.incremental import (
     list_or_empty,
     text_or_empty,
 )
+from reel.strict_json import encode
 
 # The keys that a part may have to be joined with the part before it.
 _TEXT_KEYS = frozenset({"text", "thought", "thoughtSignature"})
@@ -149,7 +149,7 @@ class PartialCall:
         for path, pieces in self._given.items():
             _put(args, path, join_surrogates("".join(pieces)) if isinstance(pieces[0], str) else pieces[0])
         if self.open:
-            args = json.dumps(args, ensure_ascii=False)[:-1]
+            args = encode(args)[:-1]
         return {**self.known, "functionCall": {**self._call, "args": args}}
 
 

@@ -16,7 +16,7 @@ from reeld.core import commands
 from reeld.core.commands import Reply, Stage
 from reeld.core.conversation import Conversation
 from reeld.core.state import Profile, Source, State, info
-from reeld.core.validation import CheckedRow
+from reeld.core.validation import Altered, CheckedRow
 from reeld.store.store import Store
 from reeld.store.transactions import AgentWrite, Transaction
 
@@ -79,7 +79,7 @@ class AgentFactory:
         return await self._with_free_name(name, make)
 
     async def create_and_add(
-        self, options: CommandOptions, name: str, rows: list[CheckedRow], replaced: int, more: Reply
+        self, options: CommandOptions, name: str, rows: list[CheckedRow], altered: Altered, more: Reply
     ) -> Reply:
         """Create an agent and add to it in one command; if somebody else has just created it, add to it.
 
@@ -87,12 +87,12 @@ class AgentFactory:
             options: the command's.
             name: the agent's.
             rows: what is added.
-            replaced: how many of their characters were replaced.
+            altered: how much of the messages was altered.
             more: what the reply says beside that the rows were added.
         """
 
         def add(stage: Stage, command: int | None = None) -> Reply:
-            return {**commands.add(stage, rows, replaced, command=command), **more}
+            return {**commands.add(stage, rows, altered, command=command), **more}
 
         async def make(free: str) -> Reply:
             stage = self._stage(options, self._new_profile(free, None, None, None))

@@ -12,9 +12,10 @@ from reeld.core.conversation import OpenCalls
 from reeld.core.events import Event, Mark, Pack, Tools, pack_message
 from reeld.core.state import Profile, State, info
 from reeld.core.tree import is_node
-from reeld.core.validation import CheckedRow, Row
+from reeld.core.validation import Altered, CheckedRow, Row
 
 Reply = dict[str, Any]
+_UNALTERED = Altered()
 
 
 class Stage:
@@ -119,7 +120,7 @@ class Stage:
         return shown if command is None else {**shown, "command": command, "time": self.now}
 
 
-def add(stage: Stage, rows: list[CheckedRow], replaced: int = 0, command: int | None = None) -> Reply:
+def add(stage: Stage, rows: list[CheckedRow], altered: Altered = _UNALTERED, command: int | None = None) -> Reply:
     """Put rows that the intake has checked; ``command`` is given where they are part of one begun before."""
     stage.require_alive()
     first = stage.head + 1
@@ -133,10 +134,7 @@ def add(stage: Stage, rows: list[CheckedRow], replaced: int = 0, command: int | 
             orphans += stage.note_tools(seq, tools)
         stage.put_row(command, row, message, tools)
     calls = [call.as_map() for call in stage.open_calls] if stage.open_calls else []
-    reply = stage.reply(command, first=first, orphans=orphans, open_calls=calls)
-    if replaced:
-        reply["replaced"] = replaced
-    return reply
+    return stage.reply(command, first=first, orphans=orphans, open_calls=calls, **altered.as_map())
 
 
 def mark(stage: Stage, label: str | None) -> Reply:

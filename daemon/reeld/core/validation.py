@@ -10,12 +10,23 @@ from typing import Any, NamedTuple
 from reel.blocks import InvalidRecord, check_blocks, check_map, check_text, check_word, kind_of
 from reel.errors import InvalidMessage, InvalidParams
 from reel.kinds import ADDABLE, KNOWN, LEGACY, ROLES
-from reel.records import Parts, parse_data, read_row
+from reel.records import Parts, parse_data, read_exactly, with_numbers_as_text
 from reel.strict_json import encode
 from reel.values import clean, clean_deep
 
 # How much of a call's arguments a person is shown.
 _SHOWN = 200
+
+
+class Altered(NamedTuple):
+    """How many characters of free text were replaced, and how many numbers messages have as text."""
+
+    replaced: int = 0
+    numbers_as_text: int = 0
+
+    def as_map(self) -> dict[str, int]:
+        """Return what the reply to the command says of it."""
+        return {what: count for what, count in self._asdict().items() if count}
 
 
 class Row(NamedTuple):
@@ -37,14 +48,14 @@ class CheckedRow(NamedTuple):
     parts: Parts | None
 
 
-def rows_from(messages: Any) -> tuple[list[CheckedRow], int]:
+def rows_from(messages: Any) -> tuple[list[CheckedRow], Altered]:
     """Turn the parameter ``messages`` into rows.
 
     Args:
         messages: a string (one user text), or a list of strings, messages and records.
 
     Returns:
-        the rows, and how many characters of free text were replaced.
+        the rows, and how much of the messages was altered.
 
     Raises:
         InvalidParams: it is neither, or empty.
@@ -52,36 +63,42 @@ def rows_from(messages: Any) -> tuple[list[CheckedRow], int]:
     """
     if type(messages) is str:
         content, replaced = clean(messages)
-        return [_checked(Row("user", content, None))], replaced
+        return [_checked(Row("user", content, None))[0]], Altered(replaced)
     if type(messages) is not list or not messages:
         raise InvalidParams(
             "messages: expected a string, a message or a list of at least one message",
             field="messages",
         )
     rows: list[CheckedRow] = []
-    replaced = 0
+    replaced = numbers = 0
     for index, element in enumerate(messages):
         try:
-            row, count = _row_from(element)
+            row, altered = _row_from(element)
         except InvalidRecord as error:
             raise InvalidMessage(f"messages[{index}].{error}", index=index, field=error.field) from None
         rows.append(row)
-        replaced += count
-    return rows, replaced
+        replaced += altered.replaced
+        numbers += altered.numbers_as_text
+    return rows, Altered(replaced, numbers)
 
 
-def _checked(row: Row) -> CheckedRow:
-    return CheckedRow(row, read_row(*row))
+def _checked(row: Row) -> tuple[CheckedRow, int]:
+    """Read a row; return it, and how many numbers are text in its message."""
+    exact = read_exactly(*row)
+    parts, numbers = (None, 0) if exact is None else with_numbers_as_text(exact)
+    return CheckedRow(row, parts), numbers
 
 
-def _row_from(element: Any) -> tuple[CheckedRow, int]:
+def _row_from(element: Any) -> tuple[CheckedRow, Altered]:
     if type(element) is str:
         content, replaced = clean(element)
-        return _checked(Row("user", content, None)), replaced
-    if type(element) is not dict:
+        row = Row("user", content, None)
+    elif type(element) is dict:
+        row, replaced = _from_record(element) if "kind" in element else _from_message(element)
+    else:
         raise InvalidRecord("role", f"expected a string, a message or a record, got {kind_of(element)}")
-    row, replaced = _from_record(element) if "kind" in element else _from_message(element)
-    return _checked(row), replaced
+    checked, numbers = _checked(row)
+    return checked, Altered(replaced, numbers)
 
 
 def _from_record(record: dict[str, Any]) -> tuple[Row, int]:

@@ -1,15 +1,15 @@
 """JSON that others wrote: a provider's own values as text and back, and the arguments of calls.
 
 What is stored must survive whatever it contains. What is sent must be what every parser accepts: finite numbers, no
-lone surrogates, not too deep (rule X8).
+lone surrogates, not too deep (rule X8). Only a number in a provider's own block goes back to it as it came, finite or
+not.
 """
 
-import json
 import math
 from typing import Any
 
-from reel.strict_json import Json, encode, encode_lenient, parse
-from reel.values import clean_deep, is_clean
+from reel.strict_json import Json, encode, parse
+from reel.values import Numeral, clean_deep, is_clean
 
 # No parser that is known refuses 100 levels, and a few refuse not much more.
 _DEPTH = 100
@@ -17,8 +17,8 @@ _DEPTH = 100
 
 def dump(value: Any) -> str:
     """Return a provider's value as compact JSON text; a lone surrogate stays the escape that it was."""
-    text = encode_lenient(value)
-    return text if is_clean(text) else json.dumps(value, separators=(",", ":"))
+    text = encode(value)
+    return text if is_clean(text) else encode(value, ascii_only=True)
 
 
 def load_clean(text: str) -> Any:
@@ -37,17 +37,23 @@ def load_sendable(text: Any) -> Any:
         value = load_clean(text) if type(text) is str else None
     except (ValueError, RecursionError):
         return None
-    return value if is_sendable(value) else None
+    return value if is_sendable(value, any_number=True) else None
 
 
-def is_sendable(value: Any, depth: int = _DEPTH) -> bool:
-    """Whether a parsed value can be written as JSON again: its numbers are finite, and it is not too deep."""
+def is_sendable(value: Any, depth: int = _DEPTH, *, any_number: bool = False) -> bool:
+    """Return whether a provider can read a parsed value that is sent as JSON again.
+
+    Args:
+        value: what was parsed.
+        depth: how many levels of lists and maps it may have.
+        any_number: take numbers that few programs can hold, such as 1e400, because the provider itself wrote them.
+    """
     if isinstance(value, float):
         return math.isfinite(value)
     if isinstance(value, dict | list):
         inside = value.values() if isinstance(value, dict) else value
-        return depth > 0 and all(is_sendable(element, depth - 1) for element in inside)
-    return True
+        return depth > 0 and all(is_sendable(element, depth - 1, any_number=any_number) for element in inside)
+    return any_number or type(value) is not Numeral
 
 
 def arguments_as_object(arguments: str) -> Json:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from reel.strict_json import Json
-from reel.values import why_not_plain
+from reel.values import has_large_number, why_not_plain
 from reeld.formats.json_values import dump, load_sendable
 
 # The suffix of a key whose value is kept as JSON text, because metadata hold plain values only.
@@ -23,14 +23,14 @@ def preserve_keys(provider: str, values: Mapping[str, Any], without: Iterable[st
         ``{"provider_metadata": …}``, or an empty map if no key is left.
     """
     kept = {
-        **{key: value for key, value in _meaningful(values, without) if why_not_plain(value, 1) is None},
-        **{
-            key + _AS_TEXT: dump(value)
-            for key, value in _meaningful(values, without)
-            if why_not_plain(value, 1) is not None
-        },
+        **{key: value for key, value in _meaningful(values, without) if _is_simple(value)},
+        **{key + _AS_TEXT: dump(value) for key, value in _meaningful(values, without) if not _is_simple(value)},
     }
     return {"provider_metadata": {"provider": provider, **kept}} if kept else {}
+
+
+def _is_simple(value: Any) -> bool:
+    return why_not_plain(value, 1) is None and not has_large_number(value)
 
 
 def _meaningful(values: Mapping[str, Any], without: Iterable[str]) -> list[tuple[str, Any]]:

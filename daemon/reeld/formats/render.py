@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from reel.blocks import InvalidRecord
 from reel.errors import Conflict, InvalidParams
 from reel.msgpack_codec import unpack
-from reel.records import parse_data, system_text
+from reel.records import Parts, metadata_in, parse_data, read_exactly, system_text
 from reel.strict_json import Json, encode, parse
+from reel.values import has_number_as_text
 from reeld.core.events import Entry
 from reeld.formats.body import OpenTurns, Rendered, RenderRequest, assemble
 from reeld.formats.context import RenderContext
@@ -91,7 +92,7 @@ def _extra(request: RenderRequest, target: Format) -> Json:
             extra = parse(extra)
         except (ValueError, RecursionError) as error:
             raise InvalidParams(f"extra: invalid JSON: {error}", field="extra") from None
-    if not isinstance(extra, dict) or not is_sendable(extra):
+    if not isinstance(extra, dict) or not is_sendable(extra, any_number=True):
         raise InvalidParams("extra: expected a map of values that JSON has", field="extra")
     try:
         encode(extra).encode()
@@ -151,15 +152,27 @@ def _settle_all(state: RenderState, entries: Sequence[Entry], target: Format) ->
 
 def _settle(state: RenderState, new: Sequence[Entry], target: Format) -> Repaired:
     """Repair the entries after those that a state covers, and extend it by what is settled of them."""
-    messages = [(entry.id, entry.message) for entry in new if entry.message is not None]
-    repaired = repair([unpack(message) for _, message in messages], state.repair, target, state.model)
+    shown = [entry for entry in new if entry.message is not None]
+    repaired = repair([_message(entry) for entry in shown], state.repair, target, state.model)
     context = RenderContext(state.model, state.cache_breakpoints_left)
     _write(repaired.settled, state.turns, state.report, context, target)
     state.cache_breakpoints_left = context.cache_breakpoints
     if repaired.settled_messages:
-        state.last, _ = messages[repaired.settled_messages - 1]
+        state.last = shown[repaired.settled_messages - 1].id
         state.count += 1 + next(index for index, entry in enumerate(new) if entry.id == state.last)
     return repaired
+
+
+def _message(entry: Entry) -> Json:
+    """Return the message of an entry with every number as it is stored, even if clients get it as text."""
+    message: Json = unpack(entry.message or b"")
+    if entry.data_json is None:
+        return message
+    parts = Parts(message["role"], message["content"], message["provider_metadata"])
+    if has_number_as_text(metadata_in(parts)):
+        exact = read_exactly(entry.kind, entry.content, entry.data_json) or parts
+        message |= {"content": exact.content, "provider_metadata": exact.provider_metadata}
+    return message
 
 
 def _write(

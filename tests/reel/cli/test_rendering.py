@@ -35,6 +35,14 @@ def test_the_body(reel: Reel, talk: str) -> None:
     assert "reel: note: 4 synthesized: the call c1 has no result\n" in ran.err
 
 
+def test_a_large_number_in_a_setting(reel: Reel, talk: str) -> None:
+    """It goes into the body as it was given."""
+    ran = reel("render", talk, "--format", "openai-chat", "--set", "seed=18446744073709551616", "--set", "x=1e400")
+
+    assert '"seed":18446744073709551616' in ran.out
+    assert '"x":1e400' in ran.out
+
+
 def test_tools_and_the_names_that_they_got(reel: Reel, talk: str, tmp_path: Path) -> None:
     """Tools come from a file; the report knows which were renamed, and can be asked for whole."""
     tools, report = tmp_path / "tools.json", tmp_path / "report.json"

@@ -71,7 +71,7 @@ def test_a_call_that_breaks_off() -> None:
     """Its arguments are a text without its end, which nobody takes for complete."""
     begun = piece({"jsonPath": "$.city", "stringValue": "Os", "willContinue": True})
 
-    assert ['{"city": "Os"', "{"] == [parts(*chunks)[0]["functionCall"]["args"] for chunks in ([HEAD, begun], [HEAD])]
+    assert ['{"city":"Os"', "{"] == [parts(*chunks)[0]["functionCall"]["args"] for chunks in ([HEAD, begun], [HEAD])]
 
 
 def test_the_signature_of_a_call_in_pieces() -> None:

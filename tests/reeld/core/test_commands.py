@@ -11,7 +11,7 @@ from reeld.core import commands
 from reeld.core.commands import Stage
 from reeld.core.conversation import Conversation
 from reeld.core.state import State, info
-from reeld.core.validation import rows_from
+from reeld.core.validation import Altered, rows_from
 from tests.reeld.core.memory import MemoryLog, pack, profile
 
 
@@ -57,9 +57,11 @@ def test_add_answers_where_it_stands(do: Callable[..., Any]) -> None:
     } == do(commands.add, _rows("one", "two"))
 
 
-def test_replaced_characters_are_reported(do: Callable[..., Any]) -> None:
-    """The reply says how many characters could not stay."""
-    assert 3 == do(commands.add, _rows("one"), 3)["replaced"]
+def test_what_was_altered_is_reported(do: Callable[..., Any]) -> None:
+    """The reply says how many characters could not stay, and how many numbers are text."""
+    reply = do(commands.add, _rows("one"), Altered(3, 4))
+
+    assert (3, 4) == (reply["replaced"], reply["numbers_as_text"])
 
 
 def test_a_result_closes_its_call(do: Callable[..., Any]) -> None:

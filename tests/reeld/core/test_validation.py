@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from reel import text, tool_call, tool_result
 from reel.errors import InvalidMessage, InvalidParams
 from reel.records import message_from_record, read_row
-from reeld.core.validation import Row, rows_from
+from reel.strict_json import parse
+from reeld.core.validation import Altered, Row, rows_from
 
 
 def _one(element: Any) -> Row:
@@ -20,9 +21,9 @@ def _one(element: Any) -> Row:
 
 def test_a_string_is_one_user_text() -> None:
     """A string in place of a list is one message of the user's."""
-    (checked,), replaced = rows_from("hi")
+    (checked,), altered = rows_from("hi")
 
-    assert (Row("user", "hi", None), 0) == (checked.row, replaced)
+    assert (Row("user", "hi", None), Altered()) == (checked.row, altered)
 
 
 def test_an_empty_text_is_legal() -> None:
@@ -175,10 +176,34 @@ def test_a_list_is_wanted(messages: Any) -> None:
 )
 def test_free_text_is_mended_and_counted(element: Any) -> None:
     """What cannot stand in a text is replaced, and the caller told how much."""
-    ((row, _),), replaced = rows_from([element])
+    ((row, _),), altered = rows_from([element])
 
-    assert 2 == replaced
+    assert Altered(replaced=2) == altered
     assert "a�b�" in (row.content or "") + (row.data_json or "")
+
+
+LARGE = ["9007199254740992", "1e400", "7" * 5_000]
+
+
+@pytest.mark.parametrize("number", LARGE)
+@pytest.mark.parametrize(("kind", "count"), [("user", 2), ("usage", 0), ("system", 0)])
+def test_data_has_numbers_of_any_size(kind: str, count: int, number: str) -> None:
+    """Data is kept byte for byte; the numbers in it that become metadata of a message are counted."""
+    data = f'{{ "at": {number}, "l": [{number}, 1.50] }}'
+    ((row, _),), altered = rows_from([{"kind": kind, "content": "hi", "data_json": data}])
+
+    assert (Row(kind, "hi", data), Altered(numbers_as_text=count)) == (row, altered)
+
+
+@pytest.mark.parametrize("number", LARGE)
+def test_metadata_has_numbers_of_any_size(number: str) -> None:
+    """A number is stored as it was given, in a message's metadata and in a block's."""
+    metadata = parse(f'{{"at":{number}}}')
+    block = {"type": "text", "text": "hi", "provider_metadata": metadata}
+    ((row, _),), altered = rows_from([{"role": "user", "content": [block], "provider_metadata": metadata}])
+
+    assert row.data_json is not None
+    assert 2 == row.data_json.count(f'"at":{number}}}') == altered.numbers_as_text
 
 
 @pytest.mark.parametrize("field", ["id", "name"])
@@ -209,6 +234,7 @@ def test_texts_come_back(texts: list[str]) -> None:
         tool_call("a", "ls", "{}"),
         tool_result("a", "out"),
         {"kind": "assistant", "content": "hi", "data_json": '{"model":"m"}'},
+        {"kind": "assistant", "content": "hi", "data_json": '{"at":18446744073709551616}'},
         {"role": "system", "content": "be brief"},
         {"kind": "note", "content": "hi"},
     ],

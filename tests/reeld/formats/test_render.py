@@ -7,6 +7,7 @@ import pytest
 
 from reel.errors import Conflict, InvalidParams, TooLarge
 from reel.kinds import INERT, LEGACY
+from reel.strict_json import parse
 from reeld.core.events import Entry, entry
 from reeld.formats.body import Prefix, Rendered, RenderRequest
 from reeld.formats.render import render
@@ -60,6 +61,24 @@ def test_what_cannot_be_asked(field: str, how: dict[str, Any]) -> None:
         ask(["Hi"], **how)
 
     assert field == refused.value.data["field"]
+
+
+LARGE = ["9007199254740993", "18446744073709551616", "1e400", "7" * 5_000]
+
+
+@pytest.mark.parametrize("number", LARGE)
+def test_a_large_number_goes_back_as_it_came(number: str) -> None:
+    """In metadata, in a block that only its provider reads, and in ``extra``, a number is what is stored."""
+    part = f'{{"type":"server_tool_use","id":"s","name":"web_search","input":{{"at":{number}}}}}'
+    metadata = parse(f'{{"provider":"anthropic","cache_control":{{"type":"ephemeral","ttl":{number}}}}}')
+    said = {"role": "user", "content": [{"type": "text", "text": "Hi", "provider_metadata": metadata}]}
+    found_there = '{"type":"web_search_tool_result","tool_use_id":"s","content":[]}'
+    answer = model(*({"type": "opaque", "provider": "anthropic", "data_json": data} for data in (part, found_there)))
+    found = ask([said, answer, "go on"], extra=f'{{"metadata":{{"seed":{number}}}}}').body
+
+    assert f'"cache_control":{{"type":"ephemeral","ttl":{number}}}' in found
+    assert part in found
+    assert f'"metadata":{{"seed":{number}}}' in found
 
 
 @pytest.mark.parametrize("how", [{"model": "claude-opus-4-8"}, {"extra": {"model": "claude-opus-4-8"}}])

@@ -56,7 +56,7 @@ CALLS: list[tuple[Any, ...]] = [
     ("add", "{}", {"role": "user"}),
     ("add", "{}", "x", None, None, None, None),
     ("add", "{}", [{"role": "nobody"}]),
-    ("add", "{}", [{"role": "user", "content": "x", "provider_metadata": {"n": 2**53}}]),
+    ("add", "{}", [{"role": "user", "content": "x", "provider_metadata": {"n": 2**60}}]),
     ("add", "{}", "bad \x00 text"),
     ("add", "zed", "x"),
     ("mark", "{}", "here"),
@@ -205,22 +205,25 @@ async def both(peer: Peer, *calls: str) -> list[dict[str, Any]]:
 
 
 @in_json
-@pytest.mark.parametrize("number", ["9007199254740992", "-9007199254740992", "1" + "0" * 400, "1e999", "-1e999"])
+@pytest.mark.parametrize("number", ["9007199254740992", "-9007199254740992", "1" + "0" * 5000, "1e999", "-1e999"])
 async def test_a_number_that_not_everybody_has(dial: Dial, make: Make, number: str) -> None:
-    """A number that is no plain one is refused where it stands, with a key or without, and nothing is logged."""
+    """In metadata it goes out as text, which the reply says; as a parameter it is refused."""
     message = f'{{"role":"user","content":"x","provider_metadata":{{"n":{number}}}}}'
     with anyio.fail_after(LIMIT):
         peer = dial(framing=make(LARGE))
-        at, plain, keyed = await both(
+        at, plain, keyed, read, log = await both(
             peer,
             f'"restore","params":["demo",{number}]',
             f'"add","params":["demo",[{message}],true]',
             f'"add","params":{{"agent":"demo","messages":[{message}],"create":true,"key":"k"}}',
+            '"messages","params":["demo"]',
+            '"history","params":["demo"]',
         )
 
     assert at["error"]["message"].startswith("invalid_params: at: ")
-    for refused in (plain, keyed):
-        assert refused["error"]["message"].startswith("invalid_message: ")
+    assert [1, 1] == [added["result"]["numbers_as_text"] for added in (plain, keyed)]
+    assert [{"n": number}] * 2 == [said["provider_metadata"] for said in read["result"]["messages"]]
+    assert f'"provider_metadata":{{"n":{number}}}' in log["result"]["events"][1]["data_json"]
 
 
 @in_json

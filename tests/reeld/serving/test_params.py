@@ -307,8 +307,8 @@ def test_kinds_that_are_none(kinds: Any) -> None:
 
 
 def test_map_of_what_no_client_can_read() -> None:
-    """Raw bytes and integers that a double does not hold have no place in a map."""
-    for value in (b"x", 2**53, float("nan")):
+    """Raw bytes and what is no number have no place in a map."""
+    for value in (b"x", float("nan")):
         assert refused("hello", {"client": {"x": value}}).data == {"field": "client"}
 
 

@@ -10,7 +10,7 @@ from reeld.agents.agent import Agent, Exclusive, Job, Write
 from reeld.agents.idempotency import CommandOptions
 from reeld.core import commands
 from reeld.core.commands import Reply, Stage
-from reeld.core.validation import CheckedRow, rows_from
+from reeld.core.validation import Altered, CheckedRow, rows_from
 from reeld.serving import params
 from reeld.serving.call import Call, Deferred, Result, Services, Work
 
@@ -39,10 +39,10 @@ def add(
     create: bool | None,
 ) -> Work:
     """Add messages to an agent, or to one that is created for them; a missing agent is given by its address."""
-    rows, replaced = rows_from(messages)
+    rows, altered = rows_from(messages)
     if isinstance(target, str):
-        return Deferred(partial(create_and_add, services, target, options, rows, replaced, create=bool(create)))
-    return write_rows(services, call, target, options, rows, replaced, call.answer)
+        return Deferred(partial(create_and_add, services, target, options, rows, altered, create=bool(create)))
+    return write_rows(services, call, target, options, rows, altered, call.answer)
 
 
 def write_rows(
@@ -51,7 +51,7 @@ def write_rows(
     agent: Agent,
     options: CommandOptions,
     rows: list[CheckedRow],
-    replaced: int,
+    altered: Altered,
     answer: Callable[[Any], None],
     more: Result = _NOTHING,
 ) -> Write:
@@ -63,13 +63,13 @@ def write_rows(
         agent: whose job it is.
         options: the command's.
         rows: what is added.
-        replaced: how many of their characters were replaced.
+        altered: how much of the messages was altered.
         answer: takes the reply or the error.
         more: what the reply says beside that the rows were added.
     """
 
     def stage_rows(stage: Stage) -> Reply:
-        reply = {**commands.add(stage, rows, replaced), **more}
+        reply = {**commands.add(stage, rows, altered), **more}
         services.drafts.end(call.peer.number, agent.row)
         return reply
 
@@ -81,7 +81,7 @@ async def create_and_add(
     address: str,
     options: CommandOptions,
     rows: list[CheckedRow],
-    replaced: int,
+    altered: Altered,
     more: Result = _NOTHING,
     *,
     create: bool,
@@ -93,7 +93,7 @@ async def create_and_add(
     """
     if not create:
         raise commands.not_found(address)
-    return await services.factory.create_and_add(options, params.name(address), rows, replaced, more)
+    return await services.factory.create_and_add(options, params.name(address), rows, altered, more)
 
 
 def clear(_services: Services, call: Call, _agent: Agent, options: CommandOptions) -> Job:

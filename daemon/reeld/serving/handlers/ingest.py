@@ -6,13 +6,13 @@ from typing import TypeAlias
 
 from reeld.agents.agent import Agent
 from reeld.agents.idempotency import CommandOptions
-from reeld.core.validation import CheckedRow, rows_from
+from reeld.core.validation import Altered, CheckedRow, rows_from
 from reeld.formats.ingest import read_request, read_response
 from reeld.serving.call import Call, Deferred, Result, Services
 from reeld.serving.handlers.commands import create_and_add, write_rows
 
-# Rows, how many characters of them were replaced, and what else the reply says.
-Parsed: TypeAlias = tuple[list[CheckedRow], int, Result]
+# Rows, how much of them was altered, and what else the reply says.
+Parsed: TypeAlias = tuple[list[CheckedRow], Altered, Result]
 
 
 def ingest(
@@ -30,8 +30,8 @@ def ingest(
     """Add what a provider answered, and its token usage; a missing agent is given by its address."""
 
     def parse() -> Parsed:
-        rows, replaced = rows_from(read_response(format_name, body, model, names, interrupted=bool(interrupted)))
-        return rows, replaced, {}
+        rows, altered = rows_from(read_response(format_name, body, model, names, interrupted=bool(interrupted)))
+        return rows, altered, {}
 
     return Deferred(partial(_parse_and_add, services, call, target, options, parse, create=bool(create)))
 
@@ -50,8 +50,8 @@ def load(
 
     def parse() -> Parsed:
         loaded = read_request(format_name, body, model)
-        rows, replaced = rows_from(loaded.messages)
-        return rows, replaced, {"report": [change.as_map() for change in loaded.report]}
+        rows, altered = rows_from(loaded.messages)
+        return rows, altered, {"report": [change.as_map() for change in loaded.report]}
 
     return Deferred(partial(_parse_and_add, services, call, target, options, parse, create=bool(create)))
 
@@ -65,11 +65,11 @@ async def _parse_and_add(
     *,
     create: bool,
 ) -> Result:
-    rows, replaced, more = await services.render_cache.run_in_thread(parse)
+    rows, altered, more = await services.render_cache.run_in_thread(parse)
     if isinstance(target, str):
-        return await create_and_add(services, target, options, rows, replaced, more, create=create)
+        return await create_and_add(services, target, options, rows, altered, more, create=create)
     agent = target
     reply: Result = await services.registry.ask(
-        agent, lambda answer: write_rows(services, call, agent, options, rows, replaced, answer, more)
+        agent, lambda answer: write_rows(services, call, agent, options, rows, altered, answer, more)
     )
     return reply

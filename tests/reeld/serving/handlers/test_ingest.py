@@ -143,6 +143,22 @@ async def test_what_cannot_stand_in_a_text(dial: Dial) -> None:
     assert 2 == (await peer.call("ingest", "demo", "openai-chat", body))["replaced"]
 
 
+async def test_numbers_that_not_everybody_has(dial: Dial) -> None:
+    """They are kept in the log as they came; those that a message shows are text, and counted."""
+    peer = dial()
+    body = BODY.replace('"prompt_tokens": ', '"prompt_tokens": 9007199254740993, "x": ')
+    body = body.replace('"id": ', '"id": 7e999, "y": ', 1)
+    added = await peer.call("ingest", "demo", "openai-chat", body, {"create": True})
+    (message,) = (await peer.call("messages", "demo"))["messages"]
+    used = (await events(peer))[-1]["data_json"]
+
+    assert 2 == added["numbers_as_text"]
+    assert "7e999" == message["provider_metadata"]["response_id"]
+    assert "9007199254740993" == message["provider_metadata"]["usage"]["prompt_tokens"]
+    assert '"response_id":7e999' in used
+    assert '"prompt_tokens":9007199254740993' in used
+
+
 async def test_an_order_is_kept(dial: Dial) -> None:
     """What one connection sends takes effect in its order, though a body is read aside."""
     peer = dial()
