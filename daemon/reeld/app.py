@@ -132,7 +132,7 @@ async def serve(config: Config, supervisor: Supervisor, inherited: socket.socket
                 tasks.start_soon(_watch, store)
                 tasks.start_soon(drafts.run)
                 await tasks.start(server.run, listener, services)
-                tasks.start_soon(supervisor.watchdog_loop, store.writer.prove)
+                tasks.start_soon(supervisor.watchdog_loop, store.writer.heartbeat)
                 where = f"{config.socket} with {config.database}"
                 log.info("ready in %d ms on %s", (time.monotonic() - began) * 1e3, where)
                 supervisor.notify("READY=1", f"STATUS=listens on {where}")

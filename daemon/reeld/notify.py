@@ -45,14 +45,14 @@ class Supervisor:
         except OSError as error:
             log.warning("the supervisor on %s cannot be notified of %s: %s", self._address, facts[0], error)
 
-    async def watchdog_loop(self, prove: Callable[[], Awaitable[None]]) -> None:
-        """Give signs of life, twice as often as needed, as long as there is something to show for it.
+    async def watchdog_loop(self, heartbeat: Callable[[], Awaitable[None]]) -> None:
+        """Send signs of life, twice as often as needed, as long as the heartbeat returns.
 
         Args:
-            prove: returns when what must be alive has shown that it is.
+            heartbeat: returns when everything that must be alive has shown that it is.
         """
         while self.watchdog is not None:
-            await prove()
+            await heartbeat()
             self.notify("WATCHDOG=1")
             await anyio.sleep(self.watchdog / 2)
 

@@ -114,12 +114,12 @@ def doom(path: str, *, later: bool) -> None:
     """Change this process; ``later`` adds a migration."""
     fate = Doom(path)
 
-    class Connection(database._Connection):
+    class Connection(database._FunctionRunner):
         def __init__(self, *args: Any, **kwargs: Any) -> None:
             super().__init__(*args, **kwargs)
             self.set_trace_callback(fate.statement)
 
-    database._Connection = Connection  # type: ignore[misc]
+    database._FunctionRunner = Connection  # type: ignore[misc]
     writer._CHECKPOINT_EVERY = CHECKPOINT_EVERY
     writer._LARGE = LARGE
     app._MAINTENANCE_EVERY = TIDY_EVERY

@@ -1,7 +1,7 @@
 """What each command writes: functions that put events on a stage, or refuse and put nothing.
 
-A stage lies over a committed state that it leaves alone. Several ``add`` and ``mark`` commands may share one;
-a command that moves the tip anywhere but forward has its stage to itself.
+A stage is a unit of work over a committed state, which it does not change. Several ``add`` and ``mark`` commands may
+share one; a command that moves the tip anywhere but forward has a stage of its own.
 """
 
 from typing import Any
@@ -33,7 +33,7 @@ class Stage:
         self._state = state
         self._tip = state.conversation.tip
         self._open_calls: OpenCalls | None = None
-        # The profile, but for its head and time: these change with every event.
+        # The profile except for its head and time, which change with every event.
         self.base = state.profile
         self.head = state.profile.head
         self.now = now
@@ -53,23 +53,28 @@ class Stage:
 
     @property
     def open_calls(self) -> OpenCalls:
-        """The open calls as they will be; what reads them does not change them."""
+        """The open calls as they will be; callers must not change them."""
         return self._state.conversation.open_calls if self._open_calls is None else self._open_calls
 
     def require_head(self, if_seq: int | None) -> None:
-        """Refuse a command that was given in ignorance of what came since."""
+        """Refuse a command that expects another head.
+
+        Raises:
+            Conflict: the conversation has moved on since the client read it.
+        """
         if if_seq is not None and if_seq != self.head:
             raise Conflict(
-                f"agent {self.base.name} is at {self.head}, not at {if_seq}; read what came since", head=self.head
+                f"agent {self.base.name} is at {self.head}, not at {if_seq}; read the events in between and retry",
+                head=self.head,
             )
 
     def require_alive(self) -> None:
-        """Refuse a command on a dead agent."""
+        """Refuse a command on a killed agent."""
         if not self.base.alive:
-            raise Killed(f"agent {self.base.name} is dead; revive it, or clone it", agent=self.base.name)
+            raise Killed(f"agent {self.base.name} is killed; revive it, or clone it", agent=self.base.name)
 
     def note_tools(self, seq: int, tools: Tools) -> list[dict[str, Any]]:
-        """Note what a message calls and answers; give the orphans among its results."""
+        """Track the calls and results of a message; return the results that answer no call."""
         if self._open_calls is None:
             self._open_calls = self._state.conversation.open_calls.copy()
         answered = self._open_calls.take(seq, tools)
@@ -85,7 +90,7 @@ class Stage:
         data: dict[str, Any] | None = None,
         parent: int | None = None,
     ) -> int:
-        """Put an event that moves the tip to ``parent``; give its seq."""
+        """Put an event that moves the tip to ``parent``; return its seq."""
         self.head += 1
         data_json = None if data is None else encode(data)
         self.events.append(Event(self.head, command, kind, content, data_json, parent, self.now, self.client))
@@ -103,7 +108,7 @@ class Stage:
         return seq
 
     def put_row(self, command: int, row: Row, message: bytes | None = None, tools: Tools | None = None) -> None:
-        """Put a row that has been read, on the tip where it is a node."""
+        """Put a row that has been read; if it is a node, it becomes the tip."""
         self.head += 1
         events = self.events
         events.append(Event(self.head, command, *row, self._tip, self.now, self.client, message, tools))
@@ -111,17 +116,17 @@ class Stage:
             self._tip = ~(len(events) - 1)
 
     def reply(self, command: int, **more: Any) -> Reply:
-        """Give what every command answers, and what this one adds."""
+        """Return the reply of a command: what all have in common, and what this one adds."""
         return {"agent": self.base.uid, "head": self.head, "command": command, "time": self.now, **more}
 
     def info(self, command: int | None = None) -> Reply:
-        """Describe the agent as it will be; without a command nothing was written."""
+        """Describe the agent as it will be; without a command, nothing was written."""
         shown = info(self.profile, self._state.conversation)
         return shown if command is None else {**shown, "command": command, "time": self.now}
 
 
 def add(stage: Stage, rows: list[CheckedRow], altered: Altered = _UNALTERED, command: int | None = None) -> Reply:
-    """Put rows that the intake has checked; ``command`` is given where they are part of one begun before."""
+    """Put checked rows; ``command`` is the seq of the command that they belong to, if it has begun already."""
     stage.require_alive()
     first = stage.head + 1
     command = first if command is None else command
@@ -138,7 +143,7 @@ def add(stage: Stage, rows: list[CheckedRow], altered: Altered = _UNALTERED, com
 
 
 def mark(stage: Stage, label: str | None) -> Reply:
-    """Put a mark; labels may repeat, the newest wins."""
+    """Put a mark; labels may repeat, and the newest wins."""
     stage.require_alive()
     seq = stage.put_mark(stage.next_seq, label)
     return stage.reply(seq, seq=seq, label=label)
@@ -175,16 +180,16 @@ def _records_after(state: State, target: Mark) -> int:
 
 
 def no_such_mark(state: State, label: str | None) -> NoSuchMark:
-    """Say which marks there are."""
+    """Return the error for a mark that does not exist; it lists those that do."""
     labels = list(dict.fromkeys(mark.label for mark in state.conversation.marks if mark.label is not None))
     if label is None:
-        return NoSuchMark("no mark has anything after it; set one first", labels=labels)
-    known = f"there are: {', '.join(labels)}" if labels else "there are no labels"
-    return NoSuchMark(f"no living mark has the label {label}; {known}", label=label, labels=labels)
+        return NoSuchMark("nothing was added since the last mark; set a mark first", labels=labels)
+    known = f"it has: {', '.join(labels)}" if labels else "it has no labelled marks"
+    return NoSuchMark(f"agent {state.profile.name} has no mark {label}; {known}", label=label, labels=labels)
 
 
 def restore(stage: Stage, to: int, tip: int | None, **why: int) -> Reply:
-    """Make the state what it was at ``to``, whose tip has been looked up; ``why`` names what it undoes or redoes."""
+    """Make the state what it was at ``to``, whose tip is given; ``why`` has ``undoes`` or ``redoes``."""
     stage.require_alive()
     was = stage.head
     command = stage.put("restore", stage.next_seq, data={"to": to, **why}, parent=tip)
@@ -192,7 +197,7 @@ def restore(stage: Stage, to: int, tip: int | None, **why: int) -> Reply:
 
 
 def change(stage: Stage, name: str | None, title: str | None, tags: dict[str, str] | None) -> Reply:
-    """Change what an agent is called; an empty title removes it."""
+    """Change an agent's name, title or tags; an empty title removes it."""
     stage.require_alive()
     changes: dict[str, Any] = {}
     if name is not None:
@@ -209,7 +214,7 @@ def change(stage: Stage, name: str | None, title: str | None, tags: dict[str, st
 
 
 def kill(stage: Stage, by: str | None, reason: str | None, *, cascade: bool) -> Reply:
-    """End an agent."""
+    """Kill an agent."""
     data: dict[str, Any] = {key: value for key, value in (("by", by), ("reason", reason)) if value is not None}
     if cascade:
         data["cascade"] = True
@@ -219,7 +224,7 @@ def kill(stage: Stage, by: str | None, reason: str | None, *, cascade: bool) -> 
 
 
 def revive(stage: Stage) -> Reply:
-    """Bring an agent back to life; of the living, nothing is written."""
+    """Revive a killed agent; for a live one, nothing is written."""
     if stage.base.alive:
         return stage.info()
     command = stage.put_inert("revived", stage.next_seq)
@@ -228,7 +233,7 @@ def revive(stage: Stage) -> Reply:
 
 
 def create(stage: Stage, system: str | None) -> Reply:
-    """Begin a new agent's log; a prompt is part of its first state."""
+    """Begin a new agent's log; a system prompt is part of its first state."""
     profile = stage.base
     command = stage.put_inert("created", stage.next_seq, _named(profile))
     if system:
@@ -242,7 +247,7 @@ def _named(profile: Profile) -> dict[str, Any]:
 
 
 def clone_from(stage: Stage, source: str, at: int, tip: int | None) -> int:
-    """Put the event that takes over another agent's state; give its seq."""
+    """Put the event that takes over another agent's state; return its seq."""
     return stage.put("clone", stage.next_seq, data={"from": source, "at": at}, parent=tip)
 
 
@@ -253,5 +258,5 @@ def require_position(at: int, head: int, name: str) -> None:
 
 
 def not_found(address: str) -> NotFound:
-    """Say that nobody is called this, and what to do."""
+    """Return the error for an address that no agent has."""
     return NotFound(f"no agent {address}; make one with create, or add with create", agent=address)

@@ -1,7 +1,10 @@
-"""The living conversation of an agent: one list of entries, kept by folding each event as it commits.
+"""The current conversation of an agent: a list of entries, kept up to date by folding each event as it commits.
 
-Ids ascend along the path from the root to the tip, because a parent is always older than its child. So the
-list is cut and searched by id, and a position in it is a node's id.
+Ids ascend along the path from the root to the tip, because a parent is always older than its child (see
+:mod:`reeld.core.tree`). So the list is cut and searched by id, and a position in it is a node's id.
+
+*Live equals replayed*: the fold gives the same conversation as a walk through the log. The property machine in
+``tests/reeld/core/test_machine.py`` compares both with a third model after every command.
 """
 
 from bisect import bisect_right
@@ -20,16 +23,16 @@ class OpenCall(NamedTuple):
     id: str
     name: str
     seq: int
-    # Which of its message's calls it is.
+    # Its index among the calls of its message.
     number: int
 
     def as_map(self) -> dict[str, Any]:
-        """Give what the wire shows of it."""
+        """Return it in the form of the protocol."""
         return {"id": self.id, "name": self.name, "seq": self.seq}
 
 
 class Extent(NamedTuple):
-    """How long a conversation is in its two views."""
+    """The length of a conversation in its two views."""
 
     records: int
     messages: int
@@ -40,10 +43,10 @@ def _id(node: Node) -> int:
 
 
 class OpenCalls:
-    """The calls without a result, in the order in which they were made.
+    """The calls without a result, in their order.
 
     A result answers the newest open call of its id: an older one of the same id was left behind by an
-    interruption, in a turn that is over.
+    interruption, and its turn is over.
     """
 
     __slots__ = ("_by_id",)
@@ -52,7 +55,7 @@ class OpenCalls:
         self._by_id = by_id or {}
 
     def copy(self) -> "OpenCalls":
-        """Give a copy that can go its own way."""
+        """Return a copy that can be changed independently."""
         return OpenCalls(dict(self._by_id))
 
     def __bool__(self) -> bool:
@@ -63,11 +66,11 @@ class OpenCalls:
         return iter(sorted(calls, key=lambda call: (call.seq, call.number)))
 
     def open(self, call: OpenCall) -> None:
-        """Note a call."""
+        """Add a call."""
         self._by_id[call.id] = (*self._by_id.get(call.id, ()), call)
 
     def close(self, call_id: str) -> OpenCall | None:
-        """Take the call that a result answers; ``None``: the result is an orphan."""
+        """Remove and return the call that a result answers; ``None`` if it answers none."""
         waiting = self._by_id.pop(call_id, None)
         if waiting is None:
             return None
@@ -76,7 +79,7 @@ class OpenCalls:
         return waiting[-1]
 
     def take(self, seq: int, tools: Tools) -> list[OpenCall | None]:
-        """Note what a message calls and answers; give what each of its results answered."""
+        """Add the calls of a message, and remove those that it answers; return what each of its results answered."""
         for number, (call_id, name) in enumerate(tools.calls):
             self.open(OpenCall(call_id, name, seq, number))
         return [self.close(call_id) for call_id in tools.results]
@@ -93,13 +96,13 @@ class Conversation:
         self.message_count = 0
         self.open_calls = OpenCalls()
         self._prompts: list[Entry] = []
-        # What the results of an entry answered, by its id: a cut gives these calls back.
+        # The calls that the results of an entry answered, by the entry's id: cutting the entry off opens them again.
         self._answered: dict[int, list[OpenCall | None]] = {}
         for node in nodes:
             self.append(node)
 
     def copy(self) -> "Conversation":
-        """Give a copy that stays as it is when this one goes on."""
+        """Return a copy that does not change with this one."""
         twin = Conversation()
         twin.entries, twin.marks, twin._prompts = self.entries[:], self.marks[:], self._prompts[:]
         twin.message_count, twin._answered = self.message_count, dict(self._answered)
@@ -108,7 +111,7 @@ class Conversation:
 
     @property
     def tip(self) -> int | None:
-        """The newest node's id; ``None`` where there is none."""
+        """The newest node's id; ``None`` if there is no node."""
         newest = 0
         if self.entries:
             newest = self.entries[-1].id
@@ -118,12 +121,12 @@ class Conversation:
 
     @property
     def extent(self) -> Extent:
-        """How long it is."""
+        """Its length."""
         return Extent(len(self.entries), self.message_count)
 
     @property
     def prompt(self) -> Entry | None:
-        """The system event that is in force, were it one that removed the prompt."""
+        """The newest system event, even if it removed the system prompt."""
         return self._prompts[-1] if self._prompts else None
 
     @property
@@ -140,7 +143,7 @@ class Conversation:
         return False
 
     def has(self, node_id: int | None) -> bool:
-        """Tell whether the state in which this node was the tip is a beginning of this one."""
+        """Return whether the state with this tip is a prefix of this one."""
         if node_id is None:
             return True
         for nodes in (self.entries, self.marks):
@@ -150,7 +153,7 @@ class Conversation:
         return False
 
     def append(self, node: Node) -> None:
-        """Put a node on the tip."""
+        """Append a node."""
         if isinstance(node, Mark):
             self.marks.append(node)
             return
@@ -165,7 +168,7 @@ class Conversation:
                 self._answered[node.id] = answered
 
     def cut(self, tip: int | None) -> int:
-        """Go back to the state in which a living node was the tip; give how many records left."""
+        """Go back to the prefix with this tip; return how many records were cut off."""
         keep = 0 if tip is None else tip
         del self.marks[bisect_right(self.marks, keep, key=_id) :]
         del self._prompts[bisect_right(self._prompts, keep, key=_id) :]
@@ -175,7 +178,7 @@ class Conversation:
         if first:
             for entry in reversed(dropped):
                 self._withdraw(entry)
-        else:  # a clear: nothing is left that would need its calls back
+        else:  # everything is cut off, so no call is opened again
             self.message_count = 0
             self.open_calls = OpenCalls()
             self._answered = {}
@@ -192,13 +195,13 @@ class Conversation:
                 self.open_calls.close(call_id)
 
     def apply(self, event_id: int, event: Event, past: Iterable[Node] | None = None) -> Extent:
-        """LogValidator one committed event; give how much stands as it stood before.
+        """Fold one committed event; return how long a prefix it left unchanged.
 
         Args:
             event_id: the id that the commit gave it.
             event: the event.
-            past: for ``restore`` and ``clone``, the nodes of the state to take over, the root first; not
-                needed where that state is a beginning of this one.
+            past: for ``restore`` and ``clone``, the nodes of the state to take over, the root first; not needed
+                if that state is a prefix of this one.
         """
         kind, before = event.kind, self.extent
         if kind in CONVERSATION:
@@ -217,7 +220,7 @@ class Conversation:
         if self.has(tip):
             self.cut(tip)
             return self.extent
-        assert past is not None, "a state that is no beginning of this one must be brought along"  # noqa: S101
+        assert past is not None, "a state that is not a prefix of this one must be given"  # noqa: S101
         ids = [entry.id for entry in self.entries]
         self.cut(None)
         for node in past:
@@ -225,7 +228,7 @@ class Conversation:
         return self._shared_with(ids)
 
     def _shared_with(self, ids: list[int]) -> Extent:
-        """Tell how much of this conversation, from its beginning, are the entries with these ids."""
+        """Return how long a prefix of this conversation consists of the entries with these ids."""
         records = messages = 0
         for entry, known in zip(self.entries, ids, strict=False):
             if entry.id != known:
@@ -235,7 +238,10 @@ class Conversation:
         return Extent(records, messages)
 
     def mark_for(self, label: str | None) -> Mark | None:
-        """Find the mark that a rewind means: the newest of this label; bare, the newest with something after it."""
+        """Return the mark that a rewind goes to: the newest with this label.
+
+        Without a label it is the newest mark that has an entry after it, so that repeated rewinds go further back.
+        """
         if label is None:
             newest = self.entries[-1].id if self.entries else 0
             index = bisect_right(self.marks, newest, key=_id)
@@ -257,13 +263,13 @@ class Conversation:
 
 
 def label_of(data_json: str | None) -> str | None:
-    """Read a mark's label from its event; a row of the log that cannot be read is a mark without one."""
+    """Return a mark's label; a mark whose data cannot be read has none."""
     label = data_of(data_json).get("label")
     return label if isinstance(label, str) else None
 
 
 def data_of(data_json: str | None) -> dict[str, Any]:
-    """Read what a state event says; one that cannot be read says nothing."""
+    """Return the data of a state event; data that cannot be read is empty."""
     try:
         return parse_data(data_json or "{}")
     except InvalidRecord:

@@ -1,4 +1,4 @@
-"""Events before and after they are committed, and what reading one gives."""
+"""Events, and the entries and marks that they become in a conversation."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
@@ -17,10 +17,10 @@ class Tools(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A conversation event as the living list keeps it: the record, and its message in the form of the wire.
+    """A conversation event as the current conversation keeps it: the record, and its message as MessagePack.
 
-    ``message`` is ``None`` where the record has none: a system event, or a row that cannot be read. ``kept`` is
-    the content, but for a plain text: that stands in its message, and need not stand in memory twice.
+    ``message`` is ``None`` if the record has none: a system event, or a row that cannot be read. ``kept`` is the
+    content, but ``None`` for a plain text: its message has the text, which need not be in memory twice.
     """
 
     id: int
@@ -51,13 +51,13 @@ def entry(
     message: bytes | None,
     tools: Tools | None,
 ) -> Entry:
-    """Make the entry of a conversation event that has been read."""
+    """Return the entry of a conversation event that has been read."""
     kept = content if message is None or data_json is not None else None
     return Entry(event_id, seq, kind, kept, data_json, time, message, tools)
 
 
 class Mark(NamedTuple):
-    """A mark that stands in a conversation."""
+    """A mark in a conversation."""
 
     id: int
     seq: int
@@ -68,10 +68,10 @@ Node: TypeAlias = Entry | Mark
 
 
 class Event(NamedTuple):
-    """An event that is not committed yet.
+    """An event without its id, which the commit gives it.
 
-    ``parent`` is the id of a committed node, or ``~n`` for the n-th event of the same transaction, whose id only the
-    commit will tell.
+    ``parent`` is the id of a committed node, or ``~n`` for the n-th event of the same transaction, whose id is not
+    known before the commit.
     """
 
     seq: int
@@ -86,14 +86,14 @@ class Event(NamedTuple):
     tools: Tools | None = None
 
     def entry(self, event_id: int) -> Entry:
-        """Give the entry that this conversation event becomes."""
+        """Return the entry that this conversation event becomes."""
         return entry(event_id, self.seq, self.kind, self.content, self.data_json, self.time, self.message, self.tools)
 
 
 def read(
     pack: Pack, kind: str, content: str | None, data_json: str | None, seq: int, time: int
 ) -> tuple[bytes | None, Tools | None]:
-    """Make the message of a row in the form of the wire, and list its calls and results.
+    """Return the message of a row as MessagePack, and its calls and results.
 
     Raises:
         InvalidRecord: the kind of the row has messages, but the row is not one.
@@ -104,7 +104,7 @@ def read(
 def pack_message(
     pack: Pack, parts: Parts | None, data_json: str | None, seq: int, time: int
 ) -> tuple[bytes | None, Tools | None]:
-    """Do the second half of :func:`read`, with the parts that were read from a row."""
+    """Return what :func:`read` does, from the parts that were read from a row already."""
     if parts is None:
         return None, None
     message = pack(

@@ -1,4 +1,4 @@
-"""An agent: its columns and its living conversation."""
+"""An agent's state: its profile and its current conversation."""
 
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ class Source(NamedTuple):
 
 
 class Profile(NamedTuple):
-    """What an agent is called and where it stands: its row in the list of agents."""
+    """An agent's row in the table of agents."""
 
     row: int
     uid: str
@@ -33,7 +33,7 @@ class Profile(NamedTuple):
         return self.killed is None
 
     def as_map(self) -> dict[str, Any]:
-        """Give what a list of agents shows."""
+        """Return it in the form of the protocol."""
         shown: dict[str, Any] = {
             "id": self.uid,
             "name": self.name,
@@ -60,7 +60,7 @@ class State:
 
 
 def info(profile: Profile, conversation: Conversation, attached: int = 0) -> dict[str, Any]:
-    """Describe an agent and its living state, as the method ``agent`` does."""
+    """Describe an agent and its state, as the method ``agent`` does."""
     return {
         **profile.as_map(),
         "system": conversation.system,
@@ -74,5 +74,5 @@ def info(profile: Profile, conversation: Conversation, attached: int = 0) -> dic
 
 
 def marks_as_maps(conversation: Conversation) -> list[dict[str, Any]]:
-    """List the living marks, oldest first."""
+    """Return the marks of a conversation in the form of the protocol, oldest first."""
     return [{"label": mark.label, "seq": mark.seq} for mark in conversation.marks]

@@ -1,7 +1,7 @@
 """What a client may add, and the row that it becomes.
 
-Everything is checked here, before anything changes: what may not stand in free text is replaced and counted,
-what is wrong is refused with the index of the message and the path of the field.
+Everything is checked here, before anything changes. Characters that free text cannot hold are replaced and counted;
+anything else that is wrong is refused, with the index of the message and the path of the field.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from reel.records import Parts, parse_data, read_exactly, with_numbers_as_text
 from reel.strict_json import encode
 from reel.values import clean, clean_deep
 
-# How much of a call's arguments a person is shown.
+# Characters of a call's name and arguments that its readable content shows.
 _SHOWN = 200
 
 
@@ -30,7 +30,7 @@ class Altered(NamedTuple):
 
 
 class Row(NamedTuple):
-    """The three columns that make a message, or none."""
+    """The three columns of an event that a message is read from."""
 
     kind: str
     content: str | None
@@ -59,7 +59,7 @@ def rows_from(messages: Any) -> tuple[list[CheckedRow], Altered]:
 
     Raises:
         InvalidParams: it is neither, or empty.
-        InvalidMessage: an element is no message; ``data`` has ``index`` and ``field``.
+        InvalidMessage: an element is not a message; ``data`` has ``index`` and ``field``.
     """
     if type(messages) is str:
         content, replaced = clean(messages)
@@ -102,7 +102,7 @@ def _row_from(element: Any) -> tuple[CheckedRow, Altered]:
 
 
 def _from_record(record: dict[str, Any]) -> tuple[Row, int]:
-    """Take a record as it is, but for free text; seq and time are the daemon's to give."""
+    """Return the row of a record; its seq and time are ignored, because the daemon sets them."""
     _only(record, ("kind", "content", "data_json", "seq", "time"), "a record")
     kind, content, data_json = record["kind"], record.get("content"), record.get("data_json")
     if type(kind) is not str or kind not in ADDABLE:
@@ -143,7 +143,7 @@ def _from_message(message: dict[str, Any]) -> tuple[Row, int]:
 
 
 def row_from_blocks(role: str, blocks: Sequence[Any], metadata: dict[str, Any]) -> Row:
-    """Lay out a message of checked and clean blocks: the plain ones in columns, all others as JSON."""
+    """Return the row of a message of checked blocks: a single plain one in columns, all others as JSON."""
     if len(blocks) == 1 and not metadata and (row := _plain_row(role, blocks[0])) is not None:
         return row
     kind = "tool_result" if role == "tool" else role
@@ -155,7 +155,7 @@ def row_from_blocks(role: str, blocks: Sequence[Any], metadata: dict[str, Any]) 
 
 
 def _plain_row(role: str, block: dict[str, Any]) -> Row | None:
-    """Give the row of a message whose one block needs no JSON of blocks; ``None`` where it does."""
+    """Return the row of a message whose only block fits into columns; ``None`` if it does not."""
     if "provider_metadata" in block:
         return None
     if block["type"] == "text":

@@ -1,7 +1,7 @@
-"""What is being written and has not been added yet: shown to who follows, never stored.
+"""Drafts: texts that are being written and are not added yet. Subscribers see them; they are never stored.
 
-Each connection has one draft an agent. A draft is replaced by the next, and ended by the connection's own next
-add or by its end. A burst is thinned out; its last text always comes.
+Each connection has one draft per agent. A draft is replaced by the next one, and ended by the connection's own next
+``add`` or by the end of the connection. A burst is thinned out, but its last text is always pushed.
 """
 
 import math
@@ -13,9 +13,9 @@ from reel.errors import Busy, TooLarge
 from reeld.agents.event_bus import EventBus, Subscriber, Writer
 from reeld.core.state import Profile
 
-# Seconds between two pushes of one draft.
+# Seconds between two pushes of one draft: a screen shows no more.
 _GAP = 1 / 30
-# The longest draft, in characters, how many a connection may have, and the characters of all drafts.
+# Characters of one draft, drafts of one connection, and characters of all drafts.
 MAX_DRAFT = 1 << 20
 MAX_DRAFTS = 64
 MAX_ALL = 16 << 20
@@ -27,7 +27,7 @@ class _Key(NamedTuple):
 
 
 class _Draft:
-    """A draft, which text of it was pushed last, and when; one with an empty text is over."""
+    """A draft, the text that was pushed last, and when; an empty text means that the draft has ended."""
 
     def __init__(self, writer: Writer, profile: Profile) -> None:
         self.writer = writer
@@ -41,18 +41,18 @@ class Drafts:
     """The drafts of all connections.
 
     Args:
-        bus: knows who follows.
+        bus: knows the subscribers.
     """
 
     def __init__(self, bus: EventBus) -> None:
-        self._hub = bus
+        self._bus = bus
         self._drafts: dict[_Key, _Draft] = {}
-        # What was written, or ended, less than a gap after it was pushed, in the order in which it is due.
+        # Drafts that changed less than a gap after their last push, in the order in which they are due.
         self._due: dict[_Key, None] = {}
         self._wake = anyio.Event()
 
     async def run(self) -> None:
-        """Push the last text of each burst when it is due, and forget drafts that are over."""
+        """Push the last text of each burst when it is due, and forget drafts that have ended."""
         while True:
             await self._wake.wait()
             self._wake = anyio.Event()
@@ -74,7 +74,9 @@ class Drafts:
         """
         if len(text) > MAX_DRAFT:
             raise TooLarge(
-                f"text: a draft may have {MAX_DRAFT} characters; show its end", field="text", limit=MAX_DRAFT
+                f"text: a draft may have {MAX_DRAFT} characters, this one has {len(text)}; show only its end",
+                field="text",
+                limit=MAX_DRAFT,
             )
         key = _Key(writer.connection, profile.row)
         draft = self._drafts.get(key)
@@ -82,25 +84,27 @@ class Drafts:
             self._require_room(writer.connection)
         others = sum(len(each.text) for each in self._drafts.values() if each is not draft)
         if text and others + len(text) > MAX_ALL:
-            raise Busy(f"all drafts may have {MAX_ALL} characters; add what is finished, and show the end of the rest")
+            raise Busy(
+                f"all drafts together may have {MAX_ALL} characters; add what is finished, show the end of the rest"
+            )
         if draft is None:
             draft = self._drafts[key] = _Draft(writer, profile)
         draft.writer, draft.profile, draft.text = writer, profile, text
         if key not in self._due and anyio.current_time() >= draft.pushed + _GAP:
             self._push(key)
         else:
-            self._look_later(key)
+            self._push_later(key)
 
     def _require_room(self, connection: int) -> None:
         if sum(key.connection == connection and draft.text != "" for key, draft in self._drafts.items()) >= MAX_DRAFTS:
             raise Busy(f"a connection may have drafts of {MAX_DRAFTS} agents; end some with an empty text")
 
-    def _look_later(self, key: _Key) -> None:
+    def _push_later(self, key: _Key) -> None:
         self._due[key] = None
         self._wake.set()
 
     def end(self, connection: int, row: int) -> None:
-        """End the draft that a connection has of an agent, if there is one, before anything else is pushed."""
+        """End a connection's draft for an agent, if there is one, before anything else is pushed."""
         key = _Key(connection, row)
         if key in self._drafts:
             self._drafts[key].text = ""
@@ -111,27 +115,27 @@ class Drafts:
         for key in [key for key in self._drafts if key.connection == connection]:
             self.end(*key)
 
-    def show_to(self, follower: Subscriber, row: int | None) -> None:
-        """Show somebody who has just come what is being written."""
+    def show_to(self, subscriber: Subscriber, row: int | None) -> None:
+        """Push the current drafts to a new subscriber."""
         for key, draft in self._drafts.items():
-            if draft.text and row in (None, key.row) and key.connection != follower.connection:
-                follower.on_draft(draft.profile, draft.writer, draft.text)
+            if draft.text and row in (None, key.row) and key.connection != subscriber.connection:
+                subscriber.on_draft(draft.profile, draft.writer, draft.text)
 
     def _push(self, key: _Key) -> None:
-        """Show a draft as it is now, where it is not; one that is over stays a while, to keep its pace."""
+        """Push a draft if its text has changed; one that has ended stays for a gap, so that its pace is kept."""
         draft = self._drafts[key]
         if draft.text != draft.shown:
             draft.shown, draft.pushed = draft.text, anyio.current_time()
             self._show(draft)
             if not draft.text:
-                self._look_later(key)
+                self._push_later(key)
         elif not draft.text and key not in self._due:
             del self._drafts[key]
 
     def _show(self, draft: _Draft) -> None:
-        """Show a draft to every other connection that follows, once."""
+        """Push a draft to every other subscribed connection, once."""
         shown: set[int | None] = {draft.writer.connection, None}
-        for follower in self._hub.subscribers(draft.profile.row):
-            if follower.connection not in shown:
-                shown.add(follower.connection)
-                follower.on_draft(draft.profile, draft.writer, draft.text)
+        for subscriber in self._bus.subscribers(draft.profile.row):
+            if subscriber.connection not in shown:
+                shown.add(subscriber.connection)
+                subscriber.on_draft(draft.profile, draft.writer, draft.text)

@@ -1,4 +1,4 @@
-"""The socket: made safely, and a connection for whoever may call."""
+"""The socket: created safely, and a connection for every process of the same user."""
 
 import errno
 import logging
@@ -27,18 +27,22 @@ log = logging.getLogger(__name__)
 
 _FULL = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 _PAUSE = 0.1
-# How long a connection that is one too many is heard before it is told so, in seconds, and how many are at a time.
-_HEARING = 1.0
-_MOST_HEARD = 32
-# How long answers that are in flight may take when the daemon stops, in seconds.
+# A connection beyond the limit is heard for so many seconds, to be told so in its framing; so many at a time.
+_REFUSAL_TIMEOUT = 1.0
+_MAX_BEING_REFUSED = 32
+# Seconds for the replies that are in flight when the daemon stops; systemd kills it after 90.
 _GRACE = 5.0
+
+
+_CROWDED = "too many connections are open; close one, or raise the limit with reeld --connection-max-open"
 
 
 @asynccontextmanager
 async def open_listener(path: str) -> AsyncIterator[SocketListener]:
-    """Make the socket, and remove it when the block ends; the caller holds its lock.
+    """Create the socket, and remove it when the block ends; the caller holds its lock.
 
-    A socket that nobody answers on is left over from a crash and removed; anything else is somebody's.
+    A socket that refuses connections is left over from a crash and is removed. Anything else belongs to somebody.
+    ``anyio.create_unix_listener`` would unlink even a live socket without a word.
     """
     require_path(path)
     try:
@@ -47,10 +51,10 @@ async def open_listener(path: str) -> AsyncIterator[SocketListener]:
         pass
     else:
         if not stat.S_ISSOCK(mode):
-            raise StartupError(f"{path} is there and no socket; remove it, or name another path with --socket")
+            raise StartupError(f"{path} exists and is not a socket; remove it, or choose another path with --socket")
         if _answers(path):
-            raise StartupError(f"another program answers on {path}; stop it, or name another path with --socket")
-        os.unlink(path)  # noqa: PTH108 - as it was named: a Path would not add anything
+            raise StartupError(f"another program answers on {path}; stop it, or choose another path with --socket")
+        os.unlink(path)  # noqa: PTH108 - a Path would add nothing
     listener = await anyio.create_unix_listener(path, mode=0o600, backlog=1024)
     try:
         yield listener
@@ -62,7 +66,7 @@ async def open_listener(path: str) -> AsyncIterator[SocketListener]:
 
 @asynccontextmanager
 async def take_over(given: socket.socket) -> AsyncIterator[SocketListener]:
-    """Listen on a socket that somebody else has made, and leave it in its place when the block ends."""
+    """Listen on a socket that the supervisor has created, and leave it in its place when the block ends."""
     listener = await SocketListener.from_socket(given)
     try:
         yield listener
@@ -72,14 +76,17 @@ async def take_over(given: socket.socket) -> AsyncIterator[SocketListener]:
 
 
 def require_path(path: str) -> None:
-    """Refuse a path that the kernel would not take, or where somebody else could put a socket in our name.
+    """Refuse a path that is too long, or where another user could put a socket in our name.
 
-    Directories that are missing are made, for their owner only.
+    Missing directories are created, for their owner only.
+
+    Raises:
+        StartupError: the path cannot be used; it says what to do.
     """
     if len(os.fsencode(path)) > MAX_PATH:
         raise StartupError(
-            f"the socket's path has {len(os.fsencode(path))} bytes, {MAX_PATH} are possible;"
-            " name a shorter one with --socket or REEL_SOCKET"
+            f"the socket's path has {len(os.fsencode(path))} bytes, more than the limit of {MAX_PATH};"
+            " choose a shorter one with --socket or REEL_SOCKET"
         )
     directory = Path(path).parent
     try:
@@ -91,8 +98,7 @@ def require_path(path: str) -> None:
         not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077
     ):
         raise StartupError(
-            f"{directory} is not a directory of our own that nobody else can enter;"
-            " remove it, or name another path with --socket"
+            f"{directory} is not a directory that only you can enter; remove it, or choose another path with --socket"
         )
 
 
@@ -113,27 +119,27 @@ class Server:
         self._load = Traffic()
         self._connections: set[Connection] = set()
         self._numbers = count(1)
-        self._heard = 0
-        self._refused = 0
+        self._being_refused = 0
+        self._refused_count = 0
         self._accepting = anyio.CancelScope()
         self._closed = anyio.Event()
 
     def counters(self) -> dict[str, Any]:
-        """Count connections and what they have in flight."""
+        """Return counts of connections and of what they have in flight."""
         return {
             "connections": len(self._connections),
             "requests_in_flight": self._load.requests,
             "bytes_in_flight": self._load.bytes,
             "refused_requests": self._load.refused,
             "bytes_waiting": self._load.waiting,
-            "refused_connections": self._refused,
+            "refused_connections": self._refused_count,
             "dropped_connections": self._load.dropped,
         }
 
     async def run(
         self, listener: SocketListener, services: Services, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED
     ) -> None:
-        """Serve until :meth:`close`; connections then get their answers before they end."""
+        """Serve until :meth:`close`; connections then get their replies before they end."""
         async with anyio.create_task_group() as tasks:
             task_status.started()
             with self._accepting:
@@ -149,7 +155,7 @@ class Server:
                     await connection.finish()
                 for connection in self._connections:
                     connection.say_bye("the daemon stops")
-                for connection in list(self._connections):  # one that does not read holds up nobody else
+                for connection in list(self._connections):  # last: one that does not read delays no other
                     await connection.drain()
             tasks.cancel_scope.cancel()
         self._closed.set()
@@ -160,7 +166,7 @@ class Server:
         await self._closed.wait()
 
     async def _accept(self, listener: SocketListener) -> SocketStream | None:
-        """Accept a connection; where there is no room for one, wait a moment."""
+        """Accept a connection; if the system is out of files, log it and wait a moment."""
         try:
             stream = await listener.accept()
         except anyio.BrokenResourceError as error:
@@ -170,14 +176,14 @@ class Server:
             log.warning("cannot accept a connection: %s", cause.strerror)
             await anyio.sleep(_PAUSE)
             return None
-        if may_call(stream.extra(SocketAttribute.raw_socket)):
+        if is_trusted_peer(stream.extra(SocketAttribute.raw_socket)):
             return stream
         await anyio.aclose_forcefully(stream)
         return None
 
     async def _serve(self, stream: SocketStream, services: Services) -> None:
         if len(self._connections) >= self._limits.max_open:
-            await self._turn_away(stream)
+            await self._refuse(stream)
             return
         connection = Connection(stream, next(self._numbers), services, self._load, self._limits)
         self._connections.add(connection)
@@ -188,30 +194,27 @@ class Server:
         finally:
             self._connections.discard(connection)
 
-    async def _turn_away(self, stream: SocketStream) -> None:
-        """Tell a connection that it is one too many, in the framing in which it begins to speak."""
-        self._refused += 1
-        if not self._heard:
+    async def _refuse(self, stream: SocketStream) -> None:
+        """Refuse a connection beyond the limit, in the framing in which it begins to speak."""
+        self._refused_count += 1
+        if not self._being_refused:
             log.warning("%d connections are open; more are refused", len(self._connections))
-        if self._heard >= _MOST_HEARD:
+        if self._being_refused >= _MAX_BEING_REFUSED:
             await anyio.aclose_forcefully(stream)
             return
-        self._heard += 1
+        self._being_refused += 1
         try:
-            with anyio.move_on_after(_HEARING), suppress(anyio.EndOfStream, anyio.BrokenResourceError):
+            with anyio.move_on_after(_REFUSAL_TIMEOUT), suppress(anyio.EndOfStream, anyio.BrokenResourceError):
                 async with stream:
                     framing = detect((await stream.receive())[0])
                     if framing is not None:
                         await stream.send(framing.refuse(None, Busy(_CROWDED)))
         finally:
-            self._heard -= 1
+            self._being_refused -= 1
 
 
-_CROWDED = "too many connections are open; close one, or let reeld have more with --connection-max-open"
-
-
-def may_call(connection: socket.socket) -> bool:
-    """Tell whether the process at the other end is ours, or root's."""
+def is_trusted_peer(connection: socket.socket) -> bool:
+    """Return whether the process at the other end belongs to our user, or to root."""
     peer = peer_of(connection)
     if not peer.is_trusted:
         log.warning("refused a connection of uid %d", peer.uid)

@@ -1,4 +1,4 @@
-"""The method table: every method, its parameters in order, and who answers it."""
+"""The method table: every method with its parameters in order and its handler."""
 
 from collections.abc import Callable
 from typing import NamedTuple

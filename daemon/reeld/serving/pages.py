@@ -1,4 +1,4 @@
-"""Pages of a conversation: pure functions from a list of entries to what one reply holds."""
+"""Pages: which part of a conversation one reply holds."""
 
 from bisect import bisect_right
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ ROW = ("seq", "kind", "content", "data_json", "time")
 
 
 class Window(NamedTuple):
-    """Which part of a list is wanted: after ``since``, the ``last`` so many, at most ``limit`` and ``max_bytes``."""
+    """The part that a client asks for: after ``since``, the ``last`` so many, at most ``limit`` and ``max_bytes``."""
 
     view: str = "messages"
     since: int | None = None
@@ -24,12 +24,12 @@ class Window(NamedTuple):
 
 
 def record(entry: Entry, pack: Pack) -> bytes:
-    """Encode an entry as a record."""
+    """Return an entry as a record in MessagePack."""
     return pack({field: getattr(entry, field) for field in ROW})
 
 
 def page(entries: list[Entry], window: Window, pack: Pack) -> tuple[PackedList, bool]:
-    """Give the items of a page, and whether there are more after it; one item comes at least."""
+    """Return the items of a page, at least one, and whether there are more."""
     everything = window.view == "conversation"
     limit, room = window.limit or PAGE_ITEMS, window.max_bytes or PAGE_BYTES
     items: list[bytes] = []
@@ -58,7 +58,7 @@ def _start(entries: list[Entry], window: Window) -> int:
 
 
 def state_page(profile: Profile, conversation: Conversation, at: int, window: Window, pack: Pack) -> dict[str, Any]:
-    """Answer the method ``messages``."""
+    """Return the reply of the method ``messages``."""
     items, more = page(conversation.entries, window, pack)
     return {
         "agent": profile.uid,

@@ -1,4 +1,4 @@
-"""Parameters: one ordered list a method, given by position or by name, each checked by a converter."""
+"""Parameters of methods: an ordered list, given by position or by name, each checked by a converter."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
@@ -9,7 +9,7 @@ from reel.kinds import KNOWN
 from reel.values import MAX_INTEGER, clean, is_clean, is_deeper, why_not_plain
 from reeld.core.names import flaw_of_name
 
-# Lists and maps inside one another in a message, the params (or the result) being the first.
+# Levels of lists and maps in a request; the params themselves are the first.
 MAX_DEPTH = 16
 _TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels"
 MAX_LABEL = 256
@@ -17,7 +17,7 @@ MAX_TITLE = 1024
 MAX_TARGET = 4096
 MAX_ITEMS = 10_000
 
-# Takes what came over the wire and gives what the handler gets; what it raises says why not.
+# Converts a value of the wire to what the handler takes; raises InvalidParams if it cannot.
 Convert: TypeAlias = Callable[[Any], Any]
 
 
@@ -30,7 +30,7 @@ class Param(NamedTuple):
 
 
 class Free(NamedTuple):
-    """A text in which characters were replaced, and how many."""
+    """A free text in which characters were replaced, and how many."""
 
     text: str
     replaced: int
@@ -41,7 +41,7 @@ def _fail(reason: str) -> InvalidParams:
 
 
 def string(value: Any) -> str:
-    """Take a string that means something to a program."""
+    """Convert a string that means something to a program."""
     if type(value) is not str:
         raise _fail(f"expected a string, got {kind_of(value)}")
     if not is_clean(value):
@@ -50,7 +50,7 @@ def string(value: Any) -> str:
 
 
 def free_text(value: Any) -> str | Free:
-    """Take a text for people; what cannot stand in it is replaced, and counted."""
+    """Convert a free text; characters that it cannot hold are replaced and counted."""
     if type(value) is not str:
         raise _fail(f"expected a string, got {kind_of(value)}")
     text, replaced = clean(value)
@@ -58,14 +58,14 @@ def free_text(value: Any) -> str | Free:
 
 
 def title(value: Any) -> str | Free:
-    """Take a title; an empty one removes it."""
+    """Convert a title; an empty one removes it."""
     if type(value) is str and len(value) > MAX_TITLE:
         raise _fail(f"may have {MAX_TITLE} characters, has {len(value)}")
     return free_text(value)
 
 
 def name(value: Any) -> str:
-    """Take the name of an agent."""
+    """Convert the name of an agent."""
     text = string(value)
     if (problem := flaw_of_name(text)) is not None:
         raise _fail(problem)
@@ -73,7 +73,7 @@ def name(value: Any) -> str:
 
 
 def label(value: Any) -> str:
-    """Take a mark's label or a key."""
+    """Convert a mark's label or an idempotency key."""
     text = string(value)
     if not 1 <= len(text) <= MAX_LABEL:
         raise _fail(f"must have 1 to {MAX_LABEL} characters, has {len(text)}")
@@ -81,7 +81,7 @@ def label(value: Any) -> str:
 
 
 def absolute_path(value: Any) -> str:
-    """Take the path of a file; a relative one would be one of the daemon's directory, not of the caller's."""
+    """Convert an absolute path; a relative one would mean the daemon's directory, not the caller's."""
     text = string(value)
     if not text.startswith("/") or text.endswith("/"):
         raise _fail(f"expected the absolute path of a file, got {text[:MAX_LABEL]!r}")
@@ -89,14 +89,14 @@ def absolute_path(value: Any) -> str:
 
 
 def boolean(value: Any) -> bool:
-    """Take true or false."""
+    """Convert a boolean."""
     if type(value) is not bool:
         raise _fail(f"expected true or false, got {kind_of(value)}")
     return value
 
 
 def integer(lowest: int = 0, highest: int = MAX_INTEGER) -> Convert:
-    """Make a converter that takes an integer within bounds, both included."""
+    """Return a converter for integers within bounds, both included."""
 
     def convert(value: Any) -> int:
         if type(value) is not int:
@@ -109,7 +109,7 @@ def integer(lowest: int = 0, highest: int = MAX_INTEGER) -> Convert:
 
 
 def one_of(*words: str) -> Convert:
-    """Make a converter that takes one of some words."""
+    """Return a converter for one of some words."""
 
     def convert(value: Any) -> str:
         if value not in words:
@@ -120,7 +120,7 @@ def one_of(*words: str) -> Convert:
 
 
 def any_map(value: Any) -> dict[str, Any]:
-    """Take a map of plain values; an empty list stands for an empty map, as Lua has it."""
+    """Convert a map of plain values; an empty list means an empty map, because Lua has one type for both."""
     if value == [] and type(value) is list:
         return {}
     if type(value) is not dict:
@@ -131,7 +131,7 @@ def any_map(value: Any) -> dict[str, Any]:
 
 
 def client(value: Any) -> dict[str, Any]:
-    """Take what a client says of itself; its name is stored with its events."""
+    """Convert a client's name and version; the name is stored with its events."""
     given = any_map(value)
     if type(given.get("version", "")) not in (str, type(None)):
         raise _fail("its version: expected a string, major.minor.patch")
@@ -144,7 +144,7 @@ def client(value: Any) -> dict[str, Any]:
 
 
 def tags(value: Any) -> dict[str, str]:
-    """Take a map of strings."""
+    """Convert a map of strings."""
     given = any_map(value)
     for tag, text in given.items():
         if not 1 <= len(tag) <= MAX_LABEL:
@@ -155,14 +155,14 @@ def tags(value: Any) -> dict[str, str]:
 
 
 def strings(value: Any) -> list[str]:
-    """Take a list of strings."""
+    """Convert a list of strings."""
     if type(value) is not list:
         raise _fail(f"expected a list of strings, got {kind_of(value)}")
     return [string(item) for item in value]
 
 
 def target(value: Any) -> list[str]:
-    """Take what pushes are to be sent to: a method and its first arguments. Every push carries it."""
+    """Convert the method and first arguments that every push is to be sent with."""
     given = strings(value)
     if sum(map(len, given)) > MAX_TARGET:
         raise _fail(f"may have {MAX_TARGET} characters in all")
@@ -170,28 +170,28 @@ def target(value: Any) -> list[str]:
 
 
 def kinds(value: Any) -> list[str]:
-    """Take a list of kinds of events."""
+    """Convert a list of kinds of events."""
     given = strings(value)
     for kind in given:
         if kind not in KNOWN:
             raise _fail(f"{kind!r} is no kind of event; there are {', '.join(sorted(KNOWN))}")
-    return list(dict.fromkeys(given))  # each is a parameter of the database's, which takes so many
+    return list(dict.fromkeys(given))  # each becomes a parameter of a query, of which SQLite takes so many
 
 
 def body(value: Any) -> str:
-    """Take a text that a provider wrote; what cannot stand in it is replaced where it is read."""
+    """Convert a provider's body; characters that text cannot hold are replaced when it is parsed."""
     if type(value) is not str:
         raise _fail(f"expected the body as text, got {kind_of(value)}")
     return value
 
 
 def extra(value: Any) -> dict[str, Any] | str:
-    """Take what goes to the top of a body: a map, or JSON text where it is deep."""
+    """Convert the top-level parameters of a body: a map, or JSON text if it is deeper than a request may be."""
     return string(value) if type(value) is str else any_map(value)
 
 
 def tool_names(value: Any) -> dict[str, str]:
-    """Take the names of tools, by the names that they were sent under."""
+    """Convert a map from the names under which tools were sent to their own names."""
     given = any_map(value)
     for sent, own in given.items():
         if (problem := check_name(own)) is not None:
@@ -200,7 +200,7 @@ def tool_names(value: Any) -> dict[str, str]:
 
 
 def prefix(value: Any) -> dict[str, Any]:
-    """Take the prefix of an earlier rendering, as that gave it."""
+    """Convert the `prefix` of an earlier rendering's reply."""
     given = any_map(value)
     if given.keys() != {"messages", "hash"} or type(given["messages"]) is not int or type(given["hash"]) is not str:
         raise _fail("expected the prefix that render gave: {messages, hash}")
@@ -208,7 +208,7 @@ def prefix(value: Any) -> dict[str, Any]:
 
 
 def anything(value: Any) -> Any:
-    """Take a value that its handler checks; only how deep it is matters here."""
+    """Return a value for the handler to check; only its depth is checked here."""
     return value
 
 
@@ -238,11 +238,11 @@ class Signature:
         self._accepted = f"accepted: {', '.join(self.shown())}" if params else "it takes none"
 
     def shown(self) -> list[str]:
-        """List the names, with a question mark where one may be left out."""
+        """Return the names; optional ones end in a question mark."""
         return [f"{param.name}?" if param.optional else param.name for param in self.params]
 
     def bind(self, params: Any) -> tuple[list[Any], int]:
-        """Give the value of each parameter, ``None`` where it was left out, and how many characters were replaced.
+        """Return the value of each parameter, ``None`` if it was left out, and how many characters were replaced.
 
         Raises:
             InvalidParams: one is missing, unknown, doubled or wrong; ``data`` has its name as ``field``.
@@ -258,7 +258,7 @@ class Signature:
         for key, value in named.items():
             found = self._index.get(key)
             if found is None:
-                raise InvalidParams(f"there is no parameter {key!r}; {self._accepted}", field=str(key))
+                raise InvalidParams(f"unknown parameter {key!r}; {self._accepted}", field=str(key))
             if values[found] is not None:
                 raise InvalidParams(f"{key} is given twice; {self._accepted}", field=key)
             if value is not None:
@@ -285,7 +285,7 @@ class Signature:
                 return params, {}
             return params[:-1], last
         if type(last) is list and not last and convert not in _LISTS:
-            return params[:-1], {}  # Lua's empty table
+            return params[:-1], {}  # an empty table of Lua's, which may be a list or a map
         return params, {}
 
     def _convert_at(self, number: int) -> Convert | None:

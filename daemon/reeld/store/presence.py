@@ -1,9 +1,9 @@
 """Whether the files that the daemon has open are still the ones at their paths.
 
 A file that was removed or replaced stays open. Commits to it go on to succeed, and are lost when the process ends. So
-the files are looked at before each batch and, by the janitor, once a second: three calls of ``os.stat`` take 3 us (8 us
-on a machine that is busy), a commit takes 130 us or more. They are made on the loop's thread while the writer's thread
-is idle: each call releases the interpreter, and to get it back beside a busy loop costs more than the call.
+the files are looked at before each batch and, while nobody writes, once a second. Three calls of ``os.stat`` take 3 us
+(8 us on a busy machine), a commit takes 130 us or more. They are made on the loop's thread while the writer's thread is
+idle: each call releases the GIL, and to get it back beside a busy loop costs more than the call.
 """
 
 import logging
@@ -48,7 +48,7 @@ class Presence:
 
     Args:
         path: the database, which is about to be opened: if it is replaced meanwhile, that is noticed.
-        lock: the descriptor of its lock's file; ``None``: nobody holds a lock.
+        lock: the descriptor of its lock file; ``None`` if there is no lock.
     """
 
     def __init__(self, path: str, lock: int | None = None) -> None:
@@ -66,7 +66,7 @@ class Presence:
 
     @contextmanager
     def hold_wal(self) -> Iterator[None]:
-        """Have the WAL open for as long as the block lasts, so that it can be copied after it was removed.
+        """Keep the WAL open until the block ends, so that it can be copied after it was removed.
 
         SQLite locks the database and the ``-shm`` only: a lock would end with the first descriptor that is closed.
         """
@@ -115,7 +115,7 @@ class Presence:
             os.fsync(target.fileno())
 
     def put_wal_back(self, copy: str) -> None:
-        """Put a copy of the WAL, which was removed, to its path: whoever opens the database next reads it.
+        """Put a copy of the WAL, which was removed, to its path: the next process that opens the database reads it.
 
         Nothing may be committed from then on: the copy would be older than the database.
 

@@ -1,4 +1,7 @@
-"""The queries: jobs for the reading connections."""
+"""The queries: jobs for the reading connections.
+
+The rules of the model are in :mod:`reeld.core`: here is only how the log is asked.
+"""
 
 import json
 import logging
@@ -20,13 +23,13 @@ log = logging.getLogger(__name__)
 
 _COLUMNS = "a.id, a.uid, a.name, a.title, a.tags, a.source, s.uid, a.source_at, a.created, a.updated, a.killed, a.head"
 _AGENTS = f"SELECT {_COLUMNS} FROM agents a LEFT JOIN agents s ON s.id = a.source"
-# A living agent of this name, an id, or the newest dead one of this name: in this order.
+# A live agent with this name, else the agent with this id, else the newest killed one with this name.
 _FIND = (
     f"{_AGENTS} WHERE a.name = :address AND a.killed IS NULL",
     f"{_AGENTS} WHERE a.uid = :address",
     f"{_AGENTS} WHERE a.name = :address ORDER BY a.killed DESC, a.id DESC LIMIT 1",
 )
-# A parent is older than its child; in a damaged log, where one is not, a walk has to end as well.
+# `e.id < path.id` ends the walk even in a damaged log in which a parent is not older than its child.
 _WALK = """
     WITH RECURSIVE path (id, seq, kind, content, data_json, time, parent) AS (
         SELECT id, seq, kind, content, data_json, time, parent FROM events WHERE id = ?
@@ -51,14 +54,14 @@ _NEWEST = f"""
 
 
 class Position(NamedTuple):
-    """A place in an agent's past: the end of a command, and the tip of the state there."""
+    """A position in an agent's past: the end of a command, and the tip of the state there."""
 
     at: int
     tip: int | None
 
 
 class Skip(NamedTuple):
-    """An event of the log that means nothing, and why."""
+    """An event of the log that cannot be read, and why."""
 
     seq: int
     field: str
@@ -73,7 +76,7 @@ class Past(NamedTuple):
 
 
 class StoredKey(NamedTuple):
-    """What a key stands for, and the agent that it was used for.
+    """The command that a key was used for, and its agent.
 
     ``address`` and ``about`` are those of :class:`~reeld.store.transactions.Key`; a key of an older file has neither.
     """
@@ -87,14 +90,14 @@ class StoredKey(NamedTuple):
 
 
 class EventsPage(NamedTuple):
-    """Events as the wire has them, packed."""
+    """Events in the form of the protocol, as MessagePack."""
 
     events: list[bytes]
     more: bool
 
 
 def find(connection: sqlite3.Connection, address: str) -> Profile | None:
-    """Look an agent up by its name or id."""
+    """Return the agent with a name or id."""
     for query in _FIND:
         if row := connection.execute(query, {"address": address}).fetchone():
             return _profile(row)
@@ -102,7 +105,7 @@ def find(connection: sqlite3.Connection, address: str) -> Profile | None:
 
 
 def profile_of(connection: sqlite3.Connection, row: int) -> Profile:
-    """Read an agent's row."""
+    """Return an agent's profile."""
     return _profile(connection.execute(f"{_AGENTS} WHERE a.id = ?", (row,)).fetchone())
 
 
@@ -116,7 +119,7 @@ def _profile(row: Sequence[Any]) -> Profile:
 def agents(
     connection: sqlite3.Connection, prefix: str, alive: bool | None, limit: int, after: str | None
 ) -> tuple[list[dict[str, Any]], bool]:
-    """List agents in the order in which they were made; tell whether there are more."""
+    """Return a page of the agents, oldest first, and whether there are more."""
     where = ["substr(a.name, 1, length(:prefix)) = :prefix"]
     if alive is not None:
         where.append(f"a.killed IS {'' if alive else 'NOT '}NULL")
@@ -128,7 +131,7 @@ def agents(
 
 
 def descendants(connection: sqlite3.Connection, row: int) -> dict[int, bool]:
-    """Find the clones of an agent, and theirs, also through dead ones, and whether each lives."""
+    """Return the clones of an agent, recursively and through killed ones, and whether each is alive."""
     query = """
         WITH RECURSIVE kin (id) AS (
             SELECT id FROM agents WHERE source = ? UNION SELECT a.id FROM kin JOIN agents a ON a.source = kin.id
@@ -139,7 +142,7 @@ def descendants(connection: sqlite3.Connection, row: int) -> dict[int, bool]:
 
 
 def tip_of(connection: sqlite3.Connection, row: int) -> int | None:
-    """Find the tip of an agent's living state."""
+    """Return the tip of an agent's current state."""
     last = connection.execute(
         "SELECT id, kind, parent FROM events WHERE agent = ? ORDER BY seq DESC LIMIT 1", (row,)
     ).fetchone()
@@ -147,7 +150,7 @@ def tip_of(connection: sqlite3.Connection, row: int) -> int | None:
 
 
 def position(connection: sqlite3.Connection, row: int, at: int) -> Position:
-    """Find the end of the command that a position is in, and the tip of the state there.
+    """Return the end of the command that a position is in, and the tip of the state there.
 
     A position below an agent's first own seq means its source's state there.
     """
@@ -158,14 +161,14 @@ def position(connection: sqlite3.Connection, row: int, at: int) -> Position:
         ).fetchone()
         if found is not None:
             return _end_of(connection, owner, found[0])
-        # A source is older than its clone; where the list of agents is damaged, the search has to end as well.
+        # `source < id` ends the search even in a damaged table in which a source is not older than its clone.
         source = connection.execute("SELECT source FROM agents WHERE id = ? AND source < id", (owner,)).fetchone()
         (owner,) = source or (None,)
     return Position(0, None)
 
 
 def _end_of(connection: sqlite3.Connection, row: int, command: int) -> Position:
-    """Find the last event of a command: its events lie side by side."""
+    """Return the position of a command's last event; its events have consecutive seqs."""
     rows = connection.execute(
         "SELECT seq, command, id, kind, parent FROM events WHERE agent = ? AND seq >= ? ORDER BY seq", (row, command)
     )
@@ -178,14 +181,14 @@ def _end_of(connection: sqlite3.Connection, row: int, command: int) -> Position:
 
 
 def walk(connection: sqlite3.Connection, tip: int | None, pack: Pack) -> Past:
-    """Read the state whose tip is given, by walking from parent to parent."""
+    """Return the state with this tip, by walking from parent to parent."""
     if tip is None:
         return Past([], [])
     return read_nodes(reversed(connection.execute(_WALK, (tip,)).fetchall()), pack)
 
 
 def read_nodes(rows: Iterable[Sequence[Any]], pack: Pack) -> Past:
-    """Read the nodes of a state; a row that is no message stays a record, and is listed."""
+    """Return the nodes of a state; a row that cannot be read stays a record, and is listed as skipped."""
     past = Past([], [])
     for event_id, seq, kind, content, data_json, time in rows:
         if kind == "mark":
@@ -196,13 +199,13 @@ def read_nodes(rows: Iterable[Sequence[Any]], pack: Pack) -> Past:
             message, tools = read(pack, kind, content, data_json, seq, time)
         except InvalidRecord as error:
             past.skipped.append(Skip(seq, error.field, error.reason))
-        # SQLite gives each row a kind of its own; the names are few, and the rows many.
+        # SQLite returns a new string for each row, and there are few kinds.
         past.nodes.append(entry(event_id, seq, intern(kind), content, data_json, time, message, tools))
     return past
 
 
 def unknown_kinds(connection: sqlite3.Connection, row: int, at: int) -> list[Skip]:
-    """List the events of an agent whose kind we do not know."""
+    """Return the events of an agent whose kind is unknown."""
     rows = connection.execute(
         f"SELECT seq, kind FROM events WHERE agent = ? AND seq <= ? AND {UNKNOWN_KIND} ORDER BY seq", (row, at)
     )
@@ -210,12 +213,12 @@ def unknown_kinds(connection: sqlite3.Connection, row: int, at: int) -> list[Ski
 
 
 def undo_target(connection: sqlite3.Connection, row: int, head: int) -> int | None:
-    """Find the command that an undo would take back."""
+    """Return the command that an undo would take back."""
     return undoable(_newest(connection, row), head)
 
 
 def redo_target(connection: sqlite3.Connection, row: int, head: int) -> int | None:
-    """Find the command that a redo would bring back."""
+    """Return the command that a redo would bring back."""
     return redoable(_newest(connection, row), head)
 
 
@@ -254,7 +257,7 @@ def history(
     max_bytes: int,
     pack: Pack,
 ) -> EventsPage:
-    """Read a page of an agent's log, its source's past in front where that is asked for."""
+    """Return a page of an agent's log, with the inherited past in front if asked for."""
     page = EventsPage([], more=False)
     room = max_bytes
     for owner, uid, upto in _lineage(connection, row, head) if inherited else [_own(connection, row, head)]:
@@ -277,7 +280,7 @@ def _own(connection: sqlite3.Connection, row: int, head: int) -> tuple[int, str,
 
 
 def _lineage(connection: sqlite3.Connection, row: int, head: int) -> list[tuple[int, str, int]]:
-    """List an agent and what it was cloned from, the oldest first, each with the last seq that counts."""
+    """Return an agent and its sources, the oldest first, each with the last seq that belongs to its past."""
     line: list[tuple[int, str, int]] = []
     owner: int | None = row
     while owner is not None:
@@ -306,7 +309,7 @@ def _event(uid: str, row: Sequence[Any]) -> dict[str, Any]:
 
 
 def key(connection: sqlite3.Connection, name: str) -> StoredKey | None:
-    """Look up what a key stands for."""
+    """Return the command that a key was used for."""
     row = connection.execute(
         "SELECT k.digest, k.reply, k.address, k.about, coalesce(a.uid, ''), coalesce(a.name, '?')"
         " FROM keys k LEFT JOIN agents a ON a.id = coalesce(k.about, k.agent) WHERE k.key = ?",
@@ -316,7 +319,7 @@ def key(connection: sqlite3.Connection, name: str) -> StoredKey | None:
 
 
 def totals(connection: sqlite3.Connection) -> dict[str, int]:
-    """Count what can be counted without reading it all."""
+    """Return counts that need no scan of the events."""
     (events,) = connection.execute("SELECT coalesce(max(id), 0) FROM events").fetchone()
     (made,) = connection.execute("SELECT count(*) FROM agents").fetchone()
     (living,) = connection.execute("SELECT count(*) FROM agents WHERE killed IS NULL").fetchone()
@@ -331,7 +334,7 @@ _LOGGED_OF_ALL = f"{_LOGGED} WHERE id > :place ORDER BY id LIMIT :limit"
 
 
 class Logged(NamedTuple):
-    """An event of the log: whose, its id, and what was committed."""
+    """An event of the log, its agent and its id."""
 
     profile: Profile
     event_id: int
@@ -341,14 +344,14 @@ class Logged(NamedTuple):
 def after(
     connection: sqlite3.Connection, row: int | None, place: int, limit: int, max_bytes: int, pack: Pack
 ) -> list[Logged]:
-    """Read the events after a place: of one agent after a seq, of all after an id.
+    """Return the events after a position: of one agent after a seq, or of all after an id.
 
     Args:
-        connection: where to.
-        row: the agent; ``None``: all.
+        connection: a reading connection.
+        row: the agent; ``None`` for all.
         place: the seq, or the id.
-        limit: how many at most.
-        max_bytes: what their texts may have together; one comes at least.
+        limit: how many events at most.
+        max_bytes: how many bytes their texts may have together; there is always one event.
         pack: encodes a message for the wire.
     """
     events: list[Logged] = []
@@ -367,7 +370,7 @@ def after(
 
 
 def _read(pack: Pack, event: Event) -> Event:
-    """Make the message of an event; one that is none stays a record, as in every reading of the log."""
+    """Add the message to an event; one that cannot be read stays a record, as everywhere."""
     with suppress(InvalidRecord):
         message, tools = read(pack, event.kind, event.content, event.data_json, event.seq, event.time)
         return event._replace(message=message, tools=tools)
@@ -375,7 +378,7 @@ def _read(pack: Pack, event: Event) -> Event:
 
 
 def tip_before(connection: sqlite3.Connection, row: int, seq: int) -> int | None:
-    """Find the tip of an agent's state before one of its events; before the first, there is none."""
+    """Return the tip of an agent's state before one of its events; ``None`` before the first."""
     found = connection.execute(
         "SELECT id, kind, parent FROM events WHERE agent = ? AND seq < ? ORDER BY seq DESC LIMIT 1", (row, seq)
     ).fetchone()

@@ -1,4 +1,4 @@
-"""The tables, and how an older file becomes one of today."""
+"""The tables, and the migrations of older files."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from reel.errors import Storage
 from reel.kinds import KNOWN
 
-# "reel", so that no other program's file is taken for ours.
+# "reel" in ASCII: SQLite's application_id tells our files from those of other programs.
 APPLICATION_ID = 0x7265656C
 
-# A chain that the most frequent kinds leave at once: a list behind NOT IN would be built anew for each row.
+# A chain of comparisons, the most frequent kinds first: SQLite would build the list of a NOT IN again for each row.
 _FREQUENT = ("user", "assistant", "tool_call", "tool_result")
 UNKNOWN_KIND = " AND ".join(f"kind <> '{kind}'" for kind in (*_FREQUENT, *sorted(KNOWN.difference(_FREQUENT))))
 
@@ -63,8 +63,8 @@ CREATE TABLE keys (
 CREATE INDEX keys_by_time ON keys (time);
 """
 
-# Keys are numbered in the order in which they came, for the oldest are forgotten. The time of a command cannot order
-# them: a wall clock may jump.
+# Keys are numbered in the order in which they came, because the oldest are forgotten. Time cannot order them: a wall
+# clock may jump.
 _NUMBER_KEYS = """
 ALTER TABLE keys RENAME TO keys_by_text;
 CREATE TABLE keys (
@@ -81,27 +81,27 @@ INSERT INTO keys (key, agent, command, digest, reply)
 DROP TABLE keys_by_text;
 """
 
-# A key is for one agent: that of a row, which was named by an address. What was stored before has neither.
+# The agent that a key was used for, and the address by which it was named. Older keys have neither.
 _NOTE_WHOM_KEYS_ARE_FOR = """
 ALTER TABLE keys ADD COLUMN address TEXT;
 ALTER TABLE keys ADD COLUMN about INTEGER REFERENCES agents (id);
 """
 
-# The n-th brings a file from version n to n+1, in one transaction.
+# The n-th migration brings a file from version n to n+1, in one transaction.
 MIGRATIONS: tuple[str, ...] = (_FIRST, _NUMBER_KEYS, _NOTE_WHOM_KEYS_ARE_FOR)
 VERSION = len(MIGRATIONS)
 
 
-# What a power cut may take: nothing that was acknowledged, or what was committed since the last checkpoint.
+# What a power cut may lose: nothing that was acknowledged (full), or what was committed since the last checkpoint.
 FULL, NORMAL = DURABILITIES = ("full", "normal")
 
 _WRITER_PRAGMAS = (
-    "auto_vacuum = INCREMENTAL",  # before all else: in a file that is WAL already it has no effect
+    "auto_vacuum = INCREMENTAL",  # first: it has no effect in a file that is in WAL mode already
     "journal_mode = WAL",
     "foreign_keys = ON",
-    "recursive_triggers = ON",  # else REPLACE would delete rows without asking the trigger
-    f"journal_size_limit = {64 << 20}",  # what a huge batch leaves of the WAL, once it has been copied
-    "wal_autocheckpoint = 0",  # the writer does it, between two commits
+    "recursive_triggers = ON",  # or REPLACE would delete rows without firing the trigger
+    f"journal_size_limit = {64 << 20}",  # the size to which the WAL is truncated after a huge batch
+    "wal_autocheckpoint = 0",  # the writer makes checkpoints itself, between two commits
 )
 _READER_PRAGMAS = (
     "query_only = ON",
@@ -110,7 +110,7 @@ _READER_PRAGMAS = (
 
 
 def prepare_reader(connection: sqlite3.Connection) -> None:
-    """Make a connection one that only reads."""
+    """Set up a reading connection."""
     for pragma in _READER_PRAGMAS:
         connection.execute(f"PRAGMA {pragma}")
     _open_wal(connection)
@@ -122,16 +122,16 @@ def prepare_copier(connection: sqlite3.Connection) -> None:
 
 
 def _open_wal(connection: sqlite3.Connection) -> None:
-    """Let SQLite open the WAL, which it does at the first read: later the WAL may have been removed."""
+    """Make SQLite open the WAL, which it does at the first read: later the WAL may have been removed."""
     connection.execute("SELECT 1 FROM sqlite_schema").fetchall()
 
 
 def prepare(connection: sqlite3.Connection, path: str, durability: str = FULL) -> None:
-    """Make a new file ours, or bring an older one up to date.
+    """Set up the writing connection: create the tables of a new file, or migrate an older one.
 
     Args:
-        connection: to the file.
-        path: where it is.
+        connection: the connection.
+        path: the file.
         durability: one of ``DURABILITIES``.
 
     Raises:
@@ -146,10 +146,10 @@ def prepare(connection: sqlite3.Connection, path: str, durability: str = FULL) -
 
 @contextmanager
 def opening(path: str) -> Iterator[None]:
-    """Say what to do about a file that cannot be opened or read.
+    """Turn errors of opening and reading a file into one that says what to do.
 
     Raises:
-        Storage: it cannot.
+        Storage: the file cannot be opened or read.
     """
     try:
         yield
@@ -168,7 +168,7 @@ def opening(path: str) -> Iterator[None]:
 def _require_ours(connection: sqlite3.Connection, path: str) -> None:
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    # A first start that was cut short leaves a file with nothing in it but its settings.
+    # A first start that was interrupted leaves a file without tables.
     begun = not (application or version or connection.execute("SELECT 1 FROM sqlite_master").fetchone())
     if application != APPLICATION_ID and not begun:
         raise Storage(f"{path} is another program's database; name a file of reel's own with --database")
@@ -180,7 +180,7 @@ def _require_ours(connection: sqlite3.Connection, path: str) -> None:
 
 
 def migrate(connection: sqlite3.Connection, migrations: tuple[str, ...]) -> None:
-    """Apply the migrations that a file has not had, each in a transaction of its own."""
+    """Apply the missing migrations, each in a transaction of its own."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     for number, script in enumerate(migrations[version:], version + 1):
         try:

@@ -1,4 +1,4 @@
-"""The store: one writer, a few readers, and what the rest of the daemon may ask of them."""
+"""The store: one writer, a few readers, and the interface of both to the rest of the daemon."""
 
 import logging
 import os
@@ -30,12 +30,12 @@ from reeld.store.writer import Settle, Writer
 
 log = logging.getLogger(__name__)
 
-# A cold load and a short look-up should not wait for each other.
+# Two, so that a short look-up does not wait for a cold load.
 _READERS = 2
 
 
 class Store:
-    """Everything that was ever said; see :func:`open_store`."""
+    """An open database; see :func:`open_store`."""
 
     def __init__(
         self,
@@ -64,11 +64,11 @@ class Store:
         self.writer = writer
 
     def new_row(self) -> int:
-        """Give out the number of a new agent; one that is never written leaves a gap, and no harm."""
+        """Return the number for a new agent; if it is never written, a gap remains, which does no harm."""
         return next(self._rows)
 
     def submit(self, transaction: Transaction, settle: Settle) -> None:
-        """Queue a transaction; ``settle`` is called with what came of it."""
+        """Queue a transaction; ``settle`` is called with its outcome."""
         self.writer.submit(transaction, settle)
 
     async def _read(self, job: Job[T]) -> T:
@@ -78,11 +78,11 @@ class Store:
             raise Storage(f"the database cannot be read: {error}") from error
 
     async def find(self, address: str) -> Profile | None:
-        """Look an agent up by its name or id."""
+        """Return the agent with a name or id, or ``None``."""
         return await self._read(lambda connection: queries.find(connection, address))
 
     async def load(self, row: int) -> State:
-        """Read an agent and its living state; rows that are no messages are logged."""
+        """Return an agent's current state; rows that cannot be read are logged."""
 
         def job(connection: Any) -> tuple[Profile, Past]:
             past = queries.walk(connection, queries.tip_of(connection, row), packer())
@@ -90,19 +90,19 @@ class Store:
 
         profile, past = await self._read(job)
         for skip in past.skipped:
-            log.warning("agent=%s seq=%d is no message: %s: %s", profile.name, skip.seq, skip.field, skip.reason)
+            log.warning("agent=%s seq=%d is not a message: %s: %s", profile.name, skip.seq, skip.field, skip.reason)
         return State(profile, Conversation(past.nodes))
 
     async def position(self, row: int, at: int) -> Position:
-        """Find the end of the command that a position is in, and the tip of the state there."""
+        """Return the end of the command that a position is in, and the tip of the state there."""
         return await self._read(lambda connection: queries.position(connection, row, at))
 
     async def walk(self, tip: int | None) -> Past:
-        """Read the state whose tip is given."""
+        """Return the state with this tip."""
         return await self._read(lambda connection: queries.walk(connection, tip, packer()))
 
     async def walk_living(self, row: int) -> Past:
-        """Read an agent's living state."""
+        """Return an agent's current state."""
 
         def job(connection: Any) -> Past:
             return queries.walk(connection, queries.tip_of(connection, row), packer())
@@ -110,15 +110,15 @@ class Store:
         return await self._read(job)
 
     async def unknown_kinds(self, row: int, at: int) -> list[Skip]:
-        """List the events of an agent whose kind we do not know."""
+        """Return the events of an agent whose kind is unknown."""
         return await self._read(lambda connection: queries.unknown_kinds(connection, row, at))
 
     async def undo_target(self, row: int, head: int) -> int | None:
-        """Find the command that an undo would take back."""
+        """Return the command that an undo would take back."""
         return await self._read(lambda connection: queries.undo_target(connection, row, head))
 
     async def redo_target(self, row: int, head: int) -> int | None:
-        """Find the command that a redo would bring back."""
+        """Return the command that a redo would bring back."""
         return await self._read(lambda connection: queries.redo_target(connection, row, head))
 
     async def agents(
@@ -128,15 +128,15 @@ class Store:
         limit: int,
         after: str | None,
     ) -> tuple[list[dict[str, Any]], bool]:
-        """List agents in the order in which they were made; tell whether there are more."""
+        """Return a page of the agents, oldest first, and whether there are more."""
         return await self._read(lambda connection: queries.agents(connection, prefix, alive, limit, after))
 
     async def descendants(self, row: int) -> dict[int, bool]:
-        """Find the clones of an agent, and theirs, and whether each lives."""
+        """Return the clones of an agent, recursively, and whether each is alive."""
         return await self._read(lambda connection: queries.descendants(connection, row))
 
     async def profile(self, row: int) -> Profile:
-        """Read an agent's row."""
+        """Return an agent's profile."""
         return await self._read(lambda connection: queries.profile_of(connection, row))
 
     async def history(
@@ -150,7 +150,7 @@ class Store:
         inherited: bool,
         max_bytes: int,
     ) -> EventsPage:
-        """Read a page of an agent's log."""
+        """Return a page of an agent's log."""
         return await self._read(
             lambda connection: queries.history(
                 connection, row, since, head, limit, kinds, inherited, max_bytes, packer()
@@ -158,11 +158,11 @@ class Store:
         )
 
     async def after(self, row: int | None, place: int, limit: int, max_bytes: int) -> list[Logged]:
-        """Read the log forward: the events of one agent after a seq, or of all after an id."""
+        """Return the events of one agent after a seq, or of all after an id."""
         return await self._read(lambda connection: queries.after(connection, row, place, limit, max_bytes, packer()))
 
     async def before(self, row: int, seq: int) -> Past:
-        """Read an agent's state as it was before one of its events."""
+        """Return an agent's state before one of its events."""
 
         def job(connection: Any) -> Past:
             return queries.walk(connection, queries.tip_before(connection, row, seq), packer())
@@ -170,11 +170,11 @@ class Store:
         return await self._read(job)
 
     async def key(self, name: str) -> StoredKey | None:
-        """Look up what a key stands for."""
+        """Return the command that a key was used for."""
         return await self._read(lambda connection: queries.key(connection, name))
 
     async def totals(self) -> dict[str, int]:
-        """Count what can be counted without reading it all."""
+        """Return counts that need no scan of the events."""
         return await self._read(queries.totals)
 
     @property
@@ -223,7 +223,7 @@ class Store:
 
     @asynccontextmanager
     async def open_reader(self) -> AsyncIterator[Database]:
-        """Open a reading connection of its own for work that takes long; one such work waits for the other.
+        """Open a reading connection of its own for work that takes long; only one is open at a time.
 
         Raises:
             Storage: a file of the database was removed or replaced, so that it cannot be opened again.
@@ -273,14 +273,14 @@ KEYS_KEPT = 1_000_000
 
 @asynccontextmanager
 async def open_store(path: str, durability: str = FULL, lock: int | None = None) -> AsyncIterator[Store]:
-    """Open the database for as long as the block lasts; leaving it writes what was submitted.
+    """Open the database until the block ends; what was submitted is written before.
 
     The caller holds the lock on the database.
 
     Args:
         path: the file.
         durability: whether each commit waits for the disk (``full``) or each checkpoint (``normal``).
-        lock: the descriptor of the lock's file, which is watched like the database.
+        lock: the descriptor of the lock file, which is watched like the database.
 
     Raises:
         Storage: the file is another program's, damaged, from a newer version, or cannot be opened; it says what to do.

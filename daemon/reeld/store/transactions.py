@@ -1,4 +1,8 @@
-"""The transactions: jobs for the writing connection."""
+"""The transactions: jobs for the writing connection.
+
+All transactions that wait are written in one transaction of SQLite's. If that fails, each is written by itself, so
+that only the guilty one fails.
+"""
 
 import json
 import sqlite3
@@ -28,12 +32,12 @@ class Key(NamedTuple):
 
 
 class AgentWrite(NamedTuple):
-    """The events of one agent, and its profile as it is after them; ``new`` where it is not in the list yet."""
+    """The new events of one agent, and its profile after them; ``new`` if the agent is new."""
 
     profile: Profile
     events: list[Event]
     new: bool = False
-    # The name, title, tags or death changed: more than head and time must be written.
+    # Whether more of the profile than its head and time changed: its name, title, tags, or that it is killed.
     changed: bool = False
 
 
@@ -44,13 +48,13 @@ class Transaction(NamedTuple):
     keys: list[Key]
 
 
-# Rows that one statement writes. Each step of a statement lets other threads run and then has to wait for its
-# turn again; beside a busy event loop that costs more than the row.
+# Rows that one statement writes. Each step of a statement releases the GIL and must get it back, which beside a busy
+# event loop takes longer than writing the row.
 _SIZES = (128, 32, 8, 1)
 
 
 class _BatchInsert:
-    """A statement over a number of rows: one text for each of a few sizes."""
+    """An INSERT or UPDATE of many rows: one prepared text for each of a few sizes."""
 
     def __init__(self, before: str, columns: int, after: str = "") -> None:
         row = f"({', '.join('?' * columns)})"
@@ -85,26 +89,26 @@ _FAULTS = (sqlite3.Error, UnicodeError, OverflowError)
 
 
 class KeyTakenError(ReelError):
-    """A command with this key has been carried out; never sent: its first reply is looked up instead."""
+    """A command with this key was applied before. It is never sent: the first reply is looked up instead."""
 
 
 class DivergedError(Exception):
-    """The log has what a living state knows nothing of."""
+    """The log has an event that the live state does not know of."""
 
 
-# A transaction of so many takes some twenty milliseconds.
+# Deleting so many keys takes about 20 ms.
 _FORGOTTEN_AT_ONCE = 1000
 
-# The id of the first event of each part, or why the transaction was not written.
+# The id of the first event of each agent's write, or why the transaction was not written.
 Outcome: TypeAlias = list[int] | ReelError | DivergedError
 
 
 class InDoubtError(sqlite3.OperationalError):
-    """A commit was written, but neither synced nor written over: a crash may bring it back."""
+    """A commit was written, but neither synced nor overwritten: after a crash it may be there."""
 
 
 class EventWriter:
-    """The end of the log; only jobs of the writing connection touch it."""
+    """Writes events, and gives them their ids; only jobs of the writing connection use it."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM events").fetchone()
@@ -114,7 +118,7 @@ class EventWriter:
         self.next_id: int = max(last, given) + 1
 
     def commit(self, connection: sqlite3.Connection, transactions: Sequence[Transaction]) -> list[Outcome]:
-        """Write transactions in one transaction; where it fails, each in its own, so that only the guilty one fails."""
+        """Write transactions together; if that fails, each by itself, so that only the guilty one fails."""
         try:
             return list(self._transaction(connection, transactions))
         except _FAULTS as error:
@@ -160,15 +164,15 @@ def _code(error: BaseException) -> int:
 
 
 def _is_environmental(error: Exception) -> bool:
-    """Whether no transaction would fare better alone."""
+    """Return whether the disk or another process is to blame, so that each transaction alone would fail too."""
     return isinstance(error, InDoubtError) or _code(error) & 0xFF == sqlite3.SQLITE_BUSY
 
 
 def _overwrite_unsynced(connection: sqlite3.Connection) -> bool:
-    """Commit a change of nothing in the place of a commit that was not synced; tell whether that one is gone.
+    """Overwrite a commit that was not synced with one that changes nothing; return whether it is gone.
 
-    SQLite has rolled it back and forgotten where it ended, but all of it stands in the WAL: whoever opened the file
-    after a crash would take it for good.
+    SQLite has rolled the commit back, but all its frames are in the WAL: after a crash, the next process that opens the
+    file would find it committed, although its caller was told that it failed.
     """
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     try:
@@ -237,17 +241,15 @@ def _changed_row(profile: Profile) -> tuple[Any, ...]:
 
 
 def explain(error: Exception) -> ReelError | DivergedError:
-    """Say what a failed commit means to who asked for it."""
+    """Return the error that a failed commit means to its caller."""
     text = str(error)
     if isinstance(error, InDoubtError):
-        return Internal(
-            f"nobody knows whether this is written: {text}; look when the disk works, or repeat it by its key"
-        )
+        return Internal(f"commit state unknown: {text}; check once the disk works again, or retry with the same key")
     if isinstance(error, sqlite3.IntegrityError):
         if "keys.key" in text:
             return KeyTakenError(text)
         if "agents.name" in text:
-            return Exists("a living agent has this name; choose another, or kill that one first")
+            return Exists("a live agent has this name; choose another, or kill that agent first")
         if "events.agent" in text:
             return DivergedError(text)
     return Storage(f"nothing was written: {text}")
@@ -261,20 +263,20 @@ class Wal(NamedTuple):
 
 
 def checkpoint(connection: sqlite3.Connection) -> Wal:
-    """Copy the WAL into the file as far as no reader is in the way.
+    """Copy the WAL into the file as far as readers allow it.
 
-    Passive and without truncation: a WAL that is written over commits faster than one that grows. It is written
-    over from its beginning if all of it has been copied and nobody reads in it when the next commit comes.
+    Passive and without truncation: a commit to a WAL that is overwritten is twice as fast as one to a WAL that grows.
+    It is overwritten from its beginning if all of it has been copied and nobody reads it when the next commit comes.
     """
     _busy, frames, done = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
     return Wal(int(frames), int(frames) - int(done))
 
 
 def restart_wal(connection: sqlite3.Connection, patience: int) -> bool:
-    """Wait until nobody reads in the WAL any more, so that it is written over; tell whether that came about.
+    """Wait until nobody reads the WAL, so that it can be overwritten; return whether that came about.
 
     Args:
-        connection: where to.
+        connection: the writing connection.
         patience: how long to wait for readers, in milliseconds; nothing is committed meanwhile.
     """
     (before,) = connection.execute("PRAGMA busy_timeout").fetchone()

@@ -1,8 +1,12 @@
-"""The persistence task: whatever queued up during the last commit is the next transaction.
+"""The persistence task: a batch is whatever queued up during the last commit.
 
-Nobody is told before the commit returned. Each transaction's ``settle`` is then called in commit order, on the trio
-thread, from here: it applies the events and answers without waking another task. What ``settle`` raises is a
-bug and takes the daemon down: the log decides what was true.
+There is no timer and no batch size to configure (Redis's append-only file and bbolt's ``Batch`` work the same way): a
+lone command is committed at once, and under load the batches grow by themselves.
+
+Nobody is told before the commit returned. Each transaction's ``settle`` is then called from here, in commit order, on
+the trio thread: it applies the events and answers without waking another task. An exception in ``settle`` is a bug and
+takes the daemon down; the supervisor starts it again, and the log decides what was true.
+
 A transaction stays in the queue until it is settled, so that a writer that fails leaves nobody waiting.
 """
 
@@ -25,26 +29,26 @@ log = logging.getLogger(__name__)
 
 Settle: TypeAlias = Callable[[Outcome], None]
 
-# Pages between two checkpoints, so that the WAL stays some megabytes in size. A commit to a WAL that grows takes twice
-# as long as one that writes over what is there: the first checkpoint is to come soon after the start.
+# Pages between two checkpoints; the WAL stays at a few megabytes. A commit to a WAL that grows takes twice as long as
+# one that overwrites it (300 us in COMMIT against 150), so the first checkpoint should come soon after the start.
 _CHECKPOINT_EVERY = 1000
-# What a commit costs the WAL beside its rows: pages of the list of agents and of the indexes.
+# Pages that a commit writes beside those of its rows: of the table of agents and of the indexes.
 _PAGES_OF_A_COMMIT = 4
 _PAGE = 4096
-# Readers that are never all at rest keep the WAL from being written over. At this size, in bytes, commits wait for
-# them, as many milliseconds.
+# Overlapping readers keep the WAL from being overwritten. At this size, in bytes, commits wait for the readers: so many
+# milliseconds, more for a larger WAL, at most _MAX_PATIENCE.
 _LARGE = 64 << 20
 _PATIENCE = 250
 _MAX_PATIENCE = 5000
 
 
 class Writer:
-    """Takes transactions at any time, commits them in order, and tells each what came of it."""
+    """Takes transactions at any time, commits them in order, and settles each with its outcome."""
 
-    def __init__(self, database: Database, end: EventWriter, presence: Presence) -> None:
+    def __init__(self, database: Database, events: EventWriter, presence: Presence) -> None:
         self._database = database
         self.presence = presence
-        self._end = end
+        self._event_writer = events
         self._queue: deque[tuple[Transaction, Settle]] = deque()
         self._wake = anyio.Event()
         self._idle = anyio.Event()
@@ -57,7 +61,7 @@ class Writer:
 
     @property
     def waiting(self) -> int:
-        """How many transactions wait to be settled."""
+        """How many transactions are not settled yet."""
         return len(self._queue)
 
     def submit(self, transaction: Transaction, settle: Settle) -> None:
@@ -65,23 +69,23 @@ class Writer:
         self._queue.append((transaction, settle))
         self._wake.set()
         if self._idle.is_set():
-            self._abandon()
+            self._fail_queued()
 
-    async def prove(self) -> None:
-        """Wait until a transaction that writes nothing has come back: queue, thread and disk are alive then."""
+    async def heartbeat(self) -> None:
+        """Wait until an empty transaction has come back: queue, thread and disk are alive then."""
         settled = anyio.Event()
         self.submit(Transaction([], []), lambda _: settled.set())
         await settled.wait()
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         """Commit until closed and drained."""
-        with anyio.CancelScope(shield=True):  # what was accepted is written, whoever wants to stop
+        with anyio.CancelScope(shield=True):  # what was accepted is written before the daemon stops
             task_status.started()
             try:
                 await self._work()
             finally:
                 self._idle.set()
-                self._abandon()
+                self._fail_queued()
 
     async def _work(self) -> None:
         while self._queue or not self._closing:
@@ -91,12 +95,12 @@ class Writer:
                 await self._wake.wait()
                 self._wake = anyio.Event()
 
-    def _abandon(self) -> None:
-        """Answer whoever still waits, which is nobody unless a bug ended the writer."""
+    def _fail_queued(self) -> None:
+        """Fail what still waits, which is nothing unless a bug ended the writer."""
         while self._queue:
             _, settle = self._queue.popleft()
             try:
-                settle(Internal("the writer has ended and the daemon stops; ask again when it is back"))
+                settle(Internal("the writer has failed and the daemon stops; retry when it is back"))
             except Exception:
                 log.exception("a transaction could not be settled")
 
@@ -113,7 +117,7 @@ class Writer:
             return
         transactions = [transaction for transaction, _ in self._queue]
         began = time.monotonic()
-        outcomes = await self._database.run(lambda connection: self._end.commit(connection, transactions))
+        outcomes = await self._database.run(lambda connection: self._event_writer.commit(connection, transactions))
         self.longest_commit = max(self.longest_commit, time.monotonic() - began)
         self.commits += 1
         written = [
@@ -131,18 +135,18 @@ class Writer:
             await self.checkpoint()
 
     async def _refuse(self, displaced: Displaced) -> None:
-        """Answer those who wait now: what is committed to a file that is gone is lost."""
+        """Fail what waits now: a commit to a file that is gone would be lost."""
         for _ in range(len(self._queue)):
             _, settle = self._queue.popleft()
             settle(Storage(f"nothing was written: {displaced}"))
-        await anyio.lowlevel.checkpoint()  # as after a commit: those who ask again at once must not stop all else
+        await anyio.lowlevel.checkpoint()  # let others run, even if the failed callers retry at once
 
     async def checkpoint(self) -> None:
-        """Copy the WAL into the database file; where readers let it grow, wait for them."""
+        """Copy the WAL into the database file; if readers let it grow, wait for them."""
         self._pages = 0
         try:
             size = (await self._database.run(checkpoint)).frames * _PAGE
-            if size < self._large // 2:  # smaller than when readers were in the way: it has begun anew since
+            if size < self._large // 2:  # it was overwritten from its beginning since
                 self._large = _LARGE
             elif size >= self._large:
                 await self._restart_wal(size)
@@ -150,14 +154,14 @@ class Writer:
             log.warning("checkpoint failed, the WAL goes on growing: %s", error)
 
     async def _restart_wal(self, size: int) -> None:
-        """Let the WAL begin anew; the larger it is, the longer commits may wait for that, and the rarer it is tried."""
+        """Restart the WAL; the larger it is, the longer commits may wait for that, and the more rarely it is tried."""
         patience = _PATIENCE * size // _LARGE
         done = await self._database.run(lambda connection: restart_wal(connection, min(patience, _MAX_PATIENCE)))
         self._large = _LARGE if done else 2 * size
         if not done:
-            log.warning("somebody reads for long; the WAL has %d MB and grows", size >> 20)
+            log.warning("a reader is slow; the WAL has %d MB and grows", size >> 20)
 
 
 def _pages_of(event: Event) -> int:
-    """Guess what an event costs the WAL: a page for its row, and those that its text fills."""
+    """Estimate the pages that an event writes: one for its row, and those that its text fills."""
     return 1 + (len(event.content or "") + len(event.data_json or "")) // _PAGE

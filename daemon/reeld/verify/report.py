@@ -1,4 +1,4 @@
-"""What a check of the database has found."""
+"""The report of a check of the database."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -6,7 +6,7 @@ from typing import NamedTuple
 from reel.values import clean
 from reeld.verify.rows import Problem
 
-# Problems that are listed; the others are counted.
+# Problems that are listed; more are only counted.
 LISTED = 100
 
 
@@ -19,7 +19,7 @@ class ReportedProblem(NamedTuple):
 
 
 class Report:
-    """What was looked at, and the problems: the first of them, and how many more there are."""
+    """What was checked, the first problems, and how many more there are."""
 
     def __init__(self) -> None:
         self.agents = 0
@@ -28,7 +28,7 @@ class Report:
         self.omitted = 0
 
     def note(self, problems: Iterable[Problem], uid: str | None = None, name: str | None = None) -> None:
-        """Take problems in; what a damaged row says need not be text."""
+        """Add problems; the texts of a damaged row are cleaned, because they may not be valid text."""
         for problem in problems:
             if len(self.listed) < LISTED:
                 told = problem._replace(reason=clean(problem.reason)[0])

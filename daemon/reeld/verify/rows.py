@@ -1,4 +1,4 @@
-"""Agents and events as they are stored, and what is wrong with one by itself."""
+"""Agents and events as they are stored, and what can be wrong with one by itself."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ from reel.values import is_clean
 from reeld.core.names import flaw_of_name
 
 _NONE = type(None)
-# What the data of a state event must have, and what it may have, with the types of each.
+# The fields that the data of a state event must have, and those that it may have, with their types.
 _MUST: dict[str, dict[str, tuple[type, ...]]] = {
     "created": {"name": (str,)},
     "mark": {"label": (str, _NONE)},
@@ -29,7 +29,7 @@ _MAY: dict[str, dict[str, tuple[type, ...]]] = {
 
 
 class Problem(NamedTuple):
-    """Something that does not hold: a stable word for it, why, and which event it is about, if it is one."""
+    """A problem: a stable word for it, an explanation, and the event that it is about, if any."""
 
     what: str
     reason: str
@@ -38,7 +38,7 @@ class Problem(NamedTuple):
 
 
 class AgentRow(NamedTuple):
-    """An agent's row in the list of agents, and what it must fit to."""
+    """An agent's row, and what it must agree with."""
 
     row: int
     uid: str
@@ -49,17 +49,17 @@ class AgentRow(NamedTuple):
     source_at: int | None
     killed: int | None
     head: int
-    # The source's id and head; ``None`` where there is no such agent.
+    # The source's id and head; ``None`` if that agent does not exist.
     source_uid: str | None
     source_head: int | None
-    # The seq of the newest event; ``None`` where there is none.
+    # The seq of the newest event; ``None`` if there is no event.
     newest: int | None
-    # How many living agents have its name.
+    # How many live agents have its name.
     namesakes: int
 
 
 class EventRow(NamedTuple):
-    """An event's row; ``parent_kind`` is ``None`` where there is no such parent."""
+    """An event's row; ``parent_kind`` is ``None`` if the parent does not exist."""
 
     id: int
     seq: int
@@ -73,7 +73,7 @@ class EventRow(NamedTuple):
 
 
 def check_agent(agent: AgentRow) -> Iterator[Problem]:
-    """Say what is wrong with an agent's row."""
+    """Yield what is wrong with an agent's row."""
     if not is_id(agent.uid):
         yield Problem("id", "an id has 32 hex digits")
     if (flaw := flaw_of_name(agent.name)) is not None:
@@ -104,7 +104,7 @@ def _check_source(agent: AgentRow) -> Iterator[Problem]:
 
 
 def tags_of(agent: AgentRow) -> dict[str, Any] | None:
-    """Read an agent's tags; ``None`` where they cannot be read."""
+    """Return an agent's tags; ``None`` if they cannot be read."""
     try:
         return parse_data(agent.tags)
     except InvalidRecord:
@@ -112,7 +112,7 @@ def tags_of(agent: AgentRow) -> dict[str, Any] | None:
 
 
 def read_event(event: EventRow) -> tuple[dict[str, Any], list[Problem]]:
-    """Read an event's data, and say what is wrong with the event by itself; of a bad one no data is given."""
+    """Return an event's data and what is wrong with the event by itself; a bad event has no data."""
     if event.kind not in KNOWN:
         return {}, [Problem("kind", f"the kind {event.kind!r} is unknown")]
     try:

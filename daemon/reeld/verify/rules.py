@@ -1,8 +1,11 @@
-"""What must hold of an agent's log, checked event by event: nothing is mended, only told.
+"""What must hold of an agent's log, checked event by event.
 
-The fold that does it knows the event before, and the tip. What else it has to know of the log it asks for, so
-that it takes no more memory for a million events than for one. After a bad event the next ones are judged by
-what is there: one fault is not told a thousand times.
+The validator remembers the previous event and the tip. Anything else that it needs it looks up in the log, so it takes
+no more memory for a million events than for one. After a bad event the next ones are judged by what is there: one
+fault is not reported a thousand times.
+
+This is a third derivation of the rules, beside the fold (:mod:`reeld.core.conversation`) and the walk: a bug in either
+of them cannot hide here.
 """
 
 from collections.abc import Iterator
@@ -13,49 +16,49 @@ from reeld.core.events import Mark
 from reeld.core.tree import is_node, tip_after
 from reeld.verify.rows import AgentRow, EventRow, Problem, read_event, tags_of
 
-# What a command of several events may begin with, and go on with; a clear has a rule of its own.
+# The kinds that a command of several events may begin with and continue with; a clear has a rule of its own.
 _BEGINS = CONVERSATION | INERT | {"created"}
 _FOLLOWS = CONVERSATION | INERT
-# Events whose data tells which parent they have.
+# The kinds of events whose data determines their parent.
 _NAMES_PARENT = frozenset({"rewind", "clone", "restore"})
 
 
 class Prompt(NamedTuple):
-    """A prompt as its event has it."""
+    """A system prompt as its event has it."""
 
     content: str | None
     data_json: str | None
 
 
 class Past(Protocol):
-    """What can be asked of the log."""
+    """What the validator may look up."""
 
     def row_of(self, uid: str) -> int | None:
-        """Find an agent by its id."""
+        """Return the row of the agent with an id."""
 
     def position(self, row: int, at: int) -> tuple[int, int | None]:
-        """Find the end of the command that a position is in, and the tip there."""
+        """Return the end of the command that a position is in, and the tip there."""
 
     def begins(self, row: int, seq: int) -> bool:
-        """Tell whether a command of an agent begins at a seq."""
+        """Return whether a command of an agent begins at a seq."""
 
     def marks(self, tip: int | None, seq: int) -> list[Mark]:
-        """List the marks of a state from its tip down to a seq, the newest first."""
+        """Return the marks of a state from its tip down to a seq, the newest first."""
 
     def prompt(self, tip: int | None) -> Prompt | None:
-        """Find the newest system event of a state."""
+        """Return the newest system event of a state."""
 
 
 class _UnknownParent(Exception):
-    """An event's data does not tell which parent it must have."""
+    """An event's data does not determine its parent."""
 
 
 class LogValidator:
-    """Goes through an agent's log: it is given each event, in the order of their seqs, and then the end.
+    """Validates an agent's log: :meth:`check` takes each event in the order of seqs, then comes :meth:`end`.
 
     Args:
         agent: whose log it is.
-        past: where more can be looked up.
+        past: looks up more of the log.
     """
 
     def __init__(self, agent: AgentRow, past: Past) -> None:
@@ -65,26 +68,26 @@ class LogValidator:
         self._tip: int | None = None
         # The kind that the command began with.
         self._begun = ""
-        # When the agent died, while it is dead.
+        # When the agent was killed, if it is.
         self._killed: int | None = None
-        # What the log says of the columns of the agent's row, as far as it says something.
+        # The columns of the agent's row that the log determines.
         self._columns: dict[str, Any] = {}
-        # After a clear: the prompt that comes next in its command, or that none does.
+        # After a clear: the prompt that must follow in its command, or that none may.
         self._cleared: tuple[Prompt | None] | None = None
 
     def check(self, event: EventRow) -> list[Problem]:
-        """Say what is wrong with the next event."""
+        """Return what is wrong with the next event."""
         data, problems = read_event(event)
         if not problems or event.kind not in _NAMES_PARENT:
             problems += self._check_parent(event, data)
         problems += self._check_place(event, data)
         problems += self._check_command(event)
         problems += self._check_life(event)
-        self._go_on(event, data)
+        self._advance(event, data)
         return [problem._replace(seq=event.seq, event_id=event.id) for problem in problems]
 
     def end(self) -> Iterator[Problem]:
-        """Say what is wrong with the log as a whole, and with what the agent's row says of it."""
+        """Yield what is wrong with the log as a whole, and where the agent's row contradicts it."""
         last, agent = self._before, self.agent
         if last is None:
             return
@@ -97,7 +100,7 @@ class LogValidator:
             if stored[name] != logged:
                 yield Problem(name, f"its row says {stored[name]!r}, its log {logged!r}")
 
-    def _go_on(self, event: EventRow, data: dict[str, Any]) -> None:
+    def _advance(self, event: EventRow, data: dict[str, Any]) -> None:
         if event.command == event.seq:
             self._begun = event.kind
         if event.kind == "agent_killed":
@@ -116,7 +119,7 @@ class LogValidator:
         prompt = self._past.prompt(self._tip)
         return prompt if prompt is not None and prompt.content else None
 
-    # --- where it stands in the log
+    # --- its place in the log
 
     def _check_place(self, event: EventRow, data: dict[str, Any]) -> Iterator[Problem]:
         before, at = self._before, 0
@@ -162,7 +165,7 @@ class LogValidator:
         elif self._killed is None and event.kind == "revived":
             yield Problem("dead", "it brings back an agent that was alive")
 
-    # --- where it stands in the tree
+    # --- its place in the tree
 
     def _check_parent(self, event: EventRow, data: dict[str, Any]) -> Iterator[Problem]:
         parent, kind = event.parent, event.parent_kind
@@ -182,10 +185,10 @@ class LogValidator:
                 yield Problem("parent", f"its parent is {parent or 'none'}, and should be {expected or 'none'}")
 
     def _expected(self, event: EventRow, data: dict[str, Any]) -> int | None:
-        """Give the parent that an event must have.
+        """Return the parent that an event must have.
 
         Raises:
-            _UnknownParent: its data does not tell.
+            _UnknownParent: its data does not determine it.
         """
         if event.kind == "clear":
             return None

@@ -1,7 +1,7 @@
-"""Whether the file is sound, as SQLite sees it.
+"""Check the file with SQLite's own means.
 
-SQLite's own check cannot be cut into slices: it sees one state of the file, and while it runs the WAL grows by
-whatever is written. It is therefore broken off when that becomes too much.
+SQLite's check cannot be cut into slices: it reads one state of the file, and while it runs the WAL grows by whatever is
+written. So it is aborted if that becomes too much.
 """
 
 import sqlite3
@@ -13,20 +13,20 @@ from reeld.store.schema import MIGRATIONS, migrate
 from reeld.verify.report import LISTED, Report
 from reeld.verify.rows import Problem
 
-# What the WAL may grow by meanwhile, in bytes.
+# Bytes by which the WAL may grow during the check.
 GROWTH = 256 << 20
-# Steps of SQLite's between two looks at whether to go on.
+# Steps of SQLite's virtual machine between two looks at whether to go on.
 _STEPS = 20_000
 
 
 def check_file(connection: sqlite3.Connection, path: str, report: Report, cancelled: Callable[[], bool]) -> None:
-    """Let SQLite check the file, and look at whether it has the tables that it should have.
+    """Let SQLite check the file, and compare its tables with those that it should have.
 
     Args:
-        connection: where to.
+        connection: a reading connection.
         path: the file.
         report: where problems go.
-        cancelled: asked again and again; true ends it.
+        cancelled: asked from time to time; the check ends once it returns true.
     """
     limit = _wal(path) + GROWTH
     connection.set_progress_handler(lambda: cancelled() or _wal(path) > limit, _STEPS)

@@ -32,7 +32,7 @@ def test_rewind_to_nowhere(reel: Reel, talk: str) -> None:
     refused = reel("rewind", talk, "darft")
 
     assert refused.status == 1
-    assert refused.err.startswith("reel: no_such_mark: no living mark has the label darft")
+    assert refused.err.startswith(f"reel: no_such_mark: agent {talk} has no mark darft")
     assert "draft" in refused.err
 
 

@@ -362,7 +362,7 @@ async def test_the_dead_take_no_commands(client: DirectClient, act: Act) -> None
     await client.add("a", "one", create=True)
     await client.kill("a")
 
-    with pytest.raises(Killed, match="agent a is dead"):
+    with pytest.raises(Killed, match="agent a is killed"):
         await act(client)
     assert 3 == (await client.state("a")).profile.head
     assert (await client.replay("a")).matched

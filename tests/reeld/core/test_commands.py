@@ -149,7 +149,7 @@ def test_repeated_bare_rewind_walks_back(do: Callable[..., Any], state: State) -
         do(commands.add, _rows(message))
 
     assert [3, 1] == [do(commands.rewind, state, None)["target"] for _ in range(2)]
-    with pytest.raises(NoSuchMark, match="anything after it"):
+    with pytest.raises(NoSuchMark, match="nothing was added since the last mark"):
         do(commands.rewind, state, None)
 
 
@@ -166,7 +166,7 @@ def test_a_mark_from_before_a_clear_is_gone(do: Callable[..., Any], state: State
 
 def test_no_labels_at_all(do: Callable[..., Any], state: State) -> None:
     """The error says so where there are none."""
-    with pytest.raises(NoSuchMark, match="no labels"):
+    with pytest.raises(NoSuchMark, match="no labelled marks"):
         do(commands.rewind, state, "x")
 
 

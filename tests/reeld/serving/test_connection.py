@@ -151,7 +151,7 @@ async def test_requests_take_effect_in_order(dial: Dial, one_by_one: bool) -> No
         outcomes = [await peer.answer(number) for number in range(1, len(STORY) + 1)]
 
         assert [7] == refusals(outcomes)
-        assert "killed: agent renamed is dead; revive it, or clone it" == str(outcomes[7])
+        assert "killed: agent renamed is killed; revive it, or clone it" == str(outcomes[7])
         assert TOLD == {agent: await texts(peer, agent) for agent in TOLD}
 
 

@@ -19,7 +19,7 @@ from reel.frames import Notification, Response
 from reel.session import MessagePack
 from reeld.serving import listener
 from reeld.serving.call import Services
-from reeld.serving.listener import Server, may_call, open_listener, require_path
+from reeld.serving.listener import Server, is_trusted_peer, open_listener, require_path
 from reeld.startup import StartupError
 from tests.daemon import short_directory
 from tests.reeld.serving.conftest import Gate
@@ -119,7 +119,7 @@ async def test_only_sockets_are_removed(path: str, what: str) -> None:
     before = os.lstat(path)
 
     with anyio.fail_after(LIMIT):
-        assert (await refused(path)).startswith(f"{path} is there and no socket; ")
+        assert (await refused(path)).startswith(f"{path} exists and is not a socket; ")
     assert os.lstat(path).st_ino == before.st_ino
 
 
@@ -129,8 +129,9 @@ def test_length_of_a_path() -> None:
     with pytest.raises(StartupError) as caught:
         require_path("/" + "x" * 105 + "ä")
 
-    assert "the socket's path has 108 bytes, 107 are possible; name a shorter one with --socket or REEL_SOCKET" == str(
-        caught.value
+    assert (
+        "the socket's path has 108 bytes, more than the limit of 107; choose a shorter one with --socket or REEL_SOCKET"
+        == str(caught.value)
     )
 
 
@@ -252,7 +253,7 @@ async def test_who_may_call() -> None:
     """Processes of our own user may, and root's."""
     here, there = socket.socketpair(socket.AF_UNIX)
     with here, there:
-        assert may_call(here)
+        assert is_trusted_peer(here)
 
 
 async def test_who_may_not_call(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
@@ -260,7 +261,7 @@ async def test_who_may_not_call(monkeypatch: pytest.MonkeyPatch, caplog: pytest.
     here, there = socket.socketpair(socket.AF_UNIX)
     with here, there, monkeypatch.context() as patch:
         patch.setattr(peer, "_CREDENTIALS", _Stranger)
-        assert not may_call(here)
+        assert not is_trusted_peer(here)
 
     assert ["refused a connection of uid 4242"] == caplog.messages
 

@@ -87,7 +87,7 @@ def test_unknown_name() -> None:
     """A name that there is not is refused, and the accepted ones are listed."""
     error = refused("mark", ["demo", {"lable": "x"}])
 
-    assert error.message == "there is no parameter 'lable'; accepted: agent, label?, if_seq?, key?"
+    assert error.message == "unknown parameter 'lable'; accepted: agent, label?, if_seq?, key?"
     assert error.data == {"field": "lable"}
 
 

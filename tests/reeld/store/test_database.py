@@ -167,7 +167,7 @@ async def test_who_is_cancelled_while_it_opens_leaves_nothing_open(path: str) ->
 
     with anyio.fail_after(30):
         async with open_bridge() as bridge:
-            bridge.begin(hold_up)
+            bridge.spawn(hold_up)
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(open_it, bridge)
                 await trio.testing.wait_all_tasks_blocked()

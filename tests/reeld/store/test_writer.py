@@ -229,7 +229,7 @@ async def test_a_reader_that_stays(store: Store, path: str, caplog: pytest.LogCa
         await store.writer.checkpoint()
         await store.writer.checkpoint()
 
-        assert ["somebody reads for long; the WAL has 0 MB and grows"] == caplog.messages
+        assert ["a reader is slow; the WAL has 0 MB and grows"] == caplog.messages
     store.writer._large = 1
     await store.writer.checkpoint()
     assert 1 << 20 < store.writer._large
@@ -268,7 +268,7 @@ async def test_proof_of_life(store: Store) -> None:
     proved = anyio.Event()
 
     async def prove() -> None:
-        await store.writer.prove()
+        await store.writer.heartbeat()
         proved.set()
 
     async with anyio.create_task_group() as tasks:

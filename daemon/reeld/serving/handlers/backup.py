@@ -1,4 +1,4 @@
-"""The handler of ``backup``: a copy of the database in a new file, written beside all other work."""
+"""The handler of ``backup``: write a copy of the database beside all other work."""
 
 from reeld.serving.call import Call, Detached, Result, Services
 

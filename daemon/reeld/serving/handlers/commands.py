@@ -1,4 +1,4 @@
-"""The handlers of the commands that write to an agent, but for those that read a provider's format."""
+"""The handlers of the commands that change agents, except for those that parse a provider's format."""
 
 from collections.abc import Awaitable, Callable
 from functools import partial
