@@ -173,7 +173,8 @@ class DirectClient:
     # --- how
 
     async def _options(self, address: str, method: str, *params: Any, **more: Any) -> CommandOptions:
-        found = await self.store.find(address)
+        """Return a command's options; without a key nothing is looked up, so that a command is posted at once."""
+        found = await self.store.find(address) if more.get("key") is not None else None
         return _options(method, *params, address=address, about=None if found is None else found.row, **more)
 
     async def _do(self, address: str, options: CommandOptions, make_job: Callable[[Answer], Job]) -> Reply:
