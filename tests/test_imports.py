@@ -103,7 +103,10 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     # how it travels
     ("reel.frames", "reel.json_framing", "reel.session", "reel.wakeup"),
     # what may be asked, and what comes back
-    ("reel.peer", "reel.pushes", "reel.replies", "reel.requests", "reel.streams", "reel.subscription_state"),
+    (
+        *("reel.peer", "reel.pushes", "reel.replies", "reel.requests", "reel.stop_marker", "reel.streams"),
+        "reel.subscription_state",
+    ),
     ("reel.process",),
     # the clients
     ("reel.aio", "reel.sync"),

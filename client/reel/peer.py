@@ -6,6 +6,7 @@ import struct
 from typing import NamedTuple
 
 from reel.errors import NotRunning
+from reel.stop_marker import STOPPED, is_marked
 
 # How long a client tries to reconnect after it lost the connection, in seconds: enough for a daemon to be restarted.
 RECONNECT_SECONDS = 10.0
@@ -47,4 +48,6 @@ def require_trusted(connection: socket.socket, path: str) -> None:
 
 def connection_refused(path: str, error: OSError) -> NotRunning:
     """Return the error for a socket that cannot be connected to, with the remedy."""
+    if is_marked(path):
+        return NotRunning(STOPPED)
     return NotRunning(f"no daemon answers on {path} ({error.strerror or error}); start it with: reel start")

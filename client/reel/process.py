@@ -16,6 +16,7 @@ from reel.address import state_directory
 from reel.errors import NotRunning
 from reel.peer import peer_of
 from reel.session import MessagePack
+from reel.stop_marker import require_unmarked, unmark
 
 # The exit status of a daemon that finds another one running.
 ANOTHER_RUNS = 3
@@ -27,7 +28,10 @@ _STEP = 0.01
 _AGAIN = 0.2
 # A daemon that accepts a connection and does not answer for this many seconds is busy, and not about to end.
 _BUSY = 2.0
+# Makes the daemon look for the stop marker itself, under its lock: one may have been written after we looked.
+_UNLESS_STOPPED = "--unless-stopped"
 UNIT = "reeld.service"
+SOCKET_UNIT = "reeld.socket"
 # Longer than systemd itself waits until the daemon reports that it is ready.
 _SYSTEMCTL_TIMEOUT = 120.0
 
@@ -57,6 +61,27 @@ def _listener(path: str) -> int | None:
     return pid
 
 
+def lock_holder(path: str) -> int | None:
+    """Return the process that holds the lock of a socket or a database: it wrote its pid there and has the file open.
+
+    To try the lock instead would make a daemon that starts just then believe that another one is running.
+    """
+    try:
+        pid = int(Path(f"{path}.lock").read_text(encoding="ascii"))
+        lock = Path(f"{path}.lock").stat()
+        descriptors = list(Path(f"/proc/{pid}/fd").iterdir())
+    except (OSError, ValueError):
+        return None
+    return pid if any(_is_open(descriptor, lock) for descriptor in descriptors) else None
+
+
+def _is_open(descriptor: Path, file: os.stat_result) -> bool:
+    try:
+        return os.path.samestat(descriptor.stat(), file)
+    except OSError:
+        return False  # closed by now
+
+
 def start(path: str, *, database: str | None = None) -> bool:
     """Start a daemon on a socket unless one answers there, and wait until it answers.
 
@@ -73,8 +98,27 @@ def start(path: str, *, database: str | None = None) -> bool:
     Raises:
         NotRunning: the daemon is not installed, or did not start; the message has the last line of its log.
     """
+    unmark(path)
+    return not answers(path) and _start(path, database)
+
+
+def autostart(path: str, *, database: str | None = None) -> bool:
+    """Start a daemon as :func:`start` does, but not one that was stopped with ``reel stop``.
+
+    Raises:
+        NotRunning: the daemon was stopped on purpose, is not installed, or did not start.
+    """
     if answers(path):
         return False
+    require_unmarked(path)
+    try:
+        return _start(path, database, _UNLESS_STOPPED)
+    except NotRunning:
+        require_unmarked(path)  # it was stopped while it started
+        raise
+
+
+def _start(path: str, database: str | None, *options: str) -> bool:
     if database is None and unit_for(path):
         start_unit()
         if not answers(path):
@@ -82,7 +126,7 @@ def start(path: str, *, database: str | None = None) -> bool:
         return True
     log = Path(state_directory()) / "reeld.log"
     log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    command = [*_executable(), "--socket", path, *(["--database", database] if database else [])]
+    command = [*_executable(), "--socket", path, *(["--database", database] if database else []), *options]
     with log.open("ab") as out:
         os.chmod(log, 0o600)  # noqa: PTH101 - whatever the umask, if it was just made
         size = out.tell()
@@ -159,28 +203,62 @@ def unit_for(path: str) -> bool:
 
     A unit does not see the environment of this process: its daemon has the user's default socket and database.
     """
-    runtime = os.environ.get("XDG_RUNTIME_DIR")
-    if not runtime or path != f"{runtime}/reel/reel.sock" or os.environ.get("REEL_DATABASE"):
+    if not _is_units(path) or os.environ.get("REEL_DATABASE"):
         return False
-    try:
-        return _systemctl("show", "--property=LoadState", "--value", UNIT).stdout.strip() == "loaded"
-    except (OSError, subprocess.TimeoutExpired):
-        return False
+    return _property(UNIT, "LoadState") == "loaded"
+
+
+def is_activated(path: str) -> bool:
+    """Return whether systemd listens on a socket, so that a connection starts the daemon."""
+    return _is_units(path) and _property(SOCKET_UNIT, "ActiveState") == "active"
+
+
+def unit_is_active() -> bool:
+    """Return whether the daemon of the unit runs."""
+    return _property(UNIT, "ActiveState") == "active"
 
 
 def start_unit() -> None:
-    """Make systemd start the daemon, and wait until it is ready.
+    """Make systemd start the daemon, and wait until it is ready; a socket unit that is enabled is started, too.
 
     Raises:
         NotRunning: the daemon did not become ready.
     """
+    activated = _property(SOCKET_UNIT, "UnitFileState") == "enabled"
+    _order("start", *([SOCKET_UNIT] if activated else []), UNIT)
+
+
+def stop_units() -> None:
+    """Make systemd stop listening and stop the daemon, and wait until it has ended.
+
+    Raises:
+        NotRunning: systemd did not do it.
+    """
+    _order("stop", SOCKET_UNIT, UNIT)
+
+
+def _order(verb: str, *units: str) -> None:
     try:
-        ran = _systemctl("start", UNIT)
+        ran = _systemctl(verb, *units)
     except subprocess.TimeoutExpired as error:
-        raise NotRunning(f"systemd did not start {UNIT} within {_SYSTEMCTL_TIMEOUT:.0f} s") from error
+        raise NotRunning(f"systemd did not {verb} {UNIT} within {_SYSTEMCTL_TIMEOUT:.0f} s") from error
     if ran.returncode:
         said = (ran.stderr.strip().splitlines() or ["systemd gave no reason"])[0]
-        raise NotRunning(f"systemd cannot start {UNIT}: {said}; see: journalctl --user -u {UNIT}")
+        raise NotRunning(f"systemd cannot {verb} {UNIT}: {said}; see: journalctl --user -u {UNIT}")
+
+
+def _is_units(path: str) -> bool:
+    """Return whether the units name this socket."""
+    runtime = os.environ.get("XDG_RUNTIME_DIR")
+    return bool(runtime) and path == f"{runtime}/reel/reel.sock"
+
+
+def _property(unit: str, name: str) -> str:
+    """Return a property of a unit, empty if systemd does not answer."""
+    try:
+        return _systemctl("show", f"--property={name}", "--value", unit).stdout.strip()
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
 
 
 def _systemctl(*arguments: str) -> "subprocess.CompletedProcess[str]":

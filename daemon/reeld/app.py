@@ -30,6 +30,7 @@ from typing import Any
 import anyio
 from anyio.abc import TaskStatus
 
+from reel import stop_marker
 from reel.errors import Storage
 from reeld import logs
 from reeld.agents.creation import AgentFactory
@@ -84,6 +85,8 @@ def _lock_and_serve(config: Config, supervisor: Supervisor) -> None:
         if inherited is None:
             require_path(config.socket)
             stack.enter_context(lock(config.socket, "the socket"))
+            if config.unless_stopped and stop_marker.is_marked(config.socket):
+                raise StartupError(stop_marker.STOPPED)
         else:  # the supervisor has made it, and locks its path in its own way
             config = config._replace(socket=path_of(stack.enter_context(inherited)))
         lock_file = stack.enter_context(lock(config.database, "the database"))
@@ -127,6 +130,7 @@ async def serve(config: Config, supervisor: Supervisor, inherited: socket.socket
         services = Services(registry, store, AgentFactory(registry), drafts, stop.set, counters, RenderCache())
         async with anyio.create_task_group() as tasks:
             await tasks.start(_stop_on_signal, stop)  # first, so that a daemon that can be found can be stopped
+            _unmark(config.socket)
             async with open_listener(config.socket) if inherited is None else take_over(inherited) as listener:
                 tasks.start_soon(_maintain, store, registry)
                 tasks.start_soon(_watch, store)
@@ -146,6 +150,17 @@ async def serve(config: Config, supervisor: Supervisor, inherited: socket.socket
         await registry.drain()
         agents.cancel_scope.cancel()
     log.info("stopped")
+
+
+def _unmark(path: str) -> None:
+    """Let clients start the daemon again from now on: somebody has started it.
+
+    Before anybody can connect, for `reel stop` writes its mark, connects and asks for the end.
+    """
+    try:
+        stop_marker.unmark(path)
+    except OSError as error:
+        log.warning("%s: clients do not start a daemon by themselves: %s", error.filename, error.strerror)
 
 
 async def _stop_on_signal(stop: anyio.Event, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:

@@ -135,6 +135,8 @@ class Config(NamedTuple):
     durability: str = FULL
     connection: Limits = Limits()
     agents: Agents = Agents()
+    # Whether to end at once if `reel stop` ended the daemon before.
+    unless_stopped: bool = False
 
 
 class EffectiveSetting(NamedTuple):
@@ -172,7 +174,8 @@ def parse(arguments: Sequence[str] | None = None) -> Config:
     if given.check:
         sys.stdout.write(shown(found))
         parser.exit()
-    return _config({each.setting.name: each.value for each in found})
+    config = _config({each.setting.name: each.value for each in found})
+    return config._replace(unless_stopped=given.unless_stopped)
 
 
 def effective_settings(
@@ -282,6 +285,7 @@ def _parser(defaults: Mapping[str, Any]) -> argparse.ArgumentParser:
             type=setting.from_text,
             help=f"{setting.help} ({str(defaults[setting.name]).replace('%', '%%')})",
         )
+    parser.add_argument("--unless-stopped", action="store_true", help="do not start after reel stop, until reel start")
     parser.add_argument("--check", action="store_true", help="print every setting and where it came from, then exit")
     version = f"reeld {__version__}, protocol {PROTOCOL}, SQLite {SQLITE}"
     parser.add_argument("--version", action="version", version=version, help="print the versions")

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from reel.stop_marker import mark
 from reel.sync.client import Client
 from tests.daemon import Daemon
 from tests.editors.backup import backup
@@ -335,6 +336,14 @@ def test_a_daemon_is_started_in_a_directory_of_others(
 
     assert [] == planted.imported()
     assert Path(prepared.socket).is_socket()
+
+
+def test_a_daemon_that_was_stopped_on_purpose(start_vim: Start, prepared: Daemon) -> None:
+    """A command does not start it, and says who can."""
+    mark(prepared.socket)
+
+    assert "reeld was stopped with `reel stop`; start it with `reel start`" in start_vim().run("Reel new demo")
+    assert not Path(prepared.socket).exists()
 
 
 def test_nothing_to_start(start_vim: Start, prepared: Daemon) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from reel.messages import tool_call
+from reel.stop_marker import mark
 from reel.sync.client import Client
 from tests.daemon import Daemon
 from tests.editors.backup import backup
@@ -325,6 +326,14 @@ def test_no_daemon_in_a_directory_of_others(
     assert editor.close() == 0
     assert [] == planted.imported()
     assert Path(prepared.socket).is_socket()
+
+
+def test_a_daemon_that_was_stopped_on_purpose(prepared: Daemon, editor: VSCode) -> None:
+    """A command does not start it, and says who can."""
+    mark(prepared.socket)
+
+    assert "reeld was stopped with `reel stop`; start it with `reel start`" in editor.refused("open", "demo")
+    assert not Path(prepared.socket).exists()
 
 
 def test_no_daemon_and_no_command(built: Path, environment: dict[str, str], directory: Path) -> None:

@@ -110,8 +110,8 @@ class Call(NamedTuple):
 
 @st.composite
 def calls(draw: st.DrawFn) -> Call:
-    """Make a call of a method that there is, of whose parameters some make sense."""
-    method = METHODS[draw(st.sampled_from(sorted(METHODS.keys() - {"shutdown"})))]
+    """Make a call of a method that there is, of whose parameters some make sense; none that writes files or ends."""
+    method = METHODS[draw(st.sampled_from(sorted(METHODS.keys() - {"shutdown", "backup"})))]
     names = [param.name for param in method.signature.params]
     given = {
         name: draw(SENSIBLE.get(name, anything) if draw(st.integers(0, 5)) else anything)

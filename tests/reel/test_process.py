@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import re
 import select
 import signal
 import socket
@@ -16,7 +17,9 @@ import pytest
 
 import reel
 from reel.address import default_socket
+from reel.cli import main
 from reel.process import answers, start
+from reel.stop_marker import STOPPED, is_marked, mark
 from reel.sync.client import Client
 from tests.daemon import PATIENCE, short_directory
 from tests.planted import Planted
@@ -210,20 +213,74 @@ def test_another_that_is_about_to_end(home: Path) -> None:
     assert started == [True]
 
 
-# What the manager of the user's units does with ours; it fails where the daemon does not come up.
+def test_autostart_after_a_stop(home: Path) -> None:
+    """What was stopped on purpose is not started by a client; a daemon on another socket is."""
+    path = str(home / "s.sock")
+    mark(path)
+    with pytest.raises(reel.NotRunning, match=re.escape(STOPPED)):
+        reel.connect(path, autostart=True)
+    with pytest.raises(reel.NotRunning, match=re.escape(STOPPED)):
+        reel.connect(path)
+    with reel.connect(str(home / "other.sock"), autostart=True) as client:
+        assert client.ping()
+
+    assert not Path(path).exists()
+    assert start(path, database=str(home / "r.db"))
+    assert not is_marked(path)
+
+
+def test_a_stop_while_it_is_started(home: Path) -> None:
+    """A daemon that was launched before the stop sees the mark, and does not come up."""
+    path, log = str(home / "s.sock"), home / "state" / "reel" / "reeld.log"
+    refused: list[str] = []
+
+    def connect() -> None:
+        with pytest.raises(reel.NotRunning) as error:
+            reel.connect(path, autostart=True)
+        refused.append(error.value.message)
+
+    with Path(f"{path}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        thread = threading.Thread(target=connect)
+        thread.start()
+        while not (log.exists() and "another reeld is running" in log.read_text()):
+            assert thread.is_alive()
+        mark(path)
+    thread.join(PATIENCE)
+
+    assert [STOPPED] == refused
+    assert is_marked(path)
+
+
+# What the manager of the user's units does with ours. Starting fails if the daemon does not come up; the socket's unit
+# listens where no daemon does, and what it was told is in a file.
 _SYSTEMCTL = f"""#!{sys.executable}
-import os, socket, subprocess, sys
-with open(os.environ["HOME"] + "/calls", "a") as calls:
+import os, signal, socket, subprocess, sys
+home, verb, units = os.environ["HOME"], sys.argv[2], sys.argv[3:]
+with open(home + "/calls", "a") as calls:
     print(*sys.argv[1:], file=calls)
-if sys.argv[2] == "show":
-    print(os.environ["LOAD_STATE"])
+if verb == "show":
+    print({{"LoadState": os.environ["LOAD_STATE"], "UnitFileState": os.environ.get("SOCKET_STATE", "disabled"),
+           "ActiveState": "active" if os.path.exists(home + "/" + units[-1]) else "inactive"}}[units[0].split("=")[1]])
     sys.exit()
+if verb == "stop":
+    for unit in units:
+        if os.path.exists(home + "/" + unit):
+            pid = open(home + "/" + unit).read()
+            os.unlink(home + "/" + unit)
+            if pid and os.path.exists("/proc/" + pid):
+                os.kill(int(pid), signal.SIGTERM)
+    sys.exit()
+if "reeld.socket" in units:
+    open(home + "/reeld.socket", "w").close()
 with open("/dev/null", "w") as null:
     daemon = subprocess.Popen([sys.executable, "-m", "reeld"], start_new_session=True, stdout=null, stderr=null)
 with socket.socket(socket.AF_UNIX) as probe:
     while probe.connect_ex(os.environ["XDG_RUNTIME_DIR"] + "/reel/reel.sock"):
         if daemon.poll() is not None:
             sys.exit("Job for reeld.service failed because the control process exited with error code.\\nSee more.")
+with open(home + "/reeld.service", "w") as unit:
+    print(daemon.pid, end="", file=unit)
 """
 
 
@@ -244,9 +301,7 @@ def test_systemd_starts_its_unit(home: Path, systemd: Path) -> None:
     with reel.connect(autostart=True) as client:
         assert client.ping()
 
-    assert ["--user show --property=LoadState --value reeld.service", "--user start reeld.service"] == (
-        systemd.read_text().splitlines()
-    )
+    assert "--user start reeld.service" == systemd.read_text().splitlines()[-1]
     assert not (home / "state" / "reel" / "reeld.log").exists()
 
 
@@ -261,7 +316,7 @@ def test_unit_that_fails(home: Path, systemd: Path) -> None:
         "systemd cannot start reeld.service: Job for reeld.service failed because the control process exited with error"
         " code.; see: journalctl --user -u reeld.service"
     )
-    assert 2 == len(systemd.read_text().splitlines())
+    assert "--user start reeld.service" == systemd.read_text().splitlines()[-1]
 
 
 def test_unit_that_is_not_installed(home: Path, systemd: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -282,3 +337,27 @@ def test_another_daemon_than_the_units(home: Path, systemd: Path, what: str, mon
     start(f"{home}/s.sock" if what == "socket" else path, database=str(home / "r.db") if what == "database" else None)
 
     assert not systemd.exists()
+
+
+def test_socket_unit(systemd: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`reel stop` lets systemd listen no longer, or the next connection would start the daemon; `reel start` does."""
+    monkeypatch.setenv("SOCKET_STATE", "enabled")
+    assert main(["start"]) == 0
+    assert main(["stop"]) == 0
+    assert main(["stop"]) == 0
+    assert main(["start"]) == 0
+
+    orders = [line for line in systemd.read_text().splitlines() if "show" not in line]
+    started, stopped = "--user start reeld.socket reeld.service", "--user stop reeld.socket reeld.service"
+    assert [started, stopped, started] == orders
+    assert not is_marked(default_socket())
+
+
+def test_socket_unit_that_waits(home: Path, systemd: Path) -> None:
+    """A daemon that only a connection would start is not started in order to be stopped."""
+    (home / "reeld.socket").touch()
+    assert main(["stop"]) == 0
+
+    assert "--user stop reeld.socket reeld.service" == systemd.read_text().splitlines()[-1]
+    assert is_marked(default_socket())
+    assert not (home / "state").exists()

@@ -232,7 +232,7 @@ It speaks another protocol."
     (with-temp-buffer
       (message "Starting the daemon...")
       (unless (eq 0 (condition-case nil
-                        (call-process reel-program nil t nil "start")
+                        (call-process reel-program nil t nil "start" "--unless-stopped")
                       (file-error
                        (reel-link--refuse "not_running" "nobody answers on %s, and there is no command %s; set `reel-program'"
                                    path reel-program))))

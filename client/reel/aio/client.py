@@ -252,9 +252,9 @@ class Client:
         except OSError:
             if not self._autostart:
                 raise
-            from reel.process import start  # noqa: PLC0415 - subprocess is only needed to start a daemon
+            from reel.process import autostart  # noqa: PLC0415 - subprocess is only needed to start a daemon
 
-            await anyio.to_thread.run_sync(partial(start, self.path))
+            await anyio.to_thread.run_sync(partial(autostart, self.path))
             return await anyio.connect_unix(self.path)
 
     async def _greet(self, stream: SocketStream) -> None:

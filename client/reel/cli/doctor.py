@@ -17,6 +17,7 @@ from reel.cli.exits import OK, REFUSED
 from reel.cli.failures import explain
 from reel.cli.terminal import wrap
 from reel.errors import ReelError, Timeout
+from reel.process import lock_holder
 from reel.replies import Hello
 from reel.sync.client import Client
 from reel.version import PROTOCOL, __version__
@@ -145,8 +146,7 @@ def check_versions(hello: Hello, sqlite: str) -> Finding:
 
 def check_lock(check: str, locked: str, daemon: int | None) -> Finding:
     """Judge who holds the lock of a file: the daemon that answers, or nobody where none does."""
-    name = f"{locked}.lock"
-    pid = holder(name)
+    name, pid = f"{locked}.lock", lock_holder(locked)
     if pid == daemon:
         return Finding(check, FINE, f"{name}: {'free' if pid is None else f'held by pid {pid}'}")
     if pid is None:
@@ -156,27 +156,6 @@ def check_lock(check: str, locked: str, daemon: int | None) -> Finding:
         about = f"{name}: held by pid {pid}, which does not answer here"
         return Finding(check, BAD, about, f"see what it is: ps -fp {pid}; end it: kill {pid}")
     return Finding(check, BAD, f"{name}: held by pid {pid}, not by the daemon (pid {daemon})", f"see: ps -fp {pid}")
-
-
-def holder(name: str) -> int | None:
-    """Give the process that wrote its pid into a lock's file, if it still has that file open.
-
-    To try the lock would make a daemon that starts just then believe that another one runs.
-    """
-    try:
-        pid = int(Path(name).read_text(encoding="ascii"))
-        lock = Path(name).stat()
-        descriptors = list(Path(f"/proc/{pid}/fd").iterdir())
-    except (OSError, ValueError):
-        return None
-    return pid if any(_is(descriptor, lock) for descriptor in descriptors) else None
-
-
-def _is(descriptor: Path, file: os.stat_result) -> bool:
-    try:
-        return os.path.samestat(descriptor.stat(), file)
-    except OSError:
-        return False  # closed by now
 
 
 def check_space(database: str) -> Finding:

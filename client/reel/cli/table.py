@@ -50,9 +50,20 @@ COMMANDS = (
         "start the daemon unless it runs already",
         "daemon.start",
         "reel start",
-        (option("--database", metavar="FILE", help="the database; left out, $REEL_DATABASE or the default one"),),
+        (
+            option("--database", metavar="FILE", help="the database; left out, $REEL_DATABASE or the default one"),
+            option("--unless-stopped", action="store_true", help="not if it was stopped with reel stop"),
+        ),
     ),
-    Command("stop", "", "stop the daemon and wait for its end", "daemon.stop", "reel stop"),
+    Command(
+        "stop",
+        "",
+        "stop the daemon and wait for its end",
+        "daemon.stop",
+        "reel stop",
+        notes="Clients and editors do not start it by themselves until somebody runs\n"
+        "reel start, also if no daemon runs now.",
+    ),
     Command("status", "", "say whether the daemon runs, and how it is", "daemon.status", "reel status"),
     Command(
         "doctor",

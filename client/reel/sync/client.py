@@ -227,9 +227,9 @@ class Client:
         except OSError as error:
             if not self._autostart:
                 raise connection_refused(self.path, error) from error
-            from reel.process import start  # noqa: PLC0415 - subprocess is only needed to start a daemon
+            from reel.process import autostart  # noqa: PLC0415 - subprocess is only needed to start a daemon
 
-            start(self.path)
+            autostart(self.path)
             return self._dial()
 
     def _dial(self) -> socket.socket:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from reel.stop_marker import mark
 from reel.sync.client import Client
 from tests.daemon import PATIENCE, Daemon
 from tests.editors.backup import backup
@@ -38,6 +39,15 @@ def test_the_daemon_is_started_in_a_directory_of_others(
     emacs.until(lambda: Path(prepared.socket).exists() or "not_running" in "".join(emacs.said()))
 
     assert [] == planted.imported()
+
+
+def test_a_daemon_that_was_stopped_on_purpose(prepared: Daemon, emacs: Emacs) -> None:
+    """A command does not start it, and says who can."""
+    mark(prepared.socket)
+    emacs.command("reel-new", "demo")
+
+    emacs.until_said("not_running: reeld was stopped with `reel stop`; start it with `reel start`")
+    assert not Path(prepared.socket).exists()
 
 
 def test_there_is_no_command(prepared: Daemon, emacs: Emacs) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from reel.stop_marker import mark
 from reel.sync.client import Client
 from tests.daemon import Daemon
 from tests.editors.nvim.conftest import Launch
@@ -37,6 +38,16 @@ def test_it_starts_the_daemon_in_a_directory_of_others(
 
     assert [] == planted.imported()
     assert Path(prepared.socket).is_socket()
+
+
+def test_a_daemon_that_was_stopped_on_purpose(launch: Launch, prepared: Daemon) -> None:
+    """A command does not start it, and says who can."""
+    mark(prepared.socket)
+    nvim = launch()
+    nvim.command("Reel new demo")
+
+    nvim.complains("reeld was stopped with `reel stop`; start it with `reel start`")
+    assert not Path(prepared.socket).exists()
 
 
 def test_a_daemon_that_was_stopped(nvim: Nvim, client: Client, daemon: Daemon) -> None:

@@ -13,6 +13,10 @@ from pathlib import Path
 import pytest
 
 from reel.cli import main
+from reel.process import lock_holder
+from reel.stop_marker import is_marked
+from reel.sync.client import Client
+from tests.daemon import PATIENCE, Daemon, until
 from tests.planted import Planted
 
 from .conftest import Reel
@@ -91,6 +95,44 @@ def test_start_with_another_database(home: Path) -> None:
     assert refused.stderr == (
         f"reel: the daemon that runs here keeps {home}/r.db; end it with: reel stop, or name another --socket\n"
     )
+
+
+def test_what_was_stopped_stays_stopped(home: Path) -> None:
+    """No client starts it by itself before somebody does on purpose, by `reel start` or by hand."""
+    for starting in (["start"], ["start", "--database", str(home / "r.db")]):
+        assert run("start", "--unless-stopped").returncode == 0
+        assert run("stop").returncode == 0
+        assert run("stop").returncode == 0
+        assert run("start", "--unless-stopped").stderr == (
+            "reel: not_running: reeld was stopped with `reel stop`; start it with `reel start`\n"
+        )
+        assert run(*starting).returncode == 0
+        assert run("start", "--unless-stopped").stdout == f"runs already: {home}/s.sock\n"
+
+
+def test_stop_while_it_comes_up(home: Path) -> None:
+    """A daemon that does not answer yet is waited for, stopped, and stays stopped."""
+    daemon = Daemon(home)
+    daemon.launch()
+    until(lambda: lock_holder(daemon.socket) is not None)
+
+    assert run("stop").returncode == 0
+    assert 0 == daemon.process.wait(PATIENCE)
+    assert is_marked(daemon.socket)
+
+
+def test_stop_that_is_refused(home: Path) -> None:
+    """A daemon that goes on is not marked as stopped: clients may start it after a crash."""
+    run("start")
+    (home / "r.db").unlink()
+    with Client(f"{home}/s.sock") as client:
+        until(lambda: client.stats()["storage_problem"] is not None)
+    refused = run("stop")
+
+    assert refused.returncode == 1
+    assert "is lost when reeld stops; save it with: reel backup FILE" in refused.stderr
+    assert not is_marked(f"{home}/s.sock")
+    run("backup", str(home / "saved.db"))
 
 
 def test_stop_waits_for_the_end(home: Path) -> None:

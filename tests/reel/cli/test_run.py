@@ -74,10 +74,13 @@ def test_status_without_a_daemon(capsys: pytest.CaptureFixture[str], tmp_path: P
 
 
 def test_stop_without_a_daemon(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """What is wanted is already so."""
+    """What is wanted is already so, and stays so: the other commands say why."""
     assert main(["stop"]) == 0
-
     assert f"does not run: {tmp_path}/none.sock\n" == capsys.readouterr().out
+    assert main(["list"]) == 3
+
+    expected = "reel: not_running: reeld was stopped with `reel stop`; start it with `reel start`\n"
+    assert ("", expected) == capsys.readouterr()
 
 
 def test_socket_is_absolute(

@@ -151,7 +151,7 @@ local function start(path)
     end
   end
   local ok = vim.fn.executable(config.command) == 1
-    and pcall(vim.fn.jobstart, { config.command, 'start' }, {
+    and pcall(vim.fn.jobstart, { config.command, 'start', '--unless-stopped' }, {
       on_stderr = hear,
       on_exit = ended,
       env = { REEL_SOCKET = path, PYTHONPATH = python_path() },

@@ -118,7 +118,7 @@ def Start(flaw: string)
   if !executable(command)
     throw $"reel: {flaw}, and {command} is not there to start one: pip install 'reeld[daemon]', or set g:reel_command"
   endif
-  const said = system($'env PYTHONPATH={shellescape(PythonPath())} {shellescape(command)} start 2>&1')
+  const said = system($'env PYTHONPATH={shellescape(PythonPath())} {shellescape(command)} start --unless-stopped 2>&1')
   if v:shell_error != 0
     throw $'reel: not_running: {command} start: ' .. trim(said)->substitute('\_s\+', ' ', 'g')
   endif

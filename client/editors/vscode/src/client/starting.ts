@@ -1,4 +1,4 @@
-/** Starting the daemon, as `reel start` does it: it lives on when the editor ends. */
+/** Starting the daemon, unless it was stopped with `reel stop`: it lives on when the editor ends. */
 
 import { execFile } from "node:child_process";
 import { NotRunning } from "./errors";
@@ -15,7 +15,7 @@ const WITHIN = 60_000;
 export function start(command: string, socket: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const options = { timeout: WITHIN, env: { ...process.env, PYTHONPATH: pythonPath() } };
-    execFile(command, ["--socket", socket, "start"], options, (error, _out, complaints) => {
+    execFile(command, ["--socket", socket, "start", "--unless-stopped"], options, (error, _out, complaints) => {
       if (!error) resolve();
       else reject(new NotRunning(`no daemon on ${socket}, and ${reason(error, command, complaints)}`));
     });

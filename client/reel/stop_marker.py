@@ -1,0 +1,59 @@
+"""The file beside the socket that keeps a daemon stopped: what starts one by itself looks for it first.
+
+``reel stop`` writes it before the daemon ends. ``reel start`` removes it, and so does a ``reeld`` that somebody starts,
+by hand or by systemd. It belongs to the socket, so daemons on other sockets are not affected; in the runtime directory
+it is gone after a logout. If ``reel stop`` is killed after it wrote the file, the daemon still runs, and is not started
+again by itself when it ends.
+"""
+
+import os
+from contextlib import suppress
+
+from reel.errors import NotRunning
+
+STOPPED = "reeld was stopped with `reel stop`; start it with `reel start`"
+
+
+def is_marked(path: str) -> bool:
+    """Return whether the daemon on a socket was stopped on purpose."""
+    return os.path.lexists(_marker(path))
+
+
+def mark(path: str) -> bool:
+    """Keep daemons from being started on a socket by themselves; return whether that is new.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)  # noqa: PTH103, PTH120 - pathlib costs 4 ms
+    try:
+        descriptor = os.open(_marker(path), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except FileExistsError:
+        return False
+    with os.fdopen(descriptor, "w") as file:
+        file.write(f"{STOPPED}\n")
+    return True
+
+
+def unmark(path: str) -> None:
+    """Let daemons be started on a socket again.
+
+    Raises:
+        OSError: the file is there and cannot be removed.
+    """
+    with suppress(FileNotFoundError):
+        os.unlink(_marker(path))  # noqa: PTH108 - as above
+
+
+def require_unmarked(path: str) -> None:
+    """Refuse to start a daemon that was stopped on purpose.
+
+    Raises:
+        NotRunning: it was.
+    """
+    if is_marked(path):
+        raise NotRunning(STOPPED)
+
+
+def _marker(path: str) -> str:
+    return f"{path}.stopped"
