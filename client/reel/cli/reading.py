@@ -71,9 +71,20 @@ def list_agents(run: Invocation) -> None:
         return
     rows = agent_list.table(agents, run.clock, tree=run.args.tree)
     if not rows:
-        run.out.hint(f"no agents; make one with: {run.command('new', 'NAME')}")
+        run.out.hint(_why_nobody(run))
         return
     run.out.lines(agent_list.layout(rows, run.out.width))
+
+
+def _why_nobody(run: Invocation) -> str:
+    """Say why a list of agents is empty."""
+    prefix, all_of_them = run.args.prefix, run.command("list", "--all")
+    if not run.args.all and run.client.agents(prefix, limit=1).agents:
+        about = f" whose names begin with {prefix!r}" if prefix else ""
+        return f"all agents{about} are killed; list them with: {all_of_them}"
+    if prefix:
+        return f"no agent's name begins with {prefix!r}; list all with: {all_of_them}"
+    return f"no agents; make one with: {run.command('new', 'NAME')}"
 
 
 def info(run: Invocation) -> None:

@@ -242,6 +242,8 @@ def test_empty_things_say_what_to_do(home: Path) -> None:
     assert "no agents; make one with: reel new NAME" in on_terminal("list")
     run("new", "demo")
     assert "no messages; add one with: reel add demo TEXT" in on_terminal("show", "demo")
+    run("kill", "demo")
+    assert "all agents are killed; list them with: reel list --all" in on_terminal("list")
     assert home.exists()
 
 

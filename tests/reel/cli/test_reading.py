@@ -5,6 +5,7 @@ import json
 import pytest
 
 from .conftest import Reel, texts
+from .test_processes import on_terminal
 
 
 def test_show_is_plain_when_piped(reel: Reel, talk: str) -> None:
@@ -70,6 +71,19 @@ def test_log_of_a_clone_can_begin_before_it(reel: Reel, talk: str) -> None:
     assert [e["kind"] for e in reel("log", f"{talk}-2", "--json").documents] == ["clone"]
     inherited = reel("log", f"{talk}-2", "--inherited", "--json").documents
     assert [e["kind"] for e in inherited] == ["created", "system", "user", "assistant", "clone"]
+
+
+def test_an_empty_list(reel: Reel, name: str) -> None:
+    """An empty list says what it was filtered by, and how the others are listed."""
+    reel("new", f"{name}-1")
+    reel("kill", f"{name}-1")
+
+    assert f"no agent's name begins with '{name}-2'; list all with: reel list --all" in on_terminal(
+        "list", "--prefix", f"{name}-2"
+    )
+    assert f"all agents whose names begin with '{name}' are killed; list them with: reel list --all" in on_terminal(
+        "list", "--prefix", name
+    )
 
 
 def test_list(reel: Reel, talk: str) -> None:
