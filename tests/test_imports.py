@@ -219,3 +219,14 @@ def test_the_client_is_thin(statement: str) -> None:
     code = f"import sys; {statement}; print([name for name in {unwanted} if name in sys.modules])"
 
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "[]\n"
+
+
+@pytest.mark.parametrize("statement", ["import reel.aio", "import reel; reel.aio", "from reel.aio import connect"])
+def test_the_async_client_without_anyio(statement: str) -> None:
+    """An import that fails for want of anyio says how to install it."""
+    attempt = f"try:\n    {statement}\nexcept ImportError as error:\n    print(error)"
+    code = f"import sys; sys.modules['anyio'] = None\n{attempt}"
+
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == (
+        "reel.aio needs anyio, which is not installed; install it with: pip install 'reeld[async]'\n"
+    )
