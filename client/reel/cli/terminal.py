@@ -46,14 +46,19 @@ def _cell(char: str) -> int:
 
 
 def cut(text: str, width: int) -> str:
-    """Cut a text that is wider than this many columns, and show that it was."""
+    """Return a text as it is shown, cut if it is wider than this many columns.
+
+    It is escaped first: what is shown of a control character is wider than the character.
+    """
+    text = safe(text)
     if cells(text) <= width:
         return text
     return text[: _fit(text, 0, width - 1)] + "…"
 
 
 def cut_front(text: str, width: int) -> str:
-    """Cut off the beginning of a text that is wider than this many columns, and show that it was."""
+    """Return a text as it is shown, without its beginning if it is wider than this many columns; see :func:`cut`."""
+    text = safe(text)
     if cells(text) <= width:
         return text
     while cells(text) >= width:

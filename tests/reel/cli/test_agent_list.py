@@ -27,9 +27,10 @@ def test_columns_line_up() -> None:
     assert shown(rows) == ["a       12  t2", "longer   7  t2  About tapes  k=v"]
 
 
-def test_terminal_gets_titles_and_lines_that_fit() -> None:
-    """A long title is cut at the edge."""
-    lines = shown([agent("demo", title="x" * 100)], width=40)
+@pytest.mark.parametrize("title", ["x" * 100, "\x1b[31mred" * 20], ids=["text", "escapes"])
+def test_terminal_gets_titles_and_lines_that_fit(title: str) -> None:
+    """A long title is cut at the edge, with what is shown of control characters."""
+    lines = shown([agent("demo", title=title)], width=40)
 
     assert lines[0] == "NAME  HEAD  UPDATED  ABOUT"
     assert cells(lines[1]) == 40

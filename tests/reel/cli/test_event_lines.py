@@ -40,10 +40,13 @@ def test_line_has_seq_time_kind_and_content() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "content", ["wörd " * 100, "\x1b[31mred\x1b[0m " * 20, "\u202e" * 100], ids=["text", "escapes", "directions"]
+)
 @pytest.mark.parametrize("width", [40, 80])
-def test_line_fits_the_terminal(width: int) -> None:
-    """A long content is cut, so that an event stays a line."""
-    line = render(layout(event("assistant", "wörd " * 100), width, str), colour=False)
+def test_line_fits_the_terminal(width: int, content: str) -> None:
+    """A long content is cut, so that an event stays a line, also with what is shown of control characters."""
+    line = render(layout(event("assistant", content), width, str), colour=False)
 
     assert width - 1 <= cells(line) <= width
     assert line.endswith("…")

@@ -48,7 +48,14 @@ def test_cells_are_counted_as_terminals_do(text: str, expected: int) -> None:
 
 @pytest.mark.parametrize(
     ("text", "width", "expected"),
-    [("abcdef", 6, "abcdef"), ("abcdef", 5, "abcd…"), ("日本語", 5, "日本…"), ("日本語", 4, "日…")],
+    [
+        ("abcdef", 6, "abcdef"),
+        ("abcdef", 5, "abcd…"),
+        ("日本語", 5, "日本…"),
+        ("日本語", 4, "日…"),
+        ("\x1bab", 6, r"\x1bab"),
+        ("\x1babc", 6, r"\x1ba…"),
+    ],
 )
 def test_cut_shows_that_something_is_missing(text: str, width: int, expected: str) -> None:
     """What is too wide ends in an ellipsis and fits."""
@@ -105,6 +112,8 @@ def test_wrapped_lines_fit_and_lose_nothing_but_blanks(text: str, width: int) ->
         ("日本語です", 10, "日本語です"),
         ("日本語です", 7, "…語です"),
         ("x" * 5000, 3, "…xx"),
+        ("ab\x1b", 6, r"ab\x1b"),
+        ("abc\x1b", 6, r"…c\x1b"),
     ],
 )
 def test_cut_front(text: str, width: int, expected: str) -> None:
