@@ -1,9 +1,12 @@
 """Completion, in the shells themselves."""
 
 import os
+import pty
+import select
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -11,9 +14,29 @@ import pytest
 from reel.cli.table import COMMANDS
 
 from .conftest import Reel
+from .running import PATIENCE
 
 # Fills in what bash would, calls the function and prints what it offers.
 _BASH = 'eval "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _reel; printf "%s\\n" "${COMPREPLY[@]}"'
+
+
+# Makes an interactive zsh write down what it offers instead of showing it, and say when it is done.
+_ZSH = """\
+autoload -Uz compinit && compinit -D -u
+{script}
+compadd () {{
+    local -a offered
+    # With these options it is asked for what it would offer.
+    if [[ ${{@[1,(i)(-|--)]}} != *-[OAD]* ]]; then
+        builtin compadd -O offered "$@"
+        print -rl -- $offered >> {directory}/offered
+    fi
+    builtin compadd "$@"
+}}
+finish () {{ : > {directory}/done }}
+comppostfuncs=(finish)
+: > {directory}/ready
+"""
 
 
 def need(shell: str) -> str:
@@ -42,6 +65,36 @@ def in_fish(reel: Reel, line: str) -> list[str]:
     script = reel("completion", "fish").out
     offered = run(need("fish"), "--no-config", "-c", f"{script}\ncomplete -C '{line}'")
     return [each.split("\t")[0] for each in offered]
+
+
+def in_zsh(reel: Reel, directory: Path, line: str) -> list[str]:
+    """What zsh offers at the end of a line, without descriptions."""
+    setup = directory / "setup"
+    setup.write_text(_ZSH.format(script=reel("completion", "zsh").out, directory=directory))
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [need("zsh"), "-f", "-i"], stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
+    ) as zsh:
+        os.close(theirs)
+        try:
+            os.write(ours, f"source {setup}\n".encode())
+            _read_until(ours, directory / "ready")
+            os.write(ours, f"{line}\t".encode())
+            _read_until(ours, directory / "done")
+        finally:
+            zsh.kill()
+            os.close(ours)
+    offered = directory / "offered"
+    return [each for each in offered.read_text().splitlines() if each] if offered.exists() else []
+
+
+def _read_until(terminal: int, there: Path) -> None:
+    """Read what is shown on a terminal, which nobody looks at, until a file is there."""
+    deadline = time.monotonic() + PATIENCE
+    while not there.exists():
+        assert time.monotonic() < deadline
+        if select.select([terminal], [], [], 0.05)[0]:
+            os.read(terminal, 1 << 16)
 
 
 @pytest.mark.parametrize(
@@ -92,6 +145,26 @@ def test_fish(reel: Reel, name: str) -> None:
     assert [] == in_fish(reel, f"reel add {name} {name}")
     assert ["--inherited"] == in_fish(reel, "reel log --inh")
     assert ["assistant", "system", "user"] == sorted(in_fish(reel, "reel add --role "))
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("rep", ["replay"]),
+        ("log --inh", ["--inherited"]),
+        ("log demo --inh", ["--inherited"]),
+        ("--json log demo --since 3 --inh", ["--inherited"]),
+        ("add demo text --cr", ["--create"]),
+        ("add demo --role ", ["user", "assistant", "system"]),
+        ("add demo -- --cr", []),
+        ("completion ", ["bash", "zsh", "fish"]),
+    ],
+)
+def test_zsh(reel: Reel, directory: Path, line: str, expected: list[str]) -> None:
+    """Zsh offers options before and after the words, as the command takes them."""
+    found = in_zsh(reel, directory, f"reel {line}")
+
+    assert expected == [each for each in found if each.startswith(line.rpartition(" ")[2])]
 
 
 def test_zsh_takes_it(reel: Reel) -> None:

@@ -32,7 +32,8 @@ if [[ $funcstack[1] == _reel ]]; then _reel "$@"; else compdef _reel reel; fi
 def script() -> str:
     """Make it."""
     names = (quoted(f"{each.name}:{each.summary}") for each in commands())
-    cases = (f"{each.name}) _arguments {' '.join(_arguments(each))} ;;" for each in commands())
+    # With -S what comes after -- is no option.
+    cases = (f"{each.name}) _arguments -S {' '.join(_arguments(each))} ;;" for each in commands())
     return filled(_SCRIPT, names=names, options=[" ".join(_flags(shared()))], commands=cases)
 
 
@@ -40,7 +41,8 @@ def _arguments(command: Completable) -> Iterator[str]:
     yield from _flags(command.flags)
     if action := _action(command.first, dead=command.dead):
         yield quoted(f"1:{command.first.kind}:{action}")
-    yield quoted("*:: :")
+    # With two colons the words would end here, and the options with them.
+    yield quoted("*: : ")
 
 
 def _flags(flags: Iterable[Flag]) -> Iterator[str]:
