@@ -316,6 +316,18 @@ def test_list(vim: Vim, client: Client) -> None:
     assert [1001, "… and more; narrow them down with :Reel list PREFIX"] == [len(vim.lines()), vim.lines()[-1]]
 
 
+def test_nothing_is_said_of_a_list(vim: Vim, client: Client) -> None:
+    """A list is no file, and Vim does not say so when it is shown, when one is chosen, or when it is shown again."""
+    client.add("demo", "this is shown", create=True)
+    for _ in range(2):
+        vim.keys(":Reel list\r")
+        vim.until(lambda: vim.lines()[0][:5], "demo ")
+        vim.keys("\r")
+        vim.shows("## user #2", "this is shown")
+
+    assert (b"is a directory" in vim.screen, vim.said()) == (False, [])
+
+
 def test_info(vim: Vim, client: Client) -> None:
     """An agent is described: the one that is named, or the current one."""
     client.add("demo", BLOCKS[:1], create=True)

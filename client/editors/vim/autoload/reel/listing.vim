@@ -17,12 +17,14 @@ export def Show(prefix: string)
     lines->add('… and more; narrow them down with :Reel list PREFIX')
   endif
   const buffer = bufadd(NAME)
+  # Before it is loaded: Vim would look for a file of this name, and call it a directory for the slash at its end.
+  setbufvar(buffer, '&buftype', 'nofile')
   bufload(buffer)
   if !win_gotoid(bufwinid(buffer))
     execute 'silent sbuffer' buffer
   endif
   # The titles are other people's text: a modeline in one must not set options.
-  setlocal buftype=nofile bufhidden=wipe noswapfile nomodeline modifiable
+  setlocal bufhidden=wipe noswapfile nomodeline modifiable
   silent deletebufline(buffer, 1, '$')
   setline(1, lines)
   setlocal nomodifiable nomodified
