@@ -292,6 +292,13 @@ def test_clone(vim: Vim, client: Client) -> None:
     assert 1 == client.agent("demo").messages
 
 
+def test_list_of_nobody(vim: Vim) -> None:
+    """Without agents it says how one is made."""
+    vim.run("Reel list")
+
+    assert ["No agents; make one with :Reel new NAME"] == vim.lines()
+
+
 def test_list(vim: Vim, client: Client) -> None:
     """The living agents are listed, and one is chosen with the return key."""
     client.create("demo", title="A title")
@@ -307,7 +314,7 @@ def test_list(vim: Vim, client: Client) -> None:
     vim.run("Reel open")
     assert 2 == vim.eval("line('$')")
     vim.run("Reel list zed")
-    assert ["No agents; make one with :Reel new NAME"] == vim.lines()
+    assert ["No agent has a name that begins with zed; list all with :Reel list"] == vim.lines()
     for n in range(1000):
         client.create(f"x{n}")
     vim.run("Reel list x")

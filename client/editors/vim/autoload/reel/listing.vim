@@ -12,7 +12,8 @@ export def Show(prefix: string)
   const reply = Agents(prefix, SHOWN)
   final lines = reply.agents->mapnew((_, each) => Line(each))
   if empty(lines)
-    lines->add('No agents; make one with :Reel new NAME')
+    lines->add(prefix == '' ? 'No agents; make one with :Reel new NAME'
+      : $'No agent has a name that begins with {prefix}; list all with :Reel list')
   elseif reply.more
     lines->add('… and more; narrow them down with :Reel list PREFIX')
   endif
