@@ -25,6 +25,7 @@ import anyio
 
 from reel.errors import Busy, Internal, ReelError, Storage
 from reel.msgpack_codec import packer
+from reel.wakeup import Signal
 from reeld.agents.event_bus import CommittedEvent, EventBus
 from reeld.agents.idempotency import CommandOptions, key_row
 from reeld.core.commands import Reply, Stage
@@ -110,7 +111,7 @@ class Agent:
         self._mailbox: deque[Job] = deque()
         # The exclusive job that the task is to run next.
         self._exclusive: Exclusive | None = None
-        self._wake = anyio.Event()
+        self._wake = Signal()
         # How many of the next writes are staged one by one because they failed together.
         self._retry_singly = 0
 
@@ -299,7 +300,6 @@ class Agent:
         self.advance()
         while not self.failed:
             await self._wake.wait()
-            self._wake = anyio.Event()
             job, self._exclusive = self._exclusive, None
             if job is not None:
                 await self._run_exclusive(job)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from reel.blocks import InvalidRecord, check_blocks, check_map, check_text, check_word, kind_of
 from reel.errors import InvalidMessage, InvalidParams
+from reel.ids import is_id, is_name
 from reel.kinds import ADDABLE, KNOWN, LEGACY, ROLES
 from reel.records import Parts, parse_data, read_exactly, with_numbers_as_text
 from reel.strict_json import encode
@@ -187,3 +188,12 @@ def _only(given: dict[str, Any], fields: tuple[str, ...], what: str) -> None:
 def _check(problem: str | None, field: str) -> None:
     if problem is not None:
         raise InvalidRecord(field, problem)
+
+
+def why_not_a_name(text: str) -> str | None:
+    """Return why a text cannot be the name of an agent, or ``None`` if it can."""
+    if is_id(text):
+        return "32 hex digits are an id, not a name"
+    if not is_name(text):
+        return "a name is 1 to 128 letters, digits and . _ / @ -, and begins with a letter or digit"
+    return None

@@ -16,12 +16,13 @@ The peer is lost, or stops reading: :meth:`Connection.drop`. The daemon stops: t
 """
 
 import logging
+import select
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
-from anyio.abc import ByteStream, TaskGroup
+from anyio.abc import ByteStream, SocketAttribute, TaskGroup
 
 from reel.frames import Frame, Framing, InvalidFrame, Notification, Request, Response
 from reel.session import detect
@@ -31,7 +32,6 @@ from reeld.serving.call import Call, ClientInfo, Services
 from reeld.serving.dispatcher import Dispatcher
 from reeld.serving.flow import Limits, Traffic
 from reeld.serving.handlers.async_call import call_of
-from reeld.serving.liveness import until_closed
 from reeld.serving.outbox import Outbox
 from reeld.serving.replies import ReplyWriter
 from reeld.serving.subscriptions import Subscriptions
@@ -46,6 +46,8 @@ _EXPECTED = (
 )
 # Pushes in a row that Neovim fails on before its subscriptions end: its log would fill otherwise.
 _MAX_COMPLAINTS = 10
+# Seconds between two looks at a peer that has closed at least one direction.
+_LOOK_EVERY = 1.0
 
 
 class PeerTasks:
@@ -100,6 +102,7 @@ class Connection:
         self._complaints = 0
         # Nobody is at the other end any more.
         self._gone = False
+        # Not a signal: the listener may wait beside the connection's own task.
         self._progress = anyio.Event()
         self._tasks = PeerTasks()
         self._outbox = Outbox(number, limits, traffic, self.drop, self._on_sent)
@@ -289,3 +292,19 @@ class Connection:
     async def wait_for_room(self) -> None:
         """Wait until something of what was queued has been sent."""
         await self._outbox.wait_for_room()
+
+
+async def until_closed(stream: ByteStream) -> None:
+    """Wait until the peer has closed its end altogether; for ever on a stream that is not a socket.
+
+    A peer that shuts down writing may still read, and looks to a reader like one that has closed its end. The kernel
+    tells them apart, but only to those who ask: it reports POLLHUP for a closed end only.
+    """
+    raw = stream.extra(SocketAttribute.raw_socket, None)
+    if raw is None:
+        await anyio.sleep_forever()
+    else:
+        poll = select.poll()
+        poll.register(raw, 0)  # POLLHUP is reported whether one asks for it or not
+        while not poll.poll(0):  # noqa: ASYNC110 - a half-closed socket is readable for ever, so it cannot be awaited
+            await anyio.sleep(_LOOK_EVERY)

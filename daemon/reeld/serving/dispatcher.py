@@ -19,6 +19,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from reel.errors import Busy, Internal, MethodNotFound, NotFound, ReelError, ShuttingDown
+from reel.wakeup import Signal
 from reeld.agents.agent import Agent
 from reeld.agents.idempotency import CommandOptions, IdempotencyKey, digest, repeated
 from reeld.serving.call import Call, Deferred, Detached, Peer, Result, Services, Work
@@ -77,7 +78,7 @@ class Dispatcher:
         self._in_flight = InFlight(traffic, limits)
         # Calls in their order; the first has begun.
         self._pending: deque[_Pending] = deque()
-        self._wake = anyio.Event()
+        self._wake = Signal()
         # The scopes of detached calls.
         self._detached: set[anyio.CancelScope] = set()
         self._stopping = False
@@ -201,7 +202,6 @@ class Dispatcher:
     async def _work(self) -> None:
         while True:
             await self._wake.wait()
-            self._wake = anyio.Event()
             while self._pending:
                 call, params, rest = self._pending[0]
                 rest = rest or self._begin(call, params)

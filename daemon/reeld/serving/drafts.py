@@ -10,6 +10,7 @@ from typing import NamedTuple
 import anyio
 
 from reel.errors import Busy, TooLarge
+from reel.wakeup import Signal
 from reeld.agents.event_bus import EventBus, Subscriber, Writer
 from reeld.core.state import Profile
 
@@ -49,13 +50,12 @@ class Drafts:
         self._drafts: dict[_Key, _Draft] = {}
         # Drafts that changed less than a gap after their last push, in the order in which they are due.
         self._due: dict[_Key, None] = {}
-        self._wake = anyio.Event()
+        self._wake = Signal()
 
     async def run(self) -> None:
         """Push the last text of each burst when it is due, and forget drafts that have ended."""
         while True:
             await self._wake.wait()
-            self._wake = anyio.Event()
             while self._due:
                 key = next(iter(self._due))
                 due = self._drafts[key].pushed + _GAP

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from reel.streams.stream import ASSEMBLERS
 from reeld.serving import params
 from reeld.serving.call import Call, Result, Services, Work
-from reeld.serving.handlers import async_call, backup, commands, ingest, queries, render, subscriptions, verify
+from reeld.serving.handlers import async_call, commands, database, ingest, queries, render, subscriptions
 from reeld.serving.params import Param, Signature
 
 
@@ -219,12 +219,12 @@ _ALL = (
     _read(subscriptions.draft, "Show subscribers a text that is being typed", _needs("text", params.free_text)),
     Method("call_async", async_call.SIGNATURE, "Call a method; the reply comes as a push", async_call.call_async),
     _plain(
-        verify.verify,
+        database.verify,
         "Check the database file, the logs and the live states",
         Param("agent", params.string),
     ),
     _plain(queries.stats, "Return counters, sizes and latencies"),
-    _plain(backup.backup, "Write a copy of the database into a new file", _needs("path", params.absolute_path)),
+    _plain(database.backup, "Write a copy of the database into a new file", _needs("path", params.absolute_path)),
     _plain(queries.shutdown, "Finish what is in flight, commit and stop"),
 )
 METHODS = {method.name: method for method in _ALL}

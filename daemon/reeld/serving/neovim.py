@@ -12,6 +12,7 @@ import anyio
 
 from reel.session import MessagePack
 from reel.version import __version__
+from reel.wakeup import Signal
 
 _VERSION = re.compile(r"(\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?")
 _ANY_ORDER_SINCE = (0, 10)
@@ -53,7 +54,7 @@ class LifoReplies:
         self._flushed = flushed
         # The open calls, oldest first, each with its reply once there is one.
         self._open: dict[Hashable, bytes | None] = {}
-        self._ready = anyio.Event()
+        self._ready = Signal()
         # Bytes that are held back.
         self.held = 0
 
@@ -74,7 +75,6 @@ class LifoReplies:
         """Send replies in their turn, until cancelled."""
         while True:
             await self._ready.wait()
-            self._ready = anyio.Event()
             while self._open:
                 newest, data = next(reversed(self._open.items()))
                 if data is None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 import anyio
 from anyio.abc import ByteStream
 
+from reel.wakeup import Signal
 from reeld.serving.flow import Limits, Traffic
 
 log = logging.getLogger(__name__)
@@ -44,7 +45,8 @@ class Outbox:
         # Pushes that found no room and of which only the newest counts, by what they are about; and their bytes.
         self._latest: dict[object, bytes] = {}
         self._latest_bytes = 0
-        self._filled = anyio.Event()
+        self._filled = Signal()
+        # Not a signal: several subscriptions may wait for room.
         self._room = anyio.Event()
         # Whether a piece is being sent, and how many have been: how a stall is noticed.
         self._sending = False
@@ -129,7 +131,6 @@ class Outbox:
         """Send what is queued, until cancelled."""
         while True:
             await self._filled.wait()
-            self._filled = anyio.Event()
             while self._queue:
                 batch, self._queue = self._queue, []
                 replies, pushes = self._replies, self._pushes

@@ -7,7 +7,7 @@ from reel.blocks import check_name, kind_of
 from reel.errors import InvalidParams
 from reel.kinds import KNOWN
 from reel.values import MAX_INTEGER, clean, is_clean, is_deeper, why_not_plain
-from reeld.core.names import flaw_of_name
+from reeld.core.validation import why_not_a_name
 
 # Levels of lists and maps in a request; the params themselves are the first.
 MAX_DEPTH = 16
@@ -67,7 +67,7 @@ def title(value: Any) -> str | Free:
 def name(value: Any) -> str:
     """Convert the name of an agent."""
     text = string(value)
-    if (problem := flaw_of_name(text)) is not None:
+    if (problem := why_not_a_name(text)) is not None:
         raise _fail(problem)
     return text
 

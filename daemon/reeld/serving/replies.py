@@ -3,11 +3,10 @@
 import logging
 from collections.abc import Callable
 
-import anyio
-
 from reel.errors import Internal, MethodNotFound, ReelError
 from reel.frames import Framing
 from reel.session import MessagePack
+from reel.wakeup import Signal
 from reeld.serving import neovim
 from reeld.serving.call import Call, ClientInfo, Result
 from reeld.serving.outbox import Outbox
@@ -32,7 +31,7 @@ class ReplyWriter:
         self._max_held = max_held
         self._give_up = give_up
         self._lifo: neovim.LifoReplies | None = None
-        self._sent = anyio.Event()
+        self._sent = Signal()
 
     @property
     def held(self) -> int:
@@ -116,5 +115,4 @@ class ReplyWriter:
     async def _flushed(self) -> None:
         """Wait until every queued reply has been sent."""
         while not self._outbox.all_replies_sent:
-            self._sent = anyio.Event()
             await self._sent.wait()

@@ -20,6 +20,7 @@ import anyio
 from anyio.abc import TaskStatus
 
 from reel.errors import Internal, Storage
+from reel.wakeup import Signal
 from reeld.core.events import Event
 from reeld.store.database import Database
 from reeld.store.presence import Displaced, Presence
@@ -50,7 +51,7 @@ class Writer:
         self.presence = presence
         self._event_writer = events
         self._queue: deque[tuple[Transaction, Settle]] = deque()
-        self._wake = anyio.Event()
+        self._wake = Signal()
         self._idle = anyio.Event()
         self._closing = False
         self._pages = 0
@@ -93,7 +94,6 @@ class Writer:
                 await self._commit()
             else:
                 await self._wake.wait()
-                self._wake = anyio.Event()
 
     def _fail_queued(self) -> None:
         """Fail what still waits, which is nothing unless a bug ended the writer."""

@@ -1,13 +1,21 @@
-"""The report of a check of the database."""
+"""Problems, and the report of a check of the database."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from reel.values import clean
-from reeld.verify.rows import Problem
 
 # Problems that are listed; more are only counted.
 LISTED = 100
+
+
+class Problem(NamedTuple):
+    """A problem: a stable word for it, an explanation, and the event that it is about, if any."""
+
+    what: str
+    reason: str
+    seq: int | None = None
+    event_id: int | None = None
 
 
 class ReportedProblem(NamedTuple):

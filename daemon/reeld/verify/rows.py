@@ -8,7 +8,8 @@ from reel.ids import is_id
 from reel.kinds import CONVERSATION, KNOWN
 from reel.records import parse_data, read_row
 from reel.values import is_clean
-from reeld.core.names import flaw_of_name
+from reeld.core.validation import why_not_a_name
+from reeld.verify.report import Problem
 
 _NONE = type(None)
 # The fields that the data of a state event must have, and those that it may have, with their types.
@@ -26,15 +27,6 @@ _MAY: dict[str, dict[str, tuple[type, ...]]] = {
     "restore": {"undoes": (int,), "redoes": (int,)},
     "agent_killed": {"by": (str,), "reason": (str,), "cascade": (bool,)},
 }
-
-
-class Problem(NamedTuple):
-    """A problem: a stable word for it, an explanation, and the event that it is about, if any."""
-
-    what: str
-    reason: str
-    seq: int | None = None
-    event_id: int | None = None
 
 
 class AgentRow(NamedTuple):
@@ -76,7 +68,7 @@ def check_agent(agent: AgentRow) -> Iterator[Problem]:
     """Yield what is wrong with an agent's row."""
     if not is_id(agent.uid):
         yield Problem("id", "an id has 32 hex digits")
-    if (flaw := flaw_of_name(agent.name)) is not None:
+    if (flaw := why_not_a_name(agent.name)) is not None:
         yield Problem("name", flaw)
     if agent.killed is None and agent.namesakes > 1:
         yield Problem("name", f"{agent.namesakes} living agents have it")

@@ -2,16 +2,16 @@
 
 import pytest
 
-from reeld.core.names import flaw_of_name
+from reeld.core.validation import why_not_a_name
 
 
 @pytest.mark.parametrize("name", ["a", "7", "a.b_c/d@e-f", "a" * 128, "a" * 31])
 def test_names(name: str) -> None:
     """Letters, digits and some signs make a name."""
-    assert flaw_of_name(name) is None
+    assert why_not_a_name(name) is None
 
 
 @pytest.mark.parametrize("name", ["", ".a", "a b", "a" * 129, "ä", "a\n", "0" * 32])
 def test_flaws(name: str) -> None:
     """Anything else does not, and neither does what could be an id."""
-    assert flaw_of_name(name)
+    assert why_not_a_name(name)

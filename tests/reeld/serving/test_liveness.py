@@ -10,10 +10,10 @@ from trio.testing import wait_all_tasks_blocked
 
 from reel.frames import Response
 from reel.session import MessagePack
-from reeld.serving import liveness
+from reeld.serving import connection
 from reeld.serving.call import Services
+from reeld.serving.connection import until_closed
 from reeld.serving.listener import Server, open_listener
-from reeld.serving.liveness import until_closed
 from tests.daemon import short_directory
 
 LIMIT = 30
@@ -22,7 +22,7 @@ LIMIT = 30
 @pytest.fixture(autouse=True)
 def _often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Look often enough for a test."""
-    monkeypatch.setattr(liveness, "_PAUSE", 0.001)
+    monkeypatch.setattr(connection, "_LOOK_EVERY", 0.001)
 
 
 async def accepted(listener: SocketListener, client: socket.socket, path: str) -> anyio.abc.SocketStream:

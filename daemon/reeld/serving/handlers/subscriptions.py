@@ -6,6 +6,7 @@ import anyio
 
 from reel.frames import PackedList
 from reel.msgpack_codec import unpack
+from reel.wakeup import Signal
 from reeld.agents.agent import Agent, Job, Read
 from reeld.agents.event_bus import CommittedEvent, EventBus, Writer
 from reeld.core.state import Profile, State
@@ -62,7 +63,7 @@ class _Waiter:
     def __init__(self, bus: EventBus, row: int) -> None:
         self._bus = bus
         self._row = row
-        self.happened = anyio.Event()
+        self.happened = Signal()
 
     def __enter__(self) -> Self:
         self._bus.subscribe(self, self._row)
@@ -93,7 +94,6 @@ def wait(
             with anyio.move_on_after((WAIT if timeout is None else timeout) / 1000):
                 while not events.items:
                     await waiter.happened.wait()
-                    waiter.happened = anyio.Event()  # before the log is read, so that nothing is missed
                     events, head = await _events_after(services, agent, max(since, head), kinds)
         return {"head": head, "events": events}
 

@@ -1,4 +1,4 @@
-"""The handler of ``verify``: check the database, and that the live states are what it says."""
+"""The handlers of ``verify`` and ``backup``: they read the whole database, beside all other work."""
 
 from reel.errors import ReelError
 from reeld.agents.agent import Agent, Read
@@ -6,8 +6,7 @@ from reeld.core.commands import not_found
 from reeld.core.conversation import Conversation
 from reeld.core.state import Profile, State
 from reeld.serving.call import Call, Detached, Result, Services
-from reeld.verify.report import Report, ReportedProblem
-from reeld.verify.rows import Problem
+from reeld.verify.report import Problem, Report, ReportedProblem
 from reeld.verify.verifier import Verifier, open_verifier
 
 
@@ -73,3 +72,12 @@ def _as_map(found: ReportedProblem) -> dict[str, str | int]:
     fields = {"agent": found.uid, "name": found.name, "seq": problem.seq, "id": problem.event_id}
     given = {field: value for field, value in fields.items() if value is not None}
     return {"what": problem.what, "reason": problem.reason, **given}
+
+
+def backup(services: Services, _call: Call, path: str) -> Detached:
+    """Write a copy of everything that was committed."""
+
+    async def run() -> Result:
+        return {"path": path, "bytes": await services.store.backup(path)}
+
+    return Detached(run)
