@@ -280,15 +280,21 @@ def _own(connection: sqlite3.Connection, row: int, head: int) -> tuple[int, str,
 
 
 def _lineage(connection: sqlite3.Connection, row: int, head: int) -> list[tuple[int, str, int]]:
-    """Return an agent and its sources, the oldest first, each with the last seq that belongs to its past."""
+    """Return an agent and its sources, the oldest first, each with the last seq that belongs to its past.
+
+    A position below an agent's first own seq is one in its source's past. So a clone that was taken there has less of
+    that past than the agent has.
+    """
     line: list[tuple[int, str, int]] = []
-    owner: int | None = row
-    while owner is not None:
+    owner = row
+    while True:
         uid, source, at = connection.execute(
             "SELECT uid, source, source_at FROM agents WHERE id = ?", (owner,)
         ).fetchone()
         line.append((owner, uid, head))
-        owner, head = source if source is not None and source < owner else None, at
+        if source is None or at is None or source >= owner:  # the list of agents may be damaged
+            break
+        owner, head = source, min(at, head)
     return line[::-1]
 
 

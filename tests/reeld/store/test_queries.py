@@ -1,9 +1,14 @@
 """What the queries find, in sound logs and in others."""
 
 import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgpack import unpackb
 
 from reel.msgpack_codec import packer
@@ -11,6 +16,7 @@ from reeld.core.conversation import Conversation
 from reeld.core.events import Entry, Mark
 from reeld.store import queries
 from reeld.store.queries import Position, Skip
+from reeld.store.schema import MIGRATIONS, migrate
 from tests.reeld.store.rows import Rows
 
 pack = packer()
@@ -438,3 +444,40 @@ def test_history_with_the_sources_past(rows: Rows, asked: dict[str, Any], expect
 
     assert expected == page(rows, 3, inherited=True, **asked)
     assert ([4, 5], False) == page(rows, 3)
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 99), st.integers(1, 3)), max_size=5), st.integers(1, 4))
+def test_inherited_history_is_the_past(clones: list[tuple[int, int, int]], limit: int) -> None:
+    """Whatever was cloned wherever: an agent's history is what its source's was there, and its own, on any pages."""
+    pasts = [[(1, seq) for seq in (1, 2, 3)]]
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        migrate(connection, MIGRATIONS)
+        rows = Rows(connection)
+        fill(rows, rows.agent(1), 3)
+        for number, place, own in clones:
+            source = pasts[number % len(pasts)]
+            at = place % (source[-1][1] + 1)
+            row = rows.agent(len(pasts) + 1, source=number % len(pasts) + 1, at=at)
+            fill(rows, row, own)
+            shared = [event for event in source if event[1] <= at]
+            pasts.append([*shared, *((row, at + count) for count in range(1, own + 1))])
+
+        for row, past in enumerate(pasts, 1):
+            assert past == list(pages(rows, row, limit))
+
+
+def fill(rows: Rows, row: int, events: int) -> None:
+    """Put events into an agent's log."""
+    for _ in range(events):
+        rows.event(row)
+
+
+def pages(rows: Rows, row: int, limit: int) -> Iterator[tuple[int, int]]:
+    """The agents and seqs of an inherited history, page by page."""
+    since, more = 0, True
+    while more:
+        found = queries.history(rows.connection, row, since, 99, limit, None, inherited=True, max_bytes=9999, pack=pack)
+        for event in map(unpackb, found.events):
+            yield int(event["agent"], 16), event["seq"]
+            since = event["seq"]
+        more = found.more
