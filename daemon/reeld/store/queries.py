@@ -23,11 +23,15 @@ log = logging.getLogger(__name__)
 
 _COLUMNS = "a.id, a.uid, a.name, a.title, a.tags, a.source, s.uid, a.source_at, a.created, a.updated, a.killed, a.head"
 _AGENTS = f"SELECT {_COLUMNS} FROM agents a LEFT JOIN agents s ON s.id = a.source"
-# A live agent with this name, else the agent with this id, else the newest killed one with this name.
+# A live agent with this name, else the agent with this id, else the killed one with this name that has the newest
+# event. The times of deaths do not say which was killed last: a clock may have been set back in between.
 _FIND = (
     f"{_AGENTS} WHERE a.name = :address AND a.killed IS NULL",
     f"{_AGENTS} WHERE a.uid = :address",
-    f"{_AGENTS} WHERE a.name = :address ORDER BY a.killed DESC, a.id DESC LIMIT 1",
+    (
+        f"{_AGENTS} WHERE a.name = :address"
+        " ORDER BY (SELECT id FROM events WHERE agent = a.id ORDER BY seq DESC LIMIT 1) DESC LIMIT 1"
+    ),
 )
 # `e.id < path.id` ends the walk even in a damaged log in which a parent is not older than its child.
 _WALK = """

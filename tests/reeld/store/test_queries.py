@@ -54,13 +54,15 @@ def page(rows: Rows, row: int = 1, **more: Any) -> tuple[list[int], bool]:
     [("same", 3), (f"{1:032x}", 1), ("other", 5), ("nobody", None), ("SAME", None), ("", None)],
 )
 def test_who_an_address_means(rows: Rows, address: str, expected: int | None) -> None:
-    """A living name comes first, then an id, then the newest that died with this name."""
+    """A live agent's name comes first, then an id, then the dead one with the newest event, whatever the clock said."""
     rows.agent(1, "same", killed=50)
     rows.agent(2, "same", killed=60)
     rows.agent(3, "same")
     rows.agent(4, "other", killed=60)
-    rows.agent(5, "other", killed=70)
-    rows.agent(6, "other", killed=65)
+    rows.agent(5, "other", killed=65)
+    rows.agent(6, "other", killed=70)
+    for row in (6, 6, 4, 5):
+        rows.event(row)
     found = queries.find(rows.connection, address)
 
     assert expected == (None if found is None else found.row)
