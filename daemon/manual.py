@@ -90,7 +90,7 @@ def _page(title: tuple[str, int, str], synopsis: Iterable[str], *sections: tuple
 
 
 def _command(command: Command) -> Iterator[str]:
-    yield f'.SS "{_text(f"reel {command.name} {command.words}".rstrip())}"'
+    yield f'.SS "{_text(f"reel {command.name} {command.positionals}".rstrip())}"'
     yield _text(sentence(command.summary))
     if command.notes:
         yield _text(command.notes)

@@ -58,7 +58,7 @@ def commands() -> Iterator[str]:
 def _command(command: Command) -> Iterator[str]:
     yield from ("", f"### {command.name}", "")
     notes = f" {' '.join(command.notes.split())}" if command.notes else ""
-    yield f"`{f'reel {command.name} {command.words}'.rstrip()}`: {sentence(command.summary)}{notes}"
+    yield f"`{f'reel {command.name} {command.positionals}'.rstrip()}`: {sentence(command.summary)}{notes}"
     if command.options:
         yield from ("", "| option | |", "|---|---|")
         yield from (_row(f"`{usage_of(option)}`", option[1]["help"]) for option in command.options)

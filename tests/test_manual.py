@@ -55,7 +55,7 @@ def test_every_command_and_option_is_there(pages: Path) -> None:
     page = shown(pages / "reel.1")
 
     for command in COMMANDS:
-        assert f"   reel {command.name} {command.words}".rstrip() + "\n" in page
+        assert f"   reel {command.name} {command.positionals}".rstrip() + "\n" in page
         assert f"         {command.example.splitlines()[0]}\n" in page
         for flags, _ in command.options:
             assert flags[0] in page

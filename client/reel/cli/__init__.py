@@ -16,6 +16,6 @@ def main(argv: list[str] | None = None) -> int:
 
 def process() -> NoReturn:
     """Be the process ``reel``: carry out its arguments, and end as it ended."""
-    from reel.cli.exits import end_with  # noqa: PLC0415 - importing the package must cost nothing
+    from reel.cli.exits import exit_with  # noqa: PLC0415 - importing the package must cost nothing
 
-    end_with(main())
+    exit_with(main())

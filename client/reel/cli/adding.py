@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from reel.cli.arguments import VARIABLE, UsageError
-from reel.cli.context import Invocation
+from reel.cli.context import Context
 from reel.errors import InvalidMessage, TooLarge
 from reel.frames import MAX_MESSAGE
 from reel.messages import Addable, NewMessage, text, tool_result
@@ -14,12 +14,12 @@ from reel.values import clean_deep, fit_messagepack, why_not_plain
 
 _STDIN = "-"
 # Messages that one command takes, unless they are very long.
-_PART = 5000
+_MESSAGES_PER_PART = 5000
 # Lists and maps that a message may have inside one another: the request around it has two of the sixteen.
-_LEVELS = 14
+_MAX_NESTING = 14
 
 
-class Given(NamedTuple):
+class Input(NamedTuple):
     """What is to be added, the line of the file that each message stood on, and what had to be replaced in them."""
 
     messages: list[Addable]
@@ -29,39 +29,39 @@ class Given(NamedTuple):
     numbers_as_text: int = 0
 
 
-def add(run: Invocation) -> None:
+def add(ctx: Context) -> None:
     """Add messages, all or none."""
-    given = gather(run)
+    given = collect(ctx)
     try:
-        reply = run.client.add(run.agent, given.messages, run.args.create or None, if_seq=run.args.if_seq)
+        reply = ctx.client.add(ctx.agent, given.messages, ctx.args.create or None, if_seq=ctx.args.if_seq)
     except InvalidMessage as error:
-        raise _placed(error, run.args.file, given.lines) from None
+        raise _with_line_number(error, ctx.args.file, given.lines) from None
     except TooLarge as error:
-        raise _too_many(error, run, len(given.messages)) from None
-    if not run.out.as_json:
+        raise _with_remedy(error, ctx, len(given.messages)) from None
+    if not ctx.out.as_json:
         for orphan in reply.orphans:
-            run.out.warn(f"note: the result of {orphan.seq} is for {orphan.id}, a call that is not open")
-        note_altered(run, given.replaced + reply.replaced, given.numbers_as_text + reply.numbers_as_text)
+            ctx.out.warn(f"note: the result of {orphan.seq} is for {orphan.id}, a call that is not open")
+        note_altered(ctx, given.replaced + reply.replaced, given.numbers_as_text + reply.numbers_as_text)
     seqs = f"{reply.first}-{reply.head}" if reply.head > reply.first else f"{reply.first}"
-    run.done(reply, f"{run.agent}: added {seqs}", "undo", run.agent)
+    ctx.report(reply, f"{ctx.agent}: added {seqs}", "undo", ctx.agent)
 
 
-def note_altered(run: Invocation, replaced: int, numbers: int) -> None:
+def note_altered(ctx: Context, replaced: int, numbers: int) -> None:
     """Note what of the messages could not stay as it was."""
     if replaced:
-        run.out.warn(f"note: characters that no text can have were replaced: {replaced}")
+        ctx.out.warn(f"note: characters that no text can have were replaced: {replaced}")
     if numbers:
-        run.out.warn(f"note: numbers that some clients cannot hold are shown as text: {numbers}")
+        ctx.out.warn(f"note: numbers that some clients cannot hold are shown as text: {numbers}")
 
 
-def gather(run: Invocation) -> Given:
+def collect(ctx: Context) -> Input:
     """Collect what is to be added.
 
     Raises:
         UsageError: two things are asked for at once, or nothing is.
         InvalidMessage: a line of the file is no message.
     """
-    args = run.args
+    args = ctx.args
     given = [f"--{name.replace('_', '-')}" for name in ("tool_call", "tool_result", "file", "role") if vars(args)[name]]
     if len(given) > 1:
         raise UsageError(f"{' and '.join(given)} do not go together; a --file can mix them")
@@ -69,11 +69,11 @@ def gather(run: Invocation) -> Given:
         raise UsageError("--error goes with --tool-result")
     if args.file:
         return _from_file(args.file)
-    return Given([_message(run)], [])
+    return Input([_message(ctx)], [])
 
 
-def _message(run: Invocation) -> NewMessage:
-    args = run.args
+def _message(ctx: Context) -> NewMessage:
+    args = ctx.args
     if args.tool_call:
         return tool_calls(args.tool_call)
     if args.tool_result:
@@ -81,7 +81,7 @@ def _message(run: Invocation) -> NewMessage:
         if output == _STDIN:
             output = _read_stdin(f"for the call {call_id!r}")
         return tool_result(call_id, output, args.error)
-    return text(args.role or "user", _said(run.agent, run.word))
+    return text(args.role or "user", _text(ctx.agent, ctx.word))
 
 
 def tool_calls(calls: Iterable[Iterable[str]]) -> NewMessage:
@@ -92,7 +92,7 @@ def tool_calls(calls: Iterable[Iterable[str]]) -> NewMessage:
     return {"role": "assistant", "content": content}
 
 
-def _said(agent: str, word: str | None) -> str:
+def _text(agent: str, word: str | None) -> str:
     if word is not None and word != _STDIN:
         return word
     # Who meant the only word as the text should not wait for another on stdin.
@@ -109,14 +109,14 @@ def _read_stdin(what: str) -> str:
     return said.removesuffix("\n").removesuffix("\r")
 
 
-def _from_file(path: str) -> Given:
+def _from_file(path: str) -> Input:
     if path == _STDIN:
         return parse_lines(sys.stdin.buffer, "stdin")
     with open(path, "rb") as file:  # noqa: PTH123 - pathlib costs 4 ms
         return parse_lines(file, path)
 
 
-def parse_lines(lines: Iterable[bytes], source: str) -> Given:
+def parse_lines(lines: Iterable[bytes], source: str) -> Input:
     """Read JSON lines: each a message, a record or a string; blank ones count but say nothing.
 
     Args:
@@ -133,7 +133,7 @@ def parse_lines(lines: Iterable[bytes], source: str) -> Given:
     if not numbered:
         raise UsageError(f"{source} has no message in it")
     parsed = [_parse(line, f"{source} line {number}", parse) for number, line in numbered]
-    return Given(
+    return Input(
         [value for value, _, _ in parsed],
         [number for number, _ in numbered],
         sum(replaced for _, replaced, _ in parsed),
@@ -153,25 +153,25 @@ def _parse(line: bytes, where: str, parse: Callable[[str], Any]) -> tuple[Addabl
         raise InvalidMessage(f"{where}: no JSON: {error}") from None
     if not isinstance(value, str | dict):
         raise InvalidMessage(f"{where}: expected a message, a record or a string")
-    if (problem := why_not_plain(value, _LEVELS)) is not None:
+    if (problem := why_not_plain(value, _MAX_NESTING)) is not None:
         raise InvalidMessage(f"{where}: {problem}")
     value, numbers = fit_messagepack(value)
     return *clean_deep(value), numbers
 
 
-def _too_many(error: TooLarge, run: Invocation, count: int) -> TooLarge:
+def _with_remedy(error: TooLarge, ctx: Context, count: int) -> TooLarge:
     """Say how a file comes in that is too large for one command."""
-    if count <= _PART:
+    if count <= _MESSAGES_PER_PART:
         return error
     from shlex import join  # noqa: PLC0415 - only here
 
     about = f"{count:,} messages are more than one command can add ({MAX_ELEMENTS:,}, and {MAX_MESSAGE >> 20} MiB)"
-    each = run.command("add", run.agent, "--file", _STDIN)
-    parts = join(["split", "-l", str(_PART), f"--filter={each}", run.args.file])
+    each = ctx.command("add", ctx.agent, "--file", _STDIN)
+    parts = join(["split", "-l", str(_MESSAGES_PER_PART), f"--filter={each}", ctx.args.file])
     return TooLarge(f"{about}; add them in parts with: {parts}", **error.data)
 
 
-def _placed(error: InvalidMessage, path: str | None, lines: list[int]) -> InvalidMessage:
+def _with_line_number(error: InvalidMessage, path: str | None, lines: list[int]) -> InvalidMessage:
     """Say in which line of the file the message stands that the daemon refused."""
     index = error.data.get("index")
     if not path or not isinstance(index, int) or index >= len(lines):

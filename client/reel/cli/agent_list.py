@@ -9,10 +9,10 @@ from reel.replies import AgentRow
 
 _GAP = "  "
 # A name may have 128 characters; a longer one than this, or than leaves room for the rest, moves its own line only.
-_WIDEST = 36
-_REST = 44
+_NAME_WIDTH = 36
+_OTHER_WIDTH = 44
 # What stands under a branch on the lines of its own clones.
-_CONTINUED = {"": "", "├─ ": "│  ", "└─ ": "   "}
+_BELOW_BRANCH = {"": "", "├─ ": "│  ", "└─ ": "   "}
 
 
 class Row(NamedTuple):
@@ -41,7 +41,7 @@ def table(agents: Iterable[AgentRow], clock: Callable[[int], str], *, tree: bool
 def layout(rows: list[Row], width: int | None) -> list[Line]:
     """Lay rows out in columns; a terminal gets titles, and no line that is too long for it."""
     shown = rows if width is None else [_TITLES, *rows]
-    widest = _WIDEST if width is None else min(_WIDEST, max(width - _REST, width // 3))
+    widest = _NAME_WIDTH if width is None else min(_NAME_WIDTH, max(width - _OTHER_WIDTH, width // 3))
     widths = [min(max(cells(row.columns[column]) for row in shown), widest) for column in range(3)]
     return [[(_line(row, widths, width), row.style)] for row in shown]
 
@@ -70,11 +70,11 @@ def _branches(agents: list[AgentRow]) -> Iterator[tuple[str, AgentRow]]:
     for agent in agents:
         source = agent.source.agent if agent.source and agent.source.agent in listed else ""
         clones.setdefault(source, []).append(agent)
-    waiting = [("", "", agent) for agent in reversed(clones.get("", []))]
-    while waiting:
-        margin, branch, agent = waiting.pop()
+    stack = [("", "", agent) for agent in reversed(clones.get("", []))]
+    while stack:
+        margin, branch, agent = stack.pop()
         yield margin + branch, agent
-        below = margin + _CONTINUED[branch]
+        below = margin + _BELOW_BRANCH[branch]
         for clone in reversed(clones.get(agent.id, [])):
             last = clone is clones[agent.id][-1]
-            waiting.append((below, "└─ " if last else "├─ ", clone))
+            stack.append((below, "└─ " if last else "├─ ", clone))

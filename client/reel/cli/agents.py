@@ -3,89 +3,89 @@
 from collections.abc import Iterable
 
 from reel.cli.arguments import UsageError
-from reel.cli.context import Invocation
+from reel.cli.context import Context
 from reel.cli.terminal import flat
 from reel.errors import Conflict
 from reel.replies import AgentInfo
 
 # How often somebody may get in between when tags are read and written.
-_TRIES = 5
+_ATTEMPTS = 5
 
 
-def new(run: Invocation) -> None:
+def new(ctx: Context) -> None:
     """Make an agent and print its name."""
-    args = run.args
+    args = ctx.args
     tags = changed_tags({}, args.tag or [])
-    info = run.client.create(run.word, args.system, args.title, tags or None, if_seq=args.if_seq)
-    run.done(info, info.name, "kill", info.name)
+    info = ctx.client.create(ctx.word, args.system, args.title, tags or None, if_seq=args.if_seq)
+    ctx.report(info, info.name, "kill", info.name)
 
 
-def clone(run: Invocation) -> None:
+def clone(ctx: Context) -> None:
     """Start another conversation from this one, or replace another's by it."""
-    into = run.args.into
-    info = run.client.clone(run.agent, run.word, run.args.at, into, if_seq=run.args.if_seq)
-    run.done(info, info.name, *(["undo", into] if into else ["kill", info.name]))
+    into = ctx.args.into
+    info = ctx.client.clone(ctx.agent, ctx.word, ctx.args.at, into, if_seq=ctx.args.if_seq)
+    ctx.report(info, info.name, *(["undo", into] if into else ["kill", info.name]))
 
 
-def kill(run: Invocation) -> None:
+def kill(ctx: Context) -> None:
     """End an agent, with ``--cascade`` its clones as well."""
-    args = run.args
-    reply = run.client.kill(run.agent, args.reason, args.cascade or None, if_seq=args.if_seq)
+    args = ctx.args
+    reply = ctx.client.kill(ctx.agent, args.reason, args.cascade or None, if_seq=args.if_seq)
     if not reply.killed:
-        run.done(reply, f"{run.agent}: was dead already")
+        ctx.report(reply, f"{ctx.agent}: was dead already")
         return
     others = [agent for agent in reply.killed if agent != reply.agent]
-    run.done(reply, f"{run.agent}: killed{', with ' if others else ''}{' '.join(others)}", "revive", run.agent)
+    ctx.report(reply, f"{ctx.agent}: killed{', with ' if others else ''}{' '.join(others)}", "revive", ctx.agent)
     if others:
-        run.out.hint("its clones are revived one by one, by their ids")
+        ctx.out.hint("its clones are revived one by one, by their ids")
 
 
-def revive(run: Invocation) -> None:
+def revive(ctx: Context) -> None:
     """Bring a killed agent back."""
-    info = run.client.revive(run.agent, if_seq=run.args.if_seq)
+    info = ctx.client.revive(ctx.agent, if_seq=ctx.args.if_seq)
     if info.command is None:
-        run.done(info, f"{info.name}: lives already")
+        ctx.report(info, f"{info.name}: lives already")
     else:
-        run.done(info, f"{info.name}: lives", "kill", info.name)
+        ctx.report(info, f"{info.name}: lives", "kill", info.name)
 
 
-def rename(run: Invocation) -> None:
+def rename(ctx: Context) -> None:
     """Give an agent another name."""
-    before = run.client.agent(run.agent).name
-    info = run.client.change(run.agent, name=run.words[0], if_seq=run.args.if_seq)
-    run.done(info, f"{before}: is called {info.name} now", "rename", info.name, before)
+    before = ctx.client.agent(ctx.agent).name
+    info = ctx.client.change(ctx.agent, name=ctx.words[0], if_seq=ctx.args.if_seq)
+    ctx.report(info, f"{before}: is called {info.name} now", "rename", info.name, before)
 
 
-def title(run: Invocation) -> None:
+def title(ctx: Context) -> None:
     """Give an agent another title, or take it away."""
-    before = run.client.agent(run.agent).title or ""
-    info = run.client.change(run.agent, title=run.words[0], if_seq=run.args.if_seq)
+    before = ctx.client.agent(ctx.agent).title or ""
+    info = ctx.client.change(ctx.agent, title=ctx.words[0], if_seq=ctx.args.if_seq)
     now = flat(info.title or "")
-    run.done(info, f"{info.name}: {now or 'no title'}", "title", info.name, *_word(before))
+    ctx.report(info, f"{info.name}: {now or 'no title'}", "title", info.name, *_as_word(before))
 
 
-def _word(text: str) -> list[str]:
+def _as_word(text: str) -> list[str]:
     """Give a text as a word that is taken for no option."""
     return ["--", text] if text.startswith("-") else [text]
 
 
-def tag(run: Invocation) -> None:
+def tag(ctx: Context) -> None:
     """Set and remove tags."""
-    before, info = _retag(run)
+    before, info = _retag(ctx)
     now = " ".join(f"{name}={value}" for name, value in info.tags.items())
-    back = list(way_back(before, info.tags))
-    run.done(info, f"{info.name}: {now or 'no tags'}", *(["tag", "-a", info.name, *back] if back else []))
+    back = list(reverting_changes(before, info.tags))
+    ctx.report(info, f"{info.name}: {now or 'no tags'}", *(["tag", "-a", info.name, *back] if back else []))
 
 
-def _retag(run: Invocation) -> tuple[dict[str, str], AgentInfo]:
+def _retag(ctx: Context) -> tuple[dict[str, str], AgentInfo]:
     """Read the tags, change them and write them all, as long as nobody else did anything in between."""
-    for left in reversed(range(_TRIES)):
-        info = run.client.agent(run.agent)
-        head = info.head if run.args.if_seq is None else run.args.if_seq
+    for left in reversed(range(_ATTEMPTS)):
+        info = ctx.client.agent(ctx.agent)
+        head = info.head if ctx.args.if_seq is None else ctx.args.if_seq
         try:
-            return info.tags, run.client.change(run.agent, tags=changed_tags(info.tags, run.words), if_seq=head)
+            return info.tags, ctx.client.change(ctx.agent, tags=changed_tags(info.tags, ctx.words), if_seq=head)
         except Conflict:
-            if not left or run.args.if_seq is not None:
+            if not left or ctx.args.if_seq is not None:
                 raise
     raise AssertionError("unreachable")
 
@@ -108,7 +108,7 @@ def changed_tags(tags: dict[str, str], changes: Iterable[str]) -> dict[str, str]
     return changed
 
 
-def way_back(before: dict[str, str], after: dict[str, str]) -> Iterable[str]:
+def reverting_changes(before: dict[str, str], after: dict[str, str]) -> Iterable[str]:
     """Give the changes that turn tags back into what they were."""
     yield from (f"{name}={value}" for name, value in before.items() if after.get(name) != value)
     yield from (f"{name}-" for name in after if name not in before)

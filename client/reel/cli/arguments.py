@@ -37,7 +37,7 @@ class UsageError(Exception):
         self.command = command
 
 
-class Places(NamedTuple):
+class Arity(NamedTuple):
     """The words that a command takes: whether an agent is among them, and how many others."""
 
     agent: bool
@@ -45,17 +45,17 @@ class Places(NamedTuple):
     most: int
 
 
-def places(usage: str) -> Places:
+def arity(usage: str) -> Arity:
     """Read a usage: ``X`` must be there, ``[X]`` may be, ``X...`` may be repeated."""
     words = usage.split()
     others = [word for word in words if word != AGENT]
     least = sum(not word.startswith("[") for word in others)
     most = _MANY if any("..." in word for word in others) else len(others)
-    return Places(AGENT in words, least, most)
+    return Arity(AGENT in words, least, most)
 
 
 def resolve(
-    usage: str, words: Sequence[str], option: str | None, default: str | None, *, anybody: bool = False
+    usage: str, words: Sequence[str], option: str | None, default: str | None, *, agent_optional: bool = False
 ) -> tuple[str, list[str]]:
     """Tell the agent from the other words.
 
@@ -64,7 +64,7 @@ def resolve(
         words: those that were given.
         option: what ``-a`` said.
         default: what ``$REEL_AGENT`` says.
-        anybody: whether it may be left open which agent is meant.
+        agent_optional: whether it may be left open which agent is meant.
 
     Returns:
         the agent (empty where none is meant), and the other words.
@@ -72,8 +72,8 @@ def resolve(
     Raises:
         UsageError: no agent is named, or by an empty word, or there are too many words or too few.
     """
-    takes = places(usage)
-    if anybody and option is None and not (words or default):
+    takes = arity(usage)
+    if agent_optional and option is None and not (words or default):
         return "", []
     agent, rest = _split(takes, list(words), option, default)
     if takes.agent and not agent:  # a variable of a script's that is not set, and no wish for whoever is there
@@ -89,14 +89,14 @@ def resolve(
 
 def is_lone(usage: str, words: Sequence[str], option: str | None, default: str | None) -> bool:
     """Return whether the only word may be the agent as well as the word after it; see :func:`resolve`."""
-    takes = places(usage)
+    takes = arity(usage)
     may_be_both = takes.agent and takes.least == 0 and takes.most > 0
     return (
         may_be_both and option is None and bool(default) and len(words) == 1 and (is_name(words[0]) or is_id(words[0]))
     )
 
 
-def _split(takes: Places, words: list[str], option: str | None, default: str | None) -> tuple[str, list[str]]:
+def _split(takes: Arity, words: list[str], option: str | None, default: str | None) -> tuple[str, list[str]]:
     if not takes.agent:
         return "", words
     if option is not None:

@@ -9,7 +9,7 @@ from reel.cli.prefixes import PrefixResolvingClient
 from reel.cli.terminal import full_time, short_time
 
 
-class Invocation:
+class Context:
     """What a command's function gets.
 
     Args:
@@ -35,9 +35,9 @@ class Invocation:
     @property
     def agent(self) -> str:
         """The agent that is meant, by its full name as soon as that is known."""
-        return self.client.meant or self._agent
+        return self.client.resolved_name or self._agent
 
-    def mean(self, agent: str) -> None:
+    def use_as_agent(self, agent: str) -> None:
         """Take the only word for the agent."""
         self._agent, self.words = agent, []
 
@@ -51,7 +51,7 @@ class Invocation:
         """How to show a time: short to people, in full to programs."""
         return short_time if self.out.terminal else full_time
 
-    def done(self, reply: Any, text: str, *undo: str) -> None:
+    def report(self, reply: Any, text: str, *undo: str) -> None:
         """Print what came of a change.
 
         Args:

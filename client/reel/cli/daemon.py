@@ -5,7 +5,7 @@ import select
 import time
 from typing import Any
 
-from reel.cli.context import Invocation
+from reel.cli.context import Context
 from reel.cli.exits import NOT_RUNNING, OK, REFUSED
 from reel.cli.output import plain
 from reel.cli.terminal import duration
@@ -15,11 +15,11 @@ from reel.stop_marker import mark, unmark
 from reel.sync.client import Client
 
 # How long a daemon may take to finish what is in flight.
-_ENDS_WITHIN = 30.0
+_STOP_TIMEOUT = 30.0
 # Seconds between two looks whether it listens.
 _STEP = 0.05
 # The daemon's figures that a person wants to know, and what to call them.
-_SHOWN = {
+_FIGURES = {
     "sqlite": "SQLite",
     "uptime": "uptime",
     "agents": "agents",
@@ -30,31 +30,31 @@ _SHOWN = {
 }
 
 
-def start(run: Invocation) -> int:
+def start(ctx: Context) -> int:
     """Start the daemon unless it runs, and wait until it answers."""
     from reel import process  # noqa: PLC0415 - status does without subprocess
 
-    wanted = run.args.database and os.path.abspath(run.args.database)  # noqa: PTH100 - a symlink stays one
-    begin = process.autostart if run.args.unless_stopped else process.start
-    with run.out.waiting("starting the daemon"):
-        started = begin(run.socket, database=wanted)
-    if wanted and not started and (kept := run.client.stats()["database"]) != wanted:
-        end = run.command("stop")
-        run.out.warn(f"the daemon that runs here keeps {kept}; end it with: {end}, or name another --socket")
+    wanted = ctx.args.database and os.path.abspath(ctx.args.database)  # noqa: PTH100 - a symlink stays one
+    begin = process.autostart if ctx.args.unless_stopped else process.start
+    with ctx.out.waiting("starting the daemon"):
+        started = begin(ctx.socket, database=wanted)
+    if wanted and not started and (kept := ctx.client.stats()["database"]) != wanted:
+        end = ctx.command("stop")
+        ctx.out.warn(f"the daemon that runs here keeps {kept}; end it with: {end}, or name another --socket")
         return REFUSED
-    reply = {"socket": run.socket, "started": started}
-    run.done(reply, f"{'started' if started else 'runs already'}: {run.socket}", *(["stop"] if started else []))
+    reply = {"socket": ctx.socket, "started": started}
+    ctx.report(reply, f"{'started' if started else 'runs already'}: {ctx.socket}", *(["stop"] if started else []))
     return OK
 
 
-def stop(run: Invocation) -> None:
+def stop(ctx: Context) -> None:
     """Stop the daemon, wait until it has ended, and keep clients from starting another."""
-    with run.out.waiting("the daemon finishes what is in flight"):
-        stopped = _stop(run.socket)
+    with ctx.out.waiting("the daemon finishes what is in flight"):
+        stopped = _stop(ctx.socket)
     if stopped:
-        run.done({"socket": run.socket, "stopped": True}, f"stopped: {run.socket}", "start")
+        ctx.report({"socket": ctx.socket, "stopped": True}, f"stopped: {ctx.socket}", "start")
     else:
-        run.done({"socket": run.socket, "stopped": False}, f"does not run: {run.socket}")
+        ctx.report({"socket": ctx.socket, "stopped": False}, f"does not run: {ctx.socket}")
 
 
 def _stop(path: str) -> bool:
@@ -75,7 +75,7 @@ def _stop(path: str) -> bool:
 
 
 def _shut_down(path: str) -> bool:
-    with Client(path, timeout=_ENDS_WITHIN, name="reel") as client:
+    with Client(path, timeout=_STOP_TIMEOUT, name="reel") as client:
         try:
             hello = _connect(client)
         except Timeout:
@@ -95,7 +95,7 @@ def _connect(client: Client) -> Hello | None:
     """Greet the daemon; return ``None`` if there is none. One that is starting, or about to end, is waited for."""
     from reel.process import lock_holder  # noqa: PLC0415 - as above
 
-    deadline = time.monotonic() + _ENDS_WITHIN
+    deadline = time.monotonic() + _STOP_TIMEOUT
     while True:
         try:
             return client.connect().server
@@ -117,40 +117,40 @@ def _open_process(pid: int) -> int | None:
 def _wait(process: int) -> None:
     """Wait for the process, not for the socket: systemd would answer there, and start the next one."""
     try:
-        ended, _, _ = select.select([process], [], [], _ENDS_WITHIN)
+        ended, _, _ = select.select([process], [], [], _STOP_TIMEOUT)
     finally:
         os.close(process)
     if not ended:
-        raise Timeout(f"the daemon is still busy after {_ENDS_WITHIN:.0f} s; its log says with what")
+        raise Timeout(f"the daemon is still busy after {_STOP_TIMEOUT:.0f} s; its log says with what")
 
 
-def status(run: Invocation) -> int:
+def status(ctx: Context) -> int:
     """Say whether the daemon runs, and how it is."""
     try:
-        hello = run.client.connect().server
+        hello = ctx.client.connect().server
     except NotRunning:
-        run.done({"running": False, "socket": run.socket}, f"does not run: {run.socket}")
-        run.out.hint(f"start it: {run.command('start')}")
+        ctx.report({"running": False, "socket": ctx.socket}, f"does not run: {ctx.socket}")
+        ctx.out.hint(f"start it: {ctx.command('start')}")
         return NOT_RUNNING
     assert hello is not None  # noqa: S101 - connect() has just seen to it
-    stats = run.client.stats()
-    if run.out.as_json:
-        run.out.document({"running": True, "socket": run.socket, **plain(hello), "stats": stats})
+    stats = ctx.client.stats()
+    if ctx.out.as_json:
+        ctx.out.document({"running": True, "socket": ctx.socket, **plain(hello), "stats": stats})
         return OK
-    about = {**hello.server, "protocol": hello.protocol, "socket": run.socket, **figures(stats)}
+    about = {**hello.server, "protocol": hello.protocol, "socket": ctx.socket, **figures(stats)}
     for name, value in about.items():
-        run.out.line((f"{name:<15}", "dim"), str(value))
+        ctx.out.line((f"{name:<15}", "dim"), str(value))
     return OK
 
 
 def figures(stats: dict[str, Any]) -> dict[str, str]:
     """Choose what a person wants to know of the daemon's figures; ``--json`` has them all."""
-    chosen = {title: str(stats[name]) for name, title in _SHOWN.items() if stats.get(name) is not None}
+    chosen = {title: str(stats[name]) for name, title in _FIGURES.items() if stats.get(name) is not None}
     if "uptime" in chosen:
         chosen["uptime"] = duration(stats["uptime"] / 1000)
     return chosen
 
 
-def socket(run: Invocation) -> None:
+def socket(ctx: Context) -> None:
     """Print where the daemon listens."""
-    run.done({"socket": run.socket}, run.socket)
+    ctx.report({"socket": ctx.socket}, ctx.socket)

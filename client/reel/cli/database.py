@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 
 from reel.cli.arguments import UsageError
-from reel.cli.context import Invocation
+from reel.cli.context import Context
 from reel.cli.exits import OK, REFUSED
 from reel.cli.output import Line
 from reel.replies import Problem, Verified
@@ -19,37 +19,37 @@ _REMEDIES = {
 _DAMAGE = "keep a copy of the database before all else, then put a backup in its place; see docs/operations.md"
 
 
-def verify(run: Invocation) -> int:
-    """Check the database, or one agent's log; say what was found."""
-    if run.args.all and run.args.agent:
+def verify(ctx: Context) -> int:
+    """Check the database, or one agent's log; say what was report."""
+    if ctx.args.all and ctx.args.agent:
         raise UsageError("--all and -a do not go together")
-    with run.out.waiting("checking every event"):
-        found = run.client.verify(None if run.args.all else run.agent or None)
-    if run.out.as_json:
-        run.out.document(found)
+    with ctx.out.waiting("checking every event"):
+        report = ctx.client.verify(None if ctx.args.all else ctx.agent or None)
+    if ctx.out.as_json:
+        ctx.out.document(report)
     else:
-        run.out.lines(told(found))
-    return REFUSED if found.problems else OK
+        ctx.out.lines(report_lines(report))
+    return REFUSED if report.problems else OK
 
 
-def backup(run: Invocation) -> None:
+def backup(ctx: Context) -> None:
     """Let the daemon write the copy, and print where it is."""
-    path = os.path.abspath(run.words[0])  # noqa: PTH100 - a symlink stays one
-    with run.out.waiting("writing the copy"):
-        written = run.client.backup(path)
-    run.done(written, f"{written.path}: {written.bytes:,} bytes")
+    path = os.path.abspath(ctx.words[0])  # noqa: PTH100 - a symlink stays one
+    with ctx.out.waiting("writing the copy"):
+        written = ctx.client.backup(path)
+    ctx.report(written, f"{written.path}: {written.bytes:,} bytes")
 
 
-def told(found: Verified) -> Iterator[Line]:
+def report_lines(report: Verified) -> Iterator[Line]:
     """Put what was found into lines: the problems, how many there are, and a line for each thing to do."""
-    for problem in found.problems:
+    for problem in report.problems:
         yield [f"{_where(problem)}: ", (problem.what, "bad"), f": {problem.reason}"]
-    if found.omitted:
-        yield [f"and {found.omitted:,} more"]
-    count = len(found.problems) + found.omitted
+    if report.omitted:
+        yield [f"and {report.omitted:,} more"]
+    count = len(report.problems) + report.omitted
     verdict = _count(count, "problem") if count else "nothing is wrong"
-    yield [f"{_count(found.agents, 'agent')}, {_count(found.events, 'event')}: {verdict}"]
-    remedies = [_REMEDIES.get(problem.what, _DAMAGE).format(name=problem.name) for problem in found.problems]
+    yield [f"{_count(report.agents, 'agent')}, {_count(report.events, 'event')}: {verdict}"]
+    remedies = [_REMEDIES.get(problem.what, _DAMAGE).format(name=problem.name) for problem in report.problems]
     for remedy in dict.fromkeys(remedies):
         yield [(remedy, "bold")]
 

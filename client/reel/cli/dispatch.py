@@ -6,7 +6,7 @@ from argparse import Namespace
 from importlib import import_module
 
 from reel.address import default_socket
-from reel.cli.context import Invocation
+from reel.cli.context import Context
 from reel.cli.exits import OK, status_of
 from reel.cli.failures import explain
 from reel.cli.output import Output
@@ -28,16 +28,16 @@ def dispatch(command: Command, args: Namespace, agent: str, words: list[str], *,
     socket = os.path.abspath(args.socket or default_socket())  # noqa: PTH100 - pathlib costs 4 ms
     out = Output(sys.stdout, sys.stderr, as_json=args.json)
     changes = command.writes or bool(vars(args).get("add"))  # a draft changes something where it is added
-    run = Invocation(args, agent, words, socket, out, changes=changes)
+    ctx = Context(args, agent, words, socket, out, changes=changes)
     try:
-        with run.client:
+        with ctx.client:
             if lone:
-                from reel.cli.lone_argument import settle  # noqa: PLC0415 - most command lines have nothing to settle
+                from reel.cli.lone_argument import resolve_lone_argument  # noqa: PLC0415 - most command lines have nothing to resolve_lone_argument
 
-                settle(run, command)
-            return getattr(import_module(f"reel.cli.{module}"), function)(run) or OK
+                resolve_lone_argument(ctx, command)
+            return getattr(import_module(f"reel.cli.{module}"), function)(ctx) or OK
     except ReelError as error:
         # What was printed so far comes before what went wrong.
         sys.stdout.flush()
-        run.out.warn(explain(error, run.agent, command=command.name))
+        ctx.out.warn(explain(error, ctx.agent, command=command.name))
         return status_of(error.name)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from reel.address import MAX_PATH, default_database
-from reel.cli.context import Invocation
+from reel.cli.context import Context
 from reel.cli.exits import OK, REFUSED
 from reel.cli.failures import explain
 from reel.cli.terminal import wrap
@@ -32,7 +32,7 @@ _MEGABYTE = 1 << 20
 _SCARCE = 500 * _MEGABYTE
 _TOO_LITTLE = 50 * _MEGABYTE
 # A daemon that is well answers within milliseconds.
-_PATIENCE = 5.0
+_ANSWER_TIMEOUT = 5.0
 _STUCK = "its log says with what it is busy; where it stays so, kill the process that holds the locks"
 # What stands below a finding stands below what it is about.
 _MARGIN = " " * 23
@@ -48,15 +48,15 @@ class Finding(NamedTuple):
     remedy: str = ""
 
 
-def doctor(run: Invocation) -> int:
+def doctor(ctx: Context) -> int:
     """Say how everything is, and what to do about what is not as it should be."""
-    with run.out.waiting("waiting for the daemon's answer"):
-        found = list(examine(run.socket))
-    if run.out.as_json:
-        run.out.documents(found)
+    with ctx.out.waiting("waiting for the daemon's answer"):
+        findings = list(examine(ctx.socket))
+    if ctx.out.as_json:
+        ctx.out.documents(findings)
     else:
-        show(run, found)
-    return REFUSED if any(finding.verdict == BAD for finding in found) else OK
+        show(ctx, findings)
+    return REFUSED if any(finding.verdict == BAD for finding in findings) else OK
 
 
 def examine(socket: str) -> Iterator[Finding]:
@@ -64,7 +64,7 @@ def examine(socket: str) -> Iterator[Finding]:
     yield check_path(socket)
     yield check_directory(socket)
     pid, database, problem = None, default_database(), None
-    with Client(socket, patience=0, timeout=_PATIENCE, name="reel doctor") as client:
+    with Client(socket, patience=0, timeout=_ANSWER_TIMEOUT, name="reel doctor") as client:
         try:
             hello = client.connect().server
             assert hello is not None  # noqa: S101 - connect() has just seen to it
@@ -76,26 +76,26 @@ def examine(socket: str) -> Iterator[Finding]:
             what, _, remedy = explain(error, "").partition("; ")
             yield Finding("daemon", BAD, what, _STUCK if isinstance(error, Timeout) else remedy or _ELSEWHERE)
     yield check_lock("socket's lock", socket, pid)
-    yield check_space(database) if problem is None else _displaced(problem)
+    yield check_space(database) if problem is None else _storage_problem(problem)
     yield check_lock("database's lock", database, pid)
     yield check_installed(needed=pid is None)
 
 
-def _displaced(problem: str) -> Finding:
+def _storage_problem(problem: str) -> Finding:
     """Report what the daemon says of its database, in its words."""
     about, _, remedy = problem.partition("; ")
     return Finding("database", BAD, about, remedy)
 
 
-def show(run: Invocation, found: Iterable[Finding]) -> None:
+def show(ctx: Context, findings: Iterable[Finding]) -> None:
     """Print a line for each finding, and below it what to do."""
-    room = None if run.out.width is None else run.out.width - len(_MARGIN)
-    for finding in found:
+    room = None if ctx.out.width is None else ctx.out.width - len(_MARGIN)
+    for finding in findings:
         first, *more = wrap(finding.about, room)
-        run.out.line((f"{finding.verdict:<6}", finding.verdict), (f"{finding.check:<17}", "dim"), first)
-        run.out.lines([_MARGIN, line] for line in more)
+        ctx.out.line((f"{finding.verdict:<6}", finding.verdict), (f"{finding.check:<17}", "dim"), first)
+        ctx.out.lines([_MARGIN, line] for line in more)
         if finding.verdict in (WARN, BAD):
-            run.out.lines([_MARGIN, (line, "bold")] for line in wrap(finding.remedy, room))
+            ctx.out.lines([_MARGIN, (line, "bold")] for line in wrap(finding.remedy, room))
 
 
 def check_path(socket: str) -> Finding:
@@ -105,31 +105,31 @@ def check_path(socket: str) -> Finding:
         about = f"{socket}: {size} bytes, {MAX_PATH} are possible"
         return Finding("socket", BAD, about, "name a shorter path with --socket or $REEL_SOCKET")
     try:
-        found = os.lstat(socket)
+        status = os.lstat(socket)
     except OSError as error:
         return Finding("socket", FINE, f"{socket}: none ({error.strerror})")
-    if not stat.S_ISSOCK(found.st_mode):
+    if not stat.S_ISSOCK(status.st_mode):
         return Finding("socket", BAD, f"{socket}: is no socket", "move it away, or name another path with --socket")
-    if found.st_mode & 0o077:
-        return Finding("socket", WARN, f"{socket}: {_mode(found)}, others may try it", f"chmod 600 {socket}")
-    return Finding("socket", FINE, f"{socket}: {_mode(found)}")
+    if status.st_mode & 0o077:
+        return Finding("socket", WARN, f"{socket}: {_mode(status)}, others may try it", f"chmod 600 {socket}")
+    return Finding("socket", FINE, f"{socket}: {_mode(status)}")
 
 
 def check_directory(socket: str) -> Finding:
     """Judge whether somebody else could put a socket in the place of ours."""
     where = Path(socket).parent
     try:
-        found = where.stat()
+        status = where.stat()
     except FileNotFoundError:
         return Finding("directory", FINE, f"{where}: none yet; reeld makes it")
     except OSError as error:
         return Finding("directory", BAD, f"{where}: {error.strerror}", "name another path with --socket")
-    about = f"{where}: {_mode(found)}, of uid {found.st_uid}"
-    if found.st_uid not in (os.getuid(), 0):
+    about = f"{where}: {_mode(status)}, of uid {status.st_uid}"
+    if status.st_uid not in (os.getuid(), 0):
         return Finding("directory", BAD, f"{about}, another user", "name another path with --socket or $REEL_SOCKET")
-    if not found.st_mode & 0o022:
+    if not status.st_mode & 0o022:
         return Finding("directory", FINE, about)
-    if found.st_mode & stat.S_ISVTX:
+    if status.st_mode & stat.S_ISVTX:
         return Finding("directory", WARN, f"{about}, open to all", "a directory of your own is safer: chmod 700")
     return Finding("directory", BAD, f"{about}, others may write to it", f"chmod go-w {where}")
 
@@ -176,11 +176,11 @@ def check_space(database: str) -> Finding:
 def check_installed(*, needed: bool) -> Finding:
     """Judge whether a daemon could be started from here."""
     missing = [name for name in _MODULES if find_spec(name) is None]
-    found = shutil.which("reeld")
-    if not missing or ("reeld" in missing and found):
-        return Finding("reeld", FINE, f"installed{f': {found}' if found else ''}")
+    program = shutil.which("reeld")
+    if not missing or ("reeld" in missing and program):
+        return Finding("reeld", FINE, f"installed{f': {program}' if program else ''}")
     return Finding("reeld", BAD if needed else WARN, f"{missing[0]} is missing", "pip install 'reeld[daemon]'")
 
 
-def _mode(found: os.stat_result) -> str:
-    return f"mode {stat.S_IMODE(found.st_mode):04o}"
+def _mode(status: os.stat_result) -> str:
+    return f"mode {stat.S_IMODE(status.st_mode):04o}"

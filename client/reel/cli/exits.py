@@ -23,7 +23,7 @@ def status_of(error: str) -> int:
     return _STATUS.get(error, REFUSED)
 
 
-def end_with(status: int) -> NoReturn:
+def exit_with(status: int) -> NoReturn:
     """End the process; what was interrupted by the signal itself, so that a shell's loop around it ends as well."""
     if status == INTERRUPTED:
         import signal  # noqa: PLC0415 - it takes a while, and is seldom needed

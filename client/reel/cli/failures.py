@@ -31,14 +31,14 @@ def _remedy(error: ReelError, agent: str, command: str) -> str:
     if "candidates" in error.data:
         return ""
     if error.name == "not_found":
-        return _who_else(agent, command)
+        return _not_found_remedy(agent, command)
     if "open_calls" in error.data:
         return f"see them with: reel info {agent}"
     remedy = _REMEDIES.get(error.name, "")
     return "" if "{agent}" in remedy and not agent else remedy.format(agent=agent)
 
 
-def _who_else(agent: str, command: str) -> str:
+def _not_found_remedy(agent: str, command: str) -> str:
     """Say what to do where there is no such agent; not everything that was typed can be a name."""
     if not is_name(agent):
         return "see who there is with: reel list --all"

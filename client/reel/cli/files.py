@@ -11,7 +11,7 @@ STDIN = "-"
 
 
 @contextmanager
-def source(path: str | None) -> Iterator[BinaryIO]:
+def open_input(path: str | None) -> Iterator[BinaryIO]:
     """Open a file for as long as the block lasts; ``-`` or none is stdin.
 
     Raises:
@@ -32,7 +32,7 @@ def read_text(path: str | None) -> str:
     Raises:
         UsageError: there is none.
     """
-    with source(path) as file:
+    with open_input(path) as file:
         text = file.read().decode(errors="replace")
     if not text.strip():
         raise UsageError(f"there is nothing in {name_of(path)}")
@@ -58,7 +58,7 @@ def name_of(path: str | None) -> str:
     return "stdin" if path is None or path == STDIN else path
 
 
-def keep(text: str, suffix: str) -> str:
+def keep_text(text: str, suffix: str) -> str:
     """Write a text into a file of its own; give its path."""
     from tempfile import NamedTemporaryFile  # noqa: PLC0415 - only if something goes wrong
 

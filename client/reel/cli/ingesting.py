@@ -11,35 +11,35 @@ from typing import BinaryIO
 
 from reel.cli.adding import note_altered
 from reel.cli.arguments import UsageError
-from reel.cli.context import Invocation
+from reel.cli.context import Context
 from reel.cli.exits import BROKEN_PIPE, INTERRUPTED, OK, REFUSED
-from reel.cli.files import keep, name_of, read_text, source
+from reel.cli.files import keep_text, name_of, open_input, read_text
 from reel.cli.rendering import format_of, from_report, show_changes
 from reel.errors import InvalidMessage, ReelError
 from reel.replies import Added, Loaded
 from reel.strict_json import encode
 from reel.values import clean
 
-_PIECE = 1 << 16
+_CHUNK = 1 << 16
 # Seconds between two drafts, and how much of its end one shows.
-_PAUSE = 0.1
-_SHOWN = 1 << 16
+_DRAFT_INTERVAL = 0.1
+_DRAFT_LENGTH = 1 << 16
 
 
-def ingest(run: Invocation) -> int:
+def ingest(ctx: Context) -> int:
     """Add a response; one that streams is shown while it comes."""
-    if run.args.stream:
-        return _ingest_stream(run)
-    done(run, add_response(run, read_text(run.word)))
+    if ctx.args.stream:
+        return _ingest_stream(ctx)
+    report_added(ctx, add_response(ctx, read_text(ctx.word)))
     return OK
 
 
-def add_response(run: Invocation, body: str, *, interrupted: bool = False) -> Added:
+def add_response(ctx: Context, body: str, *, interrupted: bool = False) -> Added:
     """Send a response to the daemon."""
-    args = run.args
-    return run.client.ingest(
-        run.agent,
-        format_of(run),
+    args = ctx.args
+    return ctx.client.ingest(
+        ctx.agent,
+        format_of(ctx),
         body,
         model=args.model,
         create=args.create or None,
@@ -49,81 +49,81 @@ def add_response(run: Invocation, body: str, *, interrupted: bool = False) -> Ad
     )
 
 
-def load(run: Invocation) -> None:
+def load(ctx: Context) -> None:
     """Add the history of a request."""
-    args = run.args
-    reply = run.client.load(
-        run.agent,
-        format_of(run),
-        read_text(run.word),
+    args = ctx.args
+    reply = ctx.client.load(
+        ctx.agent,
+        format_of(ctx),
+        read_text(ctx.word),
         model=args.model,
         create=args.create or None,
         if_seq=args.if_seq,
     )
-    if not run.out.as_json:
-        show_changes(run, reply.report)
-    done(run, reply)
+    if not ctx.out.as_json:
+        show_changes(ctx, reply.report)
+    report_added(ctx, reply)
 
 
-def remark(run: Invocation, reply: Added | Loaded) -> None:
+def print_notes(ctx: Context, reply: Added | Loaded) -> None:
     """Say aside what else became of it."""
-    if run.out.as_json:
+    if ctx.out.as_json:
         return
     for call in reply.open_calls:
-        run.out.hint(f"waits for a result: {call.id} {call.name}")
-    note_altered(run, reply.replaced, reply.numbers_as_text)
+        ctx.out.hint(f"waits for a result: {call.id} {call.name}")
+    note_altered(ctx, reply.replaced, reply.numbers_as_text)
 
 
-def done(run: Invocation, reply: Added | Loaded) -> None:
+def report_added(ctx: Context, reply: Added | Loaded) -> None:
     """Say where it is, and what became of it."""
-    remark(run, reply)
+    print_notes(ctx, reply)
     seqs = f"{reply.first}-{reply.head}" if reply.head > reply.first else f"{reply.first}"
-    run.done(reply, f"{run.agent}: added {seqs}", "undo", run.agent)
+    ctx.report(reply, f"{ctx.agent}: added {seqs}", "undo", ctx.agent)
 
 
-def _ingest_stream(run: Invocation) -> int:
+def _ingest_stream(ctx: Context) -> int:
     """Read a stream to its end, or as far as it comes, and add the answer."""
-    format_of(run)
-    if not run.args.create:
+    format_of(ctx)
+    if not ctx.args.create:
         # What is streamed cannot be had again: who gets it is known before the first byte is read.
-        run.client.agent(run.agent)
-    with source(run.word) as file:
-        first = file.read1(_PIECE) if hasattr(file, "read1") else file.read()
+        ctx.client.agent(ctx.agent)
+    with open_input(ctx.word) as file:
+        first = file.read1(_CHUNK) if hasattr(file, "read1") else file.read()
         if first.lstrip()[:1] == b"{":
             # The provider did not stream: a whole response, or an error.
-            done(run, _kept(run, (first + file.read()).decode(errors="replace"), interrupted=False))
+            report_added(ctx, _add_or_keep(ctx, (first + file.read()).decode(errors="replace"), interrupted=False))
             return OK
-        return _Streaming(run).read(first, file)
+        return _StreamReader(ctx).read(first, file)
 
 
-class _Streaming:
+class _StreamReader:
     """One stream on its way.
 
     Args:
-        run: the command.
+        ctx: the command's context.
     """
 
-    def __init__(self, run: Invocation) -> None:
+    def __init__(self, ctx: Context) -> None:
         from reel.streams.stream import Stream  # noqa: PLC0415 - only a stream needs the assemblers
 
-        self._run = run
-        self._stream = Stream(format_of(run))
-        self._draft = _Draft(run)
+        self._ctx = ctx
+        self._stream = Stream(format_of(ctx))
+        self._draft = _DraftSender(ctx)
         self._said: list[str] = []
-        self._echoes = not run.out.as_json
+        self._echoes = not ctx.out.as_json
         # Why it was not read to its end, as an exit status.
-        self._cut = OK
+        self._cut_short_by = OK
 
     def read(self, first: bytes, file: BinaryIO) -> int:
         """Read it all; give the exit status."""
         if not first:
-            raise UsageError(f"there is nothing in {name_of(self._run.word)}")
+            raise UsageError(f"there is nothing in {name_of(self._ctx.word)}")
         try:
-            for piece in _pieces(first, file):
+            for piece in _chunks(first, file):
                 self._take(self._stream.feed(piece))
             self._take(self._stream.end())
         except KeyboardInterrupt:
-            self._cut = INTERRUPTED
+            self._cut_short_by = INTERRUPTED
         if self._said and self._echoes and not self._said[-1].endswith("\n"):
             self._echo("\n")
         return self._add()
@@ -132,92 +132,92 @@ class _Streaming:
         if text:
             self._said.append(text)
             self._echo(text)
-            self._draft.tell(self._said)
+            self._draft.update(self._said)
 
     def _echo(self, text: str) -> None:
         """Show a piece; where nobody reads any more, the answer is still kept."""
         if not self._echoes:
             return
         try:
-            self._run.out.piece(clean(text)[0])
+            self._ctx.out.piece(clean(text)[0])
             sys.stdout.flush()
         except BrokenPipeError:
-            self._echoes, self._cut = False, BROKEN_PIPE
+            self._echoes, self._cut_short_by = False, BROKEN_PIPE
 
     def _add(self) -> int:
-        stream, run = self._stream, self._run
+        stream, ctx = self._stream, self._ctx
         if not stream.began and not stream.complete:
-            if self._cut == INTERRUPTED:
-                return self._cut
-            raise InvalidMessage(f"nothing came of an answer: {stream.error or self._nothing()}")
+            if self._cut_short_by == INTERRUPTED:
+                return self._cut_short_by
+            raise InvalidMessage(f"nothing came of an answer: {stream.error or self._why_nothing()}")
         body = clean(encode(stream.body()))[0]
-        reply = _kept(run, body, interrupted=not stream.complete)
-        remark(run, reply)
+        reply = _add_or_keep(ctx, body, interrupted=not stream.complete)
+        print_notes(ctx, reply)
         if stream.complete:
-            self._tell(reply)
-            return self._cut
-        if run.out.as_json:
-            run.out.document(reply)
+            self._report(reply)
+            return self._cut_short_by
+        if ctx.out.as_json:
+            ctx.out.document(reply)
         why = f": {stream.error}" if stream.error else ""
-        run.out.warn(f"the answer broke off{why}; what came of it is kept as {reply.first}, marked as interrupted")
-        return self._cut or REFUSED
+        ctx.out.warn(f"the answer broke off{why}; what came of it is kept as {reply.first}, marked as interrupted")
+        return self._cut_short_by or REFUSED
 
-    def _nothing(self) -> str:
+    def _why_nothing(self) -> str:
         if self._stream.events:
             return "the stream broke off"
-        return f"{name_of(self._run.word)} is no event stream of {self._run.args.format}"
+        return f"{name_of(self._ctx.word)} is no event stream of {self._ctx.args.format}"
 
-    def _tell(self, reply: Added) -> None:
+    def _report(self, reply: Added) -> None:
         """Say where it is; the text alone belongs to stdout."""
-        if self._run.out.as_json:
-            self._run.out.document(reply)
+        if self._ctx.out.as_json:
+            self._ctx.out.document(reply)
         else:
-            undo = self._run.command("undo", self._run.agent)
-            self._run.out.hint(f"{self._run.agent}: added {reply.first}-{reply.head}; undo: {undo}")
+            undo = self._ctx.command("undo", self._ctx.agent)
+            self._ctx.out.hint(f"{self._ctx.agent}: added {reply.first}-{reply.head}; undo: {undo}")
 
 
-def _pieces(first: bytes, file: BinaryIO) -> Iterator[bytes]:
+def _chunks(first: bytes, file: BinaryIO) -> Iterator[bytes]:
     piece = first
     while piece:
         yield piece
-        piece = file.read1(_PIECE) if hasattr(file, "read1") else file.read(_PIECE)
+        piece = file.read1(_CHUNK) if hasattr(file, "read1") else file.read(_CHUNK)
 
 
-def _kept(run: Invocation, body: str, *, interrupted: bool) -> Added:
+def _add_or_keep(ctx: Context, body: str, *, interrupted: bool) -> Added:
     """Add an answer; one that could not be added is put where it can be had again."""
     try:
-        return add_response(run, body, interrupted=interrupted)
+        return add_response(ctx, body, interrupted=interrupted)
     except BaseException as error:
         if isinstance(error, ReelError) and error.data.get("field") == "error":
             raise  # no answer, but what the provider said in place of one
-        again = _again(run, keep(body, ".json"), interrupted=interrupted or run.args.interrupted)
-        run.out.warn(f"the answer is kept; add it with: {again}")
+        again = _retry_command(ctx, keep_text(body, ".json"), interrupted=interrupted or ctx.args.interrupted)
+        ctx.out.warn(f"the answer is kept; add it with: {again}")
         raise
 
 
-def _again(run: Invocation, path: str, *, interrupted: bool) -> str:
+def _retry_command(ctx: Context, path: str, *, interrupted: bool) -> str:
     """Give the command that adds an answer from a file as it was to be added."""
-    args = run.args
+    args = ctx.args
     flags = [flag for flag, wanted in (("--create", args.create), ("--interrupted", interrupted)) if wanted]
     for option, value in (("--model", args.model), ("--names", args.names)):
         flags += [option, value] if value else []
-    return run.command("ingest", run.agent, "--format", args.format, *flags, path)
+    return ctx.command("ingest", ctx.agent, "--format", args.format, *flags, path)
 
 
-class _Draft:
+class _DraftSender:
     """What others see of the answer before it is added, where the daemon shows it to them."""
 
-    def __init__(self, run: Invocation) -> None:
-        self._run = run
+    def __init__(self, ctx: Context) -> None:
+        self._ctx = ctx
         self._works = True
         self._next = 0.0
 
-    def tell(self, said: list[str]) -> None:
+    def update(self, said: list[str]) -> None:
         """Send what has come so far, unless that was done a moment ago."""
         if not self._works or time.monotonic() < self._next:
             return
         self._works = False
         with suppress(ReelError):  # nobody there yet, or an older daemon: the answer is what matters
-            self._run.client.draft(self._run.agent, clean("".join(said)[-_SHOWN:])[0])
+            self._ctx.client.draft(self._ctx.agent, clean("".join(said)[-_DRAFT_LENGTH:])[0])
             self._works = True
-        self._next = time.monotonic() + _PAUSE
+        self._next = time.monotonic() + _DRAFT_INTERVAL

@@ -19,65 +19,65 @@ import sys
 from typing import NoReturn
 
 from reel.cli.arguments import UsageError
-from reel.cli.context import Invocation
-from reel.cli.stdin import Content, content
+from reel.cli.context import Context
+from reel.cli.stdin import Content, peek
 from reel.cli.table import Command
 
 # Seconds within which a pipe has to bring its first byte: what is at its other end was started at the same time.
-PATIENCE = 1.0
+STDIN_TIMEOUT = 1.0
 
 
-def settle(run: Invocation, command: Command) -> None:
+def resolve_lone_argument(ctx: Context, command: Command) -> None:
     """Decide what the lone word is, and make it the agent if it is that.
 
     Args:
-        run: the invocation, whose agent is that of ``$REEL_AGENT`` and whose only word is the lone one.
+        ctx: the command's context, whose agent is that of ``$REEL_AGENT`` and whose only word is the lone one.
         command: what is run.
 
     Raises:
         UsageError: it cannot be known.
     """
-    word, place = run.words[0], command.words.split()[1].strip("[]")
+    word, place = ctx.words[0], command.positionals.split()[1].strip("[]")
     decide = {"TEXT": _text, "FILE": _file}.get(place, _other)
-    if reason := decide(run, word):
-        _refuse(run, command, place, reason)
+    if reason := decide(ctx, word):
+        _refuse(ctx, command, place, reason)
 
 
-def _text(run: Invocation, word: str) -> str:
-    if vars(run.args).get("add"):
-        run.mean(word)  # what draft adds comes from stdin
+def _text(ctx: Context, word: str) -> str:
+    if vars(ctx.args).get("add"):
+        ctx.use_as_agent(word)  # what draft adds comes from stdin
         return ""
-    found = content(sys.stdin.fileno(), PATIENCE)
-    if found is Content.NOTHING:
+    stdin = peek(sys.stdin.fileno(), STDIN_TIMEOUT)
+    if stdin is Content.NOTHING:
         return ""
-    exists = run.client.has(word)
-    if found is Content.SILENT:
+    exists = ctx.client.has(word)
+    if stdin is Content.SILENT:
         return "there is an agent of this name, and nothing has come from stdin yet" if exists else ""
     if not exists:
         return "no agent has this name, and stdin is not empty"
-    run.mean(word)
+    ctx.use_as_agent(word)
     return ""
 
 
-def _file(run: Invocation, word: str) -> str:
-    if not run.client.has(word):
+def _file(ctx: Context, word: str) -> str:
+    if not ctx.client.has(word):
         return ""
     if not os.path.exists(word):  # noqa: PTH110 - pathlib costs 4 ms
-        run.mean(word)
+        ctx.use_as_agent(word)
         return ""
-    if content(sys.stdin.fileno(), PATIENCE) is Content.NOTHING:
+    if peek(sys.stdin.fileno(), STDIN_TIMEOUT) is Content.NOTHING:
         return ""
     return "there are both, and stdin is not empty"
 
 
-def _other(run: Invocation, word: str) -> str:
-    return "there is an agent of this name" if run.client.has(word) else ""
+def _other(ctx: Context, word: str) -> str:
+    return "there is an agent of this name" if ctx.client.has(word) else ""
 
 
-def _refuse(run: Invocation, command: Command, place: str, reason: str) -> NoReturn:
-    word = run.words[0]
-    agent = run.command(command.name, "-a", word)
-    other = run.command(command.name, "-a", run.agent, word)
+def _refuse(ctx: Context, command: Command, place: str, reason: str) -> NoReturn:
+    word = ctx.words[0]
+    agent = ctx.command(command.name, "-a", word)
+    other = ctx.command(command.name, "-a", ctx.agent, word)
     raise UsageError(
         f"{word!r} may be the agent or the {place}: {reason}; write `{agent}` for the agent, `{other}` for the {place}"
     )

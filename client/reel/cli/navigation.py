@@ -1,45 +1,45 @@
 """Commands that move a conversation about: clear, mark, rewind, restore, undo, redo."""
 
 from reel.cli.arguments import UsageError, number
-from reel.cli.context import Invocation
+from reel.cli.context import Context
 
 
-def clear(run: Invocation) -> None:
+def clear(ctx: Context) -> None:
     """Empty the conversation but for its prompt."""
-    reply = run.client.clear(run.agent, if_seq=run.args.if_seq)
-    run.done(reply, f"{run.agent}: cleared", "restore", run.agent, str(reply.was))
+    reply = ctx.client.clear(ctx.agent, if_seq=ctx.args.if_seq)
+    ctx.report(reply, f"{ctx.agent}: cleared", "restore", ctx.agent, str(reply.was))
 
 
-def mark(run: Invocation) -> None:
+def mark(ctx: Context) -> None:
     """Set a mark to rewind to."""
-    reply = run.client.mark(run.agent, run.word, if_seq=run.args.if_seq)
+    reply = ctx.client.mark(ctx.agent, ctx.word, if_seq=ctx.args.if_seq)
     label = f" {reply.label}" if reply.label is not None else ""
-    run.done(reply, f"{run.agent}: mark{label} at {reply.seq}", "undo", run.agent)
+    ctx.report(reply, f"{ctx.agent}: mark{label} at {reply.seq}", "undo", ctx.agent)
 
 
-def rewind(run: Invocation) -> None:
+def rewind(ctx: Context) -> None:
     """Go back to a mark."""
-    reply = run.client.rewind(run.agent, run.word, if_seq=run.args.if_seq)
-    text = f"{run.agent}: back at mark {reply.target}, {_count(reply.dropped, 'record')} dropped"
-    run.done(reply, text, "restore", run.agent, str(reply.was))
+    reply = ctx.client.rewind(ctx.agent, ctx.word, if_seq=ctx.args.if_seq)
+    text = f"{ctx.agent}: back at mark {reply.target}, {_count(reply.dropped, 'record')} dropped"
+    ctx.report(reply, text, "restore", ctx.agent, str(reply.was))
 
 
-def restore(run: Invocation) -> None:
+def restore(ctx: Context) -> None:
     """Make the conversation what it was at a seq."""
-    reply = run.client.restore(run.agent, seq(run.words[0]), if_seq=run.args.if_seq)
-    run.done(reply, f"{run.agent}: as it was at {run.words[0]}", "restore", run.agent, str(reply.was))
+    reply = ctx.client.restore(ctx.agent, seq(ctx.words[0]), if_seq=ctx.args.if_seq)
+    ctx.report(reply, f"{ctx.agent}: as it was at {ctx.words[0]}", "restore", ctx.agent, str(reply.was))
 
 
-def undo(run: Invocation) -> None:
+def undo(ctx: Context) -> None:
     """Take back the newest command."""
-    reply = run.client.undo(run.agent, if_seq=run.args.if_seq)
-    run.done(reply, f"{run.agent}: took back command {reply.undone}", "redo", run.agent)
+    reply = ctx.client.undo(ctx.agent, if_seq=ctx.args.if_seq)
+    ctx.report(reply, f"{ctx.agent}: took back command {reply.undone}", "redo", ctx.agent)
 
 
-def redo(run: Invocation) -> None:
+def redo(ctx: Context) -> None:
     """Bring back what undo took."""
-    reply = run.client.redo(run.agent, if_seq=run.args.if_seq)
-    run.done(reply, f"{run.agent}: brought back command {reply.redone}", "undo", run.agent)
+    reply = ctx.client.redo(ctx.agent, if_seq=ctx.args.if_seq)
+    ctx.report(reply, f"{ctx.agent}: brought back command {reply.redone}", "undo", ctx.agent)
 
 
 def seq(word: str) -> int:

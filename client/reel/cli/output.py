@@ -56,27 +56,27 @@ class Output:
 
     Args:
         stream: where results go.
-        aside: where remarks go.
+        stderr: where remarks go.
         as_json: whether programs read it.
     """
 
-    def __init__(self, stream: TextIO, aside: TextIO, *, as_json: bool = False) -> None:
+    def __init__(self, stream: TextIO, stderr: TextIO, *, as_json: bool = False) -> None:
         self.as_json = as_json
         self.terminal = stream.isatty()
         self.width = _columns(stream) if self.terminal else None
         self._stream: Writable = stream
         self._utf8 = _is_utf8(stream)
-        self._aside = aside
+        self._stderr = stderr
         self._colour = _wants_colour(stream)
-        self._colour_aside = _wants_colour(aside)
+        self._colour_stderr = _wants_colour(stderr)
         # A pipe wants the result and nothing else.
-        self._talks = self.terminal and aside.isatty() and not as_json
+        self._show_hints = self.terminal and stderr.isatty() and not as_json
         # Whoever reads from a pipe may write on the terminal.
-        self._alone = aside.isatty() and (self.terminal or _is_file(stream))
+        self._owns_terminal = stderr.isatty() and (self.terminal or _is_file(stream))
         self._printed = 0
-        self._passing = False
+        self._transient_shown = False
 
-    def divert(self, stream: Writable) -> Writable:
+    def redirect(self, stream: Writable) -> Writable:
         """Print elsewhere from now on, in the same form; gives where it went before."""
         before, self._stream = self._stream, stream
         return before
@@ -107,15 +107,15 @@ class Output:
         """Print a piece of a text: its line ends are line ends."""
         self._stream.write("\n".join(map(safe, text.replace("\r\n", "\n").split("\n"))))
 
-    def passing(self, text: str) -> None:
+    def transient(self, text: str) -> None:
         """Show a line on a terminal until the next one comes; an empty one goes at once."""
-        if self.width is not None and (text or self._passing):
+        if self.width is not None and (text or self._transient_shown):
             line = render([(cut_front(text, self.width - 1), "dim")], colour=self._colour)
             self._stream.write(_ERASE + line)
-            self._passing = bool(text)
+            self._transient_shown = bool(text)
 
     def _print(self, line: str) -> None:
-        self.passing("")
+        self.transient("")
         self._stream.write(line + "\n")
         self._printed += 1
 
@@ -129,18 +129,18 @@ class Output:
 
     def _waiting(self, what: Callable[[], str]) -> AbstractContextManager[None]:
         # What was printed may be in a pager by now.
-        if not self._alone or (self.terminal and self._printed):
+        if not self._owns_terminal or (self.terminal and self._printed):
             return nullcontext()
-        return show_progress(self._aside.fileno(), what)
+        return show_progress(self._stderr.fileno(), what)
 
     def hint(self, text: str) -> None:
         """Say in passing what a person may want to know next; a pipe does not hear it."""
-        if self._talks:
-            self._aside.write(render([(text, "dim")], colour=self._colour_aside) + "\n")
+        if self._show_hints:
+            self._stderr.write(render([(text, "dim")], colour=self._colour_stderr) + "\n")
 
     def warn(self, text: str) -> None:
         """Say what should not be missed."""
-        self._aside.write(safe(" ".join(f"reel: {text}".split())) + "\n")
+        self._stderr.write(safe(" ".join(f"reel: {text}".split())) + "\n")
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import IO
 
-from reel.cli.context import Invocation
+from reel.cli.context import Context
 
 _FALLBACK = "less"
 # What less does where $LESS says nothing: end at once on short texts, let colours through, leave the text standing.
@@ -21,7 +21,7 @@ class Closed(Exception):
     """The reader has seen enough."""
 
 
-class Paper:
+class PagerBuffer:
     """Keeps lines until they are more than a screen, and from then on hands them to a pager.
 
     Args:
@@ -80,20 +80,20 @@ class Paper:
 
 
 @contextmanager
-def paged(run: Invocation) -> Iterator[None]:
+def paged(ctx: Context) -> Iterator[None]:
     """Page what the block prints, on a terminal and for people."""
-    if not run.out.terminal or run.out.as_json or run.args.no_pager:
-        with run.out.printing():
+    if not ctx.out.terminal or ctx.out.as_json or ctx.args.no_pager:
+        with ctx.out.printing():
             yield
         return
-    paper = Paper(sys.stdout, screen_height(sys.stdout), _command())
-    stream = run.out.divert(paper)
+    buffer = PagerBuffer(sys.stdout, screen_height(sys.stdout), _command())
+    stream = ctx.out.redirect(buffer)
     try:
         with suppress(Closed):
             yield
     finally:
-        run.out.divert(stream)
-        paper.end()
+        ctx.out.redirect(stream)
+        buffer.end()
 
 
 def _command() -> list[str]:

@@ -5,7 +5,7 @@ import os
 from collections.abc import Sequence
 from typing import NoReturn
 
-from reel.cli.arguments import UsageError, number, places, text
+from reel.cli.arguments import UsageError, arity, number, text
 from reel.cli.table import COMMANDS, Command, Option, option
 from reel.version import PROTOCOL, __version__
 
@@ -57,7 +57,7 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError(message, self.command)
 
 
-def split(argv: Sequence[str]) -> tuple[list[str], list[str]]:
+def split_at_dashes(argv: Sequence[str]) -> tuple[list[str], list[str]]:
     """Part the arguments at ``--``: whatever comes after it is a word."""
     given = list(argv)
     if "--" not in given:
@@ -84,7 +84,7 @@ def top_parser() -> argparse.ArgumentParser:
 
 def command_parser(command: Command) -> argparse.ArgumentParser:
     """Make the parser of what comes after a command's name."""
-    usage = f"reel {command.name} {command.words}".rstrip() + " [options]"
+    usage = f"reel {command.name} {command.positionals}".rstrip() + " [options]"
     about = sentence(command.summary) + (f"\n\n{command.notes}" if command.notes else "")
     parser = _parser(f"reel {command.name}", usage, about, f"example:\n  {command.example}")
     parser.command = command.name
@@ -97,7 +97,7 @@ def command_parser(command: Command) -> argparse.ArgumentParser:
 
 def options_of(command: Command) -> tuple[Option, ...]:
     """Give every option of a command but ``--help``: its own, and those that it shares with others."""
-    agent = _AGENT if places(command.words).agent else ()
+    agent = _AGENT if arity(command.positionals).agent else ()
     return (*command.options, *agent, *(_WRITES if command.writes else ()), *_COMMON)
 
 
@@ -123,7 +123,7 @@ def sentence(summary: str) -> str:
     return f"{summary[0].upper()}{summary[1:]}."
 
 
-def find(name: str) -> Command:
+def find_command(name: str) -> Command:
     """Find a command.
 
     Raises:
@@ -150,7 +150,7 @@ def _parser(prog: str, usage: str, description: str, epilog: str) -> _Parser:
 
 
 def _listing() -> str:
-    rows = [f"  {command.name:<11}{command.words:<17}{command.summary}" for command in COMMANDS]
+    rows = [f"  {command.name:<11}{command.positionals:<17}{command.summary}" for command in COMMANDS]
     return "commands:\n" + "\n".join(rows)
 
 

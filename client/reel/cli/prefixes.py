@@ -26,14 +26,14 @@ class PrefixResolvingClient(Client):
         exact: whether agents have to be named in full.
     """
 
-    meant: str | None = None
+    resolved_name: str | None = None
 
     def __init__(self, socket: str, out: Output, *, exact: bool) -> None:
         super().__init__(socket, name="reel")
         self._out = out
         self._exact = exact
-        # What was typed in the place of ``meant``.
-        self._beginning: str | None = None
+        # What was typed in the place of ``resolved_name``.
+        self._typed_prefix: str | None = None
 
     def has(self, agent: str) -> bool:
         """Return whether there is an agent of exactly this name or id."""
@@ -61,28 +61,28 @@ class PrefixResolvingClient(Client):
 
     def _call(self, call: Call[R]) -> R:
         agent = call.params.get("agent")
-        if self.meant is not None and agent == self._beginning:
-            return super().call(_about(call, self.meant))
+        if self.resolved_name is not None and agent == self._typed_prefix:
+            return super().call(_with_agent(call, self.resolved_name))
         try:
             return super().call(call)
         except NotFound as error:
             if agent is None or error.data.get("agent") != agent or self._exact:
                 raise
-            self.meant, self._beginning = only_one(self, agent, error), agent
-        return super().call(_about(call, self.meant))
+            self.resolved_name, self._typed_prefix = resolve_prefix(self, agent, error), agent
+        return super().call(_with_agent(call, self.resolved_name))
 
 
-def _about(call: Call[R], agent: str) -> Call[R]:
+def _with_agent(call: Call[R], agent: str) -> Call[R]:
     return call._replace(params={**call.params, "agent": agent})
 
 
-def only_one(client: Client, beginning: str, refused: NotFound) -> str:
+def resolve_prefix(client: Client, beginning: str, refused: NotFound) -> str:
     """Give the one agent whose name begins so; the dead count where no living one's does.
 
     Raises:
         NotFound: there is none, or more than one; they are in its ``data``.
     """
-    names = _names(client, beginning, alive=True) or _names(client, beginning, alive=False)
+    names = _matching_names(client, beginning, alive=True) or _matching_names(client, beginning, alive=False)
     if len(names) == 1:
         return names[0]
     if not names:
@@ -91,7 +91,7 @@ def only_one(client: Client, beginning: str, refused: NotFound) -> str:
     raise NotFound(f"no agent {beginning}, and more than one whose name begins so: {shown}", candidates=names)
 
 
-def _names(client: Client, beginning: str, *, alive: bool) -> list[str]:
+def _matching_names(client: Client, beginning: str, *, alive: bool) -> list[str]:
     try:
         page = client.agents(beginning, alive, _SHOWN + 1)
     except InvalidParams:

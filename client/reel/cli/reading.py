@@ -5,7 +5,7 @@ from typing import Any
 
 from reel import requests
 from reel.cli import agent_list, event_lines
-from reel.cli.context import Invocation
+from reel.cli.context import Context
 from reel.cli.exits import OK, REFUSED
 from reel.cli.output import Line
 from reel.cli.pager import paged
@@ -16,89 +16,89 @@ from reel.replies import AgentInfo, ConversationPage, MessagesPage, ReplayPage
 _LARGE = 10_000
 
 
-def show(run: Invocation) -> None:
+def show(ctx: Context) -> None:
     """Show the conversation, page by page."""
-    args = run.args
-    with paged(run):
+    args = ctx.args
+    with paged(ctx):
         if args.records:
-            _show_records(run, run.client.pages(requests.conversation(run.agent, last=args.last, at=args.at)))
+            _show_records(ctx, ctx.client.pages(requests.conversation(ctx.agent, last=args.last, at=args.at)))
         else:
-            _show_messages(run, run.client.pages(requests.messages(run.agent, last=args.last, at=args.at)))
+            _show_messages(ctx, ctx.client.pages(requests.messages(ctx.agent, last=args.last, at=args.at)))
 
 
-def _show_messages(run: Invocation, pages: Iterator[MessagesPage]) -> None:
-    paper = Transcript(run.out.width, run.clock)
+def _show_messages(ctx: Context, pages: Iterator[MessagesPage]) -> None:
+    transcript = Transcript(ctx.out.width, ctx.clock)
     for number, page in enumerate(pages):
-        if run.out.as_json:
-            run.out.documents(page.messages)
+        if ctx.out.as_json:
+            ctx.out.documents(page.messages)
             continue
         # The prompt is no message: who asks for the last three wants three.
-        if number == 0 and page.system is not None and run.args.last is None:
-            run.out.lines(paper.prompt(page.system))
+        if number == 0 and page.system is not None and ctx.args.last is None:
+            ctx.out.lines(transcript.prompt(page.system))
         for message in page.messages:
-            run.out.lines(paper.message(message))
+            ctx.out.lines(transcript.message(message))
         if number == 0 and not page.messages:
-            run.out.hint(f"no messages; add one with: {run.command('add', run.agent, 'TEXT')}")
+            ctx.out.hint(f"no messages; add one with: {ctx.command('add', ctx.agent, 'TEXT')}")
 
 
-def _show_records(run: Invocation, pages: Iterator[ConversationPage]) -> None:
-    paper = Transcript(run.out.width, run.clock)
+def _show_records(ctx: Context, pages: Iterator[ConversationPage]) -> None:
+    transcript = Transcript(ctx.out.width, ctx.clock)
     for page in pages:
-        if run.out.as_json:
-            run.out.documents(page.conversation)
+        if ctx.out.as_json:
+            ctx.out.documents(page.conversation)
             continue
         for record in page.conversation:
-            run.out.lines(paper.record(record))
+            ctx.out.lines(transcript.record(record))
 
 
-def log(run: Invocation) -> None:
+def log(ctx: Context) -> None:
     """Show the log, one line an event."""
-    args = run.args
-    call = requests.history(run.agent, since=args.since, kinds=args.kind, inherited=args.inherited or None)
-    with paged(run):
-        for page in run.client.pages(call):
-            if run.out.as_json:
-                run.out.documents(page.events)
+    args = ctx.args
+    call = requests.history(ctx.agent, since=args.since, kinds=args.kind, inherited=args.inherited or None)
+    with paged(ctx):
+        for page in ctx.client.pages(call):
+            if ctx.out.as_json:
+                ctx.out.documents(page.events)
             else:
-                run.out.lines(event_lines.layout(event, run.out.width, run.clock) for event in page.events)
+                ctx.out.lines(event_lines.layout(event, ctx.out.width, ctx.clock) for event in page.events)
 
 
-def list_agents(run: Invocation) -> None:
+def list_agents(ctx: Context) -> None:
     """List the agents, or show who was cloned from whom."""
-    agents = run.client.iter_agents(run.args.prefix, alive=None if run.args.all else True)
-    if run.out.as_json:
-        run.out.documents(agents)
+    agents = ctx.client.iter_agents(ctx.args.prefix, alive=None if ctx.args.all else True)
+    if ctx.out.as_json:
+        ctx.out.documents(agents)
         return
-    rows = agent_list.table(agents, run.clock, tree=run.args.tree)
+    rows = agent_list.table(agents, ctx.clock, tree=ctx.args.tree)
     if not rows:
-        run.out.hint(_why_nobody(run))
+        ctx.out.hint(_why_nobody(ctx))
         return
-    run.out.lines(agent_list.layout(rows, run.out.width))
+    ctx.out.lines(agent_list.layout(rows, ctx.out.width))
 
 
-def _why_nobody(run: Invocation) -> str:
+def _why_nobody(ctx: Context) -> str:
     """Say why a list of agents is empty."""
-    prefix, all_of_them = run.args.prefix, run.command("list", "--all")
-    if not run.args.all and run.client.agents(prefix, limit=1).agents:
+    prefix, all_of_them = ctx.args.prefix, ctx.command("list", "--all")
+    if not ctx.args.all and ctx.client.agents(prefix, limit=1).agents:
         about = f" whose names begin with {prefix!r}" if prefix else ""
         return f"all agents{about} are killed; list them with: {all_of_them}"
     if prefix:
         return f"no agent's name begins with {prefix!r}; list all with: {all_of_them}"
-    return f"no agents; make one with: {run.command('new', 'NAME')}"
+    return f"no agents; make one with: {ctx.command('new', 'NAME')}"
 
 
-def info(run: Invocation) -> None:
+def info(ctx: Context) -> None:
     """Describe an agent and its state."""
-    reply = run.client.agent(run.agent)
-    if run.out.as_json:
-        run.out.document(reply)
+    reply = ctx.client.agent(ctx.agent)
+    if ctx.out.as_json:
+        ctx.out.document(reply)
         return
-    for name, value in describe(reply, run):
+    for name, value in describe(reply, ctx):
         if value:
-            run.out.line((f"{name:<13}", "dim"), value)
+            ctx.out.line((f"{name:<13}", "dim"), value)
 
 
-def describe(info: AgentInfo, run: Invocation) -> list[tuple[str, str]]:
+def describe(info: AgentInfo, ctx: Context) -> list[tuple[str, str]]:
     """Put what is known about an agent into words; what there is nothing of has none."""
     return [
         ("name", info.name),
@@ -114,24 +114,24 @@ def describe(info: AgentInfo, run: Invocation) -> list[tuple[str, str]]:
         ("open calls", "  ".join(f"{call.name} {call.id} #{call.seq}" for call in info.open_calls)),
         ("ready", "yes" if info.ready else "no: it wants a user's message"),
         ("attached", str(info.attached)),
-        ("created", run.clock(info.created)),
-        ("updated", run.clock(info.updated)),
+        ("created", ctx.clock(info.created)),
+        ("updated", ctx.clock(info.updated)),
     ]
 
 
-def replay(run: Invocation) -> int:
+def replay(ctx: Context) -> int:
     """Read the conversation anew from the log and say whether the running state was the same."""
     # The daemon reads the whole log for each page: large ones, and no more of them than are shown.
-    call = requests.replay(run.agent, at=run.args.at, strict=run.args.strict or None, limit=_LARGE)
-    if run.out.as_json:
-        pages = list(run.client.pages(call))
+    call = requests.replay(ctx.agent, at=ctx.args.at, strict=ctx.args.strict or None, limit=_LARGE)
+    if ctx.out.as_json:
+        pages = list(ctx.client.pages(call))
         messages: list[Any] = [message for page in pages for message in page.messages or []]
-        found = pages[0]._replace(messages=messages, more=False)
-        run.out.document(found)
+        page = pages[0]._replace(messages=messages, more=False)
+        ctx.out.document(page)
     else:
-        found = run.client.call(call)
-        run.out.lines(verdict(found, run.agent))
-    return REFUSED if found.matched is False else OK
+        page = ctx.client.call(call)
+        ctx.out.lines(verdict(page, ctx.agent))
+    return REFUSED if page.matched is False else OK
 
 
 def verdict(page: ReplayPage, agent: str) -> list[Line]:

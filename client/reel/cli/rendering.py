@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from reel.cli.arguments import UsageError
-from reel.cli.context import Invocation
+from reel.cli.context import Context
 from reel.cli.files import read_json
 from reel.cli.output import plain, to_json
 from reel.formats import FORMATS
@@ -15,12 +15,12 @@ from reel.strict_json import encode, parse
 _SHOWN = 12
 
 
-def render(run: Invocation) -> None:
+def render(ctx: Context) -> None:
     """Print the body of a request, and aside what was done to the history."""
-    args = run.args
-    reply = run.client.render(
-        run.agent,
-        format_of(run),
+    args = ctx.args
+    reply = ctx.client.render(
+        ctx.agent,
+        format_of(ctx),
         at=args.at,
         model=args.model,
         extra=extra(args.set or (), args.tools),
@@ -31,27 +31,27 @@ def render(run: Invocation) -> None:
     )
     if args.report:
         _write_report(args.report, reply)
-    elif not run.out.as_json:
-        show_changes(run, reply.report)
-    if run.out.as_json:
-        run.out.document(reply)
+    elif not ctx.out.as_json:
+        show_changes(ctx, reply.report)
+    if ctx.out.as_json:
+        ctx.out.document(reply)
     else:
-        run.out.json_text(reply.body)
+        ctx.out.json_text(reply.body)
     if not reply.ready:
-        run.out.warn(f"note: not ready to be sent: it needs a message of the {reply.needs or 'user'} at its end")
+        ctx.out.warn(f"note: not ready to be sent: it needs a message of the {reply.needs or 'user'} at its end")
     if reply.extends is False:
-        run.out.warn("note: this does not go on from the earlier rendering; what the provider has cached is lost")
+        ctx.out.warn("note: this does not go on from the earlier rendering; what the provider has cached is lost")
 
 
-def format_of(run: Invocation) -> str:
+def format_of(ctx: Context) -> str:
     """Give the format that was named.
 
     Raises:
         UsageError: none was: which API it is cannot be guessed.
     """
-    if run.args.format is None:
+    if ctx.args.format is None:
         raise UsageError(f"--format is missing; one of {', '.join(FORMATS)}")
-    return str(run.args.format)
+    return str(ctx.args.format)
 
 
 def extra(settings: Iterable[str], tools: str | None) -> str | None:
@@ -64,15 +64,15 @@ def extra(settings: Iterable[str], tools: str | None) -> str | None:
     Raises:
         UsageError: one of them is none.
     """
-    found: dict[str, Any] = {}
+    body: dict[str, Any] = {}
     for setting in settings:
         key, equals, value = setting.partition("=")
         if not key or not equals:
             raise UsageError(f"--set {setting!r} is no K=V")
-        found[key] = _value(value)
+        body[key] = _value(value)
     if tools is not None:
-        found["tools"] = read_json(tools)
-    return encode(found) if found else None
+        body["tools"] = read_json(tools)
+    return encode(body) if body else None
 
 
 def _value(text: str) -> Any:
@@ -90,23 +90,23 @@ def from_report(path: str | None, field: str) -> Any:
     """
     if path is None:
         return None
-    found = read_json(path)
-    if not isinstance(found, dict) or "prefix" not in found:
+    report = read_json(path)
+    if not isinstance(report, dict) or "prefix" not in report:
         raise UsageError(f"{path} was not written by reel render --report")
-    return found.get(field)
+    return report.get(field)
 
 
-def show_changes(run: Invocation, report: list[Change]) -> None:
+def show_changes(ctx: Context, report: list[Change]) -> None:
     """Say aside what could not stay as it was."""
     for change in report[:_SHOWN]:
         where = "" if change.seq is None else f"{change.seq}{'' if change.block is None else f'[{change.block}]'} "
-        run.out.warn(f"note: {where}{change.action}: {change.why}")
+        ctx.out.warn(f"note: {where}{change.action}: {change.why}")
     if len(report) > _SHOWN:
-        run.out.warn(f"note: and {len(report) - _SHOWN} more; --json has them all")
+        ctx.out.warn(f"note: and {len(report) - _SHOWN} more; --json has them all")
 
 
 def _write_report(path: str, reply: Any) -> None:
-    found = plain(reply)
-    del found["body"]
+    report = plain(reply)
+    del report["body"]
     with open(path, "w", encoding="utf-8") as file:  # noqa: PTH123 - pathlib costs 4 ms
-        file.write(to_json(found) + "\n")
+        file.write(to_json(report) + "\n")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from reel.cli.arguments import VARIABLE, UsageError, is_lone, resolve, text
 from reel.cli.exits import BROKEN_PIPE, INTERRUPTED, OK, REFUSED, USAGE
 from reel.cli.output import open_streams
-from reel.cli.parser import command_parser, find, split, top_parser
+from reel.cli.parser import command_parser, find_command, split_at_dashes, top_parser
 from reel.cli.table import Command
 from reel.cli.terminal import safe
 
@@ -20,7 +20,7 @@ def run(argv: Sequence[str] | None = None) -> int:
         status = _status(sys.argv[1:] if argv is None else argv)
         sys.stdout.flush()
     except UsageError as error:
-        return _say(f"usage: {error.message}; see: {f'reel {error.command}'.rstrip()} --help", USAGE)
+        return _fail(f"usage: {error.message}; see: {f'reel {error.command}'.rstrip()} --help", USAGE)
     except KeyboardInterrupt:
         if sys.stderr.isatty():
             print(file=sys.stderr)  # the shell's prompt is not to stand behind what the terminal made of Ctrl-C
@@ -28,57 +28,57 @@ def run(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         return _leave_stdout(BROKEN_PIPE)
     except OSError as error:
-        return _leave_stdout(_say(f"system: {_about(error)}", REFUSED))
+        return _leave_stdout(_fail(f"system: {_describe(error)}", REFUSED))
     return status
 
 
 def _status(argv: Sequence[str]) -> int:
     try:
-        return _parse_and_carry_out(argv)
+        return _parse_and_run(argv)
     except SystemExit as end:
         # argparse ends so after --help and --version.
         return end.code if isinstance(end.code, int) else REFUSED
 
 
-def _parse_and_carry_out(argv: Sequence[str]) -> int:
-    before, after = split(argv)
+def _parse_and_run(argv: Sequence[str]) -> int:
+    before, after = split_at_dashes(argv)
     parser = top_parser()
     args = parser.parse_args(before)
     if args.command is None:
         parser.print_help()
         return OK
-    command = find(args.command)
+    command = find_command(args.command)
     args = command_parser(command).parse_intermixed_args(args.rest, args)
     args.words = [text(word) for word in [*args.words, *after]]
     try:
-        usage, default = _usage(command, args), os.environ.get(VARIABLE)
-        agent, words = resolve(usage, args.words, args.agent, default, anybody=command.anybody)
+        usage, default = _positionals(command, args), os.environ.get(VARIABLE)
+        agent, words = resolve(usage, args.words, args.agent, default, agent_optional=command.agent_optional)
         lone = is_lone(usage, args.words, args.agent, default)
-        return _carry_out(command, args, agent, words, lone=lone)
+        return _dispatch(command, args, agent, words, lone=lone)
     except UsageError as error:
         raise UsageError(error.message, command.name) from None
 
 
-def _carry_out(command: Command, args: Namespace, agent: str, words: list[str], *, lone: bool) -> int:
+def _dispatch(command: Command, args: Namespace, agent: str, words: list[str], *, lone: bool) -> int:
     from reel.cli.dispatch import dispatch  # noqa: PLC0415 - help and version do without a client
 
     return dispatch(command, args, agent, words, lone=lone)
 
 
-def _usage(command: Command, args: Namespace) -> str:
+def _positionals(command: Command, args: Namespace) -> str:
     """Give the words that a command takes beside these options."""
-    if any(getattr(args, name) for name in command.instead):
-        return command.words.split()[0]
-    return command.words
+    if any(getattr(args, name) for name in command.replaces_text):
+        return command.positionals.split()[0]
+    return command.positionals
 
 
-def _say(text: str, status: int) -> int:
+def _fail(text: str, status: int) -> int:
     """Print the one line about what went wrong."""
     print(safe(" ".join(f"reel: {text}".split())), file=sys.stderr)
     return status
 
 
-def _about(error: OSError) -> str:
+def _describe(error: OSError) -> str:
     return f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error)
 
 

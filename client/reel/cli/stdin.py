@@ -26,43 +26,43 @@ class Content(Enum):
     SILENT = auto()
 
 
-def content(stdin: int, patience: float) -> Content:
+def peek(stdin: int, timeout: float) -> Content:
     """Return what a descriptor has, and leave it there.
 
     Args:
         stdin: the descriptor.
-        patience: how long to wait for the first byte or the end of a pipe, in seconds.
+        timeout: how long to wait for the first byte or the end of a pipe, in seconds.
     """
     try:
-        return _content(stdin, os.fstat(stdin), patience)
+        return _peek(stdin, os.fstat(stdin), timeout)
     except OSError:
         return Content.NOTHING  # what cannot be read brings nothing
 
 
-def _content(stdin: int, found: os.stat_result, patience: float) -> Content:
-    if os.environ.get(EVENT) == _name(found) or os.isatty(stdin):
+def _peek(stdin: int, status: os.stat_result, timeout: float) -> Content:
+    if os.environ.get(EVENT) == _stream_id(status) or os.isatty(stdin):
         return Content.NOTHING
-    if stat.S_ISREG(found.st_mode):
-        return _either(os.pread(stdin, 1, os.lseek(stdin, 0, os.SEEK_CUR)))
-    if stat.S_ISCHR(found.st_mode) and found.st_rdev == os.stat(os.devnull).st_rdev:  # noqa: PTH116 - pathlib costs 4 ms
+    if stat.S_ISREG(status.st_mode):
+        return _something_if(os.pread(stdin, 1, os.lseek(stdin, 0, os.SEEK_CUR)))
+    if stat.S_ISCHR(status.st_mode) and status.st_rdev == os.stat(os.devnull).st_rdev:  # noqa: PTH116 - pathlib costs 4 ms
         return Content.NOTHING
     poll = select.poll()
     poll.register(stdin, select.POLLIN)
-    ready = poll.poll(patience * 1000)
+    ready = poll.poll(timeout * 1000)
     if not ready:
         return Content.SILENT
-    if stat.S_ISSOCK(found.st_mode):
+    if stat.S_ISSOCK(status.st_mode):
         with socket.socket(fileno=os.dup(stdin)) as peer:
-            return _either(peer.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))
-    return _either(ready[0][1] & select.POLLIN)  # a pipe at its end has POLLHUP alone
+            return _something_if(peer.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))
+    return _something_if(ready[0][1] & select.POLLIN)  # a pipe at its end has POLLHUP alone
 
 
-def _either(sign: bytes | int) -> Content:
+def _something_if(sign: bytes | int) -> Content:
     return Content.SOMETHING if sign else Content.NOTHING
 
 
-def _name(found: os.stat_result) -> str:
-    return f"{found.st_dev}:{found.st_ino}"
+def _stream_id(status: os.stat_result) -> str:
+    return f"{status.st_dev}:{status.st_ino}"
 
 
 @contextmanager
@@ -78,4 +78,4 @@ def event_stdin(event: bytes) -> Iterator[tuple[int, str]]:
     with open(os.memfd_create("event"), "w+b", buffering=0) as file:  # noqa: PTH123 - it has no path
         file.write(event)
         file.seek(0)
-        yield file.fileno(), _name(os.fstat(file.fileno()))
+        yield file.fileno(), _stream_id(os.fstat(file.fileno()))

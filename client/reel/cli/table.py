@@ -12,19 +12,19 @@ class Command(NamedTuple):
     """A command of ``reel``."""
 
     name: str
-    # The words that it takes; what they mean is told in reel.cli.arguments.
-    words: str
+    # Its positional arguments, such as "[AGENT] [TEXT]"; reel.cli.arguments says what they mean.
+    positionals: str
     summary: str
     # module.function in reel.cli; the module is imported when the command runs.
     function: str
     example: str
     options: tuple[Option, ...] = ()
     # Options in whose presence there is no word after the agent.
-    instead: tuple[str, ...] = ()
+    replaces_text: tuple[str, ...] = ()
     writes: bool = False
     notes: str = ""
     # Without an agent it is about all of them.
-    anybody: bool = False
+    agent_optional: bool = False
 
 
 def option(*flags: str, **details: Any) -> Option:
@@ -116,7 +116,7 @@ COMMANDS = (
             option("--file", metavar="FILE", help="one message, record or JSON string a line; - is stdin"),
             _CREATE,
         ),
-        instead=("tool_call", "tool_result", "file"),
+        replaces_text=("tool_call", "tool_result", "file"),
         writes=True,
         notes="TEXT comes from stdin where it is -, or left out and stdin is no terminal; one\n"
         "line end at its end is dropped. A TEXT that begins with a dash comes after --.\n"
@@ -171,7 +171,7 @@ COMMANDS = (
             option("--kind", metavar="KIND", action="append", type=text, help="only events of it; may be repeated"),
             option("--exec", metavar="COMMAND", help="run this for each event, which comes on its stdin as JSON"),
         ),
-        anybody=True,
+        agent_optional=True,
         notes="Without an agent: all of them. It goes on when the daemon was restarted, and\n"
         "misses nothing. What somebody is writing is shown until it is there.",
     ),
@@ -232,7 +232,7 @@ COMMANDS = (
             _at("from where it was at this seq"),
             option("--into", metavar="OTHER", type=text, help="replace this agent's conversation instead"),
         ),
-        instead=("into",),
+        replaces_text=("into",),
         writes=True,
     ),
     Command(
@@ -329,7 +329,7 @@ COMMANDS = (
         "database.verify",
         "reel verify\n  reel verify demo",
         (option("--all", action="store_true", help="all agents, though $REEL_AGENT is set"),),
-        anybody=True,
+        agent_optional=True,
         notes="Without an agent: all of them, and the database's file. Nothing is changed,\n"
         "and nobody has to wait for it. Exit status 1 where something is wrong.",
     ),

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _REEL = [sys.executable, "-c", "from reel.cli import process; process()"]
-PATIENCE = 20.0
+TIMEOUT = 20.0
 
 
 class Running:
@@ -23,7 +23,7 @@ class Running:
 
     def until(self, wanted: str) -> str:
         """Read until it has printed this; give all that it has printed."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while wanted not in self.text:
             ready = select.select([self.shown], [], [], max(deadline - time.monotonic(), 0))[0]
             assert ready, f"no {wanted!r} in {self.text!r}"

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from reel.cli.adding import Given, parse_lines, tool_calls
+from reel.cli.adding import Input, parse_lines, tool_calls
 from reel.cli.arguments import UsageError
 from reel.errors import InvalidMessage
 
@@ -16,7 +16,7 @@ def test_lines_are_messages_records_and_strings() -> None:
     """Blank lines are passed over, errors can still name the right one, and what no text can have is counted."""
     lines = [b'{"role":"user","content":"hi"}\n', b"\n", b'"one \\ud83d text"\n', b'{"kind":"note","content":"x"}']
 
-    assert Given(
+    assert Input(
         [{"role": "user", "content": "hi"}, "one \ufffd text", {"kind": "note", "content": "x"}], [1, 3, 4], 1
     ) == parse_lines(lines, "f")
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reel.cli.agents import changed_tags, way_back
+from reel.cli.agents import changed_tags, reverting_changes
 from reel.cli.arguments import UsageError
 
 from .conftest import Reel, texts
@@ -39,7 +39,7 @@ def test_what_is_no_tag_is_refused(change: str) -> None:
 @given(tags, tags)
 def test_way_back_undoes(before: dict[str, str], after: dict[str, str]) -> None:
     """The hint that is printed restores what was."""
-    assert before == changed_tags(after, way_back(before, after))
+    assert before == changed_tags(after, reverting_changes(before, after))
 
 
 def test_new_prints_the_name(reel: Reel, name: str) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reel.cli.arguments import Places, UsageError, is_lone, places, resolve
+from reel.cli.arguments import Arity, UsageError, arity, is_lone, resolve
 
 ADD = "[AGENT] [TEXT]"
 SHOW = "[AGENT]"
@@ -13,17 +13,17 @@ TAG = "[AGENT] TAG..."
 @pytest.mark.parametrize(
     ("usage", "expected"),
     [
-        ("", Places(agent=False, least=0, most=0)),
-        ("[NAME]", Places(agent=False, least=0, most=1)),
-        (SHOW, Places(agent=True, least=0, most=0)),
-        (ADD, Places(agent=True, least=0, most=1)),
-        (RESTORE, Places(agent=True, least=1, most=1)),
-        (TAG, Places(agent=True, least=1, most=1 << 30)),
+        ("", Arity(agent=False, least=0, most=0)),
+        ("[NAME]", Arity(agent=False, least=0, most=1)),
+        (SHOW, Arity(agent=True, least=0, most=0)),
+        (ADD, Arity(agent=True, least=0, most=1)),
+        (RESTORE, Arity(agent=True, least=1, most=1)),
+        (TAG, Arity(agent=True, least=1, most=1 << 30)),
     ],
 )
-def test_usage_says_how_many_words_there_may_be(usage: str, expected: Places) -> None:
+def test_usage_says_how_many_words_there_may_be(usage: str, expected: Arity) -> None:
     """What the help shows is what is accepted."""
-    assert expected == places(usage)
+    assert expected == arity(usage)
 
 
 @pytest.mark.parametrize(
@@ -110,4 +110,4 @@ def test_a_lone_word(usage: str, words: list[str], option: str | None, default: 
 def test_an_empty_name_is_not_everybody(words: list[str], option: str | None) -> None:
     """Where all agents may be meant, they are by no word at all, and by none that a script left empty."""
     with pytest.raises(UsageError, match="is empty"):
-        resolve(SHOW, words, option, None, anybody=True)
+        resolve(SHOW, words, option, None, agent_optional=True)

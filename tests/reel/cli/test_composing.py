@@ -10,7 +10,7 @@ from reel.pushes import EventPush
 from reel.sync.client import Client
 
 from .conftest import Reel, texts
-from .running import PATIENCE, started
+from .running import TIMEOUT, started
 
 
 @pytest.fixture
@@ -135,7 +135,7 @@ def test_a_draft_that_is_not_added(client: Client, daemon: str, name: str) -> No
         stdin.close()
 
         assert ["hm", ""] == [next(pushes).text for _ in range(2)]  # type: ignore[union-attr]
-        assert 0 == running.process.wait(PATIENCE)
+        assert 0 == running.process.wait(TIMEOUT)
 
     assert not client.messages(name).messages
 
@@ -159,7 +159,7 @@ def test_a_draft_that_cannot_be_added(client: Client, daemon: str, name: str, ar
         running.process.stdin.close()
 
         assert said in running.until("--help")
-        assert 2 == running.process.wait(PATIENCE)
+        assert 2 == running.process.wait(TIMEOUT)
 
 
 def test_a_draft_that_is_refused_in_the_end(
@@ -177,7 +177,7 @@ def test_a_draft_that_is_refused_in_the_end(
         client.kill(name)
         stdin.write(b" two\n\n")
         stdin.close()
-        assert 1 == running.process.wait(PATIENCE)
+        assert 1 == running.process.wait(TIMEOUT)
         said = running.until("killed: ")
 
     (kept,) = tmp_path.iterdir()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from reel.cli.database import told
+from reel.cli.database import report_lines
 from reel.replies import Problem, Verified
 from tests.daemon import Daemon
 from tests.reeld.verify.damage import damage
@@ -54,7 +54,7 @@ def test_damage(reel: Reel, own: Daemon) -> None:
 
 
 def test_what_to_do() -> None:
-    """Each thing that can be done is told once, and what is harmless is said to be."""
+    """Each thing that can be done is report_lines once, and what is harmless is said to be."""
     problems = [
         Problem("living", "it differs", "0" * 32, "one"),
         Problem("record", "no JSON", "0" * 32, "one", 7, 8),
@@ -63,7 +63,9 @@ def test_what_to_do() -> None:
         Problem("sqlite", "row 1 missing from index x"),
         Problem("unchecked", "too much"),
     ]
-    lines = ["".join(span if isinstance(span, str) else span[0] for span in line) for line in told(_of(problems))]
+    lines = [
+        "".join(span if isinstance(span, str) else span[0] for span in line) for line in report_lines(_of(problems))
+    ]
 
     assert [
         "one: living: it differs",

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from reel.cli.arguments import UsageError
-from reel.cli.files import name_of, read_json, read_text, source
+from reel.cli.files import name_of, open_input, read_json, read_text
 
 
 def piped(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
@@ -26,7 +26,7 @@ def test_a_terminal_is_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody types a response."""
     monkeypatch.setattr("sys.stdin", type("Terminal", (io.StringIO,), {"isatty": lambda _: True})())
 
-    with pytest.raises(UsageError, match=r"no FILE is named"), source(None):
+    with pytest.raises(UsageError, match=r"no FILE is named"), open_input(None):
         pass
 
 

@@ -14,7 +14,7 @@ from reel.sync.client import Client
 from tests.daemon import Daemon
 
 from .conftest import Reel, attached, wait_for
-from .running import PATIENCE, started
+from .running import TIMEOUT, started
 
 
 def test_follow_shows_what_is_said(client: Client, daemon: str, name: str) -> None:
@@ -188,7 +188,7 @@ def test_follow_ends_with_control_c(client: Client, daemon: str, name: str) -> N
         attached(client, name)
         running.process.send_signal(signal.SIGINT)
 
-        assert -signal.SIGINT == running.process.wait(PATIENCE)
+        assert -signal.SIGINT == running.process.wait(TIMEOUT)
         assert not running.text
 
 
@@ -199,7 +199,7 @@ def test_control_c_on_a_terminal(client: Client, daemon: str, name: str) -> None
         attached(client, name)
         running.process.send_signal(signal.SIGINT)
 
-        assert -signal.SIGINT == running.process.wait(PATIENCE)
+        assert -signal.SIGINT == running.process.wait(TIMEOUT)
         assert "\r\n" == running.until("\n")
 
 
@@ -242,7 +242,7 @@ def test_wait_for_what_comes(client: Client, daemon: str, name: str) -> None:
         client.add(name, [{"role": "assistant", "content": "answered"}])
 
         text = running.until("answered")
-        assert 0 == running.process.wait(PATIENCE)
+        assert 0 == running.process.wait(TIMEOUT)
 
     assert "asked" not in text
 

@@ -23,7 +23,7 @@ def other(reel: Reel, talk: str, monkeypatch: pytest.MonkeyPatch) -> str:
     """Another agent than the one of $REEL_AGENT."""
     reel("new", f"{talk}-other")
     monkeypatch.setenv("REEL_AGENT", talk)
-    monkeypatch.setattr(lone_argument, "PATIENCE", 0.01)
+    monkeypatch.setattr(lone_argument, "STDIN_TIMEOUT", 0.01)
     return f"{talk}-other"
 
 

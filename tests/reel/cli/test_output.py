@@ -62,7 +62,7 @@ def test_text_cannot_smuggle_escapes_past_a_style() -> None:
 
 
 @pytest.mark.parametrize(
-    ("stream", "aside", "as_json", "expected"),
+    ("stream", "stderr", "as_json", "expected"),
     [
         (Terminal(), Terminal(), False, "\x1b[2mundo: reel undo demo\x1b[0m\n"),
         (Terminal(), Terminal(), True, ""),
@@ -70,20 +70,20 @@ def test_text_cannot_smuggle_escapes_past_a_style() -> None:
         (Terminal(), io.StringIO(), False, ""),
     ],
 )
-def test_hints_are_for_people(stream: io.StringIO, aside: io.StringIO, as_json: bool, expected: str) -> None:
+def test_hints_are_for_people(stream: io.StringIO, stderr: io.StringIO, as_json: bool, expected: str) -> None:
     """Only who sits at a terminal and reads no JSON is told in passing."""
-    Output(stream, aside, as_json=as_json).hint("undo: reel undo demo")
+    Output(stream, stderr, as_json=as_json).hint("undo: reel undo demo")
 
-    assert expected == aside.getvalue()
+    assert expected == stderr.getvalue()
 
 
 def test_warnings_are_one_line() -> None:
     """A warning is never more than a line, and drives no terminal."""
-    aside = io.StringIO()
+    stderr = io.StringIO()
 
-    Output(io.StringIO(), aside).warn("not_found: no agent\n\x1b[2J")
+    Output(io.StringIO(), stderr).warn("not_found: no agent\n\x1b[2J")
 
-    assert aside.getvalue() == "reel: not_found: no agent \\x1b[2J\n"
+    assert stderr.getvalue() == "reel: not_found: no agent \\x1b[2J\n"
 
 
 def test_width_is_known_of_terminals_only() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from reel.cli.pager import Closed, Paper
+from reel.cli.pager import Closed, PagerBuffer
 
 from .conftest import Reel
 from .test_processes import on_terminal
@@ -58,13 +58,13 @@ def test_no_pager(lengthy: str, monkeypatch: pytest.MonkeyPatch, pager: str) -> 
 def test_reader_who_leaves(tmp_path: Path) -> None:
     """A pager that ended takes no more, and that is the end of it."""
     with (tmp_path / "out").open("w") as stream:
-        paper = Paper(stream, 1, ["true"])
+        buffer = PagerBuffer(stream, 1, ["true"])
         with pytest.raises(Closed):
-            write_on(paper)
-        paper.end()
+            write_on(buffer)
+        buffer.end()
 
 
-def write_on(paper: Paper) -> None:
+def write_on(buffer: PagerBuffer) -> None:
     """Fill whatever holds what was not read."""
     while True:
-        paper.write("x" * 4096 + "\n")
+        buffer.write("x" * 4096 + "\n")

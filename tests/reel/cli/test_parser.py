@@ -5,12 +5,12 @@ from argparse import Namespace
 import pytest
 
 from reel.cli.arguments import UsageError
-from reel.cli.parser import command_parser, find, split, top_parser
+from reel.cli.parser import command_parser, find_command, split_at_dashes, top_parser
 
 
 def parsed(*argv: str) -> Namespace:
     args = top_parser().parse_args(argv)
-    return command_parser(find(args.command)).parse_intermixed_args(args.rest, args)
+    return command_parser(find_command(args.command)).parse_intermixed_args(args.rest, args)
 
 
 @pytest.mark.parametrize(
@@ -36,8 +36,8 @@ def test_texts_that_begin_with_a_dash(word: str) -> None:
 
 def test_after_two_dashes_everything_is_a_word() -> None:
     """Any text can be said."""
-    assert split(["add", "demo", "--", "--role", "--"]) == (["add", "demo"], ["--role", "--"])
-    assert split(["add"]) == (["add"], [])
+    assert split_at_dashes(["add", "demo", "--", "--role", "--"]) == (["add", "demo"], ["--role", "--"])
+    assert split_at_dashes(["add"]) == (["add"], [])
 
 
 @pytest.mark.parametrize(

@@ -149,7 +149,7 @@ def test_stop_of_a_daemon_that_does_not_answer(
     directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It is not waited for without end."""
-    monkeypatch.setattr("reel.cli.daemon._ENDS_WITHIN", 0.05)
+    monkeypatch.setattr("reel.cli.daemon._STOP_TIMEOUT", 0.05)
     path = f"{directory}/s.sock"
     with socket.socket(socket.AF_UNIX) as stuck:
         stuck.bind(path)
@@ -249,7 +249,7 @@ def test_empty_things_say_what_to_do(home: Path) -> None:
 
 def test_what_was_printed_before_it_was_interrupted() -> None:
     """It is not lost with the process, though the signal ends that at once."""
-    code = "from reel.cli.exits import INTERRUPTED, end_with; print('one'); end_with(INTERRUPTED)"
+    code = "from reel.cli.exits import INTERRUPTED, exit_with; print('one'); exit_with(INTERRUPTED)"
     buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     ended = subprocess.run([sys.executable, "-c", code], text=True, check=False, capture_output=True, env=buffered)
 

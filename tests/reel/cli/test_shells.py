@@ -14,7 +14,7 @@ import pytest
 from reel.cli.table import COMMANDS
 
 from .conftest import Reel
-from .running import PATIENCE
+from .running import TIMEOUT
 
 # Fills in what bash would, calls the function and prints what it offers.
 _BASH = 'eval "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _reel; printf "%s\\n" "${COMPREPLY[@]}"'
@@ -90,7 +90,7 @@ def in_zsh(reel: Reel, directory: Path, line: str) -> list[str]:
 
 def _read_until(terminal: int, there: Path) -> None:
     """Read what is shown on a terminal, which nobody looks at, until a file is there."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while not there.exists():
         assert time.monotonic() < deadline
         if select.select([terminal], [], [], 0.05)[0]:

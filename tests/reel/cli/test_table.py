@@ -17,7 +17,7 @@ def test_function_exists(command: Command) -> None:
     """A row names a function that takes one run."""
     module, _, name = command.function.partition(".")
 
-    assert list(inspect.signature(getattr(import_module(f"reel.cli.{module}"), name)).parameters) == ["run"]
+    assert list(inspect.signature(getattr(import_module(f"reel.cli.{module}"), name)).parameters) == ["ctx"]
 
 
 @each_command
@@ -25,7 +25,7 @@ def test_help_fits_80_columns_and_has_an_example(command: Command) -> None:
     """Each command's help shows its words and how to use it."""
     lines = command_parser(command).format_help().splitlines()
 
-    assert f"usage: reel {command.name} {command.words}".rstrip() + " [options]" == lines[0]
+    assert f"usage: reel {command.name} {command.positionals}".rstrip() + " [options]" == lines[0]
     assert f"  {command.example.splitlines()[0]}" in lines
     assert all(len(line) <= 80 for line in lines)
 
@@ -48,7 +48,7 @@ def test_options_that_stand_in_for_a_word_exist(command: Command) -> None:
     """What a row says of its options is true of its parser."""
     args = vars(command_parser(command).parse_intermixed_args([]))
 
-    assert set(command.instead) <= set(args)
+    assert set(command.replaces_text) <= set(args)
     assert command.writes == ("if_seq" in args)
 
 

@@ -5,15 +5,15 @@ is nothing to choose from, and nothing is said about it.
 """
 
 from reel.cli.arguments import UsageError
-from reel.cli.context import Invocation
+from reel.cli.context import Context
 from reel.cli.shells import bash, fish, zsh
 
 _SHELLS = {"bash": bash.script, "zsh": zsh.script, "fish": fish.script}
 
 
-def completion(run: Invocation) -> None:
+def completion(ctx: Context) -> None:
     """Print the script for a shell."""
-    script = _SHELLS.get(run.words[0])
+    script = _SHELLS.get(ctx.words[0])
     if script is None:
-        raise UsageError(f"{run.words[0]!r} is no shell that reel knows; expected one of {', '.join(_SHELLS)}")
-    run.out.lines([line] for line in script().splitlines())
+        raise UsageError(f"{ctx.words[0]!r} is no shell that reel knows; expected one of {', '.join(_SHELLS)}")
+    ctx.out.lines([line] for line in script().splitlines())

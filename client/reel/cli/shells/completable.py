@@ -59,7 +59,7 @@ def shared() -> list[Flag]:
 def _command(command: Command) -> Completable:
     flags = [_flag(option) for option in options_of(command)]
     flags.append(Flag(("--help",), "say how it is used", Value(NOTHING, arguments=0)))
-    return Completable(command.name, command.summary, flags, _first(command.words), command.name == "revive")
+    return Completable(command.name, command.summary, flags, _first(command.positionals), command.name == "revive")
 
 
 def _flag(option: Option) -> Flag:
@@ -76,8 +76,8 @@ def _value(details: dict[str, object]) -> Value:
     return Value(_KINDS.get(str(details.get("metavar")), TEXT), arguments=count if isinstance(count, int) else 1)
 
 
-def _first(words: str) -> Value:
-    first = words.split(maxsplit=1)[0] if words else ""
+def _first(positionals: str) -> Value:
+    first = positionals.split(maxsplit=1)[0] if positionals else ""
     if first == AGENT:
         return Value(AGENTS)
     if "|" in first:
