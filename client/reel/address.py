@@ -2,14 +2,23 @@
 
 import os
 
+from reel.errors import NotRunning
+
 # The longest path of a socket, in bytes: sun_path has 108 and ends in a NUL (unix(7)).
 MAX_PATH = 107
 
 
 def default_socket() -> str:
-    """Return the path of the socket: ``$REEL_SOCKET``, else one in the runtime directory, else one in /tmp."""
-    if path := os.environ.get("REEL_SOCKET"):
-        return path
+    """Return the path of the socket: ``$REEL_SOCKET``, else ``socket`` in ``reeld.toml``, else the standard one.
+
+    Raises:
+        NotRunning: ``reeld.toml`` cannot be read, or has no valid path.
+    """
+    return os.environ.get("REEL_SOCKET") or configured("socket") or standard_socket()
+
+
+def standard_socket() -> str:
+    """Return the path of the socket if nothing names one: in the runtime directory, else in /tmp."""
     if runtime := os.environ.get("XDG_RUNTIME_DIR"):
         return f"{runtime}/reel/reel.sock"
     return f"{fallback_directory()}/reel.sock"
@@ -21,9 +30,16 @@ def fallback_directory() -> str:
 
 
 def default_database() -> str:
-    """Return the path of the database: ``$REEL_DATABASE``, else one in the state directory."""
-    if path := os.environ.get("REEL_DATABASE"):
-        return path
+    """Return the path of the database: ``$REEL_DATABASE``, else ``database`` in ``reeld.toml``, else the standard one.
+
+    Raises:
+        NotRunning: ``reeld.toml`` cannot be read, or has no valid path.
+    """
+    return os.environ.get("REEL_DATABASE") or configured("database") or standard_database()
+
+
+def standard_database() -> str:
+    """Return the path of the database if nothing names one: in the state directory."""
     return f"{state_directory()}/reel.db"
 
 
@@ -33,6 +49,41 @@ def state_directory() -> str:
     return f"{state}/reel"
 
 
-def config_home() -> str:
-    """Return the directory of the user's configuration files."""
-    return os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")  # noqa: PTH111 - pathlib costs the command 4 ms
+def config_file() -> str:
+    """Return the path of the daemon's settings, which need not exist."""
+    home = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")  # noqa: PTH111 - pathlib costs the command 4 ms
+    return f"{home}/reel/reeld.toml"
+
+
+def configured(name: str) -> str | None:
+    """Return a path from ``reeld.toml``, or ``None``. The daemon reads the same file, and checks all of it.
+
+    Raises:
+        NotRunning: the file cannot be read, or the path is not one.
+    """
+    file = config_file()
+    try:
+        descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise _unreadable(file, error.strerror) from error
+    import tomllib  # noqa: PLC0415 - most have no file, and it would cost every command 5 ms
+
+    try:
+        with os.fdopen(descriptor, "rb") as opened:
+            value = tomllib.load(opened).get(name)
+    except OSError as error:
+        raise _unreadable(file, error.strerror) from error
+    except ValueError as error:  # not TOML, or not UTF-8
+        raise _unreadable(file, str(error)) from error
+    if value is None:
+        return None
+    path = os.path.expanduser(value) if isinstance(value, str) else ""  # noqa: PTH111 - as above
+    if not path.startswith("/"):
+        raise _unreadable(file, f"{name}: {value!r} is not an absolute path")
+    return path
+
+
+def _unreadable(file: str, reason: str | None) -> NotRunning:
+    return NotRunning(f"{file}: {reason}; correct it, or name the socket with --socket or $REEL_SOCKET", file=file)

@@ -12,7 +12,7 @@ import time
 from importlib.util import find_spec
 from pathlib import Path
 
-from reel.address import state_directory
+from reel.address import configured, standard_socket, state_directory
 from reel.errors import NotRunning
 from reel.peer import peer_of
 from reel.session import MessagePack
@@ -201,16 +201,20 @@ def _last_words(log: Path, size: int) -> str:
 def unit_for(path: str) -> bool:
     """Return whether systemd has a unit whose daemon would be the one for this socket.
 
-    A unit does not see the environment of this process: its daemon has the user's default socket and database.
+    A unit does not see the environment of this process: its daemon has the user's own socket and database.
     """
-    if not _is_units(path) or os.environ.get("REEL_DATABASE"):
+    try:
+        own = configured("socket") or _runtime_socket()
+    except NotRunning:
+        return False  # the daemon that is launched says what is wrong with the file
+    if path != own or os.environ.get("REEL_DATABASE"):
         return False
     return _property(UNIT, "LoadState") == "loaded"
 
 
 def is_activated(path: str) -> bool:
     """Return whether systemd listens on a socket, so that a connection starts the daemon."""
-    return _is_units(path) and _property(SOCKET_UNIT, "ActiveState") == "active"
+    return path == _runtime_socket() and _property(SOCKET_UNIT, "ActiveState") == "active"
 
 
 def unit_is_active() -> bool:
@@ -247,10 +251,9 @@ def _order(verb: str, *units: str) -> None:
         raise NotRunning(f"systemd cannot {verb} {UNIT}: {said}; see: journalctl --user -u {UNIT}")
 
 
-def _is_units(path: str) -> bool:
-    """Return whether the units name this socket."""
-    runtime = os.environ.get("XDG_RUNTIME_DIR")
-    return bool(runtime) and path == f"{runtime}/reel/reel.sock"
+def _runtime_socket() -> str | None:
+    """Return the path of the socket that the units name, if there is a runtime directory."""
+    return standard_socket() if os.environ.get("XDG_RUNTIME_DIR") else None
 
 
 def _property(unit: str, name: str) -> str:

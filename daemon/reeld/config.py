@@ -13,7 +13,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reel.address import config_home, default_database, default_socket
+from reel.address import config_file, standard_database, standard_socket
 from reel.version import PROTOCOL, __version__
 from reeld.agents.agent import MAILBOX
 from reeld.agents.registry import IDLE, MAX_LIVE
@@ -199,11 +199,6 @@ def effective_settings(
             yield EffectiveSetting(setting, defaults[setting.name], "default")
 
 
-def config_file() -> str:
-    """Return the path of the file, which need not exist."""
-    return f"{config_home()}/reel/reeld.toml"
-
-
 def read_file(path: str) -> dict[str, Any]:
     """Return the settings of a file by their names with sections; a missing file has none.
 
@@ -254,7 +249,7 @@ def shown(found: Sequence[EffectiveSetting]) -> str:
 
 
 def _defaults() -> dict[str, Any]:
-    defaults = _config({"socket": default_socket(), "database": default_database()})
+    defaults = _config({"socket": standard_socket(), "database": standard_database()})
     return {
         setting.name: getattr(getattr(defaults, setting.section) if setting.section else defaults, setting.key)
         for setting in SETTINGS

@@ -15,6 +15,7 @@ import pytest
 from reel.sync.client import Client
 from reeld.startup import CANNOT_START
 from tests.daemon import PATIENCE, Daemon
+from tests.end_to_end.shell import run
 from tests.pipeline import Pipeline
 
 
@@ -158,6 +159,20 @@ def test_environment(prepared: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert (base / "state" / "r.db").is_file()
     assert {0o700} == {stat.S_IMODE(path.stat().st_mode) for path in (base, base / "run", base / "state")}
+
+
+def test_settings_in_the_file(prepared: Daemon, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A daemon that its file sends to another socket and database is found there by its clients."""
+    monkeypatch.delenv("REEL_SOCKET")
+    (home / ".config/reel").mkdir(parents=True)
+    (home / ".config/reel/reeld.toml").write_text(f'socket = "{prepared.socket}"\ndatabase = "~/other.db"\n')
+    prepared.command = lambda: [sys.executable, "-m", "reeld"]  # type: ignore[method-assign]
+    prepared.start()
+
+    assert run("reel socket") == f"{prepared.socket}\n"
+    assert run("reel start") == f"runs already: {prepared.socket}\n"
+    assert run("reel add demo hi --create") == "demo: added 2\n"
+    assert (home / "other.db").is_file()
 
 
 def test_no_room_for_a_connection(daemon: Daemon, client: Client) -> None:

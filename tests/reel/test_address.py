@@ -3,18 +3,21 @@
 import os
 import socket
 import tempfile
+from pathlib import Path
 
 import pytest
 
 from reel.address import MAX_PATH, default_database, default_socket, state_directory
+from reel.errors import NotRunning
 
 
 @pytest.fixture(autouse=True)
-def _bare(monkeypatch: pytest.MonkeyPatch) -> None:
+def _bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Begin without any of the variables, at home in a place of its own."""
     for name in ("REEL_SOCKET", "REEL_DATABASE", "XDG_RUNTIME_DIR", "XDG_STATE_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", "/home/zed")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -53,6 +56,58 @@ def test_the_database(monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]
         monkeypatch.setenv(name, value)
 
     assert expected == default_database()
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """Where the daemon's settings are."""
+    (tmp_path / "reel").mkdir()
+    return tmp_path / "reel" / "reeld.toml"
+
+
+def test_the_daemons_settings(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the daemon reads in its file, its clients read there, too; their variables go before it."""
+    file.write_text('socket = "~/s.sock"\ndatabase = "/d/r.db"\nlog_level = "debug"\n')
+    assert ("/home/zed/s.sock", "/d/r.db") == (default_socket(), default_database())
+    monkeypatch.setenv("REEL_SOCKET", "/a.sock")
+    monkeypatch.setenv("REEL_DATABASE", "/a.db")
+
+    assert ("/a.sock", "/a.db") == (default_socket(), default_database())
+
+
+def test_other_settings(file: Path) -> None:
+    """A file that names no socket leaves it where it is."""
+    file.write_text("[agents]\nmax_live = 7\n")
+
+    assert f"/tmp/reel-{os.getuid()}/reel.sock" == default_socket()
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (b"socket = ", "Invalid value (at end of document)"),
+        (b"\xff", "'utf-8' codec can't decode byte 0xff in position 0: invalid start byte"),
+        (b'socket = "s.sock"', "socket: 's.sock' is not an absolute path"),
+        (b"socket = 7", "socket: 7 is not an absolute path"),
+    ],
+)
+def test_settings_that_cannot_be_read(file: Path, text: bytes, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody can tell where the daemon listens, unless it is named in another way."""
+    file.write_bytes(text)
+    with pytest.raises(NotRunning) as error:
+        default_socket()
+    assert f"{file}: {reason}; correct it, or name the socket with --socket or $REEL_SOCKET" == error.value.message
+    monkeypatch.setenv("REEL_SOCKET", "/a.sock")
+
+    assert default_socket() == "/a.sock"
+
+
+def test_settings_that_are_no_file(file: Path) -> None:
+    """Why they cannot be read is said."""
+    file.mkdir()
+
+    with pytest.raises(NotRunning, match=f"{file}: Is a directory; "):
+        default_socket()
 
 
 def test_the_state_directory_is_not_moved_with_the_database(monkeypatch: pytest.MonkeyPatch) -> None:

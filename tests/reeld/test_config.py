@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from reel.address import config_file
 from reel.version import PROTOCOL, __version__
-from reeld.config import SETTINGS, Agents, Config, config_file, parse
+from reeld.config import SETTINGS, Agents, Config, parse
 from reeld.serving.flow import Limits
 from reeld.store.database import SQLITE
 

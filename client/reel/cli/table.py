@@ -25,6 +25,8 @@ class Command(NamedTuple):
     notes: str = ""
     # Without an agent it is about all of them.
     agent_optional: bool = False
+    # It runs even if nobody can tell where the daemon listens.
+    without_socket: bool = False
 
 
 def option(*flags: str, **details: Any) -> Option:
@@ -384,5 +386,6 @@ COMMANDS = (
         'eval "$(reel completion bash)"  # in ~/.bashrc\n'
         "  reel completion zsh > ~/.zfunc/_reel  # a directory of $fpath\n"
         "  reel completion fish > ~/.config/fish/completions/reel.fish",
+        without_socket=True,
     ),
 )

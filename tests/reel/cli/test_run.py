@@ -65,6 +65,21 @@ def test_no_daemon(argv: list[str], capsys: pytest.CaptureFixture[str], tmp_path
     assert ("", expected) == capsys.readouterr()
 
 
+def test_settings_that_cannot_be_read(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Where the daemon listens is not known: one line says why, unless nobody asks for it."""
+    monkeypatch.delenv("REEL_SOCKET")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    (tmp_path / "reel").mkdir()
+    (tmp_path / "reel" / "reeld.toml").write_text("socket")
+
+    assert main(["list"]) == 3
+    assert capsys.readouterr().err.startswith(f"reel: not_running: {tmp_path}/reel/reeld.toml: Expected '='")
+    assert main(["completion", "bash"]) == 0
+    assert main(["--socket", "/s.sock", "socket"]) == 0
+
+
 def test_status_without_a_daemon(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """That there is none is an answer, with an exit status for scripts."""
     assert main(["status"]) == 3
