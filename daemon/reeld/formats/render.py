@@ -152,14 +152,15 @@ def _settle_all(state: RenderState, entries: Sequence[Entry], target: Format) ->
 
 def _settle(state: RenderState, new: Sequence[Entry], target: Format) -> Repaired:
     """Repair the entries after those that a state covers, and extend it by what is settled of them."""
-    shown = [entry for entry in new if entry.message is not None]
-    repaired = repair([_message(entry) for entry in shown], state.repair, target, state.model)
+    shown = [index for index, entry in enumerate(new) if entry.message is not None]
+    repaired = repair([_message(new[index]) for index in shown], state.repair, target, state.model)
     context = RenderContext(state.model, state.cache_breakpoints_left)
     _write(repaired.settled, state.turns, state.report, context, target)
     state.cache_breakpoints_left = context.cache_breakpoints
     if repaired.settled_messages:
-        state.last = shown[repaired.settled_messages - 1].id
-        state.count += 1 + next(index for index, entry in enumerate(new) if entry.id == state.last)
+        last = shown[repaired.settled_messages - 1]
+        state.last = new[last].id
+        state.count += last + 1
     return repaired
 
 

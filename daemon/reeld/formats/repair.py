@@ -44,6 +44,8 @@ PLACEHOLDER = "(empty)"
 NO_RESULT = "No result: the call was interrupted before it was answered."
 PLACEHOLDER_TURN = UserTurn([], [placeholder(PLACEHOLDER)])
 _THOUGHTS = ("thinking", "redacted_thinking")
+# Each exchange has one of these: to look one up is faster than to make one.
+_LOOPS = {(first, last): LoopThinking(first, last) for first in (False, True) for last in (False, True)}
 
 
 class Exchange(NamedTuple):
@@ -107,8 +109,8 @@ def repair(messages: Iterable[Json], state: RepairState, target: Format, model: 
         rest.append(_exchange(MessageGroup(0, [], []), len(groups), state, rules))
     loop = None if ends_with_assistant else state.loop
     state.restore(saved)
-    count = sum(group.size for group in groups[:first_open])
-    return Repaired(settled, count, rest, open_calls, loop, ends_with_assistant)
+    settled_messages = groups[first_open].start if groups else 0
+    return Repaired(settled, settled_messages, rest, open_calls, loop, ends_with_assistant)
 
 
 def groups_of(messages: Iterable[Json]) -> list[MessageGroup]:
@@ -144,7 +146,7 @@ def _exchange(group: MessageGroup, number: int, state: RepairState, rules: _Rule
         state.loop = None
     if assistant.pieces:
         thinks = assistant.pieces[0].block["type"] in _THOUGHTS
-        state.loop = LoopThinking(state.loop.first if state.loop else thinks, thinks)
+        state.loop = _LOOPS[state.loop.first if state.loop else thinks, thinks]
     first = next(iter(group.user or group.assistant), None)
     seq = first["seq"] if first else user.results[0].call.seq
     return Exchange(user, assistant, report, seq, number in rules.tools.continuing)
@@ -251,13 +253,12 @@ def _assistant_turn(group: MessageGroup, state: RepairState, rules: _Rules, repo
     calls_at_end: list[Piece] = []
     calls: list[ToolCall] = []
     speaker: int | None = None
-    for message_index, message in enumerate(group.assistant, group.assistant_start):
+    for message_index, message in enumerate(group.assistant, group.start + len(group.user)):
         for block_index, block in enumerate(message["content"]):
             piece = Piece(message, message_index, block_index, block)
             if block["type"] == "tool_call":
                 calls.append(state.add_call(piece))
-                sent = piece._replace(block=_sent_call(calls[-1], piece, report))
-                (calls_at_end if rules.target.calls_last else pieces).append(sent)
+                (calls_at_end if rules.target.calls_last else pieces).append(_sent_call(calls[-1], piece, report))
             elif (why := _why_left_out(piece, state, rules)) is not None:
                 report.append(Change(piece.seq, block_index, "dropped", why))
             else:
@@ -281,7 +282,7 @@ def _assistant_turn(group: MessageGroup, state: RepairState, rules: _Rules, repo
 
 def _why_left_out(piece: Piece, state: RepairState, rules: _Rules) -> str | None:
     """Return why a block of the assistant's cannot be sent."""
-    if (piece.message_index, piece.block_index) in rules.tools.unpaired:
+    if piece.block["type"] == "opaque" and (piece.message_index, piece.block_index) in rules.tools.unpaired:
         return "a server's tool without the other half of its call and result"
     why = rules.why_unsendable(piece.block, "assistant")
     if why is not None or piece.block["type"] != "opaque":
@@ -295,14 +296,14 @@ def _why_left_out(piece: Piece, state: RepairState, rules: _Rules) -> str | None
     return None
 
 
-def _sent_call(call: ToolCall, piece: Piece, report: list[Change]) -> Json:
-    """Return the block of a call with the id and the name under which it is sent."""
+def _sent_call(call: ToolCall, piece: Piece, report: list[Change]) -> Piece:
+    """Return the piece of a call with the id and the name under which it is sent."""
     if call.id == call.given_id and call.name == call.given_name:
-        return piece.block
+        return piece
     if call.id != call.given_id:
         why = f"the id {call.given_id} is sent as {call.id}"
         report.append(Change(piece.seq, piece.block_index, "renamed", why))
     if call.name != call.given_name:
         why = f"the tool {call.given_name} is sent as {call.name}"
         report.append(Change(piece.seq, piece.block_index, "renamed", why))
-    return {**piece.block, "id": call.id, "name": call.name}
+    return piece._replace(block={**piece.block, "id": call.id, "name": call.name})

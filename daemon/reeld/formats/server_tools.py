@@ -28,16 +28,6 @@ class MessageGroup(NamedTuple):
     user: list[Json]
     assistant: list[Json]
 
-    @property
-    def assistant_start(self) -> int:
-        """The number of the assistant's first message in the batch."""
-        return self.start + len(self.user)
-
-    @property
-    def size(self) -> int:
-        """How many messages it has."""
-        return len(self.user) + len(self.assistant)
-
 
 class ServerToolStatus(NamedTuple):
     """What becomes of the server's tools of a batch.
@@ -80,7 +70,8 @@ def match_server_tools(groups: Sequence[MessageGroup], target: Format, model: st
 
 
 def _halves(group: MessageGroup, target: Format, model: str | None) -> Iterator[tuple[BlockPlace, ServerToolHalf]]:
-    for message_index, message in enumerate(group.assistant, group.assistant_start):
+    """Return the halves of calls of server's tools among what the assistant says, with their places."""
+    for message_index, message in enumerate(group.assistant, group.start + len(group.user)):
         for block_index, block in enumerate(message["content"]):
             if block["type"] == "opaque" and target.why_unsendable(block, "assistant", model) is None:
                 half = target.server_tool_half(block)

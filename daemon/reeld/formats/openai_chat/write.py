@@ -67,11 +67,14 @@ def _user(pieces: Sequence[Piece], context: RenderContext) -> Json:
     blocks = [piece.block for piece in pieces]
     kept = restore_keys(pieces[0].metadata, PROVIDER, ("name",))
     role = pieces[0].privileged_role or "user"
-    only_text = all(block["type"] == "text" for block in blocks)
-    if role != "user" and not (accepts_instruction_roles(context.model) and only_text):
+    if role != "user" and not (accepts_instruction_roles(context.model) and _is_text(blocks)):
         context.note(pieces[0], "downgraded", f"a {role} message is sent as the user's")
         role = "user"
     return {"role": role, "content": _content(blocks), **_name(pieces[0], kept, context)}
+
+
+def _is_text(blocks: Sequence[Json]) -> bool:
+    return all(block["type"] == "text" for block in blocks)
 
 
 def _assistant(turn: AssistantTurn, context: RenderContext) -> Iterator[Json]:
