@@ -1,4 +1,4 @@
-"""What is told about providers' formats is true of the code."""
+"""What docs/formats.md says about the formats is true of the code."""
 
 import json
 import os
@@ -109,7 +109,7 @@ _SAID: dict[str, list[Any]] = {
 
 
 def rendered(messages: list[Any], name: str) -> str:
-    """The body, once the user has spoken again."""
+    """Return the body, once the user has spoken again."""
     entries = entries_of([*messages, user("Go on.")])
     return render(RenderRequest(name, model=_MODELS[name]), entries, prompt_in(entries))[0].body
 
@@ -121,14 +121,14 @@ def goes_over(messages: list[Any], name: str) -> str:
 
 
 def table(heading: str) -> dict[str, list[str]]:
-    """The first table under a heading: the cells of each row by its first one."""
+    """Return the first table under a heading: the cells of each row by its first one."""
     section = _DOCUMENT.split(f"## {heading}\n", 1)[1].split("\n## ", 1)[0]
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if line[:1] == "|"]
     return {row[0]: row[1:] for row in rows if not row[0].startswith("---")}
 
 
-def test_the_table_of_what_is_lost() -> None:
-    """What is said to go over does, and nothing else."""
+def test_the_table_of_what_is_lost_is_true() -> None:
+    """What it says is sent is sent, and nothing else."""
     told = table("What is lost from one to another")
     formats = [cell.strip("`") for cell in told.pop("")]
 
@@ -141,8 +141,8 @@ def test_the_table_of_what_is_lost() -> None:
     }
 
 
-def test_the_table_of_words() -> None:
-    """Each provider's word for a thing stands in what it is sent."""
+def test_the_table_of_what_maps_to_what_is_true() -> None:
+    """Each provider's key is in the body that it is sent."""
     told = table("What maps to what")
     formats = [cell.strip("`") for cell in told.pop("")]
 
@@ -157,14 +157,14 @@ def test_the_table_of_words() -> None:
     assert [] == missing
 
 
-def test_the_table_of_actions() -> None:
-    """Every word that a report may have is explained."""
+def test_the_table_of_report_actions_is_complete() -> None:
+    """Every action that a report may have is explained."""
     assert list(get_args(Action)) == [word.strip("`") for word in list(table("The report"))[1:]]
 
 
 @pytest.fixture
 def daemon() -> Iterator[Daemon]:
-    """A daemon that runs."""
+    """A running daemon."""
     with short_directory() as directory:
         daemon = Daemon(directory).start()
         yield daemon
@@ -179,8 +179,8 @@ esac
 """
 
 
-def test_the_loop_of_the_readme(daemon: Daemon, tmp_path: Path) -> None:
-    """The lines work as they stand: one provider answers, then another, and each gets what it takes."""
+def test_the_script_of_the_readme_works(daemon: Daemon, tmp_path: Path) -> None:
+    """It works as it is: one provider answers, then another, and each gets a body that it accepts."""
     readme = (_ROOT / "README.md").read_text()
     (script,) = re.findall(r"^```bash\n(.*?)^```", readme, re.DOTALL | re.MULTILINE)
     (tmp_path / "curl").write_text(_CURL)

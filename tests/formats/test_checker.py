@@ -1,4 +1,4 @@
-"""The strict checker is itself checked: each rule has minimal bodies that it accepts, tolerates and refuses."""
+"""The checker itself is checked: each rule has minimal bodies that it accepts, tolerates and refuses."""
 
 import ast
 from itertools import chain
@@ -37,7 +37,7 @@ KEYS = ["role", "type", "content", "parts", "text", "id", "call_id", "tool_calls
 
 
 def cases(kind: str) -> list[Any]:
-    """Give every provider's cases of a kind."""
+    """Return every provider's cases of a kind."""
     return [
         pytest.param(provider, case, id=f"{provider}-{case.rule}-{index}")
         for provider, module in CASES.items()
@@ -46,21 +46,21 @@ def cases(kind: str) -> list[Any]:
 
 
 def rules_of(kind: str, provider: str) -> set[str]:
-    """Give the rules that a provider's cases of a kind are about."""
+    """Return the rules that a provider's cases of a kind are about."""
     return {case.rule for case in getattr(CASES[provider], kind)}
 
 
 @pytest.mark.parametrize(("provider", "case"), cases("ACCEPTED"))
-def test_accepted(provider: str, case: Case) -> None:
-    """A body that a rule permits breaks that rule in no way, and none for good."""
+def test_a_permitted_body_breaks_no_rule(provider: str, case: Case) -> None:
+    """A body that a rule permits breaks that rule in no way, and no other rule except carelessly."""
     found = check(provider, case.body, case.model)
 
     assert [] == [problem for problem in found if problem.rule == case.rule or not problem.careless]
 
 
 @pytest.mark.parametrize(("provider", "case"), cases("CARELESS"))
-def test_tolerated(provider: str, case: Case) -> None:
-    """A body that is merely careless is found careless, and nothing worse."""
+def test_a_careless_body_is_only_careless(provider: str, case: Case) -> None:
+    """A body that some API tolerates is found careless, and nothing worse."""
     found = check(provider, case.body, case.model)
 
     assert {True} == {problem.careless for problem in found}
@@ -68,16 +68,16 @@ def test_tolerated(provider: str, case: Case) -> None:
 
 
 @pytest.mark.parametrize(("provider", "case"), cases("REFUSED"))
-def test_refused(provider: str, case: Case) -> None:
-    """A body that breaks a rule is refused by that rule's name."""
+def test_a_forbidden_body_breaks_its_rule(provider: str, case: Case) -> None:
+    """A body that breaks a rule is refused under that rule's name."""
     found = check(provider, case.body, case.model)
 
     assert case.rule in {problem.rule for problem in found if not problem.careless}
 
 
 @pytest.mark.parametrize("provider", list(CASES))
-def test_every_rule_has_its_cases(provider: str) -> None:
-    """No rule is without a body that it permits and one that it does not."""
+def test_every_rule_has_a_permitted_and_a_forbidden_body(provider: str) -> None:
+    """Each rule has at least one body that it permits and one that it does not."""
     rules = {rule.__name__.replace("_", "-") for rule in RULES[provider].RULES}
 
     assert rules == rules_of("ACCEPTED", provider)
@@ -85,36 +85,36 @@ def test_every_rule_has_its_cases(provider: str) -> None:
 
 
 @pytest.mark.parametrize("model", ["claude-3-5-sonnet-20241022", "claude-opus-4-20250514", "claude-haiku-4.5"])
-def test_older_models_may_be_prefilled(model: str) -> None:
-    """A version is read from every way to write it, and a date is none."""
+def test_older_models_accept_a_prefill(model: str) -> None:
+    """The version is read from every form of a model's name, and a date is not taken for one."""
     found = check("anthropic", anthropic.body(anthropic.HI, anthropic.OK), model)
 
     assert [("prefill", True)] == [(problem.rule, problem.careless) for problem in found]
 
 
-def test_the_body_names_the_model() -> None:
-    """Where no model is given, the body's own decides the rules by model."""
+def test_the_model_of_the_body_decides() -> None:
+    """Without a given model, the model in the body decides the rules that depend on it."""
     found = check("anthropic", anthropic.body(anthropic.HI, anthropic.OK, model="claude-sonnet-4-6"))
 
     assert [("prefill", False)] == [(problem.rule, problem.careless) for problem in found]
 
 
 def thought(*, words: str = "Hi", after: str = "", **more: Any) -> dict[str, Any]:
-    """Make a body in which a thinking block follows some words, and is followed by others."""
+    """Return a body in which a thinking block follows some words and is followed by others."""
     said = anthropic.model(anthropic.THOUGHT, anthropic.text("OK"))
     return anthropic.body({"role": "user", "content": words}, said, anthropic.user(anthropic.text(after)), **more)
 
 
-def test_bound_thinking_stands() -> None:
-    """What comes later, and marks for the cache, may change."""
+def test_bound_thinking_allows_changes_after_it() -> None:
+    """Messages after a thinking block, and cache breakpoints anywhere, may change."""
     later = thought(after="more", system=[anthropic.text("S", cache_control=anthropic.MARK)])
 
     assert [] == prefix_changed(thought(after="x", system=[anthropic.text("S")]), later)
 
 
 @pytest.mark.parametrize("later", [thought(words="Ho"), thought(tools=[anthropic.LOOK]), thought(system="S")])
-def test_bound_thinking_moved(later: dict[str, Any]) -> None:
-    """What stood before a thinking block may not change: no message, no tool, no system prompt."""
+def test_bound_thinking_forbids_changes_before_it(later: dict[str, Any]) -> None:
+    """No message, tool or system prompt before a thinking block may change."""
     found = prefix_changed(thought(), later)
 
     assert ["prefix-changed"] == [problem.rule for problem in found]
@@ -130,23 +130,23 @@ junk = st.recursive(
 
 @pytest.mark.parametrize("provider", list(CHECKS))
 @given(history=junk)
-def test_junk(provider: str, history: Any) -> None:
-    """A history of whatever JSON is judged, and never breaks the judge."""
+def test_any_json_is_judged_without_an_error(provider: str, history: Any) -> None:
+    """The checker judges a history of whatever JSON and never raises."""
     found = check(provider, {HISTORY[provider]: history})
 
     assert all(problem.rule and problem.where for problem in found)
 
 
 @pytest.mark.parametrize("provider", list(CASES))
-def test_cases_are_one_each(provider: str) -> None:
-    """No body stands twice under one rule."""
+def test_no_case_is_listed_twice(provider: str) -> None:
+    """No body is listed twice under one rule."""
     every = list(chain.from_iterable(getattr(CASES[provider], kind) for kind in ("ACCEPTED", "CARELESS", "REFUSED")))
 
     assert [] == [case for index, case in enumerate(every) if case in every[:index]]
 
 
-def test_shares_nothing() -> None:
-    """The judge imports nothing of what it judges."""
+def test_the_checker_imports_no_code_of_the_daemon() -> None:
+    """The checker imports nothing of what it judges."""
     sources = sorted((Path(__file__).parent / "checker").glob("*.py"))
     nodes = [node for path in sources for node in ast.walk(ast.parse(path.read_bytes()))]
     modules = {str(node.module) for node in nodes if isinstance(node, ast.ImportFrom)}

@@ -1,4 +1,4 @@
-"""The strict checker agrees with the real APIs about recorded requests (where the folder with them exists)."""
+"""The checker agrees with the real APIs about recorded requests, if the folder with them exists."""
 
 import json
 import re
@@ -89,18 +89,18 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def broken(recording: dict[str, Any]) -> set[str]:
-    """Give the rules that a recorded request breaks for good."""
+    """Return the rules that a recorded request breaks, careless ones left out."""
     found = check(recording["provider"], recording["body"], recording["model"])
     return {problem.rule for problem in found if not problem.careless}
 
 
 def said(patterns: Iterable[str], error: str) -> str | None:
-    """Give the first of some patterns that an error has."""
+    """Return the first of some patterns that matches an error."""
     return next((pattern for pattern in patterns if re.search(pattern, error)), None)
 
 
 def meant(error: str) -> set[str]:
-    """Give the rules that an error may be about: none where no body shows it, all where nothing is known of it."""
+    """Return the rules that an error may be about: none if no body can show it, all if the error is unknown."""
     known = said(MEANT, error)
     if known is not None:
         return MEANT[known]
@@ -113,8 +113,8 @@ def meant(error: str) -> set[str]:
 
 @recorded
 @pytest.mark.parametrize("path", [path for path in RECORDINGS if "-200-" in path.name], ids=lambda path: path.stem)
-def test_accepted(path: Path) -> None:
-    """What an API accepted is at most careless."""
+def test_a_request_that_an_api_accepted_is_at_most_careless(path: Path) -> None:
+    """What an API accepted breaks no rule, except carelessly."""
     recording = read(path)
 
     assert "valid" == recording["expect"]
@@ -123,8 +123,8 @@ def test_accepted(path: Path) -> None:
 
 @recorded
 @pytest.mark.parametrize("path", [path for path in RECORDINGS if "-200-" not in path.name], ids=lambda path: path.stem)
-def test_refused(path: Path) -> None:
-    """What an API refused for its history is refused here, for the reason that the API gave."""
+def test_a_request_that_an_api_refused_breaks_the_rule_that_it_named(path: Path) -> None:
+    """What an API refused is refused here for the same reason."""
     recording = read(path)
     rules, found = meant(str(recording["error"])), broken(recording)
 
@@ -142,7 +142,7 @@ def test_refused(path: Path) -> None:
         ({"*"}, "The history is not to our taste."),
     ],
 )
-def test_meant(expected: set[str], error: str) -> None:
-    """Only what a body shows must be found in it; an error of which nothing is known must be found somehow."""
+def test_an_error_is_mapped_to_the_rules_it_may_mean(expected: set[str], error: str) -> None:
+    """Only what a body shows must be found in it; for an unknown error something must be found."""
     assert expected <= meant(error)
     assert bool(expected) == bool(meant(error))

@@ -1,1 +1,1 @@
-"""Minimal bodies that each rule accepts, tolerates (careless) and refuses."""
+"""Minimal bodies that each rule permits, tolerates (careless) and refuses."""

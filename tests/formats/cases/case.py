@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 
 class Case(NamedTuple):
-    """A body that a rule lets pass or refuses; by which model, where the rule asks."""
+    """A body that a rule permits or refuses, and the model if the rule depends on it."""
 
     rule: str
     body: dict[str, Any]

@@ -1,6 +1,6 @@
-"""A strict judge of request bodies: whether a provider's API takes the history in one.
+"""A strict checker of request bodies: whether a provider's API accepts the history in one.
 
-It is written from docs/provider-rules.md and the types of the official SDKs, and shares nothing with what it judges.
+It is written from docs/provider-rules.md and the types of the official SDKs, and shares no code with what it judges.
 """
 
 from typing import Any
@@ -24,7 +24,7 @@ CHECKS = {
 def check(provider: str, body: dict[str, Any], model: str | None = None) -> list[Problem]:
     """List what the provider's API would refuse in a body; the model is the body's own where none is given.
 
-    Without a model (Gemini has it in the URL) the rules by model are not asked.
+    Without any (Gemini has it in the URL) the rules that depend on the model are skipped.
     """
     named = body.get("model")
     return CHECKS[provider](body, model or (named if isinstance(named, str) else None))

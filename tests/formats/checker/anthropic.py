@@ -1,6 +1,6 @@
-"""The rules of Anthropic Messages (docs/provider-rules.md, A): who speaks when, and which result belongs to which call.
+"""The rules of Anthropic Messages (docs/provider-rules.md, A): turns, calls and results.
 
-Not to be judged from a body: whether a signature is genuine, and whether the latest thinking blocks were changed.
+A body does not show whether a signature is genuine, and whether the latest thinking blocks were changed.
 """
 
 from collections.abc import Iterator
@@ -59,7 +59,7 @@ def tool_result_duplicate(request: Request) -> Iterator[Fault]:
 
 
 def tool_call_duplicate(request: Request) -> Iterator[Fault]:
-    """Calls of one turn have ids of their own; one used again in a later turn is careless."""
+    """Calls of one turn have different ids; the same id in a later turn is careless."""
     before: set[Any] = set()
     for turn in request.turns:
         ids = turn.ids("tool_use", "id")
@@ -72,7 +72,7 @@ def tool_call_duplicate(request: Request) -> Iterator[Fault]:
 
 
 def tool_call_not_last(request: Request) -> Iterator[Fault]:
-    """Nothing but calls stands after a call."""
+    """Only calls follow a call."""
     for turn in request.turns:
         kinds = [block.get("type") for _, block in turn.blocks]
         if "tool_use" in kinds:
@@ -82,7 +82,7 @@ def tool_call_not_last(request: Request) -> Iterator[Fault]:
 
 
 def tool_result_not_first(request: Request) -> Iterator[Fault]:
-    """Results stand before everything else in their turn."""
+    """Results come first in their turn."""
     for turn in request.turns:
         other = False
         for where, block in turn.blocks:
@@ -126,7 +126,7 @@ def system_role(request: Request) -> Iterator[Fault]:
 
 
 def around(turns: list[Turn]) -> Iterator[tuple[Turn | None, Turn, Turn | None]]:
-    """Give each turn between its neighbours."""
+    """Return each turn between its neighbours."""
     yield from zip([None, *turns], turns, [*turns[1:], None], strict=False)
 
 
@@ -138,7 +138,7 @@ def prefill(request: Request) -> Iterator[Fault]:
 
 
 def tool_role(request: Request) -> Iterator[Fault]:
-    """Calls are the assistant's and results the user's."""
+    """The assistant makes calls, the user sends results."""
     for turn in request.turns:
         wrong = "tool_result" if turn.role == "assistant" else "tool_use"
         for where, _ in turn.of(wrong):
@@ -165,5 +165,5 @@ RULES: tuple[Rule[Request], ...] = (
 
 
 def check(body: Json, model: str | None) -> list[Problem]:
-    """List what the API would refuse in a body."""
+    """Return what the API would refuse in a body."""
     return run(RULES, Request(body, model))

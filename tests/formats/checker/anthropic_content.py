@@ -1,4 +1,4 @@
-"""The rules of Anthropic Messages (docs/provider-rules.md, A): what blocks hold, and where thinking stands."""
+"""The rules of Anthropic Messages (docs/provider-rules.md, A): what blocks contain, and where thinking is."""
 
 import re
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ CACHE_MARKS = 4
 
 
 def empty_content(request: Request) -> Iterator[Fault]:
-    """A message has content, but for a final one of the assistant; so have a result's array and a failed result."""
+    """A message has content, except a last one of the assistant's; so do a result's array and a failed result."""
     for index, (where, message) in enumerate(request.messages):
         final = index == len(request.messages) - 1 and message.get("role") == "assistant"
         if message.get("content") in ("", []) and not final:
@@ -56,7 +56,7 @@ def trailing_whitespace(request: Request) -> Iterator[Fault]:
 
 
 def error_result_text(request: Request) -> Iterator[Fault]:
-    """A failed result is text alone."""
+    """A failed result contains only text."""
     for where, block in request.blocks():
         if block.get("type") == "tool_result" and block.get("is_error") is True:
             for place, part in objects(block.get("content"), f"{where}.content"):
@@ -65,7 +65,7 @@ def error_result_text(request: Request) -> Iterator[Fault]:
 
 
 def media_role(request: Request) -> Iterator[Fault]:
-    """Images and documents are not the assistant's."""
+    """The assistant sends no images and documents."""
     for turn in request.turns:
         for where, block in turn.of("image", "document") if turn.role == "assistant" else []:
             yield Fault(where, f"{block['type']!r} from the assistant")
@@ -81,7 +81,9 @@ def tool_call_id(request: Request) -> Iterator[Fault]:
     for where, block in request.blocks():
         name = {"tool_use": block.get("id"), "tool_result": block.get("tool_use_id")}.get(str(block.get("type")))
         if isinstance(name, str) and not re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", name):
-            yield Fault(where, f"{name!r} is no id", careless=re.fullmatch(r"[a-zA-Z0-9_-]+", name) is not None)
+            yield Fault(
+                where, f"{name!r} is not a valid id", careless=re.fullmatch(r"[a-zA-Z0-9_-]+", name) is not None
+            )
 
 
 def tool_name(request: Request) -> Iterator[Fault]:
@@ -95,24 +97,24 @@ def tool_name(request: Request) -> Iterator[Fault]:
 
 
 def cache_marks(request: Request) -> Iterator[Fault]:
-    """At most four blocks are marked for the cache."""
+    """At most four blocks have a cache breakpoint."""
     marked = [*objects(request.body.get("system"), "system"), *objects(request.body.get("tools"), "tools")]
     for where, block in request.blocks():
         marked += [(where, block), *objects(block.get("content"), f"{where}.content")]
     places = [where for where, block in marked if block.get("cache_control") is not None]
     for where in places[CACHE_MARKS:]:
-        yield Fault(where, f"one of {len(places)} cache marks")
+        yield Fault(where, f"one of {len(places)} cache breakpoints")
 
 
 def tool_declared_twice(request: Request) -> Iterator[Fault]:
-    """Tools have names of their own."""
+    """Tools have different names."""
     tools = objects(request.body.get("tools"), "tools")
     for where, name in repeated((where, tool.get("name")) for where, tool in tools):
         yield Fault(where, f"a second tool {name!r}")
 
 
 def thinking_signature(request: Request) -> Iterator[Fault]:
-    """A thinking block is signed, even where its text is empty."""
+    """A thinking block is signed, even if its text is empty."""
     for where, block in request.blocks():
         signature = block.get("signature")
         if block.get("type") == "thinking" and not (isinstance(signature, str) and signature):

@@ -18,15 +18,15 @@ class Turn(NamedTuple):
     blocks: list[Block]
 
     def of(self, *kinds: str) -> list[Block]:
-        """Give the blocks of these types."""
+        """Return the blocks of these types."""
         return [(where, block) for where, block in self.blocks if block.get("type") in kinds]
 
     def ids(self, kind: str, key: str) -> list[tuple[str, Any]]:
-        """Give the ids that the blocks of a type have."""
+        """Return the ids that the blocks of a type have."""
         return [(where, block.get(key)) for where, block in self.of(kind)]
 
     def served(self) -> list[Block]:
-        """Give the results that the server itself put here."""
+        """Return the results of server tools."""
         return [pair for pair in self.blocks if is_served(pair[1])]
 
 
@@ -45,7 +45,7 @@ class Request:
         self.spoken = [turn for turn in self.turns if turn.role != "system"]
 
     def exchanges(self) -> Iterator[tuple[Turn | None, Turn | None]]:
-        """Give each assistant turn with the user turn after it, and a first user turn after nothing."""
+        """Return each assistant turn with the user turn after it; a first user turn follows nothing."""
         if self.spoken and self.spoken[0].role == "user":
             yield None, self.spoken[0]
         for index, turn in enumerate(self.spoken):
@@ -53,7 +53,7 @@ class Request:
                 yield turn, self.spoken[index + 1] if index + 1 < len(self.spoken) else None
 
     def stretches(self) -> Iterator[list[Turn]]:
-        """Give the assistant turns between which there are only tool results: one turn as the server's tools see it."""
+        """Return the assistant turns between which there are only tool results: which is one turn for server tools."""
         stretch: list[Turn] = []
         for turn in self.spoken:
             if turn.role == "assistant":
@@ -64,7 +64,7 @@ class Request:
         yield stretch
 
     def loop(self) -> list[Turn]:
-        """Give the assistant's turns of the tool loop that the history ends in."""
+        """Return the assistant's turns of the tool loop that the history ends in."""
         turns: list[Turn] = []
         for turn in reversed(self.spoken):
             if turn.role == "assistant":
@@ -74,12 +74,12 @@ class Request:
         return turns if self.spoken and self.spoken[-1].role == "user" else []
 
     def blocks(self) -> Iterator[Block]:
-        """Give every block of every turn."""
+        """Return every block of every turn."""
         for turn in self.turns:
             yield from turn.blocks
 
     def texts(self) -> Iterator[Block]:
-        """Give every text block, inside tool results and the system prompt as well."""
+        """Return every text block, inside tool results and the system prompt as well."""
         yield from objects(self.body.get("system"), "system")
         for where, block in self.blocks():
             if block.get("type") == "text":
@@ -89,22 +89,22 @@ class Request:
                 yield from ((place, part) for place, part in inner if part.get("type") == "text")
 
     def last(self) -> Turn | None:
-        """Give the assistant's turn where the history ends in one."""
+        """Return the assistant's turn if the history ends in one."""
         return self.turns[-1] if self.turns and self.turns[-1].role == "assistant" else None
 
     def thinking(self) -> str:
-        """Tell how thinking is set: enabled, adaptive or disabled."""
+        """Return how thinking is set: enabled, adaptive or disabled."""
         setting = self.body.get("thinking")
         return str(setting.get("type")) if isinstance(setting, dict) else "disabled"
 
     def version(self) -> tuple[int, int] | None:
-        """Tell the model's version, where its name says one."""
+        """Return the model's version if its name has one."""
         found = re.search(r"claude-(?:[a-z]+-)?(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)", self.model or "")
         return (int(found[1]), int(found[2] or 0)) if found else None
 
 
 def blocks_of(where: str, message: Json) -> Iterator[Block]:
-    """Give a message's blocks; a string is one of text."""
+    """Return a message's blocks; a string is one text block."""
     content = message.get("content")
     if isinstance(content, str):
         yield f"{where}.content", {"type": "text", "text": content}
@@ -113,16 +113,16 @@ def blocks_of(where: str, message: Json) -> Iterator[Block]:
 
 
 def is_served(block: Json) -> bool:
-    """Tell whether a block is the result of a server's tool."""
+    """Whether a block is the result of a server's tool."""
     return str(block.get("type")).endswith("_tool_result")
 
 
 def words(block: Json) -> str | None:
-    """Give the text of a text block."""
+    """Return the text of a text block."""
     text = block.get("text")
     return text if block.get("type") == "text" and isinstance(text, str) else None
 
 
 def is_paused(turn: Turn) -> bool:
-    """Tell whether a turn ends in what the server was still about."""
+    """Whether a turn ends in a server tool that still works."""
     return bool(turn.blocks) and (turn.blocks[-1][1].get("type") in CALLS or is_served(turn.blocks[-1][1]))

@@ -1,4 +1,4 @@
-"""The keys and types of a body of Anthropic Messages, as the SDK has them (betas among them)."""
+"""The keys and types in a body of Anthropic Messages, as in the SDK (betas among them)."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -65,7 +65,7 @@ STRINGS = ("text", "thinking", "data", "id", "name", "tool_use_id")
 
 
 def body_faults(body: Json) -> Iterator[Fault]:
-    """Look at the body, its system prompt and each of its messages."""
+    """Check the body, its system prompt and each of its messages."""
     yield from key_faults("body", body, TOP)
     yield from content_faults("system", body.get("system") or [], ("text",))
     messages = body.get("messages", [])
@@ -81,10 +81,10 @@ def body_faults(body: Json) -> Iterator[Fault]:
 
 
 def message_faults(where: str, message: Json) -> Iterator[Fault]:
-    """Look at one message."""
+    """Check one message."""
     role = message.get("role")
     if role not in ("user", "assistant", "system"):
-        yield Fault(f"{where}.role", f"{role!r} is no role")
+        yield Fault(f"{where}.role", f"{role!r} is not a role")
     system = role == "system"
     yield from key_faults(where, message, SYSTEM_MESSAGE if system else MESSAGE)
     types = ("text", "tool_addition", "tool_removal") if system else tuple(BLOCKS)
@@ -92,7 +92,7 @@ def message_faults(where: str, message: Json) -> Iterator[Fault]:
 
 
 def content_faults(where: str, content: Any, types: tuple[str, ...]) -> Iterator[Fault]:
-    """Look at content: a string, or a list of blocks of these types."""
+    """Check content: a string, or a list of blocks of these types."""
     if isinstance(content, str):
         return
     if not isinstance(content, list):
@@ -107,7 +107,7 @@ def content_faults(where: str, content: Any, types: tuple[str, ...]) -> Iterator
 
 
 def block_faults(where: str, block: Json) -> Iterator[Fault]:
-    """Look at one block by its type."""
+    """Check one block by its type."""
     kind = block["type"]
     yield from key_faults(where, block, BLOCKS[kind] if kind in BLOCKS else INNER[kind])
     for key in STRINGS:
@@ -122,7 +122,7 @@ def block_faults(where: str, block: Json) -> Iterator[Fault]:
 
 
 def source_faults(where: str, source: Any) -> Iterator[Fault]:
-    """Look at where an image or a document comes from."""
+    """Check the source of an image or a document."""
     if not isinstance(source, dict) or str(source.get("type")) not in SOURCES:
         yield Fault(where, "no source of a known type")
     else:

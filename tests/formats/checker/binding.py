@@ -1,4 +1,4 @@
-"""Bound thinking (rule A8): what stood before a block when it was made must stand there still."""
+"""Bound thinking (rule A8): what was before a block when it was made must still be there."""
 
 from typing import Any
 
@@ -9,20 +9,20 @@ SIGNED = ("signature", "data")
 
 
 def prefix_changed(earlier: Json, later: Json) -> list[Problem]:
-    """Name the thinking blocks of two bodies of Anthropic before which the later one has something else.
+    """Return the thinking blocks of two bodies of Anthropic before which the later body differs.
 
-    Marks for the cache are no part of what a block is bound to.
+    A block is not bound to cache breakpoints.
     """
     before, after = bound(earlier), bound(later)
     return [
-        Problem("prefix-changed", where, "what stands before it differs", careless=False)
+        Problem("prefix-changed", where, "what comes before it differs", careless=False)
         for name, (where, prefix) in after.items()
         if name in before and before[name][1] != prefix
     ]
 
 
 def bound(body: Json) -> dict[str, tuple[str, list[Any]]]:
-    """Give each signed block by its signature: its place, and all that stands before it."""
+    """Return each signed block by its signature: its place, and everything before it."""
     request = Request(body, None)
     said: list[Any] = [unmarked(body.get("system")), unmarked(body.get("tools"))]
     found = {}
@@ -36,7 +36,7 @@ def bound(body: Json) -> dict[str, tuple[str, list[Any]]]:
 
 
 def unmarked(value: Any) -> Any:
-    """Give a value without its marks for the cache."""
+    """Return a value without its cache breakpoints."""
     if isinstance(value, dict):
         return {key: unmarked(entry) for key, entry in value.items() if key != "cache_control"}
     return [unmarked(entry) for entry in value] if isinstance(value, list) else value

@@ -1,6 +1,6 @@
 """The rules of Gemini generateContent (docs/provider-rules.md, G).
 
-Not to be judged from a body: whether a thought signature is genuine.
+A body does not show whether a thought signature is genuine.
 """
 
 import re
@@ -20,10 +20,10 @@ def empty_history(request: Request) -> Iterator[Fault]:
 
 
 def system_parts(request: Request) -> Iterator[Fault]:
-    """A system instruction is text alone (careless)."""
+    """A system instruction contains only text (careless)."""
     for where, part in request.system:
         if "text" not in part:
-            yield careless(where, "a system part that is no text")
+            yield careless(where, "a system part that is not a text")
 
 
 def role(request: Request) -> Iterator[Fault]:
@@ -31,7 +31,7 @@ def role(request: Request) -> Iterator[Fault]:
     for where, content in request.contents:
         found = content.get("role")
         if found not in ("user", "model"):
-            yield Fault(where, f"{found!r} is no role", careless=found in (None, "function"))
+            yield Fault(where, f"{found!r} is not a role", careless=found in (None, "function"))
 
 
 def function_call_turn(request: Request) -> Iterator[Fault]:
@@ -56,7 +56,7 @@ def function_parity(request: Request) -> Iterator[Fault]:
 
 
 def tool_result_not_first(request: Request) -> Iterator[Fault]:
-    """Responses stand before everything else in their turn."""
+    """Responses come first in their turn."""
     for turn in request.turns:
         other = False
         for where, part in turn.parts if turn.role == "user" else []:
@@ -80,7 +80,7 @@ def function_names(request: Request) -> Iterator[Fault]:
 
 
 def function_order(request: Request) -> Iterator[Fault]:
-    """Responses stand in the order of their calls (careless)."""
+    """Responses are in the order of their calls (careless)."""
     for turn, after in request.exchanges():
         asked = [call.get("id") for _, call in turn.calls()]
         given = [response.get("id") for _, response in after.responses()] if after else []
@@ -104,7 +104,7 @@ def last_role(request: Request) -> Iterator[Fault]:
 
 
 def tool_role(request: Request) -> Iterator[Fault]:
-    """Calls are the model's and responses the user's."""
+    """The model makes calls, the user sends responses."""
     for turn in request.turns:
         for where, _ in turn.responses() if turn.role == "model" else turn.calls():
             yield Fault(where, f"not from {turn.role!r}")
@@ -123,7 +123,7 @@ def empty_parts(request: Request) -> Iterator[Fault]:
 
 
 def part_data(request: Request) -> Iterator[Fault]:
-    """A part has one kind of data; a signature may stand alone."""
+    """A part has one kind of data; a signature may be alone."""
     for where, part in request.parts():
         kinds = sorted(DATA & part.keys())
         if len(kinds) > 1 or (not kinds and "thoughtSignature" not in part):
@@ -149,21 +149,21 @@ def tool_name(request: Request) -> Iterator[Fault]:
 
 
 def media_resolution(request: Request) -> Iterator[Fault]:
-    """A part has no resolution of its own in v1beta."""
+    """A part has no mediaResolution in v1beta."""
     for where, part in request.parts():
         if "mediaResolution" in part:
             yield Fault(f"{where}.mediaResolution", "unknown key")
 
 
 def tool_declared_twice(request: Request) -> Iterator[Fault]:
-    """Functions have names of their own."""
+    """Functions have different names."""
     declared = [pair for where, tool in request.tools for pair in objects(tool.get("functionDeclarations"), where)]
     for where, name in repeated((where, function.get("name")) for where, function in declared):
         yield Fault(where, f"a second function {name!r}")
 
 
 def thought_signature(request: Request) -> Iterator[Fault]:
-    """From Gemini 3 on the first call of each step since the user last spoke brings its signature back."""
+    """From Gemini 3 on the first call of each step since the user last spoke has its signature."""
     version = re.search(r"gemini-(\d+)", request.model or "")
     if version is None or int(version[1]) < SIGNED:
         return
@@ -174,7 +174,7 @@ def thought_signature(request: Request) -> Iterator[Fault]:
 
 
 def since_the_user_spoke(turns: list[Turn]) -> list[Turn]:
-    """Give the model's turns after the last turn of the user's that has no responses."""
+    """Return the model's turns after the last turn of the user's that has no responses."""
     spoken = [index for index, turn in enumerate(turns) if turn.role == "user" and not turn.responses()]
     return [turn for turn in turns[spoken[-1] if spoken else 0 :] if turn.role == "model"]
 
@@ -205,5 +205,5 @@ RULES: tuple[Rule[Request], ...] = (
 
 
 def check(body: Json, model: str | None) -> list[Problem]:
-    """List what the API would refuse in a body."""
+    """Return what the API would refuse in a body."""
     return run(RULES, Request(body, model))

@@ -51,15 +51,15 @@ class Turn(NamedTuple):
     parts: list[Part]
 
     def calls(self) -> list[Part]:
-        """Give the calls."""
+        """Return the calls."""
         return self.members("functionCall")
 
     def responses(self) -> list[Part]:
-        """Give the responses."""
+        """Return the responses."""
         return self.members("functionResponse")
 
     def members(self, key: str) -> list[Part]:
-        """Give what the parts have under a key."""
+        """Return what the parts have under a key."""
         return [(where, camel(part[key])) for where, part in self.parts if isinstance(part.get(key), dict)]
 
 
@@ -81,21 +81,21 @@ class Request:
             self.turns[-1].parts.extend(listed(content.get("parts"), f"{where}.parts"))
 
     def parts(self) -> list[Part]:
-        """Give every part of every turn."""
+        """Return every part of every turn."""
         return [pair for turn in self.turns for pair in turn.parts]
 
     def neighbours(self) -> Iterator[tuple[Turn | None, Turn]]:
-        """Give each turn with the one before it."""
+        """Return each turn with the one before it."""
         yield from zip([None, *self.turns], self.turns, strict=False)
 
     def exchanges(self) -> Iterator[tuple[Turn, Turn | None]]:
-        """Give each of the model's turns with the user's after it."""
+        """Return each of the model's turns with the user's after it."""
         for turn, after in zip(self.turns, [*self.turns[1:], None], strict=False):
             if turn.role == "model":
                 yield turn, after
 
     def pairs(self) -> Iterator[tuple[str, Json, Json]]:
-        """Give each response with its call: by id, or by position where there are no ids."""
+        """Return each response with its call: by id, or by position where there are no ids."""
         for turn, after in self.exchanges():
             calls, responses = turn.calls(), after.responses() if after else []
             by_id = {call["id"]: call for _, call in calls if isinstance(call.get("id"), str)}
@@ -106,18 +106,18 @@ class Request:
 
 
 def camel(found: Json) -> Json:
-    """Spell an object's own keys as JSON does."""
+    """Return an object with its own keys in camel case."""
     return {re.sub(r"(?<=[a-z])_([a-z])", lambda match: match[1].upper(), key): value for key, value in found.items()}
 
 
 def listed(value: Any, where: str) -> list[Part]:
-    """Give the objects of a list, or the one that stands where a list belongs."""
+    """Return the objects of a list, or a single object in place of a list."""
     entries = value if isinstance(value, list) else [value]
     return [(f"{where}[{index}]", camel(entry)) for index, entry in enumerate(entries) if isinstance(entry, dict)]
 
 
 def body_faults(body: Json) -> Iterator[Fault]:
-    """Look at the body, the system instruction and each content."""
+    """Check the body, the system instruction and each content."""
     yield from key_faults("body", body, TOP)
     yield from list_faults("contents", body.get("contents", []))
     instruction = body.get("systemInstruction")
@@ -130,7 +130,7 @@ def body_faults(body: Json) -> Iterator[Fault]:
 
 
 def list_faults(where: str, value: Any) -> Iterator[Fault]:
-    """Look at what should be a list of objects; one object alone is careless."""
+    """Check what should be a list of objects; one object alone is careless."""
     if isinstance(value, dict):
         yield careless(where, "an object where a list belongs")
     elif not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
@@ -138,7 +138,7 @@ def list_faults(where: str, value: Any) -> Iterator[Fault]:
 
 
 def content_faults(where: str, content: Json) -> Iterator[Fault]:
-    """Look at one content and its parts."""
+    """Check one content and its parts."""
     yield from key_faults(where, content, CONTENT)
     yield from list_faults(f"{where}.parts", content.get("parts") or [])
     for place, part in listed(content.get("parts"), f"{where}.parts"):
@@ -150,7 +150,7 @@ def content_faults(where: str, content: Json) -> Iterator[Fault]:
 
 
 def member_faults(where: str, key: str, member: Any) -> Iterator[Fault]:
-    """Look at what a part carries."""
+    """Check the data of a part."""
     if not isinstance(member, dict):
         yield Fault(where, "not an object")
         return

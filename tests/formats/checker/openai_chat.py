@@ -18,22 +18,22 @@ class Request(NamedTuple):
     model: str | None
 
     def messages(self) -> Iterator[tuple[str, Json]]:
-        """Give every message that is an object."""
+        """Return every message that is an object."""
         return objects(self.body.get("messages"), "messages")
 
     def calls(self) -> Iterator[tuple[str, Json]]:
-        """Give every tool call of every message."""
+        """Return every tool call of every message."""
         for where, message in self.messages():
             yield from objects(message.get("tool_calls"), f"{where}.tool_calls")
 
     def parts(self) -> Iterator[tuple[str, Any, Json]]:
-        """Give every content part with its message's role."""
+        """Return every content part with its message's role."""
         for where, message in self.messages():
             for place, part in objects(message.get("content"), f"{where}.content"):
                 yield place, message.get("role"), part
 
     def blocks(self) -> Iterator[tuple[str, list[str], list[tuple[str, Any]]]]:
-        """Give each message that is no result, with its calls' ids and the ids of the results directly after it."""
+        """Return each message except results, with its calls' ids and the ids of the results directly after it."""
         place, calls, results = "messages", list[str](), list[tuple[str, Any]]()
         for where, message in self.messages():
             if message.get("role") == "tool":
@@ -107,7 +107,7 @@ def empty_tool_calls(request: Request) -> Iterator[Fault]:
 
 
 def empty_text(request: Request) -> Iterator[Fault]:
-    """A user says something (careless)."""
+    """A user message has text (careless)."""
     for where, message in request.messages():
         if message.get("role") == "user" and message.get("content") == "":
             yield careless(f"{where}.content", "empty text")
@@ -131,7 +131,7 @@ def arguments_json(request: Request) -> Iterator[Fault]:
 
 
 def is_object(text: str) -> bool:
-    """Tell whether a text is a JSON object."""
+    """Whether a text is a JSON object."""
     try:
         return isinstance(json.loads(text), dict)
     except (ValueError, RecursionError):
@@ -146,14 +146,14 @@ def image_role(request: Request) -> Iterator[Fault]:
 
 
 def audio_model(request: Request) -> Iterator[Fault]:
-    """Only an audio model hears."""
+    """Only an audio model accepts sound."""
     for where, _, part in request.parts():
         if part.get("type") == "input_audio" and request.model is not None and "audio" not in request.model:
             yield Fault(where, f"audio for {request.model}")
 
 
 def role(request: Request) -> Iterator[Fault]:
-    """The first o1 models take no system or developer message."""
+    """The first o1 models accept no system or developer message."""
     early = re.match(r"o1-(mini|preview)", request.model or "")
     for where, message in request.messages():
         if early and message.get("role") in ("system", "developer"):
@@ -184,7 +184,9 @@ def message_name(request: Request) -> Iterator[Fault]:
     for where, message in request.messages():
         name = message.get("name")
         if isinstance(name, str) and not re.fullmatch(r"[a-zA-Z0-9_-]+", name):
-            yield Fault(where, f"{name!r} names nobody", careless=re.fullmatch(r"[^\s<|\\/>]+", name) is not None)
+            yield Fault(
+                where, f"{name!r} is not a valid name", careless=re.fullmatch(r"[^\s<|\\/>]+", name) is not None
+            )
 
 
 RULES: tuple[Rule[Request], ...] = (
@@ -209,5 +211,5 @@ RULES: tuple[Rule[Request], ...] = (
 
 
 def check(body: Json, model: str | None) -> list[Problem]:
-    """List what the API would refuse in a body."""
+    """Return what the API would refuse in a body."""
     return run(RULES, Request(body, model))

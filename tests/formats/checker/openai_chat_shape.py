@@ -1,4 +1,4 @@
-"""The keys and types of a body of OpenAI Chat Completions, as the SDK has them."""
+"""The keys and types in a body of OpenAI Chat Completions, as in the SDK."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -36,7 +36,7 @@ LEFTOVERS = {("assistant", "annotations"), ("tool", "name")}
 
 
 def body_faults(body: Json) -> Iterator[Fault]:
-    """Look at the body, each of its messages and each of their calls."""
+    """Check the body, each of its messages and each of their calls."""
     yield from key_faults("body", body, TOP)
     messages = body.get("messages", [])
     if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):

@@ -1,6 +1,6 @@
 """The rules of OpenAI Responses (docs/provider-rules.md, R).
 
-Not to be judged from a body: whether encrypted content can be verified, whether a stored item exists, and whether an
+A body does not show whether encrypted content can be verified, whether a stored item exists, and whether an
 item that is sent with its `id` was made after a reasoning item that is missing here.
 """
 
@@ -35,21 +35,21 @@ class Request(NamedTuple):
     model: str | None
 
     def items(self) -> list[tuple[str, Json]]:
-        """Give every item that is an object."""
+        """Return every item that is an object."""
         return list(objects(self.body.get("input"), "input"))
 
     def continues(self) -> bool:
-        """Tell whether the history begins outside the body."""
+        """Whether the history begins outside the body."""
         return any(self.body.get(key) for key in ("previous_response_id", "conversation", "prompt")) or any(
             kind_of(item) == "item_reference" for _, item in self.items()
         )
 
     def stored(self) -> bool:
-        """Tell whether the server keeps, and so can look up, what it answers."""
+        """Whether the server keeps, and so can look up, what it answers."""
         return self.body.get("store") is not False
 
     def reasoning(self) -> Iterator[tuple[str, Json, Json | None]]:
-        """Give each reasoning item with the first item after it that is none, the last one first."""
+        """Return each reasoning item with the next item that is not one, last first."""
         after: Json | None = None
         for where, item in reversed(self.items()):
             if kind_of(item) == "reasoning":
@@ -77,7 +77,7 @@ class Pairs:
                     self.answer(where, kind, name)
 
     def call(self, where: str, kind: str, name: str) -> None:
-        """Take a call."""
+        """Note a call."""
         if (kind, name) in self.open:
             self.twice_called.append((where, name))
         elif (kind, name) in self.answered:
@@ -85,7 +85,7 @@ class Pairs:
         self.open[kind, name] = where
 
     def answer(self, where: str, kind: str, name: str) -> None:
-        """Take an output: it closes the call that it fits."""
+        """Note an output, which closes the call that it matches."""
         fitting = [(call, name) for call in CALLS[kind]]
         for call in fitting:
             if call in self.open:
@@ -141,7 +141,7 @@ def tool_call_id(request: Request) -> Iterator[Fault]:
 
 
 def tool_name(request: Request) -> Iterator[Fault]:
-    """A tool's name is what Chat Completions takes (careless: the rule is not written for this API)."""
+    """A tool's name is one that Chat Completions accepts (careless: the rule is not documented for this API)."""
     for where, item in (*request.items(), *objects(request.body.get("tools"), "tools")):
         name = item.get("name")
         if kind_of(item) in ("function_call", "function") and not re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", str(name)):
@@ -149,7 +149,7 @@ def tool_name(request: Request) -> Iterator[Fault]:
 
 
 def item_id(request: Request) -> Iterator[Fault]:
-    """An item's id is short, plain and begins with what its kind begins with."""
+    """An item's id is short, plain and begins with the prefix of its kind."""
     for where, item in request.items():
         name, prefix = item.get("id"), PREFIXES.get(kind_of(item), "")
         if name is None:
@@ -160,13 +160,13 @@ def item_id(request: Request) -> Iterator[Fault]:
 
 
 def item_id_duplicate(request: Request) -> Iterator[Fault]:
-    """No two items have one id; messages of what is not stored may, carelessly."""
+    """No two items have one id; messages that are not stored may (careless)."""
     for where, name in repeated((where, item.get("id")) for where, item in request.items()):
         yield Fault(where, f"a second item {name!r}", careless=name.startswith("msg") and not request.stored())
 
 
 def part_role(request: Request) -> Iterator[Fault]:
-    """The assistant has output parts, everybody else input parts."""
+    """The assistant has output parts, all others input parts."""
     for where, item in request.items():
         if kind_of(item) == "message":
             fitting = SPOKEN if item.get("role") == "assistant" else HEARD
@@ -176,7 +176,7 @@ def part_role(request: Request) -> Iterator[Fault]:
 
 
 def role(request: Request) -> Iterator[Fault]:
-    """There are four roles, and none of a tool's."""
+    """There are four roles; tool is not one of them."""
     for where, item in request.items():
         if kind_of(item) == "message" and item.get("role") not in ROLES:
             yield Fault(where, f"{item.get('role')!r} is no role")
@@ -208,9 +208,9 @@ def arguments_json(request: Request) -> Iterator[Fault]:
 
 
 def reasoning_unpaired(request: Request) -> Iterator[Fault]:
-    """After a reasoning item comes what the model made next, with its id where the server looks ids up.
+    """After a reasoning item comes what the model made next, with its id if the server looks ids up.
 
-    `o3-mini` let a reasoning item stand alone.
+    `o3-mini` accepted a lone reasoning item.
     """
     lenient = (request.model or "").startswith("o3-mini")
     for where, item, after in request.reasoning():
@@ -225,7 +225,7 @@ def reasoning_unpaired(request: Request) -> Iterator[Fault]:
 
 
 def reasoning_not_stored(request: Request) -> Iterator[Fault]:
-    """What is not stored brings its content with it."""
+    """A reasoning item that is not stored has its encrypted content."""
     if request.stored():
         return
     for where, item in request.items():
@@ -265,5 +265,5 @@ RULES: tuple[Rule[Request], ...] = (
 
 
 def check(body: Json, model: str | None) -> list[Problem]:
-    """List what the API would refuse in a body."""
+    """Return what the API would refuse in a body."""
     return run(RULES, Request(body, model))

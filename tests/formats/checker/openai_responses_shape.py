@@ -1,4 +1,4 @@
-"""The keys and types of a body of OpenAI Responses, as the SDK has them."""
+"""The keys and types in a body of OpenAI Responses, as in the SDK."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -67,12 +67,12 @@ STRINGS = ("arguments", "input", "name", "call_id")
 
 
 def kind_of(item: Json) -> str:
-    """Tell what an item is: a message has no need to say it."""
+    """Return the type of an item; a message may leave it out."""
     return str(item.get("type") or ("message" if "role" in item else "item_reference"))
 
 
 def body_faults(body: Json) -> Iterator[Fault]:
-    """Look at the body and at each of its items."""
+    """Check the body and at each of its items."""
     yield from key_faults("body", body, TOP)
     given = body.get("input")
     if not isinstance(given, str | list | None):
@@ -86,7 +86,7 @@ def body_faults(body: Json) -> Iterator[Fault]:
 
 
 def item_faults(where: str, item: Json) -> Iterator[Fault]:
-    """Look at one item by its type."""
+    """Check one item by its type."""
     kind = kind_of(item)
     if kind == "message":
         yield from message_faults(where, item)
@@ -100,7 +100,7 @@ def item_faults(where: str, item: Json) -> Iterator[Fault]:
 
 
 def message_faults(where: str, item: Json) -> Iterator[Fault]:
-    """Look at a message: its keys, its content, its parts."""
+    """Check a message: its keys, its content, its parts."""
     yield from key_faults(where, item, MESSAGE)
     content = item.get("content", "")
     if isinstance(content, list):
@@ -110,7 +110,7 @@ def message_faults(where: str, item: Json) -> Iterator[Fault]:
 
 
 def own_faults(where: str, kind: str, item: Json) -> Iterator[Fault]:
-    """Look at a call, an output or a reasoning item."""
+    """Check a call, an output or a reasoning item."""
     for fault in key_faults(where, item, OWN[kind]):
         left_over = kind.startswith("custom_") and fault.where.endswith(".status")
         yield careless(fault.where, "left over") if left_over else fault
@@ -128,7 +128,7 @@ def own_faults(where: str, kind: str, item: Json) -> Iterator[Fault]:
 
 
 def summary_faults(where: str, summary: Any) -> Iterator[Fault]:
-    """Look at the summary of a reasoning item."""
+    """Check the summary of a reasoning item."""
     if not isinstance(summary, list):
         yield Fault(where, "not an array")
         return
@@ -138,7 +138,7 @@ def summary_faults(where: str, summary: Any) -> Iterator[Fault]:
 
 
 def parts_faults(where: str, parts: list[Any], known: dict[str, Shape]) -> Iterator[Fault]:
-    """Look at content parts; the type of a message's part is what `part-role` judges as well."""
+    """Check content parts; the type of a message's part is what `part-role` judges as well."""
     for index, part in enumerate(parts):
         place = f"{where}[{index}]"
         if not isinstance(part, dict) or str(part.get("type")) not in known:

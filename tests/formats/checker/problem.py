@@ -38,12 +38,12 @@ Rule = Callable[[Request], Iterator[Fault]]
 
 
 def careless(where: str, why: str) -> Fault:
-    """Make a fault of what is tolerated somewhere and not to be relied on."""
+    """Return a fault that some API tolerates, on which nobody should rely."""
     return Fault(where, why, careless=True)
 
 
 def run(rules: Iterable[Rule[Request]], request: Request) -> list[Problem]:
-    """Ask every rule, and name what each finds after it."""
+    """Run every rule, and return what each finds under its name."""
     return [Problem(rule.__name__.replace("_", "-"), *fault) for rule in rules for fault in rule(request)]
 
 
@@ -60,7 +60,7 @@ def shapes(table: dict[str, str]) -> dict[str, Shape]:
 
 
 def key_faults(where: str, found: Json, shape: Shape) -> Iterator[Fault]:
-    """Name the keys that an object has too many and those that it lacks."""
+    """Yield the keys that an object has and may not have, and those that it lacks."""
     for key in sorted(found.keys() - shape.allowed):
         yield Fault(f"{where}.{key}", "unknown key")
     for key in sorted(shape.required - found.keys()):
@@ -68,7 +68,7 @@ def key_faults(where: str, found: Json, shape: Shape) -> Iterator[Fault]:
 
 
 def objects(value: Any, where: str) -> Iterator[tuple[str, Json]]:
-    """Give the objects of a list with their places, and skip what is none (that is for the shapes to say)."""
+    """Return the objects of a list with their places; anything else is for the shapes to report."""
     if isinstance(value, list):
         for index, entry in enumerate(value):
             if isinstance(entry, dict):
@@ -76,7 +76,7 @@ def objects(value: Any, where: str) -> Iterator[tuple[str, Json]]:
 
 
 def repeated(names: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
-    """Give each name that was given before, with its later place."""
+    """Return each name that occurs again, with its later place."""
     seen = set()
     for where, name in names:
         if isinstance(name, str) and name in seen:

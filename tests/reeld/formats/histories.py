@@ -1,4 +1,4 @@
-"""Histories for the tests of the formats: messages as entries of the living list, and strategies of hostile ones."""
+"""Histories for the tests of the formats: messages as entries of a conversation, and strategies of hostile ones."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -15,7 +15,7 @@ pack = packer()
 
 
 def entries_of(messages: Iterable[Any]) -> list[Entry]:
-    """Give the entries that messages become when they are added; their seqs count from 1, their ids from 101."""
+    """Return the entries of added messages; their seqs count from 1, their ids from 101."""
     given = list(messages)
     rows = rows_from(given)[0] if given else []
     found = []
@@ -26,7 +26,7 @@ def entries_of(messages: Iterable[Any]) -> list[Entry]:
 
 
 def prompt_in(entries: Sequence[Entry]) -> Entry | None:
-    """Give the newest system event."""
+    """Return the newest system event."""
     return next((entry for entry in reversed(entries) if entry.kind == "system"), None)
 
 
@@ -72,7 +72,7 @@ def _message(role: str, blocks: Sequence[Json | str], metadata: Json) -> Json:
 IMAGE = {"type": "media", "mime_type": "image/png", "data_base64": "AAAA"}
 PDF = {"type": "media", "mime_type": "application/pdf", "url": "https://example.org/a.pdf"}
 SOUND = {"type": "media", "mime_type": "audio/wav", "data_base64": "AAAA"}
-# Words that stand in metadata only: no body may have them.
+# A text that is in metadata only: no body may contain it.
 LEAK = "LEAKED"
 
 _IDS = st.sampled_from(["c1", "c2", "c3", "toolu_01", "functions.look:0", "x" * 41, "a|b", "ü"])

@@ -113,6 +113,6 @@ MEANINGS = {
 
 
 def same(provider: str, one: Json, other: Json) -> tuple[Any, Any]:
-    """Give what two bodies mean, as JSON values that can be compared."""
+    """Return what two bodies mean, as JSON values that can be compared."""
     meaning = MEANINGS[provider]
     return json.loads(json.dumps(meaning(one))), json.loads(json.dumps(meaning(other)))

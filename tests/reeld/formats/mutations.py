@@ -1,4 +1,4 @@
-"""Requests as other clients might write them: one place of a body is another than it was."""
+"""Requests as other clients might write them: a body with a few random changes."""
 
 import random
 from collections.abc import Callable, Iterator
@@ -14,7 +14,7 @@ SYSTEM: Json = {"role": "system", "content": "Be brief"}
 
 
 class Body:
-    """A body to be changed: its history and its prompt."""
+    """A body to change: its history and its prompt."""
 
     def __init__(self, provider: str, body: Json, chance: random.Random) -> None:
         self.body = deepcopy(body)
@@ -32,7 +32,7 @@ class Body:
         self.at(path[:-1])[path[-1]] = value
 
     def paths(self, wanted: Callable[[Path, Any], bool]) -> list[Path]:
-        """Give the places that are wanted."""
+        """Return the places that match."""
         shown = {key: value for key, value in self.body.items() if key in (self.history, *PROMPTS)}
         return [path for path, value in places(shown) if path and wanted(path, value)]
 
@@ -43,7 +43,7 @@ class Body:
 
 
 def places(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """Give every place in a value."""
+    """Return every place inside a value."""
     yield path, value
     inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, inner in inside:
@@ -51,14 +51,14 @@ def places(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 
 
 def another_value(body: Body) -> None:
-    """Null, a number, an empty text or an object stands where something else was."""
+    """Replace a value by null, a number, an empty text or an object."""
     if (path := body.one()) is not None:
         values: list[Any] = [None, 1, 1.5, 10**30, True, "word", "", {}, [], nested(13), nested(150)]
         body.put(path, body.chance.choice(values))
 
 
 def nested(depth: int) -> Json:
-    """Give an object in an object, and so on."""
+    """Return nested objects."""
     found: Json = {}
     for _ in range(depth):
         found = {"a": found}
@@ -66,32 +66,32 @@ def nested(depth: int) -> Json:
 
 
 def without(body: Body) -> None:
-    """A key, or an entry of a list, is missing."""
+    """Remove a key, or an element of a list."""
     if (path := body.one()) is not None:
         del body.at(path[:-1])[path[-1]]
 
 
 def bare(body: Body) -> None:
-    """What a list holds stands there without it."""
+    """Replace a list by its first element."""
     if (path := body.one(lambda _path, value: isinstance(value, list) and bool(value))) is not None:
         body.put(path, body.at(path)[0])
 
 
 def listed(body: Body) -> None:
-    """Something stands in a list of its own."""
+    """Put a value into a list."""
     if (path := body.one()) is not None:
         body.put(path, [body.at(path)])
 
 
 def another_key(body: Body) -> None:
-    """There is a key that is not known."""
+    """Add an unknown key."""
     if (path := body.one(lambda _path, value: isinstance(value, dict))) is not None:
         keys = ("x_extra", "cache_control", "index", "status", "annotations", "thought", "refusal")
         body.at(path)[body.chance.choice(keys)] = body.chance.choice([None, 1, "x", {}, [], {"a": [1]}, True])
 
 
 def another_type(body: Body) -> None:
-    """A block or an item is of another type than it looks."""
+    """Change the type of a block or an item."""
     if (path := body.one(lambda _path, value: isinstance(value, dict) and "type" in value)) is not None:
         kinds: tuple[Any, ...] = (
             "text",
@@ -108,13 +108,13 @@ def another_type(body: Body) -> None:
 
 
 def real_numbers(body: Body) -> None:
-    """Integers are written with a point."""
+    """Write integers as floats."""
     for path in body.paths(lambda _path, value: type(value) is int):
         body.put(path, float(body.at(path)))
 
 
 def another_id(body: Body) -> None:
-    """An id or a name is huge, empty, or in letters that not all take, wherever it stands."""
+    """Replace an id or a name, wherever it occurs, by one that is huge, empty, or has unusual characters."""
     if (path := body.one(lambda path, value: path[-1] in IDS and isinstance(value, str))) is not None:
         given = body.at(path)
         sent = body.chance.choice(["i" * 300, "a b", "ü", "x" * 2000, "", "a\ud800"])
@@ -123,7 +123,7 @@ def another_id(body: Body) -> None:
 
 
 def another_order(body: Body) -> None:
-    """Two entries of the history have changed places, or one stands there twice, or another system message."""
+    """Swap two items of the history, repeat one, or insert a system message."""
     entries = body.body[body.history]
     if isinstance(entries, list) and entries:
         one, other = (body.chance.randrange(len(entries)) for _ in range(2))
@@ -137,7 +137,7 @@ def another_order(body: Body) -> None:
 
 
 def other_spelling(body: Body) -> None:
-    """Keys are spelt the other way."""
+    """Write a key in the other spelling."""
     for path in body.paths(lambda _path, value: isinstance(value, dict)):
         found = body.at(path)
         known = {"functionCall": "function_call", "functionResponse": "function_response", "inlineData": "inline_data"}
@@ -162,7 +162,7 @@ MUTATIONS = (
 
 
 def mutant(provider: str, body: Json, seed: str) -> Json:
-    """Give a body as another client might have written it: always the same for the same seed."""
+    """Return a body as another client might have written it; the same seed gives the same body."""
     chance = random.Random(seed)
     found = Body(provider, body, chance)
     for mutation in chance.choices(MUTATIONS, k=chance.choice([1, 1, 2, 3])):

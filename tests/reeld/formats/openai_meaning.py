@@ -59,7 +59,7 @@ def _item(item: Json, ids: dict[str, int]) -> Iterator[Json]:
 
 
 def _numbered(ids: dict[str, int], name: str) -> int:
-    """Give the next number to a call, and note it as what its id now means."""
+    """Return the next number to a call, and note it as what its id now means."""
     ids[name] = ids.pop("", 0)
     ids[""] = ids[name] + 1
     return ids[name]

@@ -13,7 +13,7 @@ from tests.reeld.formats.histories import Json, entries_of, prompt_in
 def sent(
     name: str, messages: Sequence[Any], model: str | None = None, extra: Json | None = None
 ) -> tuple[Json, list[Change]]:
-    """Give the body of a conversation in a format, and the report."""
+    """Return the body of a conversation in a format, and the report."""
     entries = entries_of(messages)
     rendered, _ = render(RenderRequest(name, model, extra), entries, prompt_in(entries))
     body: Json = json.loads(rendered.body)

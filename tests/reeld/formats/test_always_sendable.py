@@ -34,8 +34,8 @@ def rendered(
 @pytest.mark.parametrize(("name", "model"), CASES)
 @settings(max_examples=100, deadline=None)
 @given(messages=HISTORIES)
-def test_every_prefix_is_accepted(name: str, model: str | None, messages: list[Any]) -> None:
-    """What is ready breaks no rule, not even a careless one; with a user message at the end everything is ready."""
+def test_every_prefix_of_any_history_is_accepted(name: str, model: str | None, messages: list[Any]) -> None:
+    """What is ready breaks no rule, not even carelessly; with a user message at the end everything is ready."""
     for end in range(len(messages) + 1):
         for history in (messages[:end], [*messages[:end], "Go on"]):
             found, _ = rendered(name, model, history)
@@ -49,8 +49,10 @@ def test_every_prefix_is_accepted(name: str, model: str | None, messages: list[A
 @pytest.mark.parametrize(("name", "model"), CASES)
 @settings(max_examples=100, deadline=None)
 @given(messages=HISTORIES, cuts=st.lists(st.integers(0, 14)))
-def test_it_only_grows(name: str, model: str | None, messages: list[Any], cuts: list[int]) -> None:
-    """What is settled is a beginning of every later rendering, which is the same with and without what was kept."""
+def test_a_rendering_is_the_beginning_of_every_later_one(
+    name: str, model: str | None, messages: list[Any], cuts: list[int]
+) -> None:
+    """What is settled never changes, with and without a kept state (rule X2)."""
     kept: RenderState | None = None
     before: tuple[Rendered, Any] | None = None
     for end in sorted({min(cut, len(messages)) for cut in cuts} | {len(messages)}):
@@ -72,10 +74,10 @@ def test_it_only_grows(name: str, model: str | None, messages: list[Any], cuts: 
 @pytest.mark.parametrize(("name", "model"), CASES)
 @settings(max_examples=100, deadline=None)
 @given(messages=HISTORIES, budget=st.integers(30, 400), pin=st.integers(0, 8))
-def test_within_any_budget_it_is_accepted(
+def test_any_history_cut_to_any_budget_is_accepted(
     name: str, model: str | None, messages: list[Any], budget: int, pin: int
 ) -> None:
-    """Wherever a history is cut, what is left breaks no rule, and is as small as was asked."""
+    """Wherever it is cut, the rest breaks no rule and is as small as requested."""
     entries = entries_of([*messages, "Go on"])
     try:
         found, _ = render(RenderRequest(name, model, budget=budget, pin=pin), entries, prompt_in(entries))

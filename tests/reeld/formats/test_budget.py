@@ -1,4 +1,4 @@
-"""What is left out when a history is over its budget."""
+"""Which turns are left out if a history is over its budget."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,36 +14,36 @@ RESULTS, NOTHING = (
 TURN, LOOP = [USER, MODEL], [RESULTS, MODEL]
 
 
-def test_what_fits_stays() -> None:
-    """Nothing is left out as long as all fits."""
+def test_nothing_is_cut_from_a_history_that_fits() -> None:
+    """All turns stay as long as all of them fit."""
     assert Cut(0, 0) == find_cut([*TURN, *TURN], 0, 0, 400)
 
 
-def test_a_quarter_is_made_free_at_once() -> None:
-    """When it does not fit any more, the oldest turns go until three quarters are taken."""
+def test_a_cut_frees_a_quarter_of_the_budget() -> None:
+    """If a history no longer fits, the oldest turns go until three quarters are taken."""
     assert Cut(0, 4) == find_cut([*TURN * 4, USER], 0, 0, 800)
     assert Cut(0, 4) == find_cut([*TURN * 5], 0, 0, 800)
 
 
-def test_a_call_keeps_its_result() -> None:
-    """A history does not begin with results; it goes on where the user spoke."""
+def test_a_cut_history_does_not_begin_with_results() -> None:
+    """It continues where the user spoke."""
     assert Cut(0, 6) == find_cut([*TURN, *LOOP * 2, *TURN, USER], 0, 0, 600)
 
 
-def test_a_long_loop_is_cut_at_one_of_its_steps() -> None:
-    """Where the user has not spoken for long, a step of the loop is the first that stays."""
+def test_a_long_tool_loop_is_cut_at_a_step() -> None:
+    """If the user has not spoken for long, a step of the loop is the first that stays."""
     assert Cut(0, 3) == find_cut([*TURN, *LOOP, RESULTS, NOTHING], 0, 0, 400)
 
 
-def test_what_is_pinned_stays() -> None:
-    """The pinned turns stay with the answer and the tool loop that belong to them."""
+def test_pinned_turns_stay_with_their_answer() -> None:
+    """So does the tool loop that belongs to them."""
     assert Cut(2, 6) == find_cut([*TURN * 4, USER], 1, 0, 700)
     assert Cut(4, 6) == find_cut([*TURN, *LOOP, *TURN, USER], 1, 0, 600)
     assert Cut(3, 3) == find_cut([*TURN, USER], 3, 0, 900)
 
 
-def test_the_newest_turn_must_fit() -> None:
-    """Where not even that fits, there is no cut; what is there anyway counts."""
+def test_no_cut_helps_if_the_newest_turn_does_not_fit() -> None:
+    """The bytes of prompt and extra count as well."""
     assert find_cut([*TURN, USER], 0, 0, 99) is None
     assert find_cut([*TURN, USER], 0, 350, 400) is None
     assert find_cut([*TURN, USER], 3, 0, 200) is None
@@ -54,8 +54,8 @@ def test_the_newest_turn_must_fit() -> None:
     st.integers(0, 3),
     st.integers(200, 2000),
 )
-def test_it_fits_and_stands_still(rounds: list[tuple[bool, int, int]], pinned: int, limit: int) -> None:
-    """What is left fits; as the history grows, the cut only moves forward, and begins where a history may."""
+def test_any_cut_fits_and_only_moves_forward(rounds: list[tuple[bool, int, int]], pinned: int, limit: int) -> None:
+    """As a history grows, the cut moves forward only, to a turn at which a history may begin."""
     spans: list[TurnExtent] = []
     before = 0
     for begins, heard, said in rounds:

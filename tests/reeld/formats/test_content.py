@@ -1,10 +1,13 @@
-"""Content as a text, and as parts."""
+"""Content as a text or as parts, and media as URLs."""
 
 from typing import Any
 
 import pytest
 
-from reeld.formats.content import as_error, shortest, texts_of
+from reeld.formats.content import as_error, media_from, mime_of, shortest, texts_of, url_of
+from reeld.formats.table import FORMATS
+from tests.reeld.formats.histories import user
+from tests.reeld.formats.sending import sent
 
 WORDS = {"type": "text", "text": "Hi"}
 MARKED = {**WORDS, "cache_control": {"type": "ephemeral"}}
@@ -15,18 +18,53 @@ PICTURE = {"type": "media", "mime_type": "image/png", "url": "https://x/y.png"}
     ("content", "parts"),
     [("", []), ("Hi", [WORDS]), ([MARKED], [MARKED]), ([WORDS, WORDS], [WORDS, WORDS]), ([PICTURE], [PICTURE])],
 )
-def test_the_shortest_form(content: Any, parts: list[Any]) -> None:
-    """One plain text is a string, and so is nothing; whatever says more stays a list."""
+def test_a_single_plain_text_is_a_string(content: Any, parts: list[Any]) -> None:
+    """So is no part at all; anything else stays a list."""
     assert content == shortest(parts)
 
 
-def test_the_texts_of_blocks() -> None:
-    """They are lines; what is no text is not among them."""
+def test_the_texts_of_blocks_are_lines() -> None:
+    """Blocks that are not texts are skipped."""
     assert "Hi\nHi" == texts_of([WORDS, PICTURE, MARKED])
 
 
 @pytest.mark.parametrize("text", ["Error: gone", "error 404", "ERRORS"])
-def test_a_failure_that_says_so(text: str) -> None:
-    """It is left as it is; any other begins with the word."""
+def test_as_error_adds_a_prefix_once(text: str) -> None:
+    """A text that already begins with "error" stays as it is."""
     assert text == as_error(text)
     assert f"Error: no {text}" == as_error(f"no {text}")
+
+
+@pytest.mark.parametrize(
+    ("url", "mime_type"),
+    [
+        ("data:image/png;base64,QUJD", "image/png"),
+        ("https://example.org/a.png", "image/*"),
+        ("data:text/plain,hello", "image/*"),
+    ],
+)
+def test_the_url_of_a_media_block_is_the_given_one(url: str, mime_type: str) -> None:
+    """Whatever the URL is, the block returns it."""
+    block = media_from(url, "image/*")
+
+    assert mime_type == block["mime_type"]
+    assert url == url_of(block)
+
+
+def test_a_data_url_becomes_bytes() -> None:
+    """If it has no type, the block has the expected one."""
+    assert {"type": "media", "mime_type": "image/*", "data_base64": "QUJD"} == media_from(
+        "data:;charset=x;base64,QUJD", "image/*"
+    )
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_image_jpg_is_sent_as_image_jpeg(name: str) -> None:
+    """No API accepts image/jpg, and many programs write it."""
+    block = {"type": "media", "mime_type": "image/jpg", "data_base64": "AAAA"}
+    body, report = sent(name, [user(block)])
+
+    assert ("image/jpeg", "image/png") == (mime_of(block), mime_of({"mime_type": "image/png"}))
+    assert "image/jpeg" in str(body)
+    assert "image/jpg" not in str(body)
+    assert [] == report

@@ -1,4 +1,4 @@
-"""What reading a body shares between the providers."""
+"""Reading the fields of a body."""
 
 from typing import Any
 
@@ -24,16 +24,16 @@ from reeld.formats.fields import (
         (require_list, None, "a.b: expected an array, got null"),
     ],
 )
-def test_a_wrong_type_names_its_place(take: Any, value: Any, message: str) -> None:
-    """What is of the wrong type is refused with the path of it."""
+def test_a_value_of_the_wrong_type_is_refused_with_its_place(take: Any, value: Any, message: str) -> None:
+    """The error has the path of the value."""
     with pytest.raises(InvalidMessage) as caught:
         take(value, "a.b")
 
     assert (message, "a.b") == (caught.value.message, caught.value.data["field"])
 
 
-def test_the_right_types_pass() -> None:
-    """What is of the right type is given as it is."""
+def test_a_value_of_the_right_type_is_returned() -> None:
+    """It is the very same value."""
     assert ("x", {}, []) == (require_str("x", ""), require_map({}, ""), require_list([], ""))
 
 
@@ -41,8 +41,8 @@ def test_the_right_types_pass() -> None:
     ("value", "why"),
     [(None, "is missing; a request of Gemini's has one"), ([], "is empty; a history has at least one item")],
 )
-def test_a_request_has_a_history(value: Any, why: str) -> None:
-    """A body without one is for another API, or has nothing to load; one entry may stand without a list."""
+def test_a_request_without_a_history_is_refused(value: Any, why: str) -> None:
+    """A single item may come without a list."""
     with pytest.raises(InvalidMessage) as caught:
         require_history(value, "contents", "Gemini's")
 
@@ -51,25 +51,25 @@ def test_a_request_has_a_history(value: Any, why: str) -> None:
 
 
 @pytest.mark.parametrize("error", [{"message": "Rate limit reached"}, "Rate limit reached"])
-def test_an_error_is_quoted(error: Any) -> None:
-    """A provider's error is no answer; what it said is in ours."""
+def test_the_error_of_a_provider_is_quoted(error: Any) -> None:
+    """An error body is refused with the provider's own message."""
     with pytest.raises(InvalidMessage, match=r"error: the provider did not answer: Rate limit reached"):
         raise_provider_error({"error": error})
 
 
-def test_no_error() -> None:
-    """A null error is none."""
+def test_a_null_error_is_no_error() -> None:
+    """A body with a null error is an answer."""
     raise_provider_error({"error": None, "id": "x"})
 
 
-def test_what_is_left_to_extra_is_named() -> None:
-    """Every key of a request that is no history has a line of its own."""
+def test_unused_keys_have_a_report_line_each() -> None:
+    """Every key of a request that is not part of its history is named."""
     report = report_unused_keys({"messages": [], "tools": [], "n": 1}, ("messages",))
 
     assert [(None, None, "dropped")] * 2 == [change[:3] for change in report]
     assert ["tools", "n"] == [change.why.split()[0] for change in report]
 
 
-def test_what_an_answer_does_not_say() -> None:
-    """Nulls are no metadata."""
+def test_null_metadata_are_left_out() -> None:
+    """What a provider left out is not stored."""
     assert {"provider": "openai", "model": "m"} == response_metadata("openai", model="m", usage=None)

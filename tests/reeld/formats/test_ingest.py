@@ -1,4 +1,4 @@
-"""An answer becomes a message, what it used, and that it broke off; whole, streamed, or cut anywhere."""
+"""Responses, as bodies or streams, complete or cut anywhere, become messages and records."""
 
 import json
 from typing import Any
@@ -27,7 +27,7 @@ CHAT_BODY = {
 
 
 def said(messages: list[Any]) -> list[tuple[str, str]]:
-    """The types of the blocks of an answer, and what each says."""
+    """Return the types of the blocks of an answer, and the text of each."""
     words = {"text": "text", "thinking": "text", "tool_call": "arguments", "opaque": "data_json"}
     return [(block["type"], block.get(words.get(block["type"], ""), "")) for block in messages[0]["content"]]
 
@@ -83,8 +83,8 @@ def unfinished(status: str, text: str = "half", **more: Any) -> str:
         ),
     ],
 )
-def test_a_body_that_is_not_whole(format: str, body: str, why: str) -> None:  # noqa: A002 - the protocol's own word
-    """It is kept and marked, like a stream that broke off; where it holds nothing, there is nothing to add."""
+def test_an_incomplete_body_is_kept_and_marked(format: str, body: str, why: str) -> None:  # noqa: A002 - the protocol's own word
+    """It is treated like a stream that broke off; without content it is refused."""
     message, interrupted = read_response(format, body)
     with pytest.raises(InvalidMessage, match="the answer has no content"):
         read_response(format, body.replace("half", ""))
@@ -93,14 +93,14 @@ def test_a_body_that_is_not_whole(format: str, body: str, why: str) -> None:  # 
     assert {"kind": "interrupted", "content": why} == interrupted
 
 
-def test_a_body_that_a_limit_cut_short_is_whole() -> None:
-    """That is an answer; the reason stands in its metadata."""
+def test_a_body_that_reached_the_token_limit_is_complete() -> None:
+    """The reason is in its metadata."""
     assert 1 == len(read_response("openai-responses", unfinished("incomplete")))
 
 
 @each_sample
-def test_a_stream_is_the_answer_that_it_amounts_to(sample: Sample) -> None:
-    """The body of the response and its stream give the same."""
+def test_a_stream_and_its_body_give_the_same_message(sample: Sample) -> None:
+    """The stream is assembled to the body that the API would have sent."""
     whole, streamed = (
         read_response(sample.format, json.dumps(sample.body)),
         read_response(sample.format, sample.data.decode()),
@@ -111,8 +111,8 @@ def test_a_stream_is_the_answer_that_it_amounts_to(sample: Sample) -> None:
 
 
 @given(st.sampled_from(list(SAMPLES.values())), st.data())
-def test_a_stream_that_breaks_off_anywhere(sample: Sample, data: Any) -> None:
-    """Whatever came can be added, the calls with their arguments as far as they came; or there is nothing to add."""
+def test_a_stream_cut_anywhere_is_kept_or_refused(sample: Sample, data: Any) -> None:
+    """What came is added, with the arguments of calls as far as they came; or the error says that nothing came."""
     end = data.draw(st.integers(min_value=0, max_value=len(sample.data)))
     whole = said(read_response(sample.format, sample.data.decode()))
     try:
@@ -130,8 +130,8 @@ def test_a_stream_that_breaks_off_anywhere(sample: Sample, data: Any) -> None:
 
 
 @given(st.sampled_from(list(SAMPLES.values())), st.sampled_from(list(FORMATS)), st.data())
-def test_what_broke_off_can_be_sent_anywhere(sample: Sample, target: str, data: Any) -> None:
-    """Once the user has spoken again, every provider takes what came of a stream, wherever it broke off."""
+def test_a_stream_cut_anywhere_can_be_sent_to_every_provider(sample: Sample, target: str, data: Any) -> None:
+    """Once the user has spoken again, every provider accepts it."""
     end = data.draw(st.integers(min_value=0, max_value=len(sample.data)))
     try:
         messages = read_response(sample.format, sample.data[:end].decode(errors="surrogateescape"))
@@ -149,7 +149,7 @@ def test_what_broke_off_can_be_sent_anywhere(sample: Sample, target: str, data: 
 
 
 @pytest.mark.parametrize("sample", [CHAT, ANTHROPIC, RESPONSES], ids=lambda sample: sample.format)
-def test_arguments_that_broke_off(sample: Sample) -> None:
+def test_arguments_that_broke_off_are_kept_as_text(sample: Sample) -> None:
     """They are the text that came."""
     places = {"openai-chat": rb"{\"city\":", "anthropic": rb"{\"x\": ", "openai-responses": rb"{\"city\":"}
     place = sample.data.index(places[sample.format])
@@ -159,8 +159,8 @@ def test_arguments_that_broke_off(sample: Sample) -> None:
     assert json.loads(f'"{places[sample.format].decode()}"') == calls[-1]
 
 
-def test_arguments_in_pieces_that_broke_off() -> None:
-    """Of Gemini's, too, a text is kept that nobody takes for complete."""
+def test_gemini_arguments_that_broke_off_are_not_an_object() -> None:
+    """Nobody takes them for complete."""
     partial = {"name": "f", "partialArgs": [{"jsonPath": "$.a", "stringValue": "b"}], "willContinue": True}
     events = [{"candidates": [{"content": {"parts": [{"functionCall": partial}]}}]}]
     (message, _) = read_response("gemini", sse(events).decode())
@@ -186,16 +186,16 @@ def test_arguments_in_pieces_that_broke_off() -> None:
         ("openai-chat", '{"error": {"message": "Boom"}}', "error: the provider did not answer: Boom"),
     ],
 )
-def test_no_answer(format: str, body: str, expected: str) -> None:  # noqa: A002 - the protocol's own word
-    """What is no answer is refused, in the provider's words where it has some."""
+def test_a_body_without_an_answer_is_refused(format: str, body: str, expected: str) -> None:  # noqa: A002 - the protocol's own word
+    """The error has the provider's message if there is one."""
     with pytest.raises(InvalidMessage) as caught:
         read_response(format, body)
 
     assert caught.value.message.startswith(expected)
 
 
-def test_what_was_used() -> None:
-    """It stands in a record of its own, in the provider's words; without any there is none."""
+def test_usage_is_a_record_of_its_own() -> None:
+    """It is in the provider's words; without usage there is no record."""
     body = {**CHAT_BODY, "usage": {"total_tokens": 3}}
 
     assert [{"provider": "openai", "model": "gpt-5", "response_id": "c1", "usage": {"total_tokens": 3}}] == [
@@ -204,8 +204,8 @@ def test_what_was_used() -> None:
     assert [] == read_response("openai-chat", json.dumps(CHAT_BODY))[1:]
 
 
-def test_an_answer_that_somebody_saw_break_off() -> None:
-    """It is marked; so is one whose stream says why."""
+def test_a_response_that_the_caller_saw_break_off_is_marked() -> None:
+    """So is one whose stream says why."""
     (_, mark) = read_response("openai-chat", json.dumps(CHAT_BODY), interrupted=True)
     events = [{"choices": [{"delta": {"content": "a"}}]}, {"error": {"message": "Overloaded"}}]
     (_, told) = read_response("openai-chat", sse(events).decode())
@@ -215,21 +215,21 @@ def test_an_answer_that_somebody_saw_break_off() -> None:
 
 
 def test_renamed_tools_get_their_names_back() -> None:
-    """Those that were sent under another name; the others keep theirs."""
+    """All other tools keep their names."""
     (message, *_) = read_response("openai-chat", CHAT.data.decode(), names={"weather": "weather report"})
 
     assert ["weather report", "time"] == [b["name"] for b in message["content"] if b["type"] == "tool_call"]
 
 
-def test_the_model_may_be_told() -> None:
-    """Where the body does not say who answered, the caller may."""
+def test_the_caller_may_name_the_model_of_a_response() -> None:
+    """It counts if the body does not name one."""
     body = {key: value for key, value in CHAT_BODY.items() if key != "model"}
 
     assert "gpt-6" == read_response("openai-chat", json.dumps(body), model="gpt-6")[0]["provider_metadata"]["model"]
 
 
-def test_a_request() -> None:
-    """A whole history is read, a byte order mark or not; what is none is refused."""
+def test_a_request_is_read_with_or_without_byte_order_mark() -> None:
+    """A body that is not a request is refused."""
     body = json.dumps({"model": "m", "messages": [{"role": "user", "content": "Hi"}], "tools": []})
 
     assert [change.why for change in read_request("openai-chat", "\ufeff" + body).report]

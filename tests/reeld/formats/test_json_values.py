@@ -1,4 +1,4 @@
-"""Arguments as an object and as the text of one."""
+"""Arguments as an object and as text, and what can be sent as JSON."""
 
 import json
 from typing import Any
@@ -29,8 +29,8 @@ DEEP = '{"a":' * 5000 + "1" + "}" * 5000
     ],
     ids=lambda value: str(value)[:20],
 )
-def test_as_object(arguments: str, expected: Any) -> None:
-    """What is no object is kept as it stands, under a name that says so."""
+def test_arguments_that_are_no_object_are_wrapped(arguments: str, expected: Any) -> None:
+    """Their text is kept under INVALID_JSON."""
     assert expected == arguments_as_object(arguments)
 
 
@@ -44,14 +44,14 @@ def test_as_object(arguments: str, expected: Any) -> None:
         ('{"a":"\\ud800"}', '{"a":"\ufffd"}'),
     ],
 )
-def test_as_text(arguments: str, expected: str) -> None:
+def test_arguments_as_text_are_the_stored_text(arguments: str, expected: str) -> None:
     """The text of an object is sent as it is stored."""
     assert expected == arguments_as_text(arguments)
 
 
 @given(st.text().map(lambda given: clean(given)[0]))
-def test_any_text_is_sendable(arguments: str) -> None:
-    """Whatever a model wrote and was stored, both forms are of one object."""
+def test_any_stored_arguments_can_be_sent(arguments: str) -> None:
+    """Whatever a model wrote, both forms are of the same object."""
     assert (
         arguments_as_object(arguments)
         == arguments_as_object(arguments_as_text(arguments))
@@ -59,8 +59,8 @@ def test_any_text_is_sendable(arguments: str) -> None:
     )
 
 
-def test_what_is_too_deep_is_not_sendable() -> None:
-    """Depth has its limit, numbers are finite."""
+def test_deep_values_and_infinite_numbers_cannot_be_sent() -> None:
+    """A parser of some provider would refuse them."""
     assert is_sendable([[]], 2)
     assert not is_sendable([[]], 1)
     assert not is_sendable([float("inf")])

@@ -1,4 +1,4 @@
-"""What other clients and servers write: it has one meaning, and so it is read."""
+"""What other clients and servers write is read if it has one meaning (rule X12)."""
 
 import json
 from typing import Any
@@ -33,15 +33,15 @@ def rendered(format: str, *messages: Json) -> Rendered:  # noqa: A002 - the prot
         ("gemini", "contents", {"role": "assistant", "parts": ["OK"]}),
     ],
 )
-def test_words_and_forms_of_another_api(format: str, key: str, said: Json) -> None:  # noqa: A002 - as above
+def test_roles_and_shapes_of_another_api_are_read(format: str, key: str, said: Json) -> None:  # noqa: A002 - as above
     """A role by any of its names, an object for a list of one, a bare string for a text."""
     (message,) = loaded(format, said, key=key)
 
     assert ("assistant", "OK") == (message["role"], message["content"][0]["text"])
 
 
-def test_arguments_are_a_text_or_an_object() -> None:
-    """Either is read by all; null and PHP's empty list are an object without keys."""
+def test_arguments_may_be_text_or_object() -> None:
+    """Every format reads both; null and an empty list are an object without keys."""
     chat = loaded("openai-chat", {"role": "assistant", "tool_calls": [CALL]})
     given = [{"type": "tool_use", "id": "c", "name": "x", "input": value} for value in EMPTY]
     (claude,) = loaded("anthropic", {"role": "assistant", "content": given})
@@ -51,8 +51,8 @@ def test_arguments_are_a_text_or_an_object() -> None:
 
 
 @pytest.mark.parametrize("missing", [None, ""])
-def test_calls_of_chat_without_ids(missing: str | None) -> None:
-    """Each gets one from its place, and results answer in order; an answer's come from the answer's own id."""
+def test_chat_calls_without_ids_get_ids(missing: str | None) -> None:
+    """In a request it comes from their place and results match by order; in a response from the response's own id."""
     calls = [{**CALL, "id": missing}, {**CALL, "id": "mine"}]
     asked, answered = loaded(
         "openai-chat", {"role": "assistant", "tool_calls": calls}, {"role": "tool", "content": "done"}
@@ -66,8 +66,8 @@ def test_calls_of_chat_without_ids(missing: str | None) -> None:
     assert 2 == len({block["id"] for block in one["content"]})
 
 
-def test_responses_with_the_words_of_chat() -> None:
-    """Calls and results that an assistant's and a tool's message hold are items of their own."""
+def test_responses_reads_calls_and_results_of_chat() -> None:
+    """Those inside an assistant's and a tool's message become items of their own."""
     asked, answered = loaded(
         "openai-responses",
         {"role": "assistant", "content": None, "tool_calls": [CALL]},
@@ -79,16 +79,16 @@ def test_responses_with_the_words_of_chat() -> None:
     assert ["c1", "done"] == [answered["content"][0][key] for key in ("tool_call_id", "content")]
 
 
-def test_an_output_that_is_an_object() -> None:
-    """Its text is what everybody reads."""
+def test_an_output_that_is_an_object_is_its_text() -> None:
+    """Other providers get the text."""
     item = {"type": "function_call_output", "call_id": "c1", "output": {"a": 1}}
     (found,) = loaded("openai-responses", item, key="input")
 
     assert '{"a":1}' == found["content"][0]["content"]
 
 
-def test_who_says_what_only_others_can() -> None:
-    """A result that the model is said to give is the tool's, a call of the user's the assistant's."""
+def test_calls_and_results_belong_to_their_roles() -> None:
+    """A result in an assistant's message is the tool's, a call in a user's message the assistant's."""
     found = loaded(
         "gemini",
         {"role": "user", "parts": [{"functionCall": {"name": "look", "id": "c1"}}]},
@@ -100,8 +100,8 @@ def test_who_says_what_only_others_can() -> None:
     assert "done" == found[1]["content"][0]["content"]
 
 
-def test_null_is_what_is_not_there() -> None:
-    """Some clients write all that a part can hold."""
+def test_null_fields_count_as_absent() -> None:
+    """Some clients write every key of a part."""
     part = {"text": None, "functionCall": {"name": "look", "id": "c1", "args": None}}
     (found,) = loaded("gemini", {"role": "model", "parts": [part]}, key="contents")
 
@@ -113,8 +113,8 @@ def test_null_is_what_is_not_there() -> None:
     ("content", "sent"),
     [("no tape", "Error: no tape"), ("Error 5", "Error 5"), ([], "Error: "), ([{"type": "media"}], "Error: ")],
 )
-def test_a_result_that_failed(format: str, content: Any, sent: str) -> None:  # noqa: A002 - as above
-    """Its text says so where there is no other place for it, and the report that it does."""
+def test_a_failed_result_without_a_flag_says_so_in_its_text(format: str, content: Any, sent: str) -> None:  # noqa: A002 - as above
+    """The report names the change."""
     media = {"type": "media", "mime_type": "video/mp4", "url": "https://example.org"}
     content = [media] if content and isinstance(content, list) else content or ""
     found = rendered(format, user("Hi"), model(call()), tool(result(content=content, is_error=True)))
@@ -125,8 +125,8 @@ def test_a_result_that_failed(format: str, content: Any, sent: str) -> None:  # 
     assert [] == check(format.replace("-", "_"), json.loads(found.body))
 
 
-def test_what_is_new_there_goes_back() -> None:
-    """A block of Anthropic's own answer that nobody knows here is sent as it came; one that was loaded is not."""
+def test_blocks_of_new_types_go_back_to_anthropic() -> None:
+    """One that Anthropic answered with is sent as it came; one from a request is not."""
     block = {"type": "hologram", "z": 1}
     body = {"content": [block, {"type": "text", "text": "OK"}], "model": "claude-opus-4-8"}
     answer = read_response("anthropic", json.dumps(body))

@@ -1,4 +1,4 @@
-"""A provider's own keys and blocks, kept and given back."""
+"""A provider's own keys and blocks, kept and restored."""
 
 from typing import Any
 
@@ -13,19 +13,19 @@ NESTED = [{"type": "url_citation", "at": {"start": 1}}]
 
 
 @pytest.mark.parametrize("value", [{"b": 1, "a": [1.5, None, True]}, "ä", "\x00", [], {"\ud800": "x"}])
-def test_a_text_is_json_that_can_be_stored(value: Any) -> None:
-    """Whatever a body held is a JSON text without anything that the wire refuses, its keys in their order."""
+def test_any_value_is_dumped_to_text_that_can_be_stored(value: Any) -> None:
+    """The text is JSON that the wire accepts, with the keys in their order."""
     assert check_json(dump(value)) is None
 
 
-def test_a_lone_surrogate_stays_an_escape() -> None:
-    """What cannot be written as UTF-8 stays as it was escaped, and reads as U+FFFD."""
+def test_a_lone_surrogate_is_dumped_as_an_escape() -> None:
+    """It is read again as U+FFFD."""
     assert '"ä\\ud800"'.replace("ä", "\\u00e4") == dump("ä\ud800")
     assert "ä\ufffd" == load_clean(dump("ä\ud800"))
 
 
-def test_plain_keys_keep_their_names() -> None:
-    """A flat value is metadata as it is, a nested one is JSON text under its name; what says nothing is left out."""
+def test_plain_keys_are_kept_under_their_names() -> None:
+    """A nested value is kept as JSON text; empty ones are left out."""
     values = {"cache_control": MARK, "annotations": NESTED, "type": "text", "index": 0, "a": None, "b": [], "c": ""}
     kept = preserve_keys("openai", values, ("type",))
 
@@ -35,13 +35,13 @@ def test_plain_keys_keep_their_names() -> None:
     assert check_map(kept["provider_metadata"]) is None
 
 
-def test_nothing_to_keep_is_nothing() -> None:
-    """A block without keys of its own has no metadata."""
+def test_a_block_without_own_keys_has_no_metadata() -> None:
+    """Nothing is added to it."""
     assert {} == preserve_keys("openai", {"provider": "x", "refusal": None})
 
 
-def test_kept_keys_go_back_to_their_provider() -> None:
-    """Only what is asked for, and only to the provider that it came from."""
+def test_kept_keys_are_restored_for_their_provider_only() -> None:
+    """Only those that are asked for."""
     metadata = preserve_keys("openai", {"mark": MARK, "annotations": NESTED})["provider_metadata"]
 
     assert {"annotations": NESTED, "mark": MARK} == restore_keys(metadata, "openai", ("annotations", "mark", "other"))
@@ -50,14 +50,14 @@ def test_kept_keys_go_back_to_their_provider() -> None:
 
 
 @pytest.mark.parametrize("text", ["{", 5, None, "[" * 100_000])
-def test_what_is_no_json_is_not_given_back(text: Any) -> None:
-    """Anybody may have written metadata; what cannot be read is left out."""
+def test_metadata_that_are_no_json_are_not_restored(text: Any) -> None:
+    """Anybody may write metadata; what cannot be read is left out."""
     assert load_sendable(text) is None
     assert {} == restore_keys({"provider": "openai", "item_json": text}, "openai", ("item",))
 
 
-def test_an_opaque_block() -> None:
-    """A whole block of a provider's: its maker and its metadata only where there are any."""
+def test_an_opaque_block_has_its_model_and_metadata_if_given() -> None:
+    """Otherwise it has only the provider and the object."""
     bare = {"type": "opaque", "provider": "openai", "data_json": '{"type":"x"}'}
 
     assert bare == opaque_block("openai", {"type": "x"})

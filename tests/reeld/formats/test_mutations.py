@@ -1,4 +1,4 @@
-"""Requests that nobody has seen yet: they load or are refused with the place named, and render validly everywhere."""
+"""Requests that nobody has seen yet are loaded or refused, and render to what every provider accepts."""
 
 import json
 from typing import Any
@@ -27,7 +27,7 @@ TARGETS = [(name, MODELS.get(name)) for name in FORMATS]
 
 
 def bodies(provider: str) -> list[tuple[str, Json]]:
-    """Give the bodies that are changed: those of the checker's own cases, and real ones where they are there."""
+    """Return the bodies to change: the checker's own cases, and recorded ones if they are there."""
     kinds = ("ACCEPTED", "CARELESS", "REFUSED")
     found = [
         (f"{kind}-{index}", case.body) for kind in kinds for index, case in enumerate(getattr(CASES[provider], kind))
@@ -37,7 +37,7 @@ def bodies(provider: str) -> list[tuple[str, Json]]:
 
 
 def entries_in(provider: str, text: str) -> list[Entry] | None:
-    """Load a body; none where it is refused, which is with the place."""
+    """Return the entries of a body; ``None`` if it is refused, which must name the place."""
     try:
         return entries_of(read_request(NAMES[provider], text).messages)
     except InvalidMessage as error:
@@ -45,11 +45,8 @@ def entries_in(provider: str, text: str) -> list[Entry] | None:
 
 
 @pytest.mark.parametrize("provider", list(CASES))
-def test_whatever_comes_is_loaded_or_refused(provider: str) -> None:
-    """A refusal has its code and its field; what loads, everybody can be sent.
-
-    What a server made for itself goes back as it came: nobody here looks into it.
-    """
+def test_a_changed_request_is_loaded_or_refused_with_its_place(provider: str) -> None:
+    """What loads can be sent to every provider, but for unknown keys in what a server made itself."""
     loaded = 0
     for name, body in bodies(provider):
         for number in range(MUTANTS):

@@ -1,4 +1,4 @@
-"""Conversations as they come about with OpenAI's APIs: answers with everything that they can hold, cut off anywhere."""
+"""Conversations with OpenAI's APIs: responses with everything that they may contain, cut off anywhere."""
 
 import json
 from typing import Any
@@ -101,7 +101,7 @@ HISTORIES = st.lists(st.one_of(WORDS, ANSWERS, ANSWERS, RESULTS, RESULTS), min_s
 
 
 def rendered(name: str, messages: list[Any], kept: RenderState | None = None) -> tuple[Rendered, RenderState, Json]:
-    """Render messages, and give the body as well."""
+    """Render messages, and return the body as well."""
     entries = entries_of(messages)
     found, kept = render(RenderRequest(name, "gpt-5"), entries, prompt_in(entries), kept)
     return found, kept, json.loads(found.body)
@@ -110,8 +110,8 @@ def rendered(name: str, messages: list[Any], kept: RenderState | None = None) ->
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=150, deadline=None)
 @given(messages=HISTORIES)
-def test_every_prefix_is_accepted_and_stays(name: str, messages: list[Any]) -> None:
-    """What is ready breaks no rule; what is settled is the beginning of all that comes later."""
+def test_every_prefix_of_an_openai_history_is_accepted_and_stays(name: str, messages: list[Any]) -> None:
+    """What is ready breaks no rule; what is settled is the beginning of all later renderings."""
     kept, settled = None, list[Json]()
     for end in range(1, len(messages) + 1):
         found, kept, body = rendered(name, messages[:end], kept)
@@ -126,8 +126,8 @@ def test_every_prefix_is_accepted_and_stays(name: str, messages: list[Any]) -> N
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=150, deadline=None)
 @given(messages=HISTORIES)
-def test_what_was_rendered_needs_no_repair(name: str, messages: list[Any]) -> None:
-    """A request that was rendered loads, and is rendered to itself."""
+def test_a_rendered_request_needs_no_repair(name: str, messages: list[Any]) -> None:
+    """It loads, and is rendered to itself."""
     messages = [*messages, "go on"]
     body = rendered(name, messages)[2]
     found, _, again = rendered(name, FORMATS[name].read_request(body, None).messages)

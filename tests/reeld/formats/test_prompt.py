@@ -17,19 +17,19 @@ def _words(role: str, *texts: str, **metadata: Any) -> dict[str, Any]:
 
 
 def _stored(leading: list[dict[str, Any]]) -> Prompt:
-    """Add a prompt, and read it as a rendering does."""
+    """Add a prompt, and read it as rendering does."""
     ((row, _),), _ = rows_from(system_message("openai", leading))
     assert row.content is not None
     return Prompt(row.content, 1, parse_data(row.data_json) if row.data_json else {})
 
 
-def test_no_leading_text_is_no_prompt() -> None:
-    """A request that begins with the user has no prompt."""
+def test_a_request_that_begins_with_the_user_has_no_prompt() -> None:
+    """There is no system message."""
     assert [] == system_message("openai", [])
 
 
-def test_a_plain_system_message_is_its_text() -> None:
-    """One system message with one text has nothing else to keep."""
+def test_a_plain_system_message_is_only_its_text() -> None:
+    """Nothing else is kept of it."""
     prompt = _stored([_words("system", "be brief")])
 
     assert ("be brief", {}) == (prompt.text, prompt.data)
@@ -45,8 +45,8 @@ def test_a_plain_system_message_is_its_text() -> None:
         [_words("system", "be brief", name="boss")],
     ],
 )
-def test_what_is_more_than_a_text_is_kept(leading: list[dict[str, Any]]) -> None:
-    """Roles, parts and names go back to their own provider; others read the text."""
+def test_original_prompt_messages_are_kept_for_their_provider(leading: list[dict[str, Any]]) -> None:
+    """Roles, parts and names go back to it; all others get the text."""
     prompt = _stored(leading)
     pieces = original_prompt_pieces("openai", prompt)
 
@@ -56,15 +56,15 @@ def test_what_is_more_than_a_text_is_kept(leading: list[dict[str, Any]]) -> None
     assert [] == original_prompt_pieces("anthropic", prompt)
 
 
-def test_blank_texts_are_not_given_back() -> None:
-    """A blank text is no text for any provider."""
+def test_blank_texts_of_a_prompt_are_left_out() -> None:
+    """No provider gets them."""
     assert ["a"] == [
         piece.block["text"] for piece in original_prompt_pieces("openai", _stored([_words("developer", " ", "a")]))
     ]
 
 
-def test_a_prompt_is_text() -> None:
-    """No provider takes pictures in its prompt."""
+def test_a_prompt_with_media_is_refused() -> None:
+    """No provider accepts pictures in a prompt."""
     message = {"role": "user", "content": [{"type": "media", "mime_type": "image/png", "url": "x"}]}
 
     with pytest.raises(InvalidMessage, match="only text"):
@@ -72,8 +72,8 @@ def test_a_prompt_is_text() -> None:
 
 
 @pytest.mark.parametrize("text", ["[1]", '[{"content":"x"}]', '[{"content":[{}]}]', "{}", "{"])
-def test_what_anybody_wrote_is_not_believed(text: str) -> None:
-    """A system event's data may be anything; what is no message is left alone."""
+def test_prompt_data_that_are_no_messages_are_ignored(text: str) -> None:
+    """Anybody may write the data of a system event."""
     data = {"provider_metadata": {"provider": "openai", "messages_json": text}}
 
     assert [] == original_prompt_pieces("openai", Prompt("be brief", 1, data))

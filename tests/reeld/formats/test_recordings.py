@@ -1,4 +1,4 @@
-"""Requests that real APIs accepted load, mean the same when they are rendered again, and are accepted elsewhere too."""
+"""Requests that real APIs accepted keep their meaning when they are loaded and rendered, and suit every API."""
 
 import json
 from pathlib import Path
@@ -20,7 +20,7 @@ OUTSIDE = ("previous_response_id", "conversation", "prompt")
 
 
 def is_whole(path: Path) -> bool:
-    """Tell whether a recording has its whole history; one that begins elsewhere is not loaded."""
+    """Whether a recording contains its whole history; one that begins elsewhere is not loaded."""
     return all(read(path)["body"].get(key) is None for key in OUTSIDE)
 
 
@@ -34,7 +34,7 @@ def loaded(recording: dict[str, Any]) -> LoadedRequest:
 
 
 def rendered(recording: dict[str, Any], name: str, model: str | None) -> tuple[Any, bool]:
-    """Load a request, render what becomes of it, and give the body, and whether a provider could answer it."""
+    """Load a request and render it; return the body, and whether a provider could answer it."""
     entries = entries_of(loaded(recording).messages)
     found, _ = render(RenderRequest(name, model), entries, prompt_in(entries))
     return json.loads(found.body), found.ready
@@ -42,8 +42,8 @@ def rendered(recording: dict[str, Any], name: str, model: str | None) -> tuple[A
 
 @recorded
 @pytest.mark.parametrize("path", ACCEPTED, ids=lambda path: path.stem)
-def test_it_means_the_same(path: Path) -> None:
-    """What was accepted comes back with its meaning, and breaks no rule."""
+def test_an_accepted_request_keeps_its_meaning(path: Path) -> None:
+    """It is rendered with the same meaning, and breaks no rule."""
     recording = read(path)
     body, _ = rendered(recording, NAMES[recording["provider"]], recording["model"])
     before, after = same(recording["provider"], recording["body"], body)
@@ -55,7 +55,7 @@ def test_it_means_the_same(path: Path) -> None:
 @recorded
 @pytest.mark.parametrize("path", READ, ids=lambda path: path.stem)
 @pytest.mark.parametrize("name", FORMATS)
-def test_everybody_takes_it(path: Path, name: str) -> None:
+def test_a_recorded_request_is_rendered_for_every_provider(path: Path, name: str) -> None:
     """Accepted or refused, it is rendered to what every provider accepts."""
     recording = read(path)
     body, ready = rendered(recording, name, MODELS.get(name))

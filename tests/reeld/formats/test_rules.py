@@ -1,4 +1,4 @@
-"""Every rule that has a name: a history that breaks it as it stands does not when it is rendered, in any format."""
+"""Every rule of the checker: a history that breaks it as it is does not when it is rendered, in any format."""
 
 import json
 from typing import Any
@@ -23,8 +23,8 @@ Json = dict[str, Any]
 BESIDE = {"tool-declared-twice"}
 # What only the bodies of two requests show.
 BETWEEN = {"prefix-changed"}
-# What no history is: nothing, words that no API knows, a tool without a name, a prompt that is no text. It is refused,
-# with its place.
+# What is not a history: nothing, roles that no API has, a tool without a name, a prompt that is not text. It is
+# refused, with its place.
 REFUSED = {"shape", "role", "empty-history", "part-data", "empty-parts", "tool-name", "system-parts"}
 BROKEN = [
     pytest.param(provider, rule, id=f"{provider}-{rule}")
@@ -34,14 +34,14 @@ BROKEN = [
 
 
 def cases(provider: str, rule: str) -> list[Case]:
-    """Give the bodies that break a rule."""
+    """Return the bodies that break a rule."""
     module = CASES[provider]
     return [case for kind in ("CARELESS", "REFUSED") for case in getattr(module, kind) if case.rule == rule]
 
 
 @pytest.mark.parametrize(("provider", "rule"), BROKEN)
-def test_it_is_kept(provider: str, rule: str) -> None:
-    """What breaks a rule is mended in rendering, or was never a history."""
+def test_a_broken_rule_is_repaired_in_every_format(provider: str, rule: str) -> None:
+    """What breaks a rule is repaired in rendering, or refused as a history."""
     rendered = 0
     broken = cases(provider, rule)
     for case in broken:
@@ -64,8 +64,8 @@ def test_it_is_kept(provider: str, rule: str) -> None:
     assert rendered or rule in REFUSED
 
 
-def test_what_was_thought_stays_bound() -> None:
-    """`prefix-changed`: what is added later changes nothing that stood before a thinking block."""
+def test_bound_thinking_stays_valid_as_a_history_grows() -> None:
+    """What is added later changes nothing before a thinking block (rule A8)."""
     history: list[Any] = [user("Hi"), model(thinking(), "OK"), user("Go on"), model("There"), user("And?")]
     bodies = []
     for end in (3, 5):

@@ -1,4 +1,4 @@
-"""Conversations in the words of Chat Completions."""
+"""Conversations written for Chat Completions."""
 
 from typing import Any
 
@@ -16,22 +16,22 @@ CHAT = {"provider": "openai", "format": "openai-chat"}
 
 
 def said(who: str, *blocks: dict[str, Any], **metadata: Any) -> dict[str, Any]:
-    """Give a message of some blocks."""
+    """Return a message of some blocks."""
     return {"role": who, "content": list(blocks), "provider_metadata": metadata}
 
 
 def words(value: str, **metadata: Any) -> dict[str, Any]:
-    """Give a text block."""
+    """Return a text block."""
     return {"type": "text", "text": value, "provider_metadata": metadata}
 
 
 def opaque(data: str, **keys: Any) -> dict[str, Any]:
-    """Give an opaque block of OpenAI's."""
+    """Return an opaque block of OpenAI's."""
     return {"type": "opaque", "provider": "openai", "data_json": data, **keys}
 
 
 def messages(*history: Any, model: str | None = "gpt-5") -> list[dict[str, Any]]:
-    """Render a history, see that the API takes it, and give its messages."""
+    """Render a history, check the body, and return its messages."""
     body, _ = sent("openai-chat", history, model)
 
     assert [] == check("openai_chat", body)
@@ -40,13 +40,13 @@ def messages(*history: Any, model: str | None = "gpt-5") -> list[dict[str, Any]]
 
 
 def why(*history: Any, model: str | None = "gpt-5") -> list[tuple[int | None, str, str]]:
-    """Render a history, and give what is reported: seq, action and reason."""
+    """Render a history, and return what is reported: seq, action and reason."""
     _, report = sent("openai-chat", history, model)
     return [(change.seq, change.action, change.why) for change in report]
 
 
-def test_a_plain_conversation() -> None:
-    """Texts are strings; calls stand in one message, their results directly after it."""
+def test_results_directly_follow_the_message_with_their_calls() -> None:
+    """Texts are strings, and the calls of a turn are in one message."""
     history = messages(
         text("system", "be brief"),
         ASK,
@@ -80,15 +80,15 @@ def test_a_plain_conversation() -> None:
     ] == history
 
 
-def test_messages_stay_apart() -> None:
-    """Nobody needs to take turns here: neighbours of one role are messages of their own."""
+def test_neighbours_of_one_role_stay_apart() -> None:
+    """This API does not require turns, so no messages are merged."""
     assert ["user", "user", "assistant", "assistant"] == [
         message["role"] for message in messages(ASK, ASK, text("assistant", "a"), text("assistant", "b"))
     ]
 
 
-def test_calls_of_neighbours_stand_in_one_message() -> None:
-    """Results must follow the message that has the calls: those of a whole turn are in its last message."""
+def test_calls_of_neighbouring_messages_are_in_the_last_one() -> None:
+    """Their results must follow the message that has the calls."""
     history = messages(
         ASK, tool_call("a", "ls", "{}"), text("assistant", "and"), tool_call("b", "ls", ""), tool_result("a", "1")
     )
@@ -99,8 +99,8 @@ def test_calls_of_neighbours_stand_in_one_message() -> None:
     assert ["a", "b"] == [message["tool_call_id"] for message in history[3:]]
 
 
-def test_a_custom_call() -> None:
-    """A custom tool gets its text back, whatever the arguments have become."""
+def test_a_custom_call_of_chat_goes_back_with_its_text() -> None:
+    """A custom tool gets its input, also if the arguments are no longer the object that has it."""
     call = {"type": "tool_call", "id": "a", "name": "sql", "provider_metadata": CUSTOM}
     history = messages(
         ASK,
@@ -110,8 +110,8 @@ def test_a_custom_call() -> None:
     assert ["SELECT", "DROP"] == [call["custom"]["input"] for call in history[1]["tool_calls"]]
 
 
-def test_refusals_stand_beside_what_was_said() -> None:
-    """A refusal goes back as one: the API takes no parts of both kinds."""
+def test_refusals_go_back_beside_the_content() -> None:
+    """The API accepts no parts of both kinds in one message."""
     refused = words("no", provider="openai", refusal=True)
     history = messages(said("assistant", words("well"), refused), ASK, said("assistant", refused, refused))
 
@@ -148,13 +148,13 @@ def test_refusals_stand_beside_what_was_said() -> None:
         ),
     ],
 )
-def test_what_a_user_shows(block: dict[str, Any], part: dict[str, Any]) -> None:
-    """Media and marks become parts."""
+def test_user_media_and_cache_breakpoints_become_parts(block: dict[str, Any], part: dict[str, Any]) -> None:
+    """Images, files and breakpoints are content parts."""
     assert [{"role": "user", "content": [part]}] == messages(said("user", block))
 
 
-def test_sound_for_who_hears() -> None:
-    """Sound goes to audio models, and is left out for others."""
+def test_sound_is_sent_to_audio_models_only() -> None:
+    """It is left out for others, and reported."""
     sound = {"type": "media", "mime_type": "audio/mpeg", "data_base64": "QUJD"}
     part = {"type": "input_audio", "input_audio": {"data": "QUJD", "format": "mp3"}}
 
@@ -203,21 +203,21 @@ def test_sound_for_who_hears() -> None:
         ("assistant", {"type": "redacted_thinking", "data": "x"}, "thinking of an unknown provider"),
     ],
 )
-def test_what_has_no_form_is_left_out(role: str, block: dict[str, Any], reason: str) -> None:
-    """It is reported, and the rest stands."""
+def test_blocks_that_chat_does_not_accept_are_left_out(role: str, block: dict[str, Any], reason: str) -> None:
+    """They are reported, and the rest of the message stays."""
     assert [{"role": role, "content": "x"}] == messages(said(role, block, words("x")))
     assert [(1, "dropped", reason)] == why(said(role, block, words("x")))
 
 
-def test_what_was_spoken_is_named_by_its_id() -> None:
-    """An answer in sound goes back as its id."""
+def test_spoken_audio_goes_back_by_its_id() -> None:
+    """A spoken answer goes back as the id of its audio."""
     sound = opaque('{"audio":{"id":"audio_1"}}', provider_metadata=CHAT)
 
     assert [{"role": "assistant", "content": None, "audio": {"id": "audio_1"}}] == messages(said("assistant", sound))
 
 
-def test_media_of_results_are_shown_by_the_user() -> None:
-    """Only a user can show something: after all results of the turn."""
+def test_media_of_results_follow_in_a_user_message() -> None:
+    """Only the user may send media, so they follow all results of the turn."""
     results = [{"type": "text", "text": "see"}, PNG]
     history = messages(
         said(
@@ -237,8 +237,8 @@ def test_media_of_results_are_shown_by_the_user() -> None:
     assert {"role": "user", "content": "hi"} == history[4]
 
 
-def test_names_and_roles_go_back() -> None:
-    """Who spoke, where it came from this provider, and from where, whoever it came from."""
+def test_chat_names_and_roles_go_back() -> None:
+    """A name goes back to its own provider; a role is sent whichever API it came from."""
     history = messages(
         ASK,
         said("user", words("now"), provider="openai", role="developer"),
@@ -262,29 +262,29 @@ def test_names_and_roles_go_back() -> None:
     ] == [(message["role"], message.get("name")) for message in history]
 
 
-def test_a_name_that_is_not_taken_everywhere() -> None:
-    """It is left out, and reported."""
+def test_an_invalid_speaker_name_is_left_out() -> None:
+    """It is reported."""
     assert [(1, "dropped", "the name 'a b': the API does not accept it")] == why(
         said("user", words("z"), provider="openai", name="a b")
     )
 
 
 @pytest.mark.parametrize("model", ["o1-mini", "gpt-5"])
-def test_words_from_above_that_are_the_users(model: str) -> None:
-    """The first o1 models know no such role, and nobody shows pictures from above."""
+def test_instructions_that_chat_refuses_are_sent_as_the_users(model: str) -> None:
+    """The first o1 models have no such role, and an instruction contains only text."""
     above = said("user", words("now"), *([PNG] if model == "gpt-5" else []), provider="openai", role="system")
 
     assert ["user", "user"] == [message["role"] for message in messages(ASK, above, model=model)]
     assert [(2, "downgraded", "a system message is sent as the user's")] == why(ASK, above, model=model)
 
 
-def test_a_prompt_for_the_first_o1_models() -> None:
-    """They take it from the user."""
+def test_the_first_o1_models_get_the_prompt_from_the_user() -> None:
+    """They refuse the role system."""
     assert "user" == messages(text("system", "be brief"), ASK, model="o1-mini")[0]["role"]
 
 
-def test_a_prompt_of_several_messages() -> None:
-    """What the prompt was loaded from goes back as it was."""
+def test_a_chat_prompt_of_several_messages_goes_back() -> None:
+    """The prompt is sent as the messages that it was loaded from."""
     given = [
         {"role": "system", "content": "a", "name": "boss"},
         {"role": "developer", "content": [{"type": "text", "text": "b"}, {"type": "text", "text": "c"}]},
@@ -294,7 +294,7 @@ def test_a_prompt_of_several_messages() -> None:
     assert given == messages(*read_request({"messages": given}).messages)
 
 
-def test_tools_are_renamed_wherever_they_are_named() -> None:
+def test_chat_tools_are_renamed_in_extra() -> None:
     """A tool that is called under another name is offered and chosen under it."""
     tool = {"type": "function", "function": {"name": "my ls", "parameters": {}}}
     chosen = {"type": "function", "function": {"name": "my ls"}}

@@ -1,4 +1,4 @@
-"""Requests to Anthropic, read."""
+"""Requests to Anthropic Messages, read."""
 
 from typing import Any
 
@@ -16,8 +16,8 @@ def loaded(*messages: Any, **more: Any) -> list[dict[str, Any]]:
     return read_request({"messages": list(messages), **more}).messages
 
 
-def test_a_conversation() -> None:
-    """Results become messages of the tool's; a string is one text."""
+def test_an_anthropic_request_becomes_messages() -> None:
+    """Results become messages of the role tool; a string becomes one text."""
     use = {"type": "tool_use", "id": "c1", "name": "look", "input": {"a": [1]}}
     answer = {"type": "tool_result", "tool_use_id": "c1", "content": "done", "is_error": True}
 
@@ -35,15 +35,15 @@ def test_a_conversation() -> None:
     )
 
 
-def test_what_is_left_to_extra() -> None:
-    """Everything but the history is named in the report."""
+def test_unused_keys_of_an_anthropic_request_are_reported() -> None:
+    """Every key but the history, the prompt and the model has a line in the report."""
     found = read_request({"messages": [{"role": "user", "content": "Hi"}], "max_tokens": 1, "model": "claude-opus-4-8"})
 
     assert ["max_tokens"] == [change.why.split()[0] for change in found.report]
 
 
-def test_its_own_words_are_kept() -> None:
-    """Thinking with its signature and maker, marks, citations; a block without a neutral form is kept whole."""
+def test_anthropic_blocks_are_kept_with_their_own_keys() -> None:
+    """Signatures, cache breakpoints and citations are kept; a block without a neutral form is kept whole."""
     thought = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}
     search = {"type": "server_tool_use", "id": "s", "name": "x", "input": {}}
     hidden = {"type": "redacted_thinking", "data": "AAAA"}
@@ -85,8 +85,10 @@ def test_its_own_words_are_kept() -> None:
         ("image", {"type": "file", "file_id": "f"}, None),
     ],
 )
-def test_media(kind: str, source: dict[str, Any], expected: dict[str, Any] | None) -> None:
-    """What carries itself or is linked to is media; the rest is Anthropic's own, and comes back."""
+def test_anthropic_media_with_bytes_or_url_become_neutral(
+    kind: str, source: dict[str, Any], expected: dict[str, Any] | None
+) -> None:
+    """Other sources, such as uploaded files, are kept whole and go back."""
     block = {"type": kind, "source": source}
     (found,) = loaded({"role": "user", "content": [block]})
 
@@ -104,22 +106,22 @@ def test_media(kind: str, source: dict[str, Any], expected: dict[str, Any] | Non
         ([text("x"), text("y")], [text("x"), text("y")]),
     ],
 )
-def test_results(content: Any, expected: Any) -> None:
-    """A lone plain text is a string."""
+def test_a_result_of_one_plain_text_is_a_string(content: Any, expected: Any) -> None:
+    """A single plain text is stored as a string, anything else as blocks."""
     (found,) = loaded({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": content}]})
 
     assert expected == found["content"][0]["content"]
 
 
-def test_system_messages_and_empty_ones() -> None:
-    """A system message is a user's that says so; one without content has an empty text."""
+def test_system_messages_in_mid_history_and_empty_messages() -> None:
+    """A system message becomes a user message with its role; one without content gets an empty text."""
     found = loaded({"role": "system", "content": "x", "clear_at": "end"}, {"role": "assistant", "content": []})
 
     assert [user("x", provider="anthropic", role="system", clear_at="end"), model("")] == found
 
 
-def test_a_prompt_of_blocks_comes_back() -> None:
-    """With its marks."""
+def test_a_prompt_of_blocks_goes_back_with_its_breakpoints() -> None:
+    """A prompt of blocks is written again as it was loaded."""
     blocks = [text("A", cache_control=MARK), text("B")]
     found = loaded({"role": "user", "content": "Hi"}, system=blocks)
 
@@ -142,7 +144,7 @@ def test_a_prompt_of_blocks_comes_back() -> None:
         ("system", {"messages": [{"role": "user", "content": "x"}], "system": [{"type": "image", "source": {}}]}),
     ],
 )
-def test_what_is_none(field: str, body: dict[str, Any]) -> None:
+def test_an_invalid_anthropic_request_is_refused(field: str, body: dict[str, Any]) -> None:
     """The error names the place."""
     with pytest.raises(InvalidMessage) as refused:
         read_request(body)

@@ -1,4 +1,4 @@
-"""Answers of Anthropic, read."""
+"""Responses of Anthropic Messages, read."""
 
 from typing import Any
 
@@ -24,8 +24,8 @@ ANSWER = {
 }
 
 
-def test_an_answer() -> None:
-    """One message: thinking with its signature, text, all calls; finish reason and usage beside it."""
+def test_an_anthropic_response_is_one_message() -> None:
+    """It has thinking with its signature, text and all calls; finish reason and usage are metadata."""
     found = read_response(ANSWER)
 
     assert {
@@ -42,8 +42,8 @@ def test_an_answer() -> None:
     assert {"input_tokens": 1} == found.usage
 
 
-def test_an_empty_answer() -> None:
-    """It has an empty text; who answered may be said by the caller."""
+def test_an_empty_anthropic_response_has_an_empty_text() -> None:
+    """The caller may name the model if the body does not."""
     found = read_response({"content": []}, "claude-opus-4-8")
 
     assert [text("")] == found.message["content"]
@@ -59,7 +59,7 @@ def test_an_empty_answer() -> None:
         ("content[0]", {"content": [{"type": "tool_result", "tool_use_id": "c1"}]}),
     ],
 )
-def test_what_is_none(field: str, body: dict[str, Any]) -> None:
+def test_an_invalid_anthropic_response_is_refused(field: str, body: dict[str, Any]) -> None:
     """The error names the place."""
     with pytest.raises(InvalidMessage) as refused:
         read_response(body)

@@ -1,4 +1,4 @@
-"""Whole requests of Responses."""
+"""Requests to Responses, read."""
 
 import json
 from typing import Any
@@ -16,14 +16,14 @@ PICTURE = {"type": "input_image", "image_url": "data:image/png;base64,QUJD", "de
 
 
 def loaded(*items: Any, **rest: Any) -> list[dict[str, Any]]:
-    """Load items, and see that they can be added."""
+    """Load items, and check that they can be added."""
     found = read_request({"model": "gpt-5", "input": list(items), **rest}).messages
     rows_from(found)
     return found
 
 
-def test_a_plain_conversation() -> None:
-    """What is plain has nothing beside its texts, calls and results."""
+def test_a_responses_request_becomes_messages() -> None:
+    """A plain request has no metadata, only its texts, calls and results."""
     messages = loaded(USER, CALL, OUTPUT, {"role": "assistant", "content": "two"}, instructions="be brief")
     call = {"type": "tool_call", "id": "call_1", "name": "ls", "arguments": "{}"}
     result = {"type": "tool_result", "tool_call_id": "call_1", "content": "a b", "is_error": False}
@@ -37,14 +37,14 @@ def test_a_plain_conversation() -> None:
     ] == messages
 
 
-def test_an_input_that_is_a_text() -> None:
-    """A string is the user's, also as an item."""
+def test_an_input_that_is_a_string_is_the_users() -> None:
+    """So is a string among the items."""
     assert loaded(USER) == read_request({"input": "hi"}).messages
     assert loaded(USER) == loaded("hi")
 
 
-def test_what_was_made_in_a_row_is_one_message() -> None:
-    """Reasoning, text and calls of one answer belong together; a text right after a text is another message."""
+def test_items_of_one_answer_are_one_message() -> None:
+    """Reasoning, text and calls belong together; a text directly after a text is another message."""
     reasoning = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "x"}
     spoken = {"role": "assistant", "content": "look"}
     messages = loaded(USER, reasoning, spoken, CALL, OUTPUT, spoken, spoken)
@@ -54,8 +54,8 @@ def test_what_was_made_in_a_row_is_one_message() -> None:
     ]
 
 
-def test_instructions_and_leading_words_are_the_prompt() -> None:
-    """What leads is the prompt, each with its role; later words of that kind are the user's."""
+def test_instructions_and_leading_messages_are_the_prompt() -> None:
+    """Each keeps its role; later instructions become user messages."""
     developer = {
         "type": "message",
         "role": "developer",
@@ -113,8 +113,8 @@ def test_instructions_and_leading_words_are_the_prompt() -> None:
         ),
     ],
 )
-def test_parts(part: Any, expected: dict[str, Any]) -> None:
-    """Each part becomes its block, in a message and in an output; what has no neutral form is opaque."""
+def test_responses_parts_become_blocks(part: Any, expected: dict[str, Any]) -> None:
+    """In messages and in outputs; a part without a neutral form becomes an opaque block."""
     said, _, result = loaded({"role": "user", "content": [part]}, CALL, {**OUTPUT, "output": [part, "x"]})
 
     assert [expected] == said["content"]
@@ -122,16 +122,16 @@ def test_parts(part: Any, expected: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("content", ["", [], None])
-def test_words_that_are_none(content: Any) -> None:
-    """A message without content has an empty text, an output without content is empty."""
+def test_a_responses_message_without_content(content: Any) -> None:
+    """It gets an empty text, and an output without content is empty."""
     said, _, result = loaded({"role": "user", "content": content}, CALL, {**OUTPUT, "output": content})
 
     assert [{"type": "text", "text": ""}] == said["content"]
     assert "" == result["content"][0]["content"]
 
 
-def test_keys_of_a_call() -> None:
-    """What a call has beside its name and arguments is kept with it."""
+def test_the_other_keys_of_a_call_are_kept() -> None:
+    """Those beside its name and arguments are metadata."""
     (message,) = loaded({**CALL, "namespace": "files", "status": "completed"})
 
     assert {"provider": "openai", "namespace": "files"} == message["content"][0]["provider_metadata"]
@@ -155,8 +155,8 @@ def test_keys_of_a_call() -> None:
         ({"type": "local_shell_call_output", "id": "c", "output": "a"}, ["text", "opaque"], False),
     ],
 )
-def test_outputs_of_their_own_kinds(item: dict[str, Any], content: list[str], failed: bool) -> None:
-    """What a client answered to another kind of call is a result that has it whole, and its text for everybody."""
+def test_outputs_of_other_kinds_are_kept_whole(item: dict[str, Any], content: list[str], failed: bool) -> None:
+    """Other providers get their text."""
     (message,) = loaded(item)
     (result,) = message["content"]
 
@@ -165,8 +165,8 @@ def test_outputs_of_their_own_kinds(item: dict[str, Any], content: list[str], fa
     assert item == json.loads(result["content"][-1]["data_json"])
 
 
-def test_a_custom_output() -> None:
-    """What a custom tool gave is a plain result."""
+def test_the_output_of_a_custom_tool_is_a_plain_result() -> None:
+    """It has no more than its text."""
     (message,) = loaded({"type": "custom_tool_call_output", "call_id": "c", "output": "rows"})
 
     assert "rows" == message["content"][0]["content"]
@@ -180,8 +180,8 @@ def test_a_custom_output() -> None:
         ({"type": "item_reference", "id": "msg_1"}, "assistant"),
     ],
 )
-def test_items_without_a_neutral_form(item: dict[str, Any], role: str) -> None:
-    """What only this provider reads is opaque, on the side of whoever made it."""
+def test_items_without_a_neutral_form_are_opaque(item: dict[str, Any], role: str) -> None:
+    """They belong to the role that made them."""
     (message,) = loaded(item)
 
     assert (role, "opaque", item) == (
@@ -191,13 +191,13 @@ def test_items_without_a_neutral_form(item: dict[str, Any], role: str) -> None:
     )
 
 
-def test_a_reference_need_not_say_its_type() -> None:
-    """An item that is an id alone is a reference."""
+def test_an_item_with_only_an_id_is_a_reference() -> None:
+    """The API does not require its type."""
     assert loaded({"type": "item_reference", "id": "msg_1"}) == loaded({"id": "msg_1"})
 
 
-def test_what_is_no_history_is_named() -> None:
-    """Tools and switches are for ``extra``; the report lists them."""
+def test_unused_keys_of_a_responses_request_are_reported() -> None:
+    """Tools and switches belong in ``extra``."""
     report = read_request({"model": "gpt-5", "input": "hi", "instructions": "x", "tools": [], "store": False}).report
 
     assert ["tools", "store"] == [change.why.split()[0] for change in report]
@@ -218,21 +218,21 @@ def test_what_is_no_history_is_named() -> None:
         ({"input": [{**OUTPUT, "output": 5}]}, "input[0].output"),
     ],
 )
-def test_what_is_no_request_is_refused(wrong: dict[str, Any], field: str) -> None:
-    """The place of what is wrong is named, as is a history that begins outside the body."""
+def test_an_invalid_responses_request_is_refused(wrong: dict[str, Any], field: str) -> None:
+    """The error names the place, also of a history that begins outside the body."""
     with pytest.raises(InvalidMessage) as caught:
         read_request(wrong)
 
     assert field == caught.value.data["field"]
 
 
-def test_nothing_outside_is_nothing() -> None:
-    """A null says nothing."""
+def test_a_null_reference_to_another_history_is_ignored() -> None:
+    """A null means that the body contains the whole history."""
     assert loaded(USER) == loaded(USER, previous_response_id=None, instructions=None)
 
 
-def test_an_id_tells_more_than_a_name() -> None:
-    """An output with an id answers the call that has it, not one of the same tool that came without."""
+def test_an_output_with_an_id_answers_the_call_with_that_id() -> None:
+    """It does not answer a call of the same tool that came without an id."""
     named = {**OUTPUT, "name": "ls"}
     _, *outputs = loaded(CALL, {**CALL, "id": "fc_2", "call_id": ""}, named, {**named, "call_id": ""})
 

@@ -1,4 +1,4 @@
-"""Conversations in the words of Anthropic's Messages."""
+"""Conversations written for Anthropic Messages."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ RECENT, OLD = "claude-opus-4-8", "claude-haiku-4-5"
 
 
 def messages(*history: Any, named: str | None = RECENT) -> list[dict[str, Any]]:
-    """Render a history, see that the API takes it, and give its messages."""
+    """Render a history, check the body, and return its messages."""
     body, _ = sent("anthropic", history, named)
 
     assert [] == check("anthropic", body, named)
@@ -25,13 +25,13 @@ def messages(*history: Any, named: str | None = RECENT) -> list[dict[str, Any]]:
 
 
 def first(*blocks: Any, named: str | None = RECENT) -> list[dict[str, Any]]:
-    """Give what becomes of the assistant's blocks."""
+    """Return what becomes of the assistant's blocks."""
     content: list[dict[str, Any]] = messages("Hi", model(*blocks), "Bye", named=named)[1]["content"]
     return content
 
 
-def test_a_tool_loop() -> None:
-    """One message a turn, the results first; a failed one says so."""
+def test_a_turn_is_one_message_with_its_results_first() -> None:
+    """A tool loop is written as one message a turn; a failed result has its flag."""
     assert [
         {"role": "user", "content": [text("Hi")]},
         {
@@ -48,8 +48,8 @@ def test_a_tool_loop() -> None:
     ] == messages("Hi", model("Look", call(arguments='{"a": 1}')), tool(result("c1", "no", is_error=True)), "Well?")
 
 
-def test_thinking_goes_back_to_its_family() -> None:
-    """Verbatim, and to nobody else; unsigned or of an unknown maker it is left out."""
+def test_thinking_goes_back_only_to_its_model_family() -> None:
+    """It goes back verbatim; unsigned thinking, and that of an unknown provider, is left out."""
     thought = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}
 
     assert [thought, text("OK")] == first(thinking(), "OK")
@@ -62,15 +62,15 @@ def test_thinking_goes_back_to_its_family() -> None:
 
 
 @pytest.mark.parametrize("other", ["openai-chat", "gemini"])
-def test_nobody_else_gets_it(other: str) -> None:
-    """What Anthropic signed or hid is in no other provider's body."""
+def test_other_providers_get_no_thinking(other: str) -> None:
+    """Thinking that Anthropic signed or redacted is in no other provider's body."""
     body, _ = sent(other, ["Hi", model(thinking("SECRET"), {**HIDDEN, "data": "SECRET"}, "OK"), "Bye"])
 
     assert "SECRET" not in str(body)
 
 
-def test_media() -> None:
-    """Images and PDFs from the user, in results too, but for failed ones; what it cannot read is left out."""
+def test_images_and_pdfs_are_sent_from_user_and_results() -> None:
+    """A failed result has no media, and media that Anthropic does not read are left out."""
     url = {"type": "media", "mime_type": "image/tiff", "url": "https://example.org/a"}
     named = {**PDF, "name": "A", "provider_metadata": {"provider": "anthropic", "context": "C"}}
     history = [
@@ -91,8 +91,8 @@ def test_media() -> None:
     assert [[image, text("x")], [text("x")]] == [block["content"] for block in answered["content"]]
 
 
-def test_own_blocks_come_back() -> None:
-    """Where they may stand: in a user's words, in the assistant's, in a result."""
+def test_opaque_blocks_go_back_where_they_are_allowed() -> None:
+    """Opaque blocks go back in the user's messages, the assistant's, and in results."""
     stored = '{"type":"document","source":{"type":"file","file_id":"f"}}'
     listed = '{"type":"mcp_tool_listing","mcp_server_name":"m","tools":[]}'
     reference = '{"type":"tool_reference","tool_name":"look"}'
@@ -109,13 +109,13 @@ def test_own_blocks_come_back() -> None:
 
 
 @pytest.mark.parametrize("data", ["[]", "{}", '{"type":1}', '{"type":"tool_use"}', '{"type":"image"}', '{"x":1e999}'])
-def test_what_is_none_of_its_blocks(data: str) -> None:
-    """Nobody can check all of a foreign block, but what it is and must have."""
+def test_invalid_opaque_blocks_are_left_out(data: str) -> None:
+    """An opaque block without the keys that its type requires is left out."""
     assert [text("OK")] == first(opaque(data), "OK")
 
 
-def test_cache_marks() -> None:
-    """The first four stay, wherever they stand; further ones are left out and reported."""
+def test_four_cache_breakpoints_are_kept() -> None:
+    """The first four stay, wherever they are; later ones are left out and reported."""
     marked = text("Hi", provider_metadata=MARKED)
     body, report = sent(
         "anthropic",
@@ -142,21 +142,21 @@ def test_cache_marks() -> None:
         (4, {"tools": 1}),
     ],
 )
-def test_marks_beside_the_history_count(left: int, extra: dict[str, Any]) -> None:
-    """Those of tools, of the prompt, and the one at the top."""
+def test_cache_breakpoints_beside_the_history_count(left: int, extra: dict[str, Any]) -> None:
+    """Those of tools, of the prompt and at the top leave fewer for the history."""
     marked = [user(text(str(number), provider_metadata=MARKED)) for number in range(5)]
     body, _ = sent("anthropic", marked, None, extra)
 
     assert left == str(body["messages"]).count("ephemeral")
 
 
-def test_mark_of_a_made_up_result() -> None:
-    """There is none to set."""
+def test_a_synthesized_result_has_no_cache_breakpoint() -> None:
+    """A synthesized result has no block whose breakpoint could be set."""
     assert "is_error" in messages("Hi", model(call()))[2]["content"][0]
 
 
-def test_system_messages() -> None:
-    """On recent models, after the user has spoken; elsewhere they are the user's, reported."""
+def test_system_messages_need_a_recent_model_and_a_user_turn() -> None:
+    """Otherwise their text is the user's, which is reported."""
     told = user("Be brief", role="system", provider="anthropic", clear_at="end")
     change = user(opaque('{"type":"tool_addition","tool":{"type":"tool_reference","name":"x"}}'), role="system")
 
@@ -172,8 +172,8 @@ def test_system_messages() -> None:
     assert ["user"] == [message["role"] for message in messages("Hi", user(IMAGE, role="system"))]
 
 
-def test_the_prompt() -> None:
-    """A text; loaded from blocks it is these."""
+def test_the_system_prompt_is_a_text_or_its_original_blocks() -> None:
+    """A prompt that was loaded from blocks goes back as these blocks."""
     body, _ = sent("anthropic", [{"role": "system", "content": "Be brief"}, "Hi"])
 
     assert "Be brief" == body["system"]
@@ -188,24 +188,24 @@ def test_the_prompt() -> None:
         ({"tool_choice": "auto"}, False),
     ],
 )
-def test_names_of_tools(extra: dict[str, Any], expected: bool) -> None:
-    """They are renamed wherever they stand; what has another form goes as it is."""
+def test_anthropic_tools_are_renamed_in_extra(extra: dict[str, Any], expected: bool) -> None:
+    """They are renamed in tools and tool_choice; anything of another shape stays as it is."""
     body, _ = sent("anthropic", ["Hi"], None, extra)
 
     assert expected == ("a_b_" in str(body))
 
 
 @pytest.mark.parametrize("named", ["claude-3-5-sonnet", "claude-opus-4", "claude-fable-5", "somebody-else"])
-def test_versions(named: str) -> None:
-    """System messages are sent where the version is known to take them."""
+def test_the_version_of_a_claude_model_is_read_from_its_name(named: str) -> None:
+    """System messages are sent if the version is known to accept them."""
     told = user("Be brief", role="system")
 
     assert (named == "claude-fable-5") == ("system" in [found["role"] for found in messages("Hi", told, named=named)])
 
 
 @pytest.mark.parametrize("blank", [" ", "\n", " \t\n"])
-def test_a_blank_result(blank: str) -> None:
-    """It is as empty as one of blank blocks, and reported like it."""
+def test_a_blank_result_is_sent_empty(blank: str) -> None:
+    """A result of white space is sent as empty, and reported."""
     for content in (blank, [text(blank)]):
         body, report = sent("anthropic", ["Hi", model(call()), tool(result("c1", content))])
 
@@ -214,8 +214,8 @@ def test_a_blank_result(blank: str) -> None:
 
 
 @pytest.mark.parametrize("content", ["", " ", [text("\n")], [SOUND]])
-def test_a_failed_result_that_says_nothing(content: Any) -> None:
-    """An empty one that failed is refused; a placeholder stands in it, and the report says so."""
+def test_an_empty_failed_result_gets_a_placeholder(content: Any) -> None:
+    """The API refuses a failed result without text, so it gets a placeholder, which is reported."""
     body, report = sent("anthropic", ["Hi", model(call()), tool(result("c1", content, is_error=True))])
 
     assert PLACEHOLDER == body["messages"][2]["content"][0]["content"]

@@ -1,4 +1,4 @@
-"""Whole requests of Chat Completions."""
+"""Requests to Chat Completions, read."""
 
 from typing import Any
 
@@ -14,14 +14,14 @@ CALL = {"id": "call_1", "type": "function", "function": {"name": "ls", "argument
 
 
 def loaded(*messages: dict[str, Any], **rest: Any) -> list[dict[str, Any]]:
-    """Load messages, and see that they can be added."""
+    """Load messages, and check that they can be added."""
     found = read_request({"model": "gpt-5", "messages": list(messages), **rest}).messages
     rows_from(found)
     return found
 
 
-def test_a_plain_conversation() -> None:
-    """What is plain has nothing beside its texts, calls and results."""
+def test_a_chat_request_becomes_messages() -> None:
+    """A plain request has no metadata, only its texts, calls and results."""
     messages = loaded(
         SYSTEM,
         USER,
@@ -41,8 +41,8 @@ def test_a_plain_conversation() -> None:
     ] == messages
 
 
-def test_later_words_from_above_are_the_users() -> None:
-    """Only what leads is the prompt; later system and developer messages keep their role as metadata."""
+def test_later_instructions_of_chat_become_user_messages() -> None:
+    """Only the leading ones are the prompt; later ones keep their role as metadata."""
     messages = loaded(SYSTEM, USER, SYSTEM, {"role": "developer", "content": "now"})
 
     assert ["system", "user", "user", "user"] == [message["role"] for message in messages]
@@ -51,8 +51,8 @@ def test_later_words_from_above_are_the_users() -> None:
     ]
 
 
-def test_a_request_that_is_all_prompt() -> None:
-    """A history of system messages alone is a prompt and no message."""
+def test_a_request_of_instructions_alone_is_a_prompt() -> None:
+    """A history of system messages becomes a prompt and no other message."""
     assert [{"role": "system", "content": "be brief"}] == loaded(SYSTEM)
 
 
@@ -117,21 +117,21 @@ def test_a_request_that_is_all_prompt() -> None:
         ),
     ],
 )
-def test_parts(part: Any, block: dict[str, Any]) -> None:
-    """Each part becomes its block; what has no neutral form is opaque."""
+def test_chat_parts_become_blocks(part: Any, block: dict[str, Any]) -> None:
+    """A part without a neutral form becomes an opaque block."""
     assert [block] == loaded({"role": "user", "content": [part]})[0]["content"]
 
 
-def test_names_are_kept() -> None:
-    """Who spoke is the message's metadata."""
+def test_the_name_of_a_speaker_is_kept() -> None:
+    """It is metadata of the message."""
     messages = loaded({**USER, "name": "ada"}, {"role": "assistant", "content": "hi", "name": "bob"})
 
     assert ["ada", "bob"] == [message["provider_metadata"]["name"] for message in messages]
 
 
 @pytest.mark.parametrize("content", [None, "", []])
-def test_words_that_are_none(content: Any) -> None:
-    """A message without content has an empty text, a result without content is empty."""
+def test_a_chat_message_without_content(content: Any) -> None:
+    """It gets an empty text, and a result without content is empty."""
     user, result = loaded(
         {"role": "user", "content": content}, {"role": "tool", "tool_call_id": "a", "content": content}
     )
@@ -140,16 +140,16 @@ def test_words_that_are_none(content: Any) -> None:
     assert "" == result["content"][0]["content"]
 
 
-def test_a_result_of_parts() -> None:
-    """A result of several parts, or of one with a mark, is a list of blocks."""
+def test_a_chat_result_of_parts_is_a_list_of_blocks() -> None:
+    """Several parts, or one with a cache breakpoint, are stored as blocks."""
     parts = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
     (result,) = loaded({"role": "tool", "tool_call_id": "a", "name": "ls", "content": parts})
 
     assert parts == result["content"][0]["content"]
 
 
-def test_the_old_function_form() -> None:
-    """A call that had no id gets one from its place, and its result the same; the report says so."""
+def test_function_calls_in_the_old_form_get_ids() -> None:
+    """The id is made from the place of the call, and its result gets the same; the report says so."""
     called = {"role": "assistant", "content": None, "function_call": {"name": "ls", "arguments": "{}"}}
     answered = {"role": "function", "name": "ls", "content": "a"}
     found = read_request({"messages": [USER, called, answered]})
@@ -161,8 +161,8 @@ def test_the_old_function_form() -> None:
     ]
 
 
-def test_an_id_tells_more_than_a_name() -> None:
-    """A result with an id answers the call that has it, not one of the same tool that came without."""
+def test_a_chat_result_with_an_id_answers_the_call_with_that_id() -> None:
+    """It does not answer a call of the same tool that came without an id."""
     calls = [{"id": given, "type": "function", "function": {"name": "ls", "arguments": "{}"}} for given in ("a", "")]
     answers: list[Any] = [
         {"role": "tool", "tool_call_id": "a", "name": "ls", "content": "1"},
@@ -173,22 +173,22 @@ def test_an_id_tells_more_than_a_name() -> None:
     assert ["a", "call_0_1"] == [found["content"][0]["tool_call_id"] for found in results]
 
 
-def test_a_function_message_without_its_call() -> None:
-    """An answer to nothing is kept as one."""
+def test_a_function_message_without_its_call_is_kept() -> None:
+    """It is read as a result of no call."""
     (result,) = loaded({"role": "function", "name": "ls", "content": "a"})
 
     assert "messages[0].tool_call_id" == result["content"][0]["tool_call_id"]
 
 
-def test_what_is_no_history_is_named() -> None:
-    """Tools and switches are for ``extra``; the report lists them."""
+def test_unused_keys_of_a_chat_request_are_reported() -> None:
+    """Tools and switches belong in ``extra``."""
     report = read_request({"model": "gpt-5", "messages": [USER], "tools": [], "stream": True}).report
 
     assert ["tools", "stream"] == [change.why.split()[0] for change in report]
 
 
-def test_the_model_is_the_maker() -> None:
-    """The body's own model counts, then the caller's."""
+def test_the_model_of_a_chat_request_wrote_the_assistants_messages() -> None:
+    """The model of the body counts, then the caller's."""
     thought = {"role": "assistant", "content": "4", "reasoning_content": "2 + 2"}
 
     assert "gpt-5" == read_request({"model": "gpt-5", "messages": [thought]}, "m").messages[0]["content"][0]["model"]
@@ -210,8 +210,8 @@ def test_the_model_is_the_maker() -> None:
         ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "messages[0].content[0].image_url"),
     ],
 )
-def test_what_is_no_request_is_refused(wrong: dict[str, Any], field: str) -> None:
-    """The place of what is wrong is named."""
+def test_an_invalid_chat_request_is_refused(wrong: dict[str, Any], field: str) -> None:
+    """The error names the place."""
     with pytest.raises(InvalidMessage) as caught:
         read_request(wrong)
 

@@ -20,8 +20,8 @@ def said(*parts: Any, role: str = "model") -> dict[str, Any]:
     return {"role": role, "parts": list(parts)}
 
 
-def test_a_conversation() -> None:
-    """Both spellings are read; responses become messages of the tool's."""
+def test_a_gemini_request_becomes_messages() -> None:
+    """Both spellings of keys are read; responses become messages of the role tool."""
     calling = {"function_call": {"name": "look", "args": {"a": [1]}, "id": "c1"}, "thought_signature": "c2ln"}
     signed = {"provider": "gemini", "model": GEMINI_3, "signature": "c2ln"}
     answered = {"functionResponse": {"name": "look", "id": "c1", "response": {"error": "no"}}}
@@ -40,15 +40,15 @@ def test_a_conversation() -> None:
     )
 
 
-def test_what_is_left_to_extra() -> None:
-    """Everything but the history is named in the report."""
+def test_unused_keys_of_a_gemini_request_are_reported() -> None:
+    """Every key but the history, the prompt and the model has a line in the report."""
     found = read_request({"contents": [{"parts": [{"text": "Hi"}]}], "generationConfig": {}, "model": GEMINI_3})
 
     assert ["generationConfig"] == [change.why.split()[0] for change in found.report]
 
 
-def test_calls_without_ids_get_some() -> None:
-    """Their responses are told by name and order; the report says so."""
+def test_gemini_calls_without_ids_get_ids() -> None:
+    """Their responses are matched by name and order; the report lists the new ids."""
     first, second = ({"functionCall": {"name": name}} for name in ("look", "find"))
     answers = [{"functionResponse": {"name": name, "response": {"result": name}}} for name in ("find", "other", "look")]
     found = read_request({"contents": [said(first, second), said(*answers, role="user")]})
@@ -60,8 +60,8 @@ def test_calls_without_ids_get_some() -> None:
     assert ["synthesized", "synthesized"] == [change.action for change in found.report]
 
 
-def test_ids_on_one_side_only() -> None:
-    """The API pairs by place and name; some clients leave an id out of the response, others make one up."""
+def test_calls_and_responses_pair_if_only_one_has_an_id() -> None:
+    """Some clients leave the id out of the response, others make one up."""
     calls = [{"functionCall": {"name": name, "args": {}, **more}} for name, more in (("f", {"id": "a"}), ("g", {}))]
     answers = [
         {"functionResponse": {"name": name, "response": {"result": name}, **more}}
@@ -72,8 +72,8 @@ def test_ids_on_one_side_only() -> None:
     assert ["call_0_1", "a", "h-1"] == [block["tool_call_id"] for block in found.messages[1]["content"]]
 
 
-def test_an_id_of_another_call() -> None:
-    """A response with an id that its call does not have answers none, though the name is the same."""
+def test_a_response_with_the_id_of_no_call_answers_none() -> None:
+    """It answers no call, although the name of the tool is the same."""
     called = {"functionCall": {"name": "f", "args": {}, "id": "a"}}
     answer = {"functionResponse": {"name": "f", "response": {"result": 1}, "id": "b"}}
     found = read_request({"contents": [said(called), said(answer, role="user")]})
@@ -81,8 +81,8 @@ def test_an_id_of_another_call() -> None:
     assert "b" == found.messages[1]["content"][0]["tool_call_id"]
 
 
-def test_its_own_words_are_kept() -> None:
-    """Thoughts and signatures with their maker, parts without a neutral form whole."""
+def test_gemini_thoughts_and_signatures_are_kept() -> None:
+    """They are kept with their model; parts without a neutral form are kept whole."""
     signed = {"provider": "gemini", "model": GEMINI_3, "signature": "c2ln"}
     (found,) = loaded(
         said(
@@ -112,8 +112,8 @@ def test_its_own_words_are_kept() -> None:
         {"fileData": {"fileUri": "gs://a/b", "mimeType": "video/mp4"}},
     ],
 )
-def test_media_come_back(part: dict[str, Any]) -> None:
-    """Media where others can read it, else Google's own."""
+def test_gemini_media_go_back(part: dict[str, Any]) -> None:
+    """They are neutral if others can read them, and otherwise kept whole."""
     found = loaded(said(part, role="user"))
 
     assert [part] == sent("gemini", found)[0]["contents"][0]["parts"]
@@ -129,8 +129,8 @@ def test_media_come_back(part: dict[str, Any]) -> None:
         (None, "{}"),
     ],
 )
-def test_responses(response: Any, content: str) -> None:
-    """An object is kept for Gemini; everybody else reads its text."""
+def test_a_response_object_is_kept_for_gemini(response: Any, content: str) -> None:
+    """All other providers get its text."""
     answer = {"functionResponse": {"name": "look", "id": "c1", "response": response}}
     found = loaded(
         said({"text": "Hi"}, role="user"),
@@ -143,8 +143,8 @@ def test_responses(response: Any, content: str) -> None:
     assert (response or {}) == back
 
 
-def test_media_in_a_response() -> None:
-    """It stands after the text of the object."""
+def test_media_of_a_response_follow_its_text() -> None:
+    """They become blocks after the text of the object."""
     parts = [{"inlineData": {"data": "AAAA", "mimeType": "image/png"}}]
     (found,) = loaded(
         said({"functionResponse": {"name": "x", "id": "c1", "response": {"result": "x"}, "parts": parts}}, role="user")
@@ -154,23 +154,23 @@ def test_media_in_a_response() -> None:
 
 
 @pytest.mark.parametrize("instruction", ["Be brief", {"parts": {"text": "Be brief"}}, {"parts": []}, None])
-def test_prompts(instruction: Any) -> None:
-    """A string is read too, and so is one part alone; none is none."""
+def test_a_system_instruction_in_any_form(instruction: Any) -> None:
+    """A string and a single part are read too; an empty one is no prompt."""
     found = loaded(said({"text": "Hi"}, role="user"), systemInstruction=instruction)
 
     assert (instruction in ("Be brief", {"parts": {"text": "Be brief"}})) == (found[0]["role"] == "system")
 
 
-def test_a_prompt_of_parts_comes_back() -> None:
-    """Each part for itself."""
+def test_a_prompt_of_parts_goes_back_as_parts() -> None:
+    """Each part is written again by itself."""
     instruction = {"parts": [{"text": "A"}, {"text": "B"}]}
     found = loaded(said({"text": "Hi"}, role="user"), systemInstruction=instruction)
 
     assert instruction == sent("gemini", found)[0]["systemInstruction"]
 
 
-def test_a_content_without_parts() -> None:
-    """Whoever says nothing says an empty text."""
+def test_a_content_without_parts_has_an_empty_text() -> None:
+    """A message needs a block."""
     assert [model(""), user("")] == loaded(said(), said(role="user"))
 
 
@@ -186,7 +186,7 @@ def test_a_content_without_parts() -> None:
         ("systemInstruction.parts[0].text", {"contents": [{"parts": []}], "systemInstruction": {"parts": [{}]}}),
     ],
 )
-def test_what_is_none(field: str, body: dict[str, Any]) -> None:
+def test_an_invalid_gemini_request_is_refused(field: str, body: dict[str, Any]) -> None:
     """The error names the place."""
     with pytest.raises(InvalidMessage) as refused:
         read_request(body)

@@ -1,4 +1,4 @@
-"""Answers of Chat Completions."""
+"""Responses of Chat Completions, read."""
 
 import json
 from typing import Any
@@ -15,21 +15,21 @@ CALL = {"id": "call_1", "type": "function", "function": {"name": "ls", "argument
 
 
 def body(message: dict[str, Any], **choice: Any) -> dict[str, Any]:
-    """Give a response that answers with one message."""
+    """Return a response with one message."""
     given = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", **message}, **choice}
     return {"id": "chatcmpl-1", "object": "chat.completion", "model": "gpt-5", "choices": [given], "usage": USAGE}
 
 
 def blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
-    """Give the blocks of an answer, after they were stored and read."""
+    """Return the blocks of an answer as they are read again after they were stored."""
     ((row, _),), _ = rows_from([read_response(body(message)).message])
     stored = message_from_record(row._asdict())
     assert stored is not None
     return [dict(block) for block in stored["content"]]
 
 
-def test_what_is_known_of_an_answer() -> None:
-    """Model, id, finish reason and usage are the message's metadata; the usage is given by itself as well."""
+def test_a_chat_response_has_its_model_and_usage_as_metadata() -> None:
+    """So are its id and finish reason; the usage is also returned by itself."""
     response = read_response(body({"content": "hi"}, finish_reason="length"), "other")
     known = {"provider": "openai", "model": "gpt-5", "response_id": "chatcmpl-1", "finish_reason": "length"}
 
@@ -40,15 +40,15 @@ def test_what_is_known_of_an_answer() -> None:
     assert USAGE == response.usage
 
 
-def test_a_server_that_says_nothing_of_itself() -> None:
-    """Where the body has no model the caller's counts, and what is missing is left out."""
+def test_a_chat_response_without_model_and_id() -> None:
+    """The caller's model counts, and metadata that are missing are left out."""
     response = read_response({"choices": [{"message": {"content": "hi"}}], "usage": 5}, "llama")
 
     assert ({"provider": "openai", "model": "llama"}, None) == (response.message["provider_metadata"], response.usage)
 
 
-def test_text_and_all_calls_in_order() -> None:
-    """What was said comes first, then every call."""
+def test_text_comes_before_all_calls() -> None:
+    """The calls are in their order."""
     second = {**CALL, "id": "call_2", "index": 1}
     found = blocks({"content": "look", "refusal": None, "annotations": [], "tool_calls": [CALL, second]})
 
@@ -60,13 +60,13 @@ def test_text_and_all_calls_in_order() -> None:
 
 
 @pytest.mark.parametrize("message", [{"content": None}, {"content": ""}, {}, {"content": []}])
-def test_an_answer_that_says_nothing(message: dict[str, Any]) -> None:
-    """A message needs a block: an empty text."""
+def test_an_empty_chat_response_has_an_empty_text(message: dict[str, Any]) -> None:
+    """A message needs a block."""
     assert [{"type": "text", "text": ""}] == blocks(message)
 
 
-def test_a_custom_call() -> None:
-    """The text for a custom tool is its argument ``input``, so that it is an object for everybody."""
+def test_a_custom_call_of_a_chat_response_has_its_text_as_input() -> None:
+    """So its arguments are an object for every provider."""
     call = {"id": "call_1", "type": "custom", "custom": {"name": "sql", "input": 'SELECT "ä"'}}
     (found,) = blocks({"content": None, "tool_calls": [call]})
 
@@ -75,15 +75,15 @@ def test_a_custom_call() -> None:
 
 
 @pytest.mark.parametrize("message", [{"refusal": "no"}, {"content": [{"type": "refusal", "refusal": "no"}]}])
-def test_a_refusal_is_a_text_that_says_so(message: dict[str, Any]) -> None:
-    """For everybody else a refusal is what was said."""
+def test_a_refusal_in_a_chat_response_is_a_marked_text(message: dict[str, Any]) -> None:
+    """For other providers it is a text."""
     assert [{"type": "text", "text": "no", "provider_metadata": {"provider": "openai", "refusal": True}}] == blocks(
         {"content": None, **message}
     )
 
 
-def test_citations_belong_to_the_text() -> None:
-    """Annotations stay with the text that they are about."""
+def test_citations_are_kept_with_their_text() -> None:
+    """Annotations are metadata of the text that they are about."""
     (found,) = blocks({"content": "as X says", "annotations": [{"type": "url_citation", "url_citation": {"url": "x"}}]})
 
     assert [{"type": "url_citation", "url_citation": {"url": "x"}}] == json.loads(
@@ -91,38 +91,38 @@ def test_citations_belong_to_the_text() -> None:
     )
 
 
-def test_what_was_spoken_is_a_text() -> None:
-    """An answer in sound is kept whole, and read by everybody as its transcript."""
+def test_a_spoken_answer_is_its_transcript() -> None:
+    """The audio is kept as metadata."""
     audio = {"id": "audio_1", "data": "QUJD", "expires_at": 5, "transcript": "hi"}
     (found,) = blocks({"content": None, "audio": audio})
 
     assert ("hi", audio) == (found["text"], found["provider_metadata"]["audio"])
 
 
-def test_what_was_spoken_without_a_word() -> None:
-    """A sound of which nothing is known but its id is opaque."""
+def test_a_spoken_answer_without_transcript_is_opaque() -> None:
+    """Only its id is known."""
     (found,) = blocks({"content": None, "audio": {"id": "audio_1"}})
 
     assert ("opaque", {"audio": {"id": "audio_1"}}) == (found["type"], json.loads(found["data_json"]))
 
 
-def test_reasoning_of_other_servers() -> None:
-    """Reasoning in the open comes before what it led to."""
+def test_reasoning_content_of_other_servers_is_thinking() -> None:
+    """It comes before the content that it led to."""
     thinking, said = blocks({"content": "4", "reasoning_content": "2 + 2"})
 
     assert {"type": "thinking", "text": "2 + 2", "provider": "openai", "model": "gpt-5"} == thinking
     assert {"type": "text", "text": "4"} == said
 
 
-def test_reasoning_of_an_unknown_model() -> None:
-    """A maker that nobody names is left out."""
+def test_reasoning_of_an_unknown_model_has_no_model() -> None:
+    """A model that nobody names is left out."""
     message = read_response({"choices": [{"message": {"content": "4", "reasoning_content": "2 + 2"}}]}).message
 
     assert {"type": "thinking", "text": "2 + 2", "provider": "openai"} == message["content"][0]
 
 
-def test_what_is_unknown_is_kept() -> None:
-    """A part without a neutral form is opaque, a key without one is metadata."""
+def test_unknown_parts_and_keys_of_chat_are_kept() -> None:
+    """A part without a neutral form is opaque, and a key without one is metadata."""
     message = read_response(body({"content": [{"type": "hologram", "z": 1, "a": 2}], "mood": {"x": {"y": 1}}})).message
 
     assert {
@@ -155,8 +155,8 @@ def test_what_is_unknown_is_kept() -> None:
         (body({"tool_calls": [{**CALL, "function": {"arguments": "{}"}}]}), "choices[0].message.tool_calls[0].name"),
     ],
 )
-def test_what_is_no_answer_is_refused(wrong: dict[str, Any], field: str) -> None:
-    """The place of what is wrong is named."""
+def test_an_invalid_chat_response_is_refused(wrong: dict[str, Any], field: str) -> None:
+    """The error names the place."""
     with pytest.raises(InvalidMessage) as caught:
         read_response(wrong)
 

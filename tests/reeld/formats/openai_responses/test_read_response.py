@@ -1,4 +1,4 @@
-"""Answers of Responses."""
+"""Responses of the Responses API, read."""
 
 import json
 from typing import Any
@@ -29,13 +29,13 @@ SEARCH = {"type": "web_search_call", "id": "ws_1", "status": "completed", "actio
 
 
 def said(text: str, **keys: Any) -> dict[str, Any]:
-    """Give a message item as the API makes it."""
+    """Return a message item as the API makes it."""
     part = {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
     return {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [part], **keys}
 
 
 def body(*output: Any, **keys: Any) -> dict[str, Any]:
-    """Give a response that holds some items."""
+    """Return a response with some items."""
     return {
         "id": "resp_1",
         "object": "response",
@@ -47,15 +47,15 @@ def body(*output: Any, **keys: Any) -> dict[str, Any]:
 
 
 def blocks(*output: Any) -> list[dict[str, Any]]:
-    """Give the blocks of an answer, after they were stored and read."""
+    """Return the blocks of an answer as they are read again after they were stored."""
     ((row, _),), _ = rows_from([read_response(body(*output)).message])
     stored = message_from_record(row._asdict())
     assert stored is not None
     return [dict(block) for block in stored["content"]]
 
 
-def test_what_is_known_of_an_answer() -> None:
-    """Model, id, status and usage are the message's metadata; the usage is given by itself as well."""
+def test_a_response_has_its_model_and_usage_as_metadata() -> None:
+    """So are its id and status; the usage is also returned by itself."""
     response = read_response(body(said("hi"), usage={"input_tokens": 1}), "other")
     known = {"provider": "openai", "model": "gpt-5", "response_id": "resp_1", "finish_reason": "completed"}
 
@@ -64,15 +64,15 @@ def test_what_is_known_of_an_answer() -> None:
     assert {"input_tokens": 1} == response.usage
 
 
-def test_why_an_answer_ended_early() -> None:
-    """The reason says more than the status."""
+def test_the_finish_reason_of_an_incomplete_response() -> None:
+    """The reason is more precise than the status."""
     cut = body(said("h"), status="incomplete", incomplete_details={"reason": "max_output_tokens"}, usage=None)
 
     assert "max_output_tokens" == read_response(cut).message["provider_metadata"]["finish_reason"]
 
 
-def test_everything_in_its_order() -> None:
-    """Reasoning stands verbatim and directly before what it led to; calls are in their order."""
+def test_the_items_of_a_response_keep_their_order() -> None:
+    """Reasoning is verbatim and directly before the item it led to."""
     found = blocks(REASONING, said("look"), {**REASONING, "id": "rs_2"}, CALL, {**CALL, "call_id": "call_2"}, SEARCH)
 
     assert ["opaque", "text", "opaque", "tool_call", "tool_call", "opaque"] == [block["type"] for block in found]
@@ -86,8 +86,8 @@ def test_everything_in_its_order() -> None:
     assert {"type": "opaque", "provider": "openai", "data_json": json.dumps(SEARCH, separators=(",", ":"))} == found[5]
 
 
-def test_neighbouring_messages_are_one() -> None:
-    """An answer is one message, however many of its items speak; the phase of each is kept."""
+def test_the_message_items_of_a_response_are_one_message() -> None:
+    """The phase of each is kept."""
     found = blocks(said("a", phase="commentary"), said("b", phase="final_answer"))
 
     assert [("a", "commentary"), ("b", "final_answer")] == [
@@ -95,15 +95,15 @@ def test_neighbouring_messages_are_one() -> None:
     ]
 
 
-def test_a_refusal_is_a_text_that_says_so() -> None:
-    """For everybody else a refusal is what was said."""
+def test_a_refusal_in_a_response_is_a_marked_text() -> None:
+    """For other providers it is a text."""
     (found,) = blocks(said("", content=[{"type": "refusal", "refusal": "no"}]))
 
     assert {"type": "text", "text": "no", "provider_metadata": {"provider": "openai", "refusal": True}} == found
 
 
-def test_citations_and_phase() -> None:
-    """What a text has beside itself stays with it."""
+def test_citations_and_phase_are_kept_with_their_text() -> None:
+    """They are metadata of the text."""
     part = {"type": "output_text", "text": "x", "annotations": [{"type": "url_citation", "url": "u"}]}
     (found,) = blocks(said("", content=[part], phase="final_answer"))
 
@@ -114,13 +114,13 @@ def test_citations_and_phase() -> None:
     } == found["provider_metadata"]
 
 
-def test_an_answer_that_says_nothing() -> None:
-    """A message needs a block: an empty text."""
+def test_an_empty_response_has_an_empty_text() -> None:
+    """A message needs a block."""
     assert [{"type": "text", "text": ""}] == blocks()
 
 
-def test_a_custom_call() -> None:
-    """The text for a custom tool is its argument ``input``, so that it is an object for everybody."""
+def test_a_custom_call_of_a_response_has_its_text_as_input() -> None:
+    """So its arguments are an object for every provider."""
     (found,) = blocks(
         {"type": "custom_tool_call", "id": "ctc_1", "call_id": "call_1", "name": "sql", "input": "SELECT"}
     )
@@ -147,8 +147,8 @@ def test_a_custom_call() -> None:
         ({"type": "mcp_approval_request", "id": "c", "name": "rm", "arguments": "{}", "server_label": "s"}, "rm", "{}"),
     ],
 )
-def test_what_the_client_must_answer_is_a_call(item: dict[str, Any], name: str, arguments: str) -> None:
-    """Whatever kind the provider has it: its own form is kept whole, and so everybody can answer it."""
+def test_items_that_the_client_answers_are_calls(item: dict[str, Any], name: str, arguments: str) -> None:
+    """Whatever their kind: the item is kept whole, and any provider's model can be told of the call."""
     (found,) = blocks(item)
 
     assert ("tool_call", "c", name, arguments) == (found["type"], found["id"], found["name"], found["arguments"])
@@ -163,15 +163,15 @@ def test_what_the_client_must_answer_is_a_call(item: dict[str, Any], name: str, 
         {"type": "hologram", "depth": {"z": 1}},
     ],
 )
-def test_what_the_server_did_itself_is_opaque(item: dict[str, Any]) -> None:
-    """So is what nobody knows yet."""
+def test_items_of_the_servers_tools_are_opaque(item: dict[str, Any]) -> None:
+    """So are items of unknown types."""
     (found,) = blocks(item)
 
     assert ("opaque", item) == (found["type"], json.loads(found["data_json"]))
 
 
-def test_what_came_before_a_failure_is_kept() -> None:
-    """A response that failed on the way has what it had."""
+def test_a_failed_response_keeps_what_it_contains() -> None:
+    """Its items are read as those of any other."""
     failed = body(said("h"), status="failed", error={"message": "broken"})
 
     assert ("h", "failed") == (
@@ -195,8 +195,8 @@ def test_what_came_before_a_failure_is_kept() -> None:
         (body({"type": "custom_tool_call", "call_id": "c", "name": "x"}), "output[0].input"),
     ],
 )
-def test_what_is_no_answer_is_refused(wrong: dict[str, Any], field: str) -> None:
-    """The place of what is wrong is named."""
+def test_an_invalid_response_is_refused(wrong: dict[str, Any], field: str) -> None:
+    """The error names the place."""
     with pytest.raises(InvalidMessage) as caught:
         read_response(wrong)
 

@@ -1,4 +1,4 @@
-"""Conversations in the words of Gemini's generateContent."""
+"""Conversations written for Gemini's generateContent."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ DUMMY = "skip_thought_signature_validator"
 
 
 def contents(*history: Any, named: str | None = GEMINI_3) -> list[dict[str, Any]]:
-    """Render a history, see that the API takes it, and give its contents."""
+    """Render a history, check the body, and return its contents."""
     body, _ = sent("gemini", history, named)
 
     assert [] == check("gemini", body, named)
@@ -23,7 +23,7 @@ def contents(*history: Any, named: str | None = GEMINI_3) -> list[dict[str, Any]
 
 
 def first(*blocks: Any, named: str | None = GEMINI_3) -> list[dict[str, Any]]:
-    """Give what becomes of the assistant's blocks."""
+    """Return what becomes of the assistant's blocks."""
     parts: list[dict[str, Any]] = contents("Hi", model(*blocks), "Bye", named=named)[1]["parts"]
     return parts
 
@@ -32,8 +32,8 @@ def signed(block: dict[str, Any], maker: str | None = GEMINI_3, provider: str = 
     return {**block, "provider_metadata": {"provider": provider, "model": maker, "signature": "c2ln"}}
 
 
-def test_a_tool_loop() -> None:
-    """Results have the names of their calls and a turn of their own; the model says a word before the user's."""
+def test_responses_have_a_content_of_their_own() -> None:
+    """They have the names of their calls; the model speaks between them and the user's words."""
     assert [
         {"role": "user", "parts": [{"text": "Hi"}]},
         {
@@ -55,8 +55,8 @@ def test_a_tool_loop() -> None:
     )
 
 
-def test_signatures_go_back_to_their_family() -> None:
-    """On calls, texts and thoughts; the first call of a step that has none gets the word that stands for none."""
+def test_signatures_go_back_only_to_their_model_family() -> None:
+    """The first call of a step that has none gets the dummy signature."""
     assert ["c2ln", None] == [part.get("thoughtSignature") for part in first(signed(call("a")), call("b"))]
     assert [DUMMY] == [part["thoughtSignature"] for part in first(signed(call("a"), "gemini-3-flash"))]
     assert [DUMMY] == [part["thoughtSignature"] for part in first(signed(call("a"), provider="openai"))]
@@ -88,13 +88,13 @@ def test_signatures_go_back_to_their_family() -> None:
         opaque('{"toolCall":{},"fileData":{}}', "gemini"),
     ],
 )
-def test_what_it_does_not_take(block: dict[str, Any]) -> None:
-    """Foreign thoughts, hidden and empty ones, parts that are none."""
+def test_foreign_and_empty_thoughts_and_invalid_parts_are_left_out(block: dict[str, Any]) -> None:
+    """Each of them is reported."""
     assert [{"text": "OK"}] == first(block, "OK")
 
 
-def test_own_parts_come_back() -> None:
-    """Code and its result, a server's tools in pairs, a signature alone; the user has files only."""
+def test_opaque_parts_go_back() -> None:
+    """Code and its result, a server's tools in pairs and a lone signature go back; the user has only files."""
     run, signature = '{"executableCode":{"code":"1"}}', '{"thoughtSignature":"c2ln"}'
     asked, served = '{"toolCall":{"toolType":"x","id":"t"}}', '{"toolResponse":{"toolType":"x","id":"t"}}'
     file = '{"fileData":{"fileUri":"gs://x"}}'
@@ -106,8 +106,8 @@ def test_own_parts_come_back() -> None:
     assert 4 == len(first(*blocks[:3], blocks[4], "OK"))
 
 
-def test_media() -> None:
-    """In a part of its own; in a result from Gemini 3 on, where it carries itself."""
+def test_media_are_parts_of_their_own() -> None:
+    """From Gemini 3 on a result may have media, if it has their bytes."""
     named = {**PDF, "name": "A"}
     filmed = {**IMAGE, "provider_metadata": {"provider": "gemini", "videoMetadata": {"fps": 1}}}
     stored = opaque('{"fileData":{"fileUri":"gs://x"}}', "gemini")
@@ -124,8 +124,8 @@ def test_media() -> None:
     assert "parts" not in contents("Hi", model(call()), looked, named=GEMINI_2)[2]["parts"][0]["functionResponse"]
 
 
-def test_its_own_response_goes_back_verbatim() -> None:
-    """What Gemini was given as an object it gets again."""
+def test_a_response_object_goes_back_verbatim() -> None:
+    """An object that Gemini was given as a response is sent again as it was."""
     own = {"provider": "gemini", "response_json": '{"a":{"b":1}}'}
 
     assert {"a": {"b": 1}} == contents("Hi", model(call()), tool(result(provider_metadata=own)))[2]["parts"][0][
@@ -133,8 +133,8 @@ def test_its_own_response_goes_back_verbatim() -> None:
     ]["response"]
 
 
-def test_the_system() -> None:
-    """The prompt is an instruction; later ones are the user's words, reported."""
+def test_the_prompt_is_the_system_instruction() -> None:
+    """Later instructions are sent as the user's, which is reported."""
     body, report = sent("gemini", [{"role": "system", "content": "Be brief"}, "Hi", user("Be kind", role="system")])
 
     assert {"parts": [{"text": "Be brief"}]} == body["systemInstruction"]
@@ -155,8 +155,8 @@ def test_the_system() -> None:
         ({"toolConfig": {"functionCallingConfig": 1}}, 0),
     ],
 )
-def test_names_of_functions(extra: dict[str, Any], expected: int) -> None:
-    """They are renamed wherever they stand, in both spellings; the model is left out."""
+def test_functions_are_renamed_in_both_spellings(extra: dict[str, Any], expected: int) -> None:
+    """The model, which is in the URL, is left out of the body."""
     body, _ = sent("gemini", ["Hi"], None, extra)
 
     assert expected == str(body).count("a_b_")
@@ -164,8 +164,8 @@ def test_names_of_functions(extra: dict[str, Any], expected: int) -> None:
 
 
 @pytest.mark.parametrize("mime_type", ["image/gif", "application/zip", "image/*"])
-def test_media_of_types_that_are_not_read(mime_type: str) -> None:
-    """They are refused with the whole request, so they are left out and reported; what came from Gemini goes back."""
+def test_media_of_unsupported_types_are_left_out(mime_type: str) -> None:
+    """One of them would have the whole request refused; media that came from Gemini go back."""
     data = {"type": "media", "mime_type": mime_type, "data_base64": "AAAA"}
     body, report = sent("gemini", [user("Hi", data)])
     back, _ = sent("gemini", [user("Hi", {**data, "provider_metadata": {"provider": "gemini"}})])
@@ -175,8 +175,8 @@ def test_media_of_types_that_are_not_read(mime_type: str) -> None:
     assert {"inlineData": {"data": "AAAA", "mimeType": mime_type}} == back["contents"][0]["parts"][1]
 
 
-def test_a_picture_of_unknown_type() -> None:
-    """What is linked to may be any picture; its type is left out, for a wildcard is none."""
+def test_a_linked_picture_of_unknown_type_has_no_mime_type() -> None:
+    """Gemini finds the type itself, and refuses a wildcard."""
     body, report = sent("gemini", [user({"type": "media", "mime_type": "image/*", "url": "https://example.org/a"})])
 
     assert [{"fileData": {"fileUri": "https://example.org/a"}}] == body["contents"][0]["parts"]

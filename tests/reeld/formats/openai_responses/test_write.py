@@ -1,4 +1,4 @@
-"""Conversations in the words of Responses."""
+"""Conversations written for Responses."""
 
 import json
 from typing import Any
@@ -35,12 +35,12 @@ APPROVAL = {
 
 
 def native(item: dict[str, Any], **keys: Any) -> dict[str, Any]:
-    """Give an opaque block that holds an item of OpenAI's."""
+    """Return an opaque block that contains an item of OpenAI's."""
     return opaque(json.dumps(item), "openai", **keys)
 
 
 def items(*history: Any, to: str | None = "gpt-5") -> list[dict[str, Any]]:
-    """Render a history, see that the API takes it, and give its items."""
+    """Render a history, check the body, and return its items."""
     body, _ = sent("openai-responses", history, to)
 
     assert [] == check("openai_responses", body)
@@ -49,18 +49,18 @@ def items(*history: Any, to: str | None = "gpt-5") -> list[dict[str, Any]]:
 
 
 def why(*history: Any, to: str | None = "gpt-5") -> list[tuple[int | None, str, str]]:
-    """Render a history, and give what is reported: seq, action and reason."""
+    """Render a history, and return what is reported: seq, action and reason."""
     _, report = sent("openai-responses", history, to)
     return [(change.seq, change.action, change.why) for change in report]
 
 
 def answered(*output: dict[str, Any]) -> dict[str, Any]:
-    """Give the message that a response of some items becomes."""
+    """Return the message that a response of some items becomes."""
     return read_response({"model": "gpt-5", "output": list(output)}).message
 
 
-def test_a_plain_conversation() -> None:
-    """The prompt is the instructions; texts, calls and results are items."""
+def test_texts_calls_and_results_are_items() -> None:
+    """The prompt is sent as the instructions."""
     history = (
         text("system", "be brief"),
         ASK,
@@ -83,8 +83,8 @@ def test_a_plain_conversation() -> None:
     assert [] == report
 
 
-def test_what_is_said_between_a_call_and_its_result_stays_there() -> None:
-    """This API alone takes results wherever they came, and so nothing is moved."""
+def test_messages_between_a_call_and_its_result_stay() -> None:
+    """Only this API accepts results anywhere, so nothing is moved."""
     history = (ASK, model("look", call("a"), "well"), user("wait"), tool(result("a")))
 
     assert ["hi", "look", "function_call", "well", "wait", "function_call_output"] == [
@@ -93,15 +93,15 @@ def test_what_is_said_between_a_call_and_its_result_stays_there() -> None:
     assert [] == why(*history)
 
 
-def test_a_result_that_was_made_up_comes_first() -> None:
-    """It stands for what should have come then."""
+def test_a_synthesized_result_comes_first() -> None:
+    """It stands for what should have come at that place."""
     history = items(ASK, model(call("a"), call("b")), user("wait"), tool(result("a")))
 
     assert ["b", "wait", "a"] == [item.get("call_id") or item["content"] for item in history[3:]]
 
 
-def test_reasoning_goes_back_before_what_it_led_to() -> None:
-    """Verbatim but for its id and status, and the ids of what follows are left out too."""
+def test_reasoning_goes_back_before_the_item_it_led_to() -> None:
+    """It is verbatim but for its id and status; the ids of later items are left out too."""
     spoken = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "phase": "commentary"}
     asked = {"type": "function_call", "id": "fc_1", "call_id": "a", "name": "ls", "arguments": "{}"}
     answer = answered(REASONING, {**spoken, "content": [{"type": "output_text", "text": "x"}]}, REASONING, asked)
@@ -116,8 +116,8 @@ def test_reasoning_goes_back_before_what_it_led_to() -> None:
 
 
 @pytest.mark.parametrize("to", ["gpt-5-2025-08-07", None])
-def test_reasoning_of_the_same_family(to: str | None) -> None:
-    """Releases of one model read each other's reasoning; where nobody is named nothing stands in its way."""
+def test_reasoning_goes_back_to_its_model_family(to: str | None) -> None:
+    """Releases of one model read each other's reasoning, and an unknown model is not held against it."""
     assert "reasoning" == items(answered(REASONING, SEARCH), to=to)[0]["type"]
 
 
@@ -143,14 +143,14 @@ def test_reasoning_of_the_same_family(to: str | None) -> None:
         ([model({"type": "redacted_thinking", "data": "x"}, "x")], (1, "dropped", "thinking of an unknown provider")),
     ],
 )
-def test_reasoning_that_cannot_go_back(history: list[Any], reported: tuple[int, str, str]) -> None:
-    """It is left out and reported."""
+def test_incomplete_reasoning_is_left_out(history: list[Any], reported: tuple[int, str, str]) -> None:
+    """It is reported."""
     assert [reported] == why(*history)
     assert "reasoning" not in [item.get("type") for item in items(*history, ASK)]
 
 
-def test_texts_of_one_answer_are_parts_of_one_message() -> None:
-    """With what belongs to each: citations, refusals."""
+def test_texts_of_one_message_are_its_parts() -> None:
+    """Each has its own citations, and a refusal is a part too."""
     cited = {"type": "text", "text": "x", "provider_metadata": {"provider": "openai", "annotations_json": '[{"a":1}]'}}
     refused = {"type": "text", "text": "no", "provider_metadata": {"provider": "openai", "refusal": True}}
     (item,) = items(model("y", cited, refused))
@@ -162,8 +162,8 @@ def test_texts_of_one_answer_are_parts_of_one_message() -> None:
     ] == item["content"]
 
 
-def test_citations_of_chat_completions() -> None:
-    """It nests what it cites; what lacks something here is left out."""
+def test_citations_of_chat_are_sent_in_the_form_of_responses() -> None:
+    """One that lacks a required key is left out."""
     cited = {"url": "https://x", "title": "X", "start_index": 0, "end_index": 1}
     given = [{"type": "url_citation", "url_citation": of} for of in (cited, {"url": "https://y"})]
     (answer, bare) = (
@@ -177,8 +177,8 @@ def test_citations_of_chat_completions() -> None:
     assert "x" == items(bare)[0]["content"]
 
 
-def test_phases_part_a_message() -> None:
-    """What is said on the way and the answer are two items; an unknown phase is none."""
+def test_texts_of_two_phases_are_two_messages() -> None:
+    """An unknown phase is left out."""
     texts = [
         {"type": "text", "text": phase, "provider_metadata": {"provider": "openai", "phase": phase}}
         for phase in ("commentary", "final_answer", "new moon")
@@ -218,8 +218,8 @@ def test_phases_part_a_message() -> None:
         (native({"type": "input_file", "file_id": "file-1"}), {"type": "input_file", "file_id": "file-1"}),
     ],
 )
-def test_what_is_shown(block: dict[str, Any], part: dict[str, Any]) -> None:
-    """Media are parts of a message, and of a result."""
+def test_media_are_parts_of_messages_and_results(block: dict[str, Any], part: dict[str, Any]) -> None:
+    """Images and files are content parts in both."""
     history = items(user(block), model(call("a")), tool(result("a", [block])))
 
     assert [part] == history[0]["content"]
@@ -246,14 +246,14 @@ def test_what_is_shown(block: dict[str, Any], part: dict[str, Any]) -> None:
         (model(native({"type": "web_search_call", "id": "ws_1"})), "an item that the API does not accept back"),
     ],
 )
-def test_what_has_no_form_is_left_out(history: dict[str, Any], reason: str) -> None:
-    """It is reported, and the rest stands."""
+def test_blocks_that_responses_does_not_accept_are_left_out(history: dict[str, Any], reason: str) -> None:
+    """They are reported, and the rest of the message stays."""
     assert [(2, "dropped", reason)] == why(ASK, history)
     assert [{"role": "user", "content": "hi"}] == items(ASK, history)
 
 
-def test_whole_items_go_back() -> None:
-    """What the server did, and what a client put between messages; an id only where the API asks for it."""
+def test_opaque_items_go_back() -> None:
+    """An item has its id only if the API requires it."""
     tools = {"type": "additional_tools", "id": "at_1", "role": "developer", "tools": []}
     compaction = {"type": "compaction", "id": "cmp_1", "encrypted_content": "x", "created_by": "y"}
 
@@ -266,16 +266,16 @@ def test_whole_items_go_back() -> None:
     ] == items(user("a", native(tools), "b"), model(native(compaction), native(SEARCH)))
 
 
-def test_an_item_stands_once() -> None:
-    """The API takes no two items with one id; the later one is left out, however much is settled between."""
+def test_an_item_with_an_id_is_sent_once() -> None:
+    """The API refuses two items with one id; the later one is left out, however much is settled between."""
     history = (model(native(SEARCH), "a"), ASK, model(native(SEARCH), "b"), ASK, model(native(SEARCH), "c"))
 
     assert 1 == [item.get("type") for item in items(*history)].count("web_search_call")
     assert [(seq, "dropped", "the history already has an item ws_1") for seq in (3, 5)] == why(*history)
 
 
-def test_roles_go_back() -> None:
-    """Words from above, whoever's request they stood in."""
+def test_instruction_roles_go_back() -> None:
+    """They are sent whichever API they came from."""
     history = (
         ASK,
         user("a", provider="openai", role="developer"),
@@ -287,8 +287,8 @@ def test_roles_go_back() -> None:
     assert ["user", "developer", "user", "system", "developer"] == [item["role"] for item in items(*history)]
 
 
-def test_names_have_no_place() -> None:
-    """Who spoke is lost here, which is reported: the user, the assistant, whoever is above."""
+def test_names_of_speakers_are_left_out() -> None:
+    """That is reported for the user, the assistant and instructions."""
     history = (user("a", provider="openai", name="ada"), model("b", provider="openai", name="bob"))
     prompt = load_chat({"messages": [{"role": "system", "name": "boss", "content": "x"}]}).messages
 
@@ -296,8 +296,8 @@ def test_names_have_no_place() -> None:
     assert ["boss"] == [reason.split("'")[1] for _, _, reason in why(*prompt)]
 
 
-def test_a_prompt_of_several_messages() -> None:
-    """The first is the instructions if it is the system's, all others stand before the history."""
+def test_the_first_system_message_of_a_prompt_is_the_instructions() -> None:
+    """The others come before the history."""
     given = {
         "instructions": "a",
         "input": [{"role": "developer", "content": "b"}, {"role": "user", "content": "hi"}],
@@ -306,15 +306,15 @@ def test_a_prompt_of_several_messages() -> None:
     assert given == sent("openai-responses", read_request(given).messages)[0]
 
 
-def test_a_prompt_of_the_developers() -> None:
-    """Without a system message there are no instructions."""
+def test_a_prompt_of_developer_messages_has_no_instructions() -> None:
+    """They come before the history."""
     given = {"input": [{"role": "developer", "content": "b"}, {"role": "user", "content": "hi"}]}
 
     assert given == sent("openai-responses", read_request(given).messages)[0]
 
 
-def test_a_custom_call() -> None:
-    """Its answer is of its kind, also when it is made up."""
+def test_the_output_of_a_custom_call_is_of_its_kind() -> None:
+    """So is one that was synthesized."""
     custom = {"provider": "openai", "type": "custom_tool_call", "namespace": "db"}
     history = items(
         ASK,
@@ -331,8 +331,8 @@ def test_a_custom_call() -> None:
     assert ["custom_tool_call_output"] * 2 == [item["type"] for item in history[3:]]
 
 
-def test_calls_of_other_kinds_go_back_whole() -> None:
-    """So do their answers, where they were given in the kind that fits."""
+def test_calls_of_other_kinds_go_back_with_their_outputs() -> None:
+    """Each output is of the kind that its call requires."""
     given = [{"role": "user", "content": "hi"}, COMPUTER, SHOT]
 
     assert given == items(*read_request({"input": given}).messages)
@@ -372,8 +372,8 @@ def test_calls_of_other_kinds_go_back_whole() -> None:
         ),
     ],
 )
-def test_plain_answers_to_calls_of_other_kinds(item: dict[str, Any], made: dict[str, Any]) -> None:
-    """A plain result becomes an output of the kind that the call asks for; consent is never made of one."""
+def test_a_plain_result_becomes_an_output_of_the_kind_of_its_call(item: dict[str, Any], made: dict[str, Any]) -> None:
+    """It never becomes consent."""
     answer = answered(item)
     call_id = answer["content"][0]["id"]
     history = items(ASK, answer, tool(result(call_id, "no", is_error=True)))
@@ -381,8 +381,8 @@ def test_plain_answers_to_calls_of_other_kinds(item: dict[str, Any], made: dict[
     assert [item, made] == history[1:]
 
 
-def test_a_screen_is_the_picture_that_was_given() -> None:
-    """One that nobody saw is black."""
+def test_a_screenshot_is_the_picture_of_the_result() -> None:
+    """Without one it is a black pixel."""
     seen = items(ASK, answered(COMPUTER), tool(result("call_1", [IMAGE])))
     unseen = items(ASK, answered(COMPUTER), user("stop"))
 
@@ -390,8 +390,8 @@ def test_a_screen_is_the_picture_that_was_given() -> None:
     assert unseen[2]["output"]["image_url"].startswith("data:image/png;base64,iVBOR")
 
 
-def test_a_call_with_an_id_of_its_own_stands_once() -> None:
-    """Told twice, the second is a plain call, and its answer a plain output."""
+def test_a_call_with_an_item_id_is_sent_once() -> None:
+    """The second one is a function call, and its output that of one."""
     once = (answered(COMPUTER), tool(result("call_1", [native(SHOT)])))
     history = items(ASK, *once, ASK, *once)
 
@@ -411,14 +411,14 @@ def test_a_call_with_an_id_of_its_own_stands_once() -> None:
         {"provider": "gemini", "type": "computer_call", "item_json": json.dumps(COMPUTER)},
     ],
 )
-def test_what_anybody_wrote_is_not_believed(metadata: dict[str, Any]) -> None:
-    """A call is plain unless its item is one."""
+def test_a_kept_call_that_is_not_one_is_a_function_call(metadata: dict[str, Any]) -> None:
+    """Anybody may write metadata, so the item in it is checked."""
     history = items(ASK, model(call("call_1", provider_metadata=metadata)), tool(result("call_1")))
 
     assert ["function_call", "function_call_output"] == [item["type"] for item in history[1:]]
 
 
-def test_tools_are_renamed_wherever_they_are_named() -> None:
+def test_responses_tools_are_renamed_in_extra() -> None:
     """A tool that is called under another name is offered and chosen under it."""
     extra = {
         "tools": [{"type": "function", "name": "my ls", "parameters": {}}, {"type": "web_search"}],

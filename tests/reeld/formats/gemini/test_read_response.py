@@ -1,4 +1,4 @@
-"""Answers of Gemini, read."""
+"""Responses of Gemini, read."""
 
 from typing import Any
 
@@ -16,8 +16,8 @@ def answer(*parts: Any, **more: Any) -> dict[str, Any]:
     return {"candidates": [{"content": content, "finishReason": "STOP", "index": 0, **more}], "modelVersion": GEMINI_3}
 
 
-def test_an_answer() -> None:
-    """One message: thoughts, texts, all calls, their signatures; finish reason and usage beside it."""
+def test_a_gemini_response_is_one_message() -> None:
+    """It has thoughts, texts, all calls and their signatures; finish reason and usage are metadata."""
     body = answer(
         {"text": "hm", "thought": True},
         {"functionCall": {"name": "look", "args": {"a": 1}}, "thoughtSignature": "c2ln"},
@@ -41,8 +41,8 @@ def test_an_answer() -> None:
     assert {"totalTokenCount": 1} == found.usage
 
 
-def test_calls_of_two_answers_have_ids_of_their_own() -> None:
-    """The same answer always has the same ones."""
+def test_calls_of_two_responses_have_different_ids() -> None:
+    """The same response always gives the same ids."""
     call = {"functionCall": {"name": "look"}}
     one, other, again = (
         read_response({**answer(call), "responseId": name}).message["content"][0]["id"] for name in "aba"
@@ -51,8 +51,8 @@ def test_calls_of_two_answers_have_ids_of_their_own() -> None:
     assert one == again != other
 
 
-def test_an_empty_answer() -> None:
-    """It has an empty text; who answered may be said by the caller."""
+def test_an_empty_gemini_response_has_an_empty_text() -> None:
+    """The caller may name the model if the body does not."""
     found = read_response({"candidates": [{"finishReason": "SAFETY"}]}, GEMINI_3)
 
     assert [text("")] == found.message["content"]
@@ -70,7 +70,7 @@ def test_an_empty_answer() -> None:
         ("candidates[0].content.parts[0].text", answer({"text": 1})),
     ],
 )
-def test_what_is_none(field: str, body: dict[str, Any]) -> None:
+def test_an_invalid_gemini_response_is_refused(field: str, body: dict[str, Any]) -> None:
     """The error names the place."""
     with pytest.raises(InvalidMessage) as refused:
         read_response(body)

@@ -1,0 +1,13 @@
+"""The context in which turns are written."""
+
+from reeld.formats.context import RenderContext
+from reeld.formats.model import Change, Piece
+
+
+def test_a_note_names_the_seq_and_the_block() -> None:
+    """The report has a line with the place of the piece."""
+    context = RenderContext("m", cache_breakpoints=2)
+    context.note(Piece({"seq": 7}, 0, 3, {}), "dropped", "why")
+
+    assert [Change(7, 3, "dropped", "why")] == context.report
+    assert {"seq": 7, "block": 3, "action": "dropped", "why": "why"} == context.report[0].as_map()

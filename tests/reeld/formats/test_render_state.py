@@ -1,0 +1,88 @@
+"""The state of an incremental rendering."""
+
+import json
+from typing import Any
+
+from reeld.core.events import Entry
+from reeld.formats.body import RenderRequest
+from reeld.formats.render import render
+from reeld.formats.render_state import DIGEST_SIZE, EncodedTurns
+from tests.reeld.formats.histories import (
+    call,
+    entries_of,
+    model,
+    result,
+    tool,
+)
+
+LOOP = ["Hi", model(call(name="a.b")), tool(result())]
+
+
+def test_a_state_of_another_history_is_replaced() -> None:
+    """For another format or model, or other entries, the result is that of a first rendering."""
+    long = [*LOOP, model("OK"), "And?", model("So"), "Bye"]
+    entries = entries_of(long)
+    cases: list[tuple[str, dict[str, Any], list[Entry]]] = [
+        ("anthropic", {}, entries),
+        ("anthropic", {"model": "claude-opus-4-8"}, entries),
+        ("gemini", {}, entries),
+        ("anthropic", {}, entries[:2]),
+        ("anthropic", {}, [*entries[:4], entries[4]._replace(id=900), *entries[5:]]),
+        ("anthropic", {}, [*entries[:3], entries[3]._replace(id=900), *entries[4:]]),
+    ]
+    for name, how, now in cases:
+        _, kept = render(RenderRequest("anthropic"), entries)
+        asked = RenderRequest(name, **how)
+
+        assert render(asked, now)[0] == render(asked, now, None, kept)[0]
+
+
+def test_the_size_of_a_state_grows_with_it() -> None:
+    """It is about the memory that the state takes."""
+    _, little = render(RenderRequest("anthropic"), entries_of(["Hi"]))
+    _, much = render(RenderRequest("anthropic"), entries_of(["Hi", model("x" * 1000), "Bye"]))
+
+    assert little.size < 1000 < much.size
+
+
+def test_a_long_history_in_batches_is_rendered_like_a_short_one() -> None:
+    """It does not matter in how many steps it was kept."""
+    history = [text for number in range(700) for text in (f"{number}", model(call(f"c{number}")))]
+    whole, _ = render(RenderRequest("anthropic"), entries_of(history))
+    steps = entries_of(history)
+    kept = None
+    for end in (100, 650, 1300, len(steps)):
+        found, kept = render(RenderRequest("anthropic"), steps[:end], None, kept)
+
+    assert whole == found
+    assert 1400 == len(json.loads(whole.body)["messages"]) - 1
+    merged, _ = render(RenderRequest("anthropic"), entries_of([*["Hi"] * 1200, model("OK"), "Bye"]))
+    assert 2 == merged.prefix.messages
+
+
+def turns(*sizes: int) -> EncodedTurns:
+    """Return turns of one item each, of so many letters."""
+    encoded = EncodedTurns()
+    for seq, size in enumerate(sizes, 1):
+        encoded.add([{"text": "x" * size}], seq, is_user=bool(seq % 2), can_begin=True)
+    return encoded
+
+
+def test_a_turn_is_encoded_with_a_comma_and_a_digest() -> None:
+    """So turns are joined without a look at what they contain."""
+    encoded = turns(1, 2)
+
+    assert b'{"text":"x"},{"text":"xx"},' == encoded.data
+    assert (2, 2 * DIGEST_SIZE) == (encoded.count, len(encoded.digests))
+    assert [13, 14] == [turn.size for turn in encoded.extents]
+
+
+def test_a_slice_of_turns_has_their_bytes_and_digests() -> None:
+    """Slices that are put together again are the whole."""
+    whole, joined = turns(1, 2, 3), EncodedTurns()
+    joined.extend(whole.slice(0, 1))
+    joined.extend(whole.slice(1, 3))
+
+    assert (whole.data, whole.digests, whole.extents) == (joined.data, joined.digests, joined.extents)
+    assert b'{"text":"xx"},' == whole.slice(1, 2).data
+    assert 0 == whole.slice(2, 2).count

@@ -1,0 +1,54 @@
+"""Which calls and results of a server's tools can be sent (rules X9 and A11)."""
+
+from typing import Any
+
+import pytest
+
+from reeld.formats.server_tools import MessageGroup, ServerToolStatus, match_server_tools
+from reeld.formats.table import FORMATS
+from tests.reeld.formats.histories import call, model, opaque, result, text, tool, user
+
+SEARCH = opaque('{"type":"server_tool_use","id":"s1","name":"web_search","input":{}}')
+FOUND = opaque('{"type":"web_search_tool_result","tool_use_id":"s1","content":[]}')
+
+
+def matched(*groups: tuple[list[Any], list[Any]]) -> ServerToolStatus:
+    """Match the groups of a history, each of the user's and the assistant's messages."""
+    start, found = 0, []
+    for heard, said in groups:
+        found.append(MessageGroup(start, heard, said))
+        start += len(heard) + len(said)
+    return match_server_tools(found, FORMATS["anthropic"], None)
+
+
+def status(unpaired: set[tuple[int, int]], first_pending: int | None, continuing: set[int]) -> ServerToolStatus:
+    return ServerToolStatus(frozenset(unpaired), first_pending, frozenset(continuing))
+
+
+def test_a_call_and_its_result_in_one_turn_are_paired() -> None:
+    """They may be in two messages."""
+    assert status(set(), None, set()) == matched(([user("Hi")], [model(SEARCH), model(FOUND)]))
+
+
+def test_a_call_that_still_works_is_pending() -> None:
+    """The number of its group says from where on the history is open."""
+    assert status(set(), 1, set()) == matched(([user("Hi")], [model("OK")]), ([user("Go")], [model(SEARCH)]))
+
+
+@pytest.mark.parametrize("heard", [[user("Stop")], [tool(result("other"))], [tool(result(), result())]])
+def test_a_call_is_unpaired_if_more_than_results_follow(heard: list[Any]) -> None:
+    """The user, a result of no call and a second result end the wait."""
+    assert status({(1, 0)}, None, set()) == matched(([user("Hi")], [model(SEARCH, call())]), (heard, [model("OK")]))
+
+
+def test_a_result_may_come_after_the_results_of_other_calls() -> None:
+    """The assistant then continues its turn."""
+    groups = ([user("Hi")], [model(SEARCH, call())]), ([tool(result())], [model(FOUND, text("OK"))])
+
+    assert status(set(), None, {1}) == matched(*groups)
+
+
+def test_a_result_without_a_call_and_a_second_call_are_unpaired() -> None:
+    """Each block is named by its message and its number in that."""
+    assert status({(1, 0)}, None, set()) == matched(([user("Hi")], [model(FOUND, "OK")]))
+    assert status({(1, 1), (1, 3)}, None, set()) == matched(([user("Hi")], [model(SEARCH, SEARCH, FOUND, FOUND)]))
