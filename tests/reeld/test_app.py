@@ -19,7 +19,7 @@ from tests.daemon import PATIENCE, short_directory
 
 @pytest.fixture
 def config() -> Iterator[Config]:
-    """A socket and a database of the test's own; the daemon's umask, directory and signals end with the test."""
+    """A socket and a database of the test's own; the daemon's umask, directory and signals are reset after the test."""
     umask, before = os.umask(0o022), Path.cwd()
     handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
     with short_directory() as directory:
@@ -31,7 +31,7 @@ def config() -> Iterator[Config]:
 
 
 def test_it_runs_until_it_is_told_to_stop(config: Config) -> None:
-    """It serves until a client ends it; then the socket is gone, the WAL is in the file, and the status is good."""
+    """The daemon serves until a client stops it; then the socket is gone, the WAL is in the file, the status is 0."""
     user = threading.Thread(target=_add_and_stop, args=(config.socket,))
     user.start()
     status = app.main(config)
@@ -42,7 +42,7 @@ def test_it_runs_until_it_is_told_to_stop(config: Config) -> None:
 
 
 def _add_and_stop(path: str) -> None:
-    """Wait for a daemon, add a message and end it."""
+    """Wait for a daemon, add a message and stop it."""
     while not answers(path):
         time.sleep(0.005)  # between two looks
     with Client(path) as client:
@@ -50,8 +50,8 @@ def _add_and_stop(path: str) -> None:
         client.shutdown()
 
 
-def test_another_runs(config: Config, capsys: pytest.CaptureFixture[str]) -> None:
-    """Who comes second is told in a sentence, and by the status."""
+def test_a_second_daemon_is_refused(config: Config, capsys: pytest.CaptureFixture[str]) -> None:
+    """A second daemon ends with a status of its own, and its error names the first one."""
     with lock(config.socket, "the socket"):
         assert app.main(config) == ALREADY_RUNNING
 
@@ -60,8 +60,8 @@ def test_another_runs(config: Config, capsys: pytest.CaptureFixture[str]) -> Non
     )
 
 
-def test_refused(config: Config, capsys: pytest.CaptureFixture[str]) -> None:
-    """What keeps it from starting is said in a sentence; both locks are free again."""
+def test_a_file_that_is_not_a_database_stops_the_start(config: Config, capsys: pytest.CaptureFixture[str]) -> None:
+    """A refused start prints one line, and both locks are free again."""
     Path(config.database).write_text("dear diary" * 1000)
     status = app.main(config)
     said = capsys.readouterr().err
@@ -73,8 +73,8 @@ def test_refused(config: Config, capsys: pytest.CaptureFixture[str]) -> None:
         pass
 
 
-def test_bug(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A bug ends it loudly: what is no refusal is not made one."""
+def test_a_bug_at_start_is_raised(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bug ends the daemon with a traceback; only a known refusal is a single line."""
     monkeypatch.setattr("reeld.app.AgentFactory", lambda _: 1 // 0)
 
     with pytest.raises(BaseExceptionGroup) as crashed:
@@ -83,7 +83,7 @@ def test_bug(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_everything_is_its_owners(config: Config) -> None:
-    """Whatever it makes is for its owner alone, whatever the shell's umask is."""
+    """The daemon's umask lets only the owner use its files, whatever the shell's umask is."""
     Path(config.database).write_text("dear diary" * 1000)
     app.main(config)
 

@@ -1,4 +1,4 @@
-"""Flags go before the environment, that before the file, and that before the defaults."""
+"""Flags override the environment, that overrides the file, and that overrides the defaults."""
 
 import tomllib
 from pathlib import Path
@@ -14,7 +14,7 @@ from reeld.store.database import SQLITE
 
 @pytest.fixture(autouse=True)
 def file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Begin with both paths in the environment, and no file."""
+    """Set both paths in the environment, without a file."""
     for setting in SETTINGS:
         monkeypatch.delenv(setting.variable, raising=False)
     monkeypatch.setenv("REEL_SOCKET", "/e/s.sock")
@@ -25,7 +25,7 @@ def file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def ended(arguments: list[str]) -> int:
-    """Give the status with which reading the command line ends the program."""
+    """Return the status with which reading the command line ends the program."""
     with pytest.raises(SystemExit) as ended:
         parse(arguments)
     assert isinstance(ended.value.code, int)
@@ -44,12 +44,12 @@ def ended(arguments: list[str]) -> int:
     ],
 )
 def test_flags_before_environment(arguments: list[str], expected: Config) -> None:
-    """What is not given on the command line is taken from the environment."""
+    """A setting without a flag is taken from the environment."""
     assert expected == parse(arguments)
 
 
 def test_environment_before_file(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is not in the environment is taken from the file, and a variable that is empty is not there."""
+    """A setting that is not in the environment, or is empty there, is taken from the file."""
     file.write_text('socket = "/t/s.sock"\nlog_level = "error"\n[connection]\nrequests = 7\nstall = 3\n')
     monkeypatch.setenv("REEL_LOG_LEVEL", "")
     monkeypatch.setenv("REEL_CONNECTION_REQUESTS", "8")
@@ -58,7 +58,7 @@ def test_environment_before_file(file: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_home_in_the_file(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No shell reads the file, so the daemon itself knows what a tilde is."""
+    """The daemon expands a tilde in the file, because no shell reads it."""
     monkeypatch.delenv("REEL_DATABASE")
     monkeypatch.setenv("HOME", "/h")
     file.write_text('database = "~/reel.db"')
@@ -66,8 +66,8 @@ def test_home_in_the_file(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert parse([]).database == "/h/reel.db"
 
 
-def test_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without any, the directories of the user decide."""
+def test_defaults_of_the_paths(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without any setting, the paths are in the user's directories."""
     monkeypatch.delenv("REEL_SOCKET")
     monkeypatch.delenv("REEL_DATABASE")
     monkeypatch.setenv("XDG_RUNTIME_DIR", "/run/user/7")
@@ -77,7 +77,7 @@ def test_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_where_the_file_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a directory for what programs are told, it is where everybody's is."""
+    """Without XDG variables the standard directories are used."""
     monkeypatch.delenv("XDG_CONFIG_HOME")
     monkeypatch.setenv("HOME", "/h")
 
@@ -103,7 +103,7 @@ def test_where_the_file_is(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_file_that_is_wrong(text: str, sentence: str, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What is wrong in the file is said in a sentence that names the place and what was meant."""
+    """The error of an invalid file names the place and the accepted values."""
     file.write_text(text)
 
     assert ended([]) == 2
@@ -111,7 +111,7 @@ def test_file_that_is_wrong(text: str, sentence: str, file: Path, capsys: pytest
 
 
 def test_file_that_cannot_be_read(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A file that is there and cannot be read is not passed over."""
+    """A file that cannot be read is an error."""
     file.mkdir()
 
     assert ended(["--check"]) == 2
@@ -119,15 +119,15 @@ def test_file_that_cannot_be_read(file: Path, capsys: pytest.CaptureFixture[str]
 
 
 def test_variable_that_is_wrong(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """A variable is named as it is called in the environment."""
+    """An error in a variable names the variable."""
     monkeypatch.setenv("REEL_AGENTS_MAX_LIVE", "many")
 
     assert ended([]) == 2
     assert capsys.readouterr().err == "reeld: $REEL_AGENTS_MAX_LIVE: 'many' is not a whole number\n"
 
 
-def test_check(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What is in force is printed with where it came from, in the form of a file that would say the same."""
+def test_check_prints_the_effective_settings(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The effective settings are printed with their origin, as a file that has the same effect."""
     file.write_text("[agents]\nidle = 5\n")
     status = ended(["--check", "--log-level", "debug"])
     said = capsys.readouterr().out
@@ -144,7 +144,7 @@ def test_check(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_what_was_printed_can_be_the_file(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A file made of what was printed gives the same daemon."""
+    """A file made of the printed settings configures the same daemon."""
     before = parse(["--agents-idle", "7"])
     ended(["--check", "--agents-idle", "7"])
     file.write_text(capsys.readouterr().out)
@@ -155,21 +155,21 @@ def test_what_was_printed_can_be_the_file(file: Path, capsys: pytest.CaptureFixt
 @pytest.mark.parametrize(
     "arguments", [["--nonsense"], ["extra"], ["--log-level", "loud"], ["--socket"], ["--agents-idle=-1"]]
 )
-def test_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """A command line that is none ends with a status of its own, and says how it is meant."""
+def test_an_invalid_command_line(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """An invalid command line ends with a status of its own, and prints the usage."""
     assert ended(arguments) == 2
     assert capsys.readouterr().err.startswith("usage: reeld ")
 
 
 def test_help_has_every_setting(capsys: pytest.CaptureFixture[str]) -> None:
-    """Every setting is explained, also one that a limit brought with it."""
+    """Every setting is explained, including each limit."""
     assert ended(["--help"]) == 0
     said = capsys.readouterr().out
 
     assert [] == [setting.flag for setting in SETTINGS if not setting.help or setting.flag not in said]
 
 
-def test_version(capsys: pytest.CaptureFixture[str]) -> None:
-    """The versions are those of the distribution, of the protocol and of SQLite."""
+def test_version_of_reeld(capsys: pytest.CaptureFixture[str]) -> None:
+    """The versions of the distribution, the protocol and SQLite are printed."""
     assert ended(["--version"]) == 0
     assert capsys.readouterr().out == f"reeld {__version__}, protocol {PROTOCOL}, SQLite {SQLITE}\n"

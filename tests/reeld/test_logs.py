@@ -1,4 +1,4 @@
-"""What goes to stderr: a line an event, and priorities for the journal."""
+"""Logging to stderr: one line for each event, and priorities for the journal."""
 
 import logging
 import os
@@ -10,7 +10,7 @@ from reeld.logs import Line, in_journal, print_fatal
 
 
 def failure(text: str) -> logging.LogRecord:
-    """Make an event with a traceback."""
+    """Make a record with a traceback."""
     try:
         int("two\nlines")
     except ValueError:
@@ -20,7 +20,7 @@ def failure(text: str) -> logging.LogRecord:
 
 @pytest.mark.parametrize("journal", [True, False])
 def test_an_event_is_a_line(journal: bool) -> None:
-    """Whatever stands in an event, a traceback too, it is one line with all of it."""
+    """Whatever an event contains, a traceback included, it is one line with all of it."""
     line = Line(journal=journal).format(failure("it\nfailed"))
 
     assert 1 == len(line.splitlines())
@@ -32,22 +32,22 @@ def test_an_event_is_a_line(journal: bool) -> None:
     ("level", "priority"),
     [(logging.DEBUG, 7), (logging.INFO, 6), (logging.WARNING, 4), (logging.ERROR, 3), (logging.CRITICAL, 2)],
 )
-def test_priorities(level: int, priority: int) -> None:
-    """The journal is told how important a line is, and not when it was: it knows."""
+def test_priorities_for_the_journal(level: int, priority: int) -> None:
+    """The journal gets a line's priority, and not its time, which it knows."""
     event = logging.LogRecord("reeld", level, "app.py", 1, "so", None, None)
 
     assert f"<{priority}>reeld: so" == Line(journal=True).format(event)
 
 
 def test_on_a_terminal() -> None:
-    """Elsewhere a line has the time and the level."""
+    """Outside the journal a line has the time and the level."""
     event = logging.LogRecord("reeld", logging.INFO, "app.py", 1, "so", None, None)
 
     assert Line(journal=False).format(event).endswith(" INFO reeld: so")
 
 
 def test_whether_the_journal_reads(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
-    """Only where stderr is the very stream that the variable names; its child's stderr may be another."""
+    """Stderr is the journal only if it is the very stream that the variable names; a child's may be another one."""
     stream = os.fstat(2)
     monkeypatch.delenv("JOURNAL_STREAM", raising=False)
     assert not in_journal()

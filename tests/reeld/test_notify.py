@@ -1,4 +1,4 @@
-"""What a supervisor is told, and the socket that it may give."""
+"""Notifications to the supervisor, and the socket that it may pass."""
 
 import os
 import socket
@@ -29,8 +29,8 @@ def ear(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, s
         yield address, listening
 
 
-def test_facts(ear: tuple[str, socket.socket]) -> None:
-    """Facts arrive together, a line each."""
+def test_facts_are_sent_together(ear: tuple[str, socket.socket]) -> None:
+    """Facts are sent in one datagram, a line each."""
     address, listening = ear
     Supervisor(address).notify("READY=1", "STATUS=listens on /ä")
 
@@ -38,7 +38,7 @@ def test_facts(ear: tuple[str, socket.socket]) -> None:
 
 
 def test_nobody_to_tell(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Without a supervisor nothing happens; one that has gone is worth a line, and no more."""
+    """Without a supervisor nothing is sent; one that has gone is logged once."""
     Supervisor().notify("READY=1")
     assert [] == caplog.messages
     Supervisor(str(tmp_path / "gone")).notify("READY=1")
@@ -59,8 +59,8 @@ def test_nobody_to_tell(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> Non
         ({"WATCHDOG_USEC": "soon"}, None),
     ],
 )
-def test_watchdog(environment: Mapping[str, str], watchdog: float | None) -> None:
-    """The watchdog counts where it is set, and meant for this process."""
+def test_the_watchdog_of_this_process(environment: Mapping[str, str], watchdog: float | None) -> None:
+    """The watchdog is used if it is set, and meant for this process."""
     assert watchdog == find_supervisor(environment).watchdog
 
 
@@ -68,7 +68,7 @@ async def test_signs_of_life(
     ear: tuple[str, socket.socket],
     autojump_clock: MockClock,  # noqa: ARG001 - pytest-trio runs the test by it
 ) -> None:
-    """A sign of life is given twice as often as needed, and none while there is nothing to show for it."""
+    """A heartbeat is sent twice as often as needed, and not while the writer shows no progress."""
     address, listening = ear
     listening.setblocking(False)
     alive = anyio.Event()
@@ -88,7 +88,7 @@ async def test_signs_of_life(
 
 
 async def test_no_watchdog(ear: tuple[str, socket.socket]) -> None:
-    """Where nobody waits for signs of life, none are given."""
+    """Without a watchdog no heartbeats are sent."""
     await Supervisor(ear[0]).watchdog_loop(anyio.lowlevel.checkpoint)
 
     ear[1].setblocking(False)
@@ -98,18 +98,18 @@ async def test_no_watchdog(ear: tuple[str, socket.socket]) -> None:
 
 @pytest.mark.parametrize("environment", [{}, {"LISTEN_PID": "1", "LISTEN_FDS": "1"}])
 def test_nothing_given(environment: Mapping[str, str]) -> None:
-    """A socket that is another process's is not taken."""
+    """A socket that was passed to another process is not used."""
     assert inherited_socket(environment) is None
 
 
 def test_too_many_given() -> None:
-    """With several sockets it would be a guess which one clients use."""
+    """Several passed sockets are refused: clients would not know which one to use."""
     with pytest.raises(StartupError, match="the supervisor passes 2 sockets; reeld listens on exactly one"):
         inherited_socket({"LISTEN_PID": ME, "LISTEN_FDS": "2"})
 
 
 def test_name_of_an_abstract_socket() -> None:
-    """An abstract socket has no path, and is named as people write it."""
+    """An abstract socket has no path, and is named with ``@``."""
     with socket.socket(socket.AF_UNIX) as abstract:
         abstract.bind(f"\0reel-test-{ME}")
 

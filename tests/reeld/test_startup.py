@@ -1,4 +1,4 @@
-"""Locks: one holder, who is named to all others, and nobody is led astray by a link."""
+"""Locks: one holder, whose pid is in every refusal, and no symlink is followed."""
 
 import os
 import resource
@@ -21,7 +21,7 @@ with lock(sys.argv[1], "the socket"):
 
 
 def test_the_file_says_who_holds_it(tmp_path: Path) -> None:
-    """The file beside what is locked has our pid, and is for our eyes only; directories are made for it."""
+    """The lock file has our pid, is readable for us only, and gets its directories."""
     path = tmp_path / "new" / "thing"
     with lock(str(path), "the socket"):
         held = Path(f"{path}.lock").read_text()
@@ -34,7 +34,7 @@ def test_the_file_says_who_holds_it(tmp_path: Path) -> None:
 
 
 def test_another_process_holds_it(tmp_path: Path) -> None:
-    """Who comes second is told which process was first, and what it holds."""
+    """A second holder is refused with the pid of the first one, and what it holds."""
     path = str(tmp_path / "s.sock")
     command = [sys.executable, "-c", _HOLD, path]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
@@ -49,7 +49,7 @@ def test_another_process_holds_it(tmp_path: Path) -> None:
 
 
 def test_no_room_for_the_pid(tmp_path: Path) -> None:
-    """Where nothing can be written into the file, that is said; what is locked stays free."""
+    """If the lock file cannot be written, the error says so, and the lock stays free."""
     path = str(tmp_path / "s.sock")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
@@ -66,7 +66,7 @@ def test_no_room_for_the_pid(tmp_path: Path) -> None:
 
 
 def test_it_ends_with_the_block(tmp_path: Path) -> None:
-    """A lock that was left can be taken again, and a longer pid leaves nothing behind."""
+    """A lock that was left behind can be taken again, and a longer pid in it leaves nothing behind."""
     path = str(tmp_path / "s.sock")
     Path(f"{path}.lock").write_text("12345678901234567890\n")
     with lock(path, "the socket"):
@@ -76,7 +76,7 @@ def test_it_ends_with_the_block(tmp_path: Path) -> None:
 
 
 def test_a_link_is_not_followed(tmp_path: Path) -> None:
-    """A symlink where the lock should be is refused, and what it points at is left alone."""
+    """A symlink in place of the lock is refused, and its target is left alone."""
     target = tmp_path / "target"
     target.write_text("precious")
     path = str(tmp_path / "s.sock")
@@ -90,7 +90,7 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
 
 
 def test_no_place_for_it(tmp_path: Path) -> None:
-    """A directory that cannot be made is said in a sentence, not in a traceback."""
+    """A directory that cannot be made is reported in one sentence, not in a traceback."""
     (tmp_path / "file").write_text("")
     path = str(tmp_path / "file" / "s.sock")
 

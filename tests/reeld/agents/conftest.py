@@ -17,13 +17,13 @@ Open: TypeAlias = Callable[..., AbstractAsyncContextManager[DirectClient]]
 
 @pytest.fixture
 def path(tmp_path: Path) -> str:
-    """Where a database may be."""
+    """Return a path for a database."""
     return str(tmp_path / "reel.db")
 
 
 @pytest.fixture
 def opened(path: str) -> Open:
-    """Opens the store and a registry, as a daemon does that starts; each time there are thirty seconds."""
+    """Open the store and a registry as a starting daemon does; each use has a limit of thirty seconds."""
 
     @asynccontextmanager
     async def open_client(max_live: int = 1000, idle: float = 600.0) -> AsyncIterator[DirectClient]:
@@ -39,6 +39,6 @@ def opened(path: str) -> Open:
 
 @pytest.fixture
 async def client(opened: Open) -> AsyncIterator[DirectClient]:
-    """A client of a new daemon; whoever uses it has thirty seconds."""
+    """A client of a new daemon, with a limit of thirty seconds."""
     async with opened() as found:
         yield found

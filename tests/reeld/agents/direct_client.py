@@ -1,4 +1,4 @@
-"""What a client asks for, without a wire: every command as the daemon's handlers carry it out."""
+"""A client without a wire: it runs every command as the daemon's handlers do."""
 
 import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
@@ -114,17 +114,17 @@ class DirectClient:
     # --- questions
 
     async def state(self, address: str) -> State:
-        """The living state, seen in the agent's turn."""
+        """Return the live state, read in the agent's turn."""
         agent = await self.registry.find(address)
         state: State = await self.registry.ask(agent, lambda answer: Read(lambda state: state, answer))
         return state
 
     async def texts(self, address: str) -> list[str]:
-        """What stands in a living conversation."""
+        """Return the contents of the live conversation."""
         return shown((await self.state(address)).conversation)
 
     async def replay(self, address: str, *, strict: bool = False) -> exclusive.Replayed:
-        """The state that the log has, compared with the living one."""
+        """Compare the live state with the one that is read from the log."""
         agent = await self.registry.find(address)
         found: exclusive.Replayed = await self.registry.ask(
             agent, lambda answer: Exclusive(lambda held: exclusive.replay(held, strict=strict), answer)
@@ -132,7 +132,7 @@ class DirectClient:
         return found
 
     async def events(self, address: str) -> list[Reply]:
-        """The log as it stands."""
+        """Return the whole log."""
         state = await self.state(address)
         page = await self.store.history(
             state.profile.row,
@@ -146,13 +146,13 @@ class DirectClient:
         return [unpackb(event) for event in page.events]
 
     async def seqs(self, address: str) -> list[int]:
-        """The seqs of a living conversation, marks included."""
+        """Return the seqs of the live conversation, marks included."""
         conversation = (await self.state(address)).conversation
         nodes: list[Any] = sorted([*conversation.entries, *conversation.marks], key=lambda node: node.id)
         return [node.seq for node in nodes]
 
     def post(self, agent: Agent, *messages: str, answer: Answer, **more: Any) -> None:
-        """Put an add into a mailbox; the agent does it when the registry pumps."""
+        """Put an add into a mailbox; the agent runs it when the registry pumps."""
         rows, _ = rows_from(list(messages))
         options = _options("add", list(messages), address=None, about=agent.row, **more)
 
@@ -217,13 +217,13 @@ def _options(
 
 
 def shown(conversation: Conversation) -> list[str]:
-    """The contents of a conversation's records, and its marks as ``[label]``, in order."""
+    """Return the contents of a conversation's records in order, and its marks as ``[label]``."""
     nodes: Sequence[Any] = sorted([*conversation.entries, *conversation.marks], key=lambda node: node.id)
     return [f"[{node.label or ''}]" if isinstance(node, Mark) else node.content for node in nodes]
 
 
 def insert(path: str, seq: int, kind: str, data_json: str | None) -> None:
-    """Put an event on the newest one of the only agent, in a file that nobody has open."""
+    """Add an event after the newest one of the only agent, in a file that nobody has open."""
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(
             "INSERT INTO events (agent, seq, command, kind, content, data_json, parent, time)"
@@ -234,5 +234,5 @@ def insert(path: str, seq: int, kind: str, data_json: str | None) -> None:
 
 
 async def read_only(client: DirectClient, on: bool) -> None:
-    """Let the database refuse every write, or no longer."""
+    """Make the database refuse every write, or accept writes again."""
     await client.store._database.run(lambda connection: connection.execute(f"PRAGMA query_only = {on}").fetchall())

@@ -1,4 +1,4 @@
-"""An agent's task: mail in order, runs of writes, failures that stay where they happened."""
+"""An agent's task: mail is handled in order, writes are grouped, and a failure affects its own command only."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -20,7 +20,7 @@ from tests.reeld.agents.direct_client import DirectClient, read_only, shown
 
 
 class Answers:
-    """Collects what was answered, in order, and tells when it is enough."""
+    """Collects outcomes in order, and signals when there are enough."""
 
     def __init__(self, wanted: int) -> None:
         self.got: list[Any] = []
@@ -37,20 +37,20 @@ class Answers:
         return self.got
 
     async def kinds(self) -> list[Any]:
-        """The heads of replies, the classes of errors."""
+        """Return the heads of replies and the classes of errors."""
         return [type(got) if isinstance(got, ReelError) else got["head"] for got in await self.all()]
 
 
 @pytest.fixture
 async def agent(client: DirectClient) -> Agent:
-    """A live agent that has been loaded."""
+    """A live agent."""
     await client.create("a")
     await client.state("a")
     return await client.registry.find("a")
 
 
 def fail_with(error: Exception) -> Callable[[Any], Any]:
-    """Make a stage, a look or a turn that fails."""
+    """Return a stage, look or turn that fails."""
 
     def fail(_: Any) -> Any:
         raise error
@@ -67,8 +67,8 @@ def put_blindly(stage: Stage) -> Reply:
 # --- runs
 
 
-async def test_writes_that_wait_are_one_unit(client: DirectClient, agent: Agent) -> None:
-    """They are one commit, and each gets the head as it is after it."""
+async def test_writes_that_wait_are_one_commit(client: DirectClient, agent: Agent) -> None:
+    """Writes that wait together become one commit, and each reply has the head after its own write."""
     commits, answers = client.store.writer.commits, Answers(50)
     for number in range(50):
         client.post(agent, str(number), answer=answers.take)
@@ -79,8 +79,8 @@ async def test_writes_that_wait_are_one_unit(client: DirectClient, agent: Agent)
     assert (await client.replay("a")).matched
 
 
-async def test_what_comes_during_a_commit_is_the_next_unit(client: DirectClient, agent: Agent) -> None:
-    """Writes that arrive while a transaction is in flight wait together, and stand on it."""
+async def test_writes_during_a_commit_are_the_next_one(client: DirectClient, agent: Agent) -> None:
+    """Writes that arrive during a commit are grouped into the next one, and build on the first."""
     commits, answers = client.store.writer.commits, Answers(21)
     client.post(agent, "first", answer=answers.take)
     client.registry.pump()
@@ -92,7 +92,7 @@ async def test_what_comes_during_a_commit_is_the_next_unit(client: DirectClient,
     assert commits + 2 == client.store.writer.commits
 
 
-async def test_units_of_many_agents_are_one_transaction(client: DirectClient) -> None:
+async def test_writes_of_many_agents_are_one_transaction(client: DirectClient) -> None:
     """Agents do not wait for each other's commits."""
     agents = []
     for name in "abcdef":
@@ -109,7 +109,7 @@ async def test_units_of_many_agents_are_one_transaction(client: DirectClient) ->
 
 
 async def test_a_long_run_is_cut(client: DirectClient, agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who is in front of a run that never ends is answered before its end."""
+    """A run is cut at a limit, so the first callers are answered before all of it is written."""
     monkeypatch.setattr(agent_module, "_MAX_RUN", 4)
     commits, answers = client.store.writer.commits, Answers(10)
     for number in range(10):
@@ -121,7 +121,7 @@ async def test_a_long_run_is_cut(client: DirectClient, agent: Agent, monkeypatch
 
 
 async def test_a_look_sees_what_was_asked_for_before_it(client: DirectClient, agent: Agent) -> None:
-    """A read ends the run, and is answered from committed state."""
+    """A read ends the run and sees committed state."""
     answers = Answers(4)
     client.post(agent, "one", answer=answers.take)
     agent.post(Read(lambda state: {"head": shown(state.conversation)}, answers.take))
@@ -133,7 +133,7 @@ async def test_a_look_sees_what_was_asked_for_before_it(client: DirectClient, ag
 
 
 async def test_if_seq_holds_within_a_run(client: DirectClient, agent: Agent) -> None:
-    """Of two who know the same head one wins; the other is told the new one, and the next goes on."""
+    """Of two writes that expect the same head one succeeds; the other gets the new head, and the next goes on."""
     answers = Answers(4)
     for text, if_seq in (("wins", 1), ("loses", 1), ("knows", 2), ("any", None)):
         client.post(agent, text, if_seq=if_seq, answer=answers.take)
@@ -146,7 +146,7 @@ async def test_if_seq_holds_within_a_run(client: DirectClient, agent: Agent) -> 
 
 
 async def test_a_full_mailbox(client: DirectClient, agent: Agent) -> None:
-    """Who comes then is refused, and who came before is served."""
+    """A full mailbox refuses the next job and serves those it has."""
     agent._room = 3
     answers = Answers(3)
     for _ in range(3):
@@ -162,8 +162,8 @@ async def test_a_full_mailbox(client: DirectClient, agent: Agent) -> None:
 
 
 @pytest.mark.parametrize("guilty", [0, 1, 4])
-async def test_only_the_guilty_one_of_a_run_fails(client: DirectClient, agent: Agent, guilty: int) -> None:
-    """When a transaction fails, its commands are tried one by one, and the others are written in order."""
+async def test_only_the_faulty_command_of_a_run_fails(client: DirectClient, agent: Agent, guilty: int) -> None:
+    """If a commit fails, its commands are tried one by one, and only the faulty one fails."""
     await client.store._database.run(lambda connection: connection.execute("PRAGMA max_page_count = 200").fetchall())
     answers = Answers(5)
     for number in range(5):
@@ -178,7 +178,7 @@ async def test_only_the_guilty_one_of_a_run_fails(client: DirectClient, agent: A
 
 
 async def test_nothing_is_refused_for_what_was_not_written(client: DirectClient, agent: Agent) -> None:
-    """A command that supposes the head before another one's goes through where that one could not be written."""
+    """A command that expects the head before another one's succeeds if that other one could not be written."""
     await client.store._database.run(lambda connection: connection.execute("PRAGMA max_page_count = 200").fetchall())
     answers = Answers(2)
     client.post(agent, "x" * 900_000, if_seq=1, answer=answers.take)
@@ -189,8 +189,8 @@ async def test_nothing_is_refused_for_what_was_not_written(client: DirectClient,
     assert ["two"] == await client.texts("a")
 
 
-async def test_after_a_failure_runs_are_units_again(client: DirectClient, agent: Agent) -> None:
-    """Only those that failed together go one by one, whatever came of each."""
+async def test_after_a_failure_writes_are_grouped_again(client: DirectClient, agent: Agent) -> None:
+    """Only the commands that failed together are tried one by one; later writes are grouped again."""
     await client.store._database.run(lambda connection: connection.execute("PRAGMA max_page_count = 200").fetchall())
     answers = Answers(3)
     for text in ("one", "x" * 900_000, "two"):
@@ -222,7 +222,7 @@ COMMANDS: list[Callable[[DirectClient], Any]] = [
 
 @pytest.mark.parametrize("act", COMMANDS)
 async def test_a_commit_that_fails_changes_nothing(client: DirectClient, act: Callable[[DirectClient], Any]) -> None:
-    """The caller gets the error, the agent is what it was and is read, and the same works when there is room."""
+    """After a failed commit the caller gets the error, the state is unchanged, and the command works later."""
     await client.add("b", "other", create=True)
     await client.create("a", "p")
     await client.mark("a")
@@ -243,7 +243,7 @@ async def test_a_commit_that_fails_changes_nothing(client: DirectClient, act: Ca
 
 
 async def test_a_stage_with_a_bug(client: DirectClient, agent: Agent, caplog: pytest.LogCaptureFixture) -> None:
-    """All who wait for this agent get internal, nothing is written, and the next use starts it anew."""
+    """A bug in a stage is ``internal`` for all who wait, writes nothing, and the next use loads the agent again."""
     answers = Answers(3)
     client.post(agent, "one", answer=answers.take)
     agent.post(Write(fail_with(ZeroDivisionError()), CommandOptions(), answers.take))
@@ -258,7 +258,7 @@ async def test_a_stage_with_a_bug(client: DirectClient, agent: Agent, caplog: py
 
 
 async def test_a_look_with_a_bug(client: DirectClient, agent: Agent) -> None:
-    """Looking is no different: its agent is dropped, and whoever came after is told."""
+    """A bug in a look drops the agent, and those behind it get ``internal``."""
     answers = Answers(2)
     agent.post(Read(fail_with(ZeroDivisionError()), answers.take))
     client.post(agent, "one", answer=answers.take)
@@ -269,7 +269,7 @@ async def test_a_look_with_a_bug(client: DirectClient, agent: Agent) -> None:
 
 
 async def test_a_turn_with_a_bug(client: DirectClient, agent: Agent) -> None:
-    """So is a turn."""
+    """A bug in a turn drops the agent as well."""
     answers = Answers(2)
     agent.post(Exclusive(fail_with(ZeroDivisionError()), answers.take))
     client.post(agent, "one", answer=answers.take)
@@ -280,7 +280,7 @@ async def test_a_turn_with_a_bug(client: DirectClient, agent: Agent) -> None:
 
 
 @pytest.mark.parametrize("mail", [Read, Exclusive])
-async def test_a_refusal_is_no_bug(client: DirectClient, agent: Agent, mail: Any) -> None:
+async def test_a_refusal_is_not_a_bug(client: DirectClient, agent: Agent, mail: Any) -> None:
     """An error of the protocol goes to its caller, and the agent goes on."""
     with pytest.raises(InvalidParams):
         await client.registry.ask(agent, lambda answer: mail(fail_with(InvalidParams("no")), answer))
@@ -289,7 +289,7 @@ async def test_a_refusal_is_no_bug(client: DirectClient, agent: Agent, mail: Any
 
 
 async def test_applying_with_a_bug(client: DirectClient, agent: Agent) -> None:
-    """A transaction that was committed and could not be folded is in the log, and its caller gets internal."""
+    """A commit that cannot be applied stays in the log, and its caller gets ``internal``."""
     answers = Answers(2)
     client.post(agent, "one", answer=answers.take)
     client.registry.pump()
@@ -301,7 +301,7 @@ async def test_applying_with_a_bug(client: DirectClient, agent: Agent) -> None:
 
 
 async def test_a_turn_whose_state_cannot_be_gone_on_with(client: DirectClient, agent: Agent) -> None:
-    """A committed clear that could not be folded is in the log, and its caller gets internal."""
+    """A committed clear that cannot be applied stays in the log, and its caller gets ``internal``."""
     await client.add("a", "one")
     agent.committed.conversation._answered = None  # type: ignore[assignment]
     agent.committed.conversation.marks = None  # type: ignore[assignment]
@@ -315,7 +315,7 @@ async def test_a_turn_whose_state_cannot_be_gone_on_with(client: DirectClient, a
 async def test_a_state_that_is_behind_its_log(
     client: DirectClient, agent: Agent, act: Callable[[DirectClient], Awaitable[Any]], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A command over it is internal, writes nothing and is logged; the next use reads the log, and goes on."""
+    """A command on a stale state is ``internal``, writes nothing and is logged; the next use reads the log."""
     await client.add("a", "one")
     agent.committed.profile = agent.committed.profile._replace(head=1)
     with pytest.raises(Internal):
@@ -328,7 +328,7 @@ async def test_a_state_that_is_behind_its_log(
 
 
 async def test_a_failing_agent_harms_nobody_else(client: DirectClient, agent: Agent) -> None:
-    """Others' transactions in the same transaction are written and answered."""
+    """If one agent fails to apply its part of a commit, the other agents' commands are written and answered."""
     await client.create("b")
     await client.state("b")
     other = await client.registry.find("b")
@@ -346,7 +346,7 @@ async def test_a_failing_agent_harms_nobody_else(client: DirectClient, agent: Ag
 
 
 async def test_a_turn_holds_everything_else(client: DirectClient, agent: Agent) -> None:
-    """What comes while a turn waits is done after it, in order."""
+    """Jobs that arrive during a turn run after it, in order."""
     answers, gate = Answers(3), anyio.Event()
 
     async def turn(held: Agent) -> Reply:
@@ -365,7 +365,7 @@ async def test_a_turn_holds_everything_else(client: DirectClient, agent: Agent) 
 
 
 async def test_a_reload_gives_an_equal_state(opened: Open) -> None:
-    """After everything that can happen to a conversation, what is read is what was live."""
+    """After all kinds of commands, the state that is loaded equals the one that was live."""
     async with opened() as client:
         await client.create("a", "p", title="T")
         await client.add("a", "one", {"role": "assistant", "content": [CALL, {**CALL, "id": "c2"}]})
@@ -382,7 +382,7 @@ async def test_a_reload_gives_an_equal_state(opened: Open) -> None:
 
 
 def states_equal(one: State, other: State) -> bool:
-    """Compare profiles and conversations."""
+    """Return whether two states have equal profiles and conversations."""
     return one.profile == other.profile and one.conversation == other.conversation
 
 
@@ -391,7 +391,7 @@ RESULT = {"type": "tool_result", "tool_call_id": "c1", "content": "out"}
 
 
 async def test_a_client_is_named_in_its_events(client: DirectClient, agent: Agent) -> None:
-    """Every event says who asked for it, each of a run its own."""
+    """Every event names the client that asked for it, each of a run its own."""
     answers = Answers(2)
     for name in ("nvim", None):
         client.registry.post(agent, Write(put_blindly, CommandOptions(client=name), answers.take))

@@ -1,4 +1,4 @@
-"""What makes agents, or touches several at once: create, clone, clone into, kill with its clones."""
+"""Commands that create agents or touch several at once: create, clone, clone into, kill with its clones."""
 
 import threading
 from functools import partial
@@ -14,7 +14,7 @@ from tests.reeld.agents.direct_client import DirectClient, read_only
 
 
 async def family(client: DirectClient) -> None:
-    """Make a root, its child, and the child's child, which the child did not outlive."""
+    """Make a root, its child (dead), and the child's child (live)."""
     await client.add("root", "one", create=True)
     await client.clone("root", "child")
     await client.clone("child", "grandchild")
@@ -25,7 +25,7 @@ async def family(client: DirectClient) -> None:
 
 
 async def test_create_tells_what_was_made(client: DirectClient) -> None:
-    """The reply is the agent as it is, with its command; the log begins with it."""
+    """The reply is the new agent's info with the command, and the log begins with ``created``."""
     reply = await client.create("a", "be brief", title="T", tags={"k": "v"})
     created, prompt = await client.events("a")
 
@@ -40,8 +40,8 @@ async def test_create_tells_what_was_made(client: DirectClient) -> None:
     assert (1, "be brief") == (prompt["command"], prompt["content"])
 
 
-async def test_a_living_name_cannot_be_taken(client: DirectClient) -> None:
-    """Neither by create nor by clone; when its bearer is dead it can."""
+async def test_the_name_of_a_live_agent_cannot_be_taken(client: DirectClient) -> None:
+    """Neither create nor clone may take a live agent's name; a dead agent's name is free."""
     await client.create("a")
     for attempt in (client.create("a"), client.clone("a", "a")):
         with pytest.raises(Exists, match="agent a exists already"):
@@ -52,7 +52,7 @@ async def test_a_living_name_cannot_be_taken(client: DirectClient) -> None:
 
 
 async def test_two_who_want_one_name(client: DirectClient) -> None:
-    """One gets it, the others are told that it is taken."""
+    """Of two creates of one name one succeeds, and the other is refused as taken."""
     outcomes: list[str] = []
 
     async def attempt() -> None:
@@ -71,7 +71,7 @@ async def test_two_who_want_one_name(client: DirectClient) -> None:
 
 
 async def test_many_who_add_to_one_who_is_missing(client: DirectClient) -> None:
-    """One makes the agent, and all of them are heard."""
+    """Many adds with ``create`` make the agent once, and all of them are applied."""
     async with anyio.create_task_group() as tasks:
         for number in range(6):
             tasks.start_soon(partial(client.add, "a", str(number), create=True))
@@ -82,7 +82,7 @@ async def test_many_who_add_to_one_who_is_missing(client: DirectClient) -> None:
 
 
 async def test_an_agent_without_a_name_gets_a_short_one(client: DirectClient) -> None:
-    """Created or cloned, it can be addressed by a name of five characters."""
+    """An agent that is created or cloned without a name gets a generated one of five characters."""
     made = await client.create()
     clone = await client.clone(made["name"])
 
@@ -91,7 +91,7 @@ async def test_an_agent_without_a_name_gets_a_short_one(client: DirectClient) ->
 
 
 async def test_short_names_that_are_all_taken(client: DirectClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    """When chance gives only taken names, create and clone fall back to one that cannot be."""
+    """If all generated short names are taken, create and clone fall back to a longer, unique one."""
     monkeypatch.setattr(creation, "_LETTERS", "b")
     names = [(await client.create())["name"] for _ in range(2)] + [(await client.clone("bbbbb"))["name"]]
 
@@ -106,7 +106,7 @@ async def test_short_names_that_are_all_taken(client: DirectClient, monkeypatch:
     [(None, ["p", "one", "[m]", "two"]), (0, []), (1, ["p"]), (3, ["p", "one"]), (4, ["p", "one", "[m]"])],
 )
 async def test_a_clone_begins_where_it_was_taken(client: DirectClient, at: int | None, expected: list[str]) -> None:
-    """It takes over the state there, prompt and marks included, and goes on counting from there."""
+    """A clone has the source's state, prompt and marks, and its seqs continue from there."""
     await client.create("a", "p")
     await client.add("a", "one")
     await client.mark("a", "m")
@@ -120,7 +120,7 @@ async def test_a_clone_begins_where_it_was_taken(client: DirectClient, at: int |
 
 
 async def test_neither_side_sees_the_others_future(client: DirectClient) -> None:
-    """What is said, cleared or rewound afterwards stays where it was done."""
+    """Changes made to the source or the clone after cloning do not affect the other one."""
     await client.add("a", "one", create=True)
     await client.mark("a")
     await client.clone("a", "b")
@@ -134,7 +134,7 @@ async def test_neither_side_sees_the_others_future(client: DirectClient) -> None
 
 
 async def test_a_clone_rewinds_to_an_inherited_mark(client: DirectClient) -> None:
-    """Marks of the source are the clone's too, across clones of clones."""
+    """Marks of the source are also the clone's, across clones of clones."""
     await client.add("a", "one", create=True)
     await client.mark("a", "m")
     await client.add("a", "two")
@@ -149,8 +149,8 @@ async def test_a_clone_rewinds_to_an_inherited_mark(client: DirectClient) -> Non
 
 
 @pytest.mark.parametrize("make", ["empty", "cleared", "killed"])
-async def test_whoever_can_be_cloned(client: DirectClient, make: str) -> None:
-    """An empty agent, a cleared one and a dead one have clones as any other; these live."""
+async def test_empty_cleared_and_dead_agents_can_be_cloned(client: DirectClient, make: str) -> None:
+    """An empty, a cleared and a dead agent can be cloned, and the clones are live."""
     await client.create("a")
     if make != "empty":
         await client.add("a", "one")
@@ -178,8 +178,8 @@ async def test_a_restore_into_the_sources_past(client: DirectClient) -> None:
         assert (await client.replay("c")).matched
 
 
-async def test_seqs_of_a_living_conversation_ascend(client: DirectClient) -> None:
-    """However it came about: cloned, restored, replaced by a shorter and by a longer one."""
+async def test_seqs_of_a_live_conversation_ascend(client: DirectClient) -> None:
+    """Seqs ascend in a conversation that was cloned, restored or replaced by a shorter or longer one."""
     await client.add("a", "1", "2", "3", "4", "5", "6", create=True)
     await client.add("b", "x", create=True)
     await client.clone("a", "c", 4)
@@ -195,7 +195,7 @@ async def test_seqs_of_a_living_conversation_ascend(client: DirectClient) -> Non
 
 
 async def test_into_replaces_the_state_and_nothing_else(client: DirectClient) -> None:
-    """Name, title, tags and lineage stay; the head jumps past the source's."""
+    """Name, title, tags and lineage stay, and the head moves past the source's."""
     await client.create("a", "p")
     await client.add("a", "one", "two")
     await client.create("b", title="T", tags={"k": "v"})
@@ -212,7 +212,7 @@ async def test_into_replaces_the_state_and_nothing_else(client: DirectClient) ->
 
 
 async def test_into_from_an_earlier_position(client: DirectClient) -> None:
-    """The state at a seq is taken; seqs go on from the greater of the two."""
+    """``into`` with ``at`` takes the state at that seq; seqs continue from the greater of the two heads."""
     await client.add("a", "one", create=True)
     await client.add("a", "two")
     await client.add("b", "1", "2", "3", "4", create=True)
@@ -224,7 +224,7 @@ async def test_into_from_an_earlier_position(client: DirectClient) -> None:
 
 
 async def test_into_a_clone_of_the_same_past(client: DirectClient) -> None:
-    """Where the new state is a beginning of the old one nothing has to be read."""
+    """If the new state is a prefix of the old one, nothing has to be read."""
     await client.add("a", "one", create=True)
     await client.clone("a", "b")
     await client.add("b", "two")
@@ -235,7 +235,7 @@ async def test_into_a_clone_of_the_same_past(client: DirectClient) -> None:
 
 
 async def test_into_itself(client: DirectClient) -> None:
-    """It is refused, by whichever address, and restore is named."""
+    """Cloning an agent into itself is refused under any address, and the error suggests restore."""
     uid = (await client.create("a"))["id"]
 
     with pytest.raises(InvalidParams, match="use restore"):
@@ -243,7 +243,7 @@ async def test_into_itself(client: DirectClient) -> None:
 
 
 async def test_into_both_ways_at_once(client: DirectClient) -> None:
-    """Whoever holds two agents takes them in one order, so that nobody waits forever."""
+    """Two agents are always held in one order, so clones into each other do not deadlock."""
     await client.add("a", "one", create=True)
     await client.add("b", "two", create=True)
     async with anyio.create_task_group() as tasks:
@@ -257,7 +257,7 @@ async def test_into_both_ways_at_once(client: DirectClient) -> None:
 
 
 async def test_a_clone_waits_for_what_was_asked_of_its_source_before(client: DirectClient) -> None:
-    """An add, the clone and another add, one after the other: the clone has the first and not the second."""
+    """A clone between two adds has the first one and not the second."""
     await client.create("a")
     await client.create("b")
     source, target = await client.registry.find("a"), await client.registry.find("b")
@@ -281,7 +281,7 @@ async def test_a_clone_waits_for_what_was_asked_of_its_source_before(client: Dir
 
 
 async def test_kill_with_its_clones(client: DirectClient) -> None:
-    """All living descendants die, also through dead ones; each log says by whom and why."""
+    """Killing with ``cascade`` kills all live descendants, also through dead ones; each log says by whom and why."""
     await family(client)
     reply = await client.kill("root", "done", cascade=True)
     root, grandchild = (await client.state("root")).profile, (await client.state("grandchild")).profile
@@ -297,7 +297,7 @@ async def test_kill_with_its_clones(client: DirectClient) -> None:
 
 
 async def test_kill_without_its_clones(client: DirectClient) -> None:
-    """The others live on; killing the dead again kills nobody and writes nothing."""
+    """Without ``cascade`` the clones stay live; killing a dead agent again kills nobody and writes nothing."""
     await family(client)
     assert 1 == len((await client.kill("root"))["killed"])
     head = (await client.state("root")).profile.head
@@ -307,8 +307,8 @@ async def test_kill_without_its_clones(client: DirectClient) -> None:
     assert (await client.state("grandchild")).profile.alive
 
 
-async def test_kill_of_the_dead_takes_its_living_clones(client: DirectClient) -> None:
-    """Where the root is dead already the cascade goes on."""
+async def test_kill_of_a_dead_agent_kills_its_live_clones(client: DirectClient) -> None:
+    """A cascade from a dead root still kills its live clones."""
     await family(client)
     await client.kill("root")
     reply = await client.kill("root", cascade=True)
@@ -317,7 +317,7 @@ async def test_kill_of_the_dead_takes_its_living_clones(client: DirectClient) ->
 
 
 async def test_a_cascade_is_all_or_nothing(client: DirectClient) -> None:
-    """When it cannot be written everybody lives."""
+    """If a cascade cannot be written, everybody stays live."""
     await family(client)
     await read_only(client, True)
     with pytest.raises(Storage):
@@ -330,7 +330,7 @@ async def test_a_cascade_is_all_or_nothing(client: DirectClient) -> None:
 
 
 async def test_a_cascade_over_more_agents_than_may_live(opened: Open) -> None:
-    """Agents that retire while the others are started are started again."""
+    """A cascade starts agents again that are evicted while it starts the others."""
     async with opened(max_live=3) as client:
         await client.create("root")
         for number in range(12):
@@ -341,7 +341,7 @@ async def test_a_cascade_over_more_agents_than_may_live(opened: Open) -> None:
 
 
 async def test_a_clone_that_is_made_during_a_cascade_dies_too(client: DirectClient) -> None:
-    """Nobody slips through between looking and killing."""
+    """A clone made while the cascade looks for agents is killed too."""
     await client.create("root")
     async with anyio.create_task_group() as tasks:
         for number in range(5):
@@ -355,7 +355,7 @@ async def test_a_clone_that_is_made_during_a_cascade_dies_too(client: DirectClie
 
 
 async def test_a_cascade_does_not_wake_the_dead(client: DirectClient) -> None:
-    """There may be many, and reading what they said takes time."""
+    """A cascade does not load dead agents: there may be many, and reading their logs takes time."""
     await family(client)
     row = (await client.state("child")).profile.row
     client.registry.evict(keep=0)
@@ -365,8 +365,8 @@ async def test_a_cascade_does_not_wake_the_dead(client: DirectClient) -> None:
 
 
 @pytest.mark.parametrize("method", [DirectClient.revive, DirectClient.clone])
-async def test_who_comes_from_the_dead_during_a_cascade_dies_too(client: DirectClient, method: Any) -> None:
-    """Who is revived, or cloned from the dead, before the others die is one of them."""
+async def test_an_agent_revived_during_a_cascade_dies_too(client: DirectClient, method: Any) -> None:
+    """An agent that is revived, or cloned from a dead one, during a cascade is killed too."""
     await family(client)
     disk = threading.Event()
     async with anyio.create_task_group() as tasks:
@@ -375,7 +375,7 @@ async def test_who_comes_from_the_dead_during_a_cascade_dies_too(client: DirectC
         while not client.store.writer.waiting:
             await client.store.profile(1)
         tasks.start_soon(partial(client.kill, "root", cascade=True))
-        for _ in range(50):  # reads go on, the cascade's as well
+        for _ in range(50):  # reads go on, including the cascade's
             await client.store.profile(1)
         disk.set()
     agents, _ = await client.store.agents("", alive=True, limit=99, after=None)
@@ -384,7 +384,7 @@ async def test_who_comes_from_the_dead_during_a_cascade_dies_too(client: DirectC
 
 
 async def test_the_dead_are_found_by_id_and_by_name(client: DirectClient) -> None:
-    """Until a living one takes the name."""
+    """A dead agent is found by its id, and by its name until a live one takes that name."""
     uid = (await client.create("a"))["id"]
     await client.kill("a")
     assert uid == (await client.state("a")).profile.uid
@@ -395,7 +395,7 @@ async def test_the_dead_are_found_by_id_and_by_name(client: DirectClient) -> Non
 
 
 async def test_a_bug_while_agents_are_held(client: DirectClient, caplog: pytest.LogCaptureFixture) -> None:
-    """The state of whoever was held is dropped and read again from the log, which has the command."""
+    """After a bug the states of held agents are dropped and read again from the log, which has the command."""
     await client.add("a", "one", create=True)
     await client.add("b", "two", create=True)
     await client.add("c", "three", create=True)
@@ -411,7 +411,7 @@ async def test_a_bug_while_agents_are_held(client: DirectClient, caplog: pytest.
 
 
 async def test_a_refusal_while_agents_are_held(client: DirectClient) -> None:
-    """What is refused harms nobody: the agents are those that they were."""
+    """After a refusal the held agents are the same ones as before."""
     await client.create("a")
     await client.create("b")
     await client.kill("b")
@@ -423,7 +423,7 @@ async def test_a_refusal_while_agents_are_held(client: DirectClient) -> None:
 
 
 async def test_a_holder_that_is_cancelled_lets_go(client: DirectClient) -> None:
-    """Whether it waits for a turn or has it."""
+    """A cancelled holder releases its agents, whether it waits for a turn or has it."""
     await client.create("a")
     agent = await client.registry.find("a")
 
@@ -440,8 +440,8 @@ async def test_a_holder_that_is_cancelled_lets_go(client: DirectClient) -> None:
     assert 2 == (await client.add("a", "free"))["head"]
 
 
-async def test_nobody_is_made_without_being_asked(client: DirectClient) -> None:
-    """An add to nobody is refused, unless it may make the agent."""
+async def test_no_agent_is_made_without_create(client: DirectClient) -> None:
+    """Adding to a missing agent is refused, unless ``create`` is set."""
     with pytest.raises(NotFound):
         await client.add("a", "hi")
     reply = await client.add("a", "hi", create=True)
@@ -450,7 +450,7 @@ async def test_nobody_is_made_without_being_asked(client: DirectClient) -> None:
 
 
 async def test_an_agent_that_cannot_be_written(client: DirectClient) -> None:
-    """Where there is no room nothing is made, and the name stays free."""
+    """If a new agent cannot be written, none is made and its name stays free."""
     await read_only(client, True)
     for attempt in (client.create("a"), client.create(), client.add("a", "x", create=True)):
         with pytest.raises(Storage):

@@ -1,4 +1,4 @@
-"""Who hears of what: every event once, in the order of the commits."""
+"""The event bus: every subscriber gets every event once, in the order of the commits."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -14,72 +14,73 @@ from tests.reeld.agents.direct_client import DirectClient
 from tests.reeld.core.memory import profile
 
 
-class Ear:
-    """A follower that notes what it hears."""
+class RecordingSubscriber:
+    """A subscriber that records what it gets."""
 
     def __init__(self, connection: int | None = 1) -> None:
         self.connection = connection
-        self.news: list[CommittedEvent] = []
-        self.forgot: list[int] = []
+        self.events: list[CommittedEvent] = []
+        self.resets: list[int] = []
 
-    def on_event(self, news: CommittedEvent) -> None:
-        self.news.append(news)
+    def on_event(self, committed: CommittedEvent) -> None:
+        self.events.append(committed)
 
     def on_reset(self, profile: Profile) -> None:
-        self.forgot.append(profile.row)
+        self.resets.append(profile.row)
 
     def on_draft(self, profile: Profile, writer: Writer, text: str) -> None: ...
 
     @property
     def shapes(self) -> list[tuple[str, Extent, Extent]]:
-        """What each event did."""
-        return [(news.event.kind, news.kept, news.extent) for news in self.news]
+        """Return what each event did."""
+        return [(committed.event.kind, committed.kept, committed.extent) for committed in self.events]
 
 
 @pytest.fixture
-def ear(client: DirectClient) -> Ear:
-    """Somebody who follows all."""
-    ear = Ear()
-    client.registry.bus.subscribe(ear, None)
-    return ear
+def subscriber(client: DirectClient) -> RecordingSubscriber:
+    """A subscriber to all agents."""
+    subscriber = RecordingSubscriber()
+    client.registry.bus.subscribe(subscriber, None)
+    return subscriber
 
 
-async def test_ids_ascend_over_all_agents(client: DirectClient, ear: Ear) -> None:
-    """Commands that take a turn, or touch many agents, are heard among the adds of others in the order of their ids."""
-    agents = ["a", "b", "c"]
-    for name in agents:
+async def test_ids_ascend_over_all_agents(client: DirectClient, subscriber: RecordingSubscriber) -> None:
+    """Commands that hold agents, or touch many, publish their events in the order of ids, amid the adds of others."""
+    for name in ("a", "b", "c", "d"):
         await client.create(name)
-
-    async def write(name: str) -> None:
-        for number in range(15):
-            await client.add(name, "x", "y")
-            await client.mark(name, "here")
-            await client.add(name, "z")
-            await client.rewind(name, "here")
-            await client.undo(name)
-            if number % 5 == 0:
-                await client.clear(name)
-                await client.clone(name, f"{name}-{number}")
-
-    async def overwrite() -> None:
-        for _ in range(10):
-            await client.clone_into("a", "d")
-            await client.kill("b", cascade=True)
-            await client.revive("b")
-
-    await client.create("d")
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(write, "a")
-        tasks.start_soon(write, "c")
-        tasks.start_soon(overwrite)
-    ids = [news.event_id for news in ear.news]
+        tasks.start_soon(_write, client, "a")
+        tasks.start_soon(_write, client, "c")
+        tasks.start_soon(_overwrite, client)
+    ids = [event.event_id for event in subscriber.events]
 
     assert [*range(1, len(ids) + 1)] == ids
     assert ids[-1] == client.registry.bus.newest == (await client.store.totals())["newest_event"]
 
 
-async def test_newest(client: DirectClient) -> None:
-    """The newest id is known whether anybody follows or not."""
+async def _write(client: DirectClient, name: str) -> None:
+    """Run commands on one agent, and clone it now and then."""
+    for number in range(15):
+        await client.add(name, "x", "y")
+        await client.mark(name, "here")
+        await client.add(name, "z")
+        await client.rewind(name, "here")
+        await client.undo(name)
+        if number % 5 == 0:
+            await client.clear(name)
+            await client.clone(name, f"{name}-{number}")
+
+
+async def _overwrite(client: DirectClient) -> None:
+    """Run commands that touch several agents."""
+    for _ in range(10):
+        await client.clone_into("a", "d")
+        await client.kill("b", cascade=True)
+        await client.revive("b")
+
+
+async def test_the_newest_id_is_known_without_subscribers(client: DirectClient) -> None:
+    """The newest id is known whether or not anybody subscribes."""
     newest = []
     acts: list[Callable[[], Awaitable[Any]]] = [
         lambda: client.create("a", "be brief"),
@@ -95,8 +96,8 @@ async def test_newest(client: DirectClient) -> None:
     assert [2, 4, 5, 7, 9] == newest
 
 
-async def test_new_agents(client: DirectClient, ear: Ear) -> None:
-    """What makes an agent is heard with what it did: created, added to at once, cloned."""
+async def test_new_agents(client: DirectClient, subscriber: RecordingSubscriber) -> None:
+    """A new agent's events say what they did, however it was made: created, added to at once, cloned."""
     await client.create("a", "be brief")
     await client.add("b", "x", create=True)
     await client.add("a", "y")
@@ -113,44 +114,44 @@ async def test_new_agents(client: DirectClient, ear: Ear) -> None:
         ("clone", (0, 0), (2, 1)),
         ("clone", (0, 0), (1, 0)),
         ("user", (2, 1), (3, 2)),
-    ] == ear.shapes
-    assert ["a", "a", "b", "b", "a", "c", "d", "c"] == [news.profile.name for news in ear.news]
+    ] == subscriber.shapes
+    assert ["a", "a", "b", "b", "a", "c", "d", "c"] == [event.profile.name for event in subscriber.events]
     assert [] == (await client.texts("b"))[1:]
 
 
-async def test_one_agent(client: DirectClient) -> None:
-    """Who follows one agent hears of no other, and of nothing when it has left."""
-    ear = Ear()
+async def test_a_subscriber_to_one_agent(client: DirectClient) -> None:
+    """A subscriber to one agent gets no other agent's events, and nothing after it has left."""
+    subscriber = RecordingSubscriber()
     await client.create("a")
     await client.create("b")
-    client.registry.bus.subscribe(ear, 1)
+    client.registry.bus.subscribe(subscriber, 1)
     await client.add("a", "x")
     await client.add("b", "x")
-    client.registry.bus.unsubscribe(ear, 1)
-    client.registry.bus.unsubscribe(ear, 1)
+    client.registry.bus.unsubscribe(subscriber, 1)
+    client.registry.bus.unsubscribe(subscriber, 1)
     await client.add("a", "x")
 
-    assert [("user", (0, 0), (1, 1))] == ear.shapes
+    assert [("user", (0, 0), (1, 1))] == subscriber.shapes
 
 
-async def test_a_follower_that_raises(client: DirectClient, caplog: pytest.LogCaptureFixture) -> None:
-    """Who cannot be told harms nobody: the command is done, and the next follower hears."""
+async def test_a_subscriber_that_raises_stops_nobody(client: DirectClient, caplog: pytest.LogCaptureFixture) -> None:
+    """If a subscriber raises, the command is applied and the next subscriber gets the event."""
 
-    class Deaf(Ear):
+    class FailingSubscriber(RecordingSubscriber):
         def on_event(self, _: CommittedEvent) -> None:
             raise RuntimeError
 
     await client.create("a")
-    for follower in (deaf := Deaf(), ear := Ear()):
-        client.registry.bus.subscribe(follower, 1)
+    for each in (failing := FailingSubscriber(), subscriber := RecordingSubscriber()):
+        client.registry.bus.subscribe(each, 1)
     await client.add("a", "x")
 
-    assert ([], 1, ["x"]) == (deaf.news, len(ear.news), await client.texts("a"))
+    assert ([], 1, ["x"]) == (failing.events, len(subscriber.events), await client.texts("a"))
     assert ["agent=a event=2 could not be told"] == [record.getMessage() for record in caplog.records]
 
 
-async def test_a_mended_state(client: DirectClient, ear: Ear) -> None:
-    """Who follows hears that the living state was replaced, or dropped after a bug."""
+async def test_a_reset_is_published(client: DirectClient, subscriber: RecordingSubscriber) -> None:
+    """A subscriber is told if the live state was replaced, or dropped after a bug."""
     await client.create("a")
     await client.add("a", "x")
     (await client.state("a")).conversation.cut(None)
@@ -158,14 +159,14 @@ async def test_a_mended_state(client: DirectClient, ear: Ear) -> None:
     agent: Agent = await client.registry.find("a")
     agent.crash(RuntimeError("a bug"), [])
 
-    assert [1, 1] == ear.forgot
+    assert [1, 1] == subscriber.resets
 
 
-def test_attached() -> None:
-    """Connections are counted once each, and only those that follow this very agent."""
+def test_attached_counts_connections_of_one_agent() -> None:
+    """Each connection that follows this very agent is counted once."""
     bus = EventBus(7)
-    for follower, row in ((Ear(1), 1), (Ear(1), 1), (Ear(2), 1), (Ear(None), 1), (Ear(3), None), (Ear(4), 2)):
-        bus.subscribe(follower, row)
+    for connection, row in ((1, 1), (1, 1), (2, 1), (None, 1), (3, None), (4, 2)):
+        bus.subscribe(RecordingSubscriber(connection), row)
 
     assert [2, 1, 0] == [bus.attached(row) for row in (1, 2, 3)]
     assert [True, True] == [bus.has_subscribers(row) for row in (1, 3)]

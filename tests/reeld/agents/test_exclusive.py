@@ -25,7 +25,7 @@ RESULT = {"kind": "tool_result", "content": "out", "data_json": '{"tool_call_id"
 
 
 async def test_clear_restates_the_prompt(client: DirectClient) -> None:
-    """Everything leaves, marks too; the prompt is said again, and the reply has what brings all back."""
+    """Clear drops all entries and marks, restates the prompt, and replies with the seq to restore."""
     await client.create("a", "be brief")
     await client.add("a", "one")
     await client.mark("a", "m")
@@ -38,7 +38,7 @@ async def test_clear_restates_the_prompt(client: DirectClient) -> None:
 
 
 async def test_clear_forgets_a_prompt_that_was_removed(client: DirectClient) -> None:
-    """Where no prompt is in force none is restated."""
+    """If no prompt is in force, clear restates none."""
     await client.create("a", "be brief")
     await client.add("a", {"role": "system", "content": ""})
     await client.clear("a")
@@ -46,8 +46,8 @@ async def test_clear_forgets_a_prompt_that_was_removed(client: DirectClient) -> 
     assert [] == await client.texts("a")
 
 
-async def test_a_mark_from_before_a_clear_is_gone(client: DirectClient) -> None:
-    """A rewind to it is refused, and writes nothing."""
+async def test_rewind_to_a_mark_before_a_clear_is_refused(client: DirectClient) -> None:
+    """A rewind to a mark from before a clear is refused, and writes nothing."""
     await client.create("a")
     await client.mark("a", "m")
     await client.clear("a")
@@ -59,7 +59,7 @@ async def test_a_mark_from_before_a_clear_is_gone(client: DirectClient) -> None:
 
 
 async def test_rewind_by_label_takes_the_newest(client: DirectClient) -> None:
-    """Of two marks with one label the newest wins; the mark stays, what came after it leaves."""
+    """Of two marks with one label the newest is taken; the mark stays, and everything after it is dropped."""
     await client.create("a")
     for text in ("one", "two"):
         await client.mark("a", "m")
@@ -71,7 +71,7 @@ async def test_rewind_by_label_takes_the_newest(client: DirectClient) -> None:
 
 
 async def test_a_bare_rewind_walks_back(client: DirectClient) -> None:
-    """Repeated, it goes from mark to mark, and ends where no mark has anything after it."""
+    """Repeated bare rewinds go from mark to mark, and end when no mark has anything after it."""
     await client.create("a")
     for text in ("one", "two"):
         await client.mark("a")
@@ -86,7 +86,7 @@ async def test_a_bare_rewind_walks_back(client: DirectClient) -> None:
 
 
 async def test_rewind_brings_an_older_prompt_back(client: DirectClient) -> None:
-    """A prompt that was set after the mark leaves with the rest."""
+    """A prompt that was set after the mark is dropped by the rewind."""
     await client.create("a", "first")
     await client.mark("a")
     await client.add("a", {"role": "system", "content": "second"})
@@ -99,7 +99,7 @@ async def test_rewind_brings_an_older_prompt_back(client: DirectClient) -> None:
     ("at", "expected"), [(0, []), (1, []), (2, ["1", "2", "3"]), (3, ["1", "2", "3"]), (4, ["1", "2", "3"])]
 )
 async def test_restore_inside_a_command_means_its_end(client: DirectClient, at: int, expected: list[str]) -> None:
-    """No position is in the middle of what was written together."""
+    """A position inside what was written together means the end of it."""
     await client.create("a")
     await client.add("a", "1", "2", "3")
     await client.add("a", "4")
@@ -111,7 +111,7 @@ async def test_restore_inside_a_command_means_its_end(client: DirectClient, at: 
 
 @pytest.mark.parametrize("at", [-1, 3])
 async def test_restore_to_where_the_agent_never_was(client: DirectClient, at: int) -> None:
-    """A position that was not reached is refused, and writes nothing."""
+    """Restore to a position that was never reached is refused, and writes nothing."""
     await client.create("a")
     await client.add("a", "1")
 
@@ -146,7 +146,7 @@ NAMES = ["add", "prompt", "call", "result", "clear", "mark", "rewind", "restore"
 
 
 async def fill(client: DirectClient) -> None:
-    """Make an agent with something of everything."""
+    """Make an agent whose conversation has every kind of entry."""
     await client.create("a", "be brief")
     await client.add("a", "one", CALL)
     await client.mark("a", "m")
@@ -156,7 +156,7 @@ async def fill(client: DirectClient) -> None:
 
 @pytest.mark.parametrize("act", COUNTING, ids=NAMES)
 async def test_undo_and_redo_of_every_kind(client: DirectClient, act: Act) -> None:
-    """Undo brings back what was before any command, redo what was after it, and so it is read from the log."""
+    """Undo brings back the state before any command, redo the one after it, and the log gives the same states."""
     await fill(client)
     before = await client.texts("a")
     await act(client)
@@ -174,7 +174,7 @@ async def test_undo_and_redo_of_every_kind(client: DirectClient, act: Act) -> No
 
 
 async def test_undo_goes_back_to_the_first_state(client: DirectClient) -> None:
-    """Each undo takes one command; the prompt that came with create is never taken."""
+    """Each undo takes back one command; the prompt that came with create is never taken back."""
     await fill(client)
     for expected in (["be brief", "one", "f()", "[m]"], ["be brief", "one", "f()"], ["be brief"]):
         await client.undo("a")
@@ -185,7 +185,7 @@ async def test_undo_goes_back_to_the_first_state(client: DirectClient) -> None:
 
 
 async def test_redo_goes_forward_again(client: DirectClient) -> None:
-    """What was undone comes back one by one, across a restart of the agent, and then there is nothing left."""
+    """Redo brings back undone commands one by one, also after a reload, until there is nothing left."""
     await fill(client)
     for _ in range(3):
         await client.undo("a")
@@ -201,7 +201,7 @@ async def test_redo_goes_forward_again(client: DirectClient) -> None:
 
 
 async def test_a_new_command_ends_the_chain_of_redos(client: DirectClient) -> None:
-    """What was undone before something was said cannot be brought back by redo; inert events do not matter."""
+    """A new command ends the chain of redos; inert events do not."""
     await client.create("a")
     await client.add("a", "one")
     await client.undo("a")
@@ -217,7 +217,7 @@ async def test_a_new_command_ends_the_chain_of_redos(client: DirectClient) -> No
 
 
 async def test_an_undo_after_a_redo(client: DirectClient) -> None:
-    """A command that came back can be undone again, and the ones before it."""
+    """A command that was redone can be undone again, and so can the ones before it."""
     await client.create("a")
     await client.add("a", "one")
     await client.add("a", "two")
@@ -230,7 +230,7 @@ async def test_an_undo_after_a_redo(client: DirectClient) -> None:
 
 
 async def test_a_restore_that_reverses_an_undo_is_a_command_of_its_own(client: DirectClient) -> None:
-    """Undoing it gives the undone state, not the one before the undo."""
+    """Undoing a restore gives the undone state, not the one before the undo."""
     await client.create("a")
     await client.add("a", "one")
     was = (await client.undo("a"))["was"]
@@ -242,7 +242,7 @@ async def test_a_restore_that_reverses_an_undo_is_a_command_of_its_own(client: D
 
 
 async def test_messages_that_made_the_agent_can_be_undone(client: DirectClient) -> None:
-    """What add with create wrote is a command like any other."""
+    """Undo takes back what an add with ``create`` wrote, like any other command."""
     await client.add("a", "one", "two", create=True)
     undone = await client.undo("a")
 
@@ -253,7 +253,7 @@ async def test_messages_that_made_the_agent_can_be_undone(client: DirectClient) 
 
 
 async def test_a_clone_cannot_undo_its_sources_commands(client: DirectClient) -> None:
-    """Its first state is what it was cloned from."""
+    """Undo in a clone stops at the state that it was cloned from."""
     await client.create("a")
     await client.add("a", "one")
     await client.clone("a", "b")
@@ -263,7 +263,7 @@ async def test_a_clone_cannot_undo_its_sources_commands(client: DirectClient) ->
 
 
 async def test_two_thousand_undos_cost_nothing_to_load(client: DirectClient) -> None:
-    """The state is found by walking what lives, however much was done and undone around it."""
+    """Loading reads the live path only, however much was done and undone around it."""
     await client.store._database.run(lambda connection: connection.execute("PRAGMA synchronous = OFF").fetchall())
     await client.add("a", "stays", create=True)
     for number in range(2000):
@@ -284,7 +284,7 @@ async def test_two_thousand_undos_cost_nothing_to_load(client: DirectClient) -> 
 
 
 async def test_a_rename(client: DirectClient) -> None:
-    """The new name finds the agent, the old one nobody, at once and after it retired."""
+    """After a rename the new name finds the agent and the old one does not, at once and after eviction."""
     uid = (await client.create("old", title="T"))["id"]
     reply = await client.change("old", "new", tags={"k": "v"})
     with pytest.raises(ReelError, match="no agent old"):
@@ -297,7 +297,7 @@ async def test_a_rename(client: DirectClient) -> None:
 
 
 async def test_a_rename_to_a_taken_name(client: DirectClient) -> None:
-    """It is refused, and nothing of the change happens."""
+    """A rename to a taken name is refused, and no other change is applied."""
     await client.create("a")
     await client.create("b")
     with pytest.raises(Exists):
@@ -307,7 +307,7 @@ async def test_a_rename_to_a_taken_name(client: DirectClient) -> None:
 
 
 async def test_an_empty_title_removes_it(client: DirectClient) -> None:
-    """And a change of nothing is refused."""
+    """An empty title removes it, and a change without any field is refused."""
     await client.create("a", title="T")
     await client.change("a", title="")
 
@@ -317,7 +317,7 @@ async def test_an_empty_title_removes_it(client: DirectClient) -> None:
 
 
 async def test_the_dead_can_be_revived(client: DirectClient) -> None:
-    """Its state is what it was; reviving the living writes nothing."""
+    """A revived agent has the state that it had; reviving a live one writes nothing."""
     await client.add("a", "one", create=True)
     await client.kill("a")
     reply = await client.revive("a")
@@ -329,7 +329,7 @@ async def test_the_dead_can_be_revived(client: DirectClient) -> None:
 
 
 async def test_revive_when_the_name_is_taken(client: DirectClient) -> None:
-    """It is refused as long as a living agent has the name, and works when that one has another."""
+    """Revive is refused as long as a live agent has the name, and works once that one is renamed."""
     dead = (await client.create("a"))["id"]
     await client.kill("a")
     await client.create("a")
@@ -356,8 +356,8 @@ ON_THE_DEAD: list[Act] = [
 
 
 @pytest.mark.parametrize("act", ON_THE_DEAD)
-async def test_the_dead_take_no_commands(client: DirectClient, act: Act) -> None:
-    """Each is refused as killed, and writes nothing; reading goes on."""
+async def test_a_dead_agent_refuses_every_command(client: DirectClient, act: Act) -> None:
+    """Every command to a dead agent is refused as killed and writes nothing; reads go on."""
     await client.create("b")
     await client.add("a", "one", create=True)
     await client.kill("a")
@@ -386,10 +386,10 @@ WITH_IF_SEQ: list[Callable[[DirectClient, int], Awaitable[Any]]] = [
 
 
 @pytest.mark.parametrize("act", WITH_IF_SEQ)
-async def test_a_command_given_in_ignorance(
+async def test_if_seq_of_every_command(
     client: DirectClient, act: Callable[[DirectClient, int], Awaitable[Any]]
 ) -> None:
-    """With another head in mind each command is refused with the head; with the right one it is carried out."""
+    """With another head in ``if_seq`` each command is refused; with the right one it is applied."""
     await client.create("b")
     await client.create("a")
     await client.mark("a")
@@ -406,8 +406,8 @@ async def test_a_command_given_in_ignorance(
 # --- replay
 
 
-async def test_a_tampered_state_is_noticed_and_mended(client: DirectClient, caplog: pytest.LogCaptureFixture) -> None:
-    """A live list that is not what the log says is replaced, counted and reported; then all is well."""
+async def test_replay_repairs_a_wrong_live_state(client: DirectClient, caplog: pytest.LogCaptureFixture) -> None:
+    """A live state that differs from the log is replaced, counted and reported; then both are equal."""
     await client.add("a", "one", "two", create=True)
     (await client.state("a")).conversation.entries.pop()
     found = await client.replay("a")
@@ -419,8 +419,8 @@ async def test_a_tampered_state_is_noticed_and_mended(client: DirectClient, capl
 
 
 @pytest.mark.parametrize("part", ["marks", "entries", "prompt", "open_calls"])
-async def test_whatever_differs_is_noticed(client: DirectClient, part: str) -> None:
-    """Entries, marks, the prompt and the open calls are all compared."""
+async def test_replay_compares_everything(client: DirectClient, part: str) -> None:
+    """Replay compares the entries, the marks, the prompt and the open calls."""
     await client.create("a", "be brief")
     await client.add("a", "one", CALL)
     await client.mark("a")
@@ -437,7 +437,7 @@ async def test_whatever_differs_is_noticed(client: DirectClient, part: str) -> N
 
 
 async def test_a_strict_replay_names_the_first_bad_row(opened: Open, path: str) -> None:
-    """A past with rows that mean nothing is read, with a list of them; strictly it is refused."""
+    """A log with invalid rows is read, and the rows are listed; with ``strict`` it is refused."""
     async with opened() as client:
         await client.add("a", "one", create=True)
     insert(path, 3, "tool_call", "broken")

@@ -1,4 +1,4 @@
-"""A command that was given before is not done again."""
+"""A command with a key is applied once, however often it is sent."""
 
 import time
 from collections.abc import Awaitable, Callable
@@ -17,7 +17,7 @@ from tests.reeld.agents.direct_client import DirectClient
 
 Keyed: TypeAlias = Callable[[DirectClient, str | None], Awaitable[Any]]
 
-# A command that is given to the agent of an address, under a key.
+# A command that is sent to an agent's address, with a key.
 About: TypeAlias = Callable[[DirectClient, str, str], Awaitable[Any]]
 
 COMMANDS: dict[str, Keyed] = {
@@ -61,7 +61,7 @@ every_command_about_an_agent = pytest.mark.parametrize("act", ABOUT_AN_AGENT.val
 
 
 async def prepare_twins(client: DirectClient) -> None:
-    """Make two agents to whom the same has happened."""
+    """Make two agents with the same history."""
     for name in ("a", "b"):
         await client.create(name)
         await client.mark(name)
@@ -71,7 +71,7 @@ async def prepare_twins(client: DirectClient) -> None:
 
 
 async def prepare(client: DirectClient) -> None:
-    """Make agents that every command can be given to."""
+    """Make agents to which every command can be applied."""
     await client.create("dead")
     await client.kill("dead")
     await client.create("b")
@@ -83,13 +83,13 @@ async def prepare(client: DirectClient) -> None:
 
 
 async def newest(client: DirectClient) -> int:
-    """The id of the newest event."""
+    """Return the id of the newest event."""
     return (await client.store.totals())["newest_event"]
 
 
 @every_command
 async def test_the_same_key_again(client: DirectClient, act: Keyed) -> None:
-    """The first reply comes back, marked, and nothing is written."""
+    """A repeated command returns the first reply, marked as repeated, and writes nothing."""
     await prepare(client)
     first = await act(client, "k")
     before = await newest(client)
@@ -100,7 +100,7 @@ async def test_the_same_key_again(client: DirectClient, act: Keyed) -> None:
 
 @every_command
 async def test_the_same_key_after_a_restart(opened: Open, act: Keyed) -> None:
-    """A key is remembered by the database."""
+    """A key is stored in the database, so it is remembered after a restart."""
     async with opened() as client:
         await prepare(client)
         first = await act(client, "k")
@@ -112,7 +112,7 @@ async def test_the_same_key_after_a_restart(opened: Open, act: Keyed) -> None:
 
 @every_command
 async def test_a_key_that_stands_for_another_command(client: DirectClient, act: Keyed) -> None:
-    """It is refused, and nothing is written."""
+    """A key that was used for another command is refused, and nothing is written."""
     await prepare(client)
     await client.add("b", "something else", key="k")
     before = await newest(client)
@@ -123,8 +123,8 @@ async def test_a_key_that_stands_for_another_command(client: DirectClient, act: 
 
 
 @every_command_about_an_agent
-async def test_a_key_of_another_agent(client: DirectClient, act: About) -> None:
-    """The same command under the same key is refused for another agent; the error names the one that it was for."""
+async def test_a_key_of_another_agent_is_refused(client: DirectClient, act: About) -> None:
+    """The same command and key for another agent is refused; the error names the agent of the first use."""
     await prepare_twins(client)
     await act(client, "a", "k")
     owner, before = await client.state("a"), await newest(client)
@@ -139,7 +139,7 @@ async def test_a_key_of_another_agent(client: DirectClient, act: About) -> None:
 
 
 async def test_a_key_of_another_agent_that_is_revived(client: DirectClient) -> None:
-    """What lives already is no reason to give it the reply that was another's."""
+    """Revive with another agent's key is refused, although that agent is live already."""
     await prepare_twins(client)
     await client.kill("a")
     first = await client.revive("a", key="k")
@@ -151,7 +151,7 @@ async def test_a_key_of_another_agent_that_is_revived(client: DirectClient) -> N
 
 @every_command_about_an_agent
 async def test_a_key_and_the_agent_by_its_id(client: DirectClient, act: About) -> None:
-    """An agent is the same by whatever it is found by now."""
+    """An agent counts as the same by its id and by its name."""
     await prepare_twins(client)
     first = await act(client, "a", "k")
     uid = (await client.state("a")).profile.uid
@@ -161,7 +161,7 @@ async def test_a_key_and_the_agent_by_its_id(client: DirectClient, act: About) -
 
 @every_command_about_an_agent
 async def test_a_key_and_the_new_name(client: DirectClient, act: About) -> None:
-    """An agent that was renamed since is the same by its new name, and by the one that the key was used with."""
+    """A renamed agent counts as the same by its new name, and by the name that the key was used with."""
     await prepare_twins(client)
     first = await act(client, "a", "k")
     await client.revive("a")
@@ -173,7 +173,7 @@ async def test_a_key_and_the_new_name(client: DirectClient, act: About) -> None:
 
 @every_command_about_an_agent
 async def test_a_key_and_a_name_that_another_agent_took(client: DirectClient, act: About) -> None:
-    """A retry has the very words of the first attempt, and gets its reply, whoever has that name by now."""
+    """A retry that repeats the first request word for word gets its reply, whichever agent has that name by now."""
     await prepare_twins(client)
     first = await act(client, "a", "k")
     await client.revive("a")
@@ -187,7 +187,7 @@ async def test_a_key_and_a_name_that_another_agent_took(client: DirectClient, ac
 
 @pytest.mark.parametrize("create", [False, True])
 async def test_a_key_and_a_name_that_nobody_has(client: DirectClient, *, create: bool) -> None:
-    """A name that was not used with the key and means nobody is another agent: it might have been mistyped."""
+    """A name that is unknown and was not used with the key is refused: it may be mistyped."""
     await client.create("a")
     await client.add("a", "one", create=create, key="k")
 
@@ -197,7 +197,7 @@ async def test_a_key_and_a_name_that_nobody_has(client: DirectClient, *, create:
 
 
 async def test_a_key_of_a_clone_into_from_another_source(client: DirectClient) -> None:
-    """The agent that a clone is about is its source, also where it replaces another's state."""
+    """The agent of a clone is its source, also if it replaces another agent's state."""
     await prepare_twins(client)
     await client.create("c")
     first = await client.clone_into("a", "c", key="k")
@@ -208,7 +208,7 @@ async def test_a_key_of_a_clone_into_from_another_source(client: DirectClient) -
 
 
 async def test_a_key_of_a_cascade_from_a_dead_agent(client: DirectClient) -> None:
-    """The agent that a kill is about is the one that was asked for, though only its clones were alive."""
+    """The agent of a kill is the one that was named, although only its clones were live."""
     await client.create("a")
     await client.clone("a", "clone")
     await client.kill("a")
@@ -220,7 +220,7 @@ async def test_a_key_of_a_cascade_from_a_dead_agent(client: DirectClient) -> Non
 
 
 async def test_a_key_that_two_agents_are_given_at_once_for_the_same(client: DirectClient) -> None:
-    """One of them has it, and the other's caller is told, though both were asked for the same."""
+    """If two agents get one key at once for the same command, one applies it and the other refuses it."""
     await client.create("a")
     await client.create("b")
     outcomes: list[Any] = []
@@ -240,7 +240,7 @@ async def test_a_key_that_two_agents_are_given_at_once_for_the_same(client: Dire
 
 
 async def test_a_key_of_an_older_file(client: DirectClient) -> None:
-    """A key from before it was noted whom it was used for stands for its command alone."""
+    """A key stored before agents were noted with keys is compared by its command alone."""
     await client.create("a")
     await client.create("b")
     first = await client.add("a", "one", key="k")
@@ -254,7 +254,7 @@ async def test_a_key_of_an_older_file(client: DirectClient) -> None:
 
 
 async def test_a_key_that_stands_for_another_content(client: DirectClient) -> None:
-    """One word that differs is another command."""
+    """A command whose content differs by one word is another command."""
     await client.add("a", "one", create=True, key="k")
     with pytest.raises(Conflict) as refused:
         await client.add("a", "two", create=True, key="k")
@@ -264,7 +264,7 @@ async def test_a_key_that_stands_for_another_content(client: DirectClient) -> No
 
 
 async def test_a_key_goes_before_if_seq(client: DirectClient) -> None:
-    """What was done before is repeated, though the head moved on since; in a run and in a turn."""
+    """A repeat is answered although ``if_seq`` no longer holds, in a run and in a turn."""
     await client.create("a")
     first = await client.add("a", "one", if_seq=1, key="k")
     cleared = await client.clear("a", if_seq=2, key="c")
@@ -274,7 +274,7 @@ async def test_a_key_goes_before_if_seq(client: DirectClient) -> None:
 
 
 async def test_a_key_goes_before_death(client: DirectClient) -> None:
-    """A repeat is answered after the agent died, a new command is not."""
+    """A repeat is answered after the agent's death; a new command is refused."""
     await client.create("a")
     first = await client.add("a", "one", key="k")
     await client.kill("a")
@@ -285,7 +285,7 @@ async def test_a_key_goes_before_death(client: DirectClient) -> None:
 
 
 async def test_a_key_goes_before_the_name(client: DirectClient) -> None:
-    """A repeat is answered when nobody is called that any more."""
+    """A repeat is answered if no agent has that name any more."""
     await client.create("a")
     first = await client.add("a", "one", key="k")
     await client.change("a", "b")
@@ -296,7 +296,7 @@ async def test_a_key_goes_before_the_name(client: DirectClient) -> None:
 
 
 async def test_a_key_twice_in_one_run(client: DirectClient) -> None:
-    """Of commands that are written together the second of a key is the repeat; the others are carried out."""
+    """If one key appears twice in a run, the second is the repeat; the other commands are applied."""
     await client.create("a")
     agent = await client.registry.find("a")
     replies: list[Any] = []
@@ -309,7 +309,7 @@ async def test_a_key_twice_in_one_run(client: DirectClient) -> None:
 
 
 async def test_a_repeat_that_is_refused_in_the_run_of_its_original(client: DirectClient) -> None:
-    """It is looked up when the original has been committed, not before."""
+    """The key of a refused repeat is looked up after the original has been committed, not before."""
     await client.create("a")
     agent = await client.registry.find("a")
     replies: list[Any] = []
@@ -342,7 +342,7 @@ async def together(
 
 
 async def test_a_key_that_two_agents_are_given_at_once(client: DirectClient) -> None:
-    """Keys are unique in the database: one agent has it, the other's caller is told."""
+    """Keys are unique in the database: one agent applies the command, the other one's caller is refused."""
     await client.create("a")
     await client.create("b")
     outcomes: list[str] = []
@@ -362,7 +362,7 @@ async def test_a_key_that_two_agents_are_given_at_once(client: DirectClient) -> 
 
 
 async def test_a_key_of_a_command_that_was_refused(client: DirectClient) -> None:
-    """Nothing was done, so the key is free."""
+    """A refused command leaves its key free."""
     await client.create("a")
     for attempt in (client.undo("a", key="k"), client.restore("a", 9, key="k"), client.change("a", key="k")):
         with pytest.raises((NothingToUndo, InvalidParams)):
@@ -372,7 +372,7 @@ async def test_a_key_of_a_command_that_was_refused(client: DirectClient) -> None
 
 
 async def test_a_key_after_the_clock_jumped(client: DirectClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A key that was used in 1970 is known decades later, whatever was tidied in between."""
+    """A key that was used in 1970 is still known decades later: keys do not expire by the clock."""
     await client.create("a")
     monkeypatch.setattr(time, "time_ns", lambda: 0)
     await client.add("a", "one", key="k")
@@ -384,7 +384,7 @@ async def test_a_key_after_the_clock_jumped(client: DirectClient, monkeypatch: p
 
 
 async def test_a_key_that_was_forgotten(client: DirectClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After so many later keys a repeat is a new command."""
+    """After too many later keys a repeat is a new command."""
     monkeypatch.setattr(store, "KEYS_KEPT", 1)
     await client.add("a", "one", create=True, key="k")
     await client.add("a", "two", key="l")
@@ -395,7 +395,7 @@ async def test_a_key_that_was_forgotten(client: DirectClient, monkeypatch: pytes
 
 
 def test_a_digest_tells_contents_apart() -> None:
-    """Method, values and their order matter; what no text can have is no obstacle."""
+    """The method, the values and their order change the digest; characters that a text cannot have are accepted."""
     contents: list[tuple[str, list[Any]]] = [
         ("add", ["a"]),
         ("add", ["b"]),

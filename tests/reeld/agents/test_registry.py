@@ -1,4 +1,4 @@
-"""Which agents are live, and who an address means."""
+"""Which agents are live, and which agent an address means."""
 
 import time
 
@@ -13,7 +13,7 @@ from tests.reeld.agents.direct_client import DirectClient
 
 
 async def test_an_agent_starts_on_first_use(client: DirectClient) -> None:
-    """Making agents starts none; one is found by name and by id, and is the same."""
+    """An agent starts when it is first used, and is the same one by name and by id."""
     uid = (await client.create("a"))["id"]
     await client.create("b")
     assert (0, None) == (len(client.registry), client.registry.get("a"))
@@ -23,8 +23,8 @@ async def test_an_agent_starts_on_first_use(client: DirectClient) -> None:
     assert (1, 1) == (len(client.registry), client.registry.started)
 
 
-async def test_nobody(client: DirectClient) -> None:
-    """An address that nobody has is refused, with what to do."""
+async def test_an_unknown_address_is_refused(client: DirectClient) -> None:
+    """An unknown address is refused, and the error says how to create the agent."""
     with pytest.raises(NotFound, match="no agent nobody; make one with create") as refused:
         await client.registry.find("nobody")
 
@@ -32,7 +32,7 @@ async def test_nobody(client: DirectClient) -> None:
 
 
 async def test_two_who_find_one_at_once(client: DirectClient) -> None:
-    """Both get the same agent, which starts once."""
+    """Two finds at once get the same agent, which starts once."""
     await client.create("a")
     found: list[Agent] = []
 
@@ -47,8 +47,8 @@ async def test_two_who_find_one_at_once(client: DirectClient) -> None:
     assert 1 == client.registry.started
 
 
-async def test_who_takes_the_place_of_one_that_failed(client: DirectClient) -> None:
-    """It is found by name and id without a look at the database, also once the other one is gone."""
+async def test_an_agent_that_replaces_a_failed_one(client: DirectClient) -> None:
+    """The replacement of a failed agent is found by name and id without the database, also after the old one's end."""
     uid = (await client.create("a"))["id"]
     failed = await client.registry.find("a")
     profile = (await client.state("a")).profile
@@ -77,7 +77,7 @@ async def test_retiring_loses_nothing(client: DirectClient) -> None:
 
 
 async def test_the_idle_retire_after_a_while(opened: Open) -> None:
-    """Who was used since stays."""
+    """Idle agents are evicted after a while; one that was used since stays."""
     async with opened(idle=50.0) as client:
         await client.create("a")
         await client.create("b")
@@ -97,7 +97,7 @@ async def nothing(_: Agent) -> None:
 
 
 async def test_too_many_live_agents(opened: Open) -> None:
-    """Those that were used least recently make room, and come back when they are asked."""
+    """If there are too many live agents, those used least recently are evicted, and start again on demand."""
     async with opened(max_live=10) as client:
         for number in range(25):
             await client.add(str(number), f"text {number}", create=True)
@@ -110,7 +110,7 @@ async def test_too_many_live_agents(opened: Open) -> None:
 
 
 async def test_the_busy_do_not_retire(client: DirectClient) -> None:
-    """Neither one that takes a turn nor one that has mail is let go."""
+    """An agent that has a turn or mail is not evicted."""
     await client.create("a")
     agent = await client.registry.find("a")
     async with client.registry.lock([agent]):
@@ -127,7 +127,7 @@ async def test_the_busy_do_not_retire(client: DirectClient) -> None:
 
 @pytest.mark.parametrize("use", ["ask", "hold"])
 async def test_an_agent_that_retired_since_it_was_found(client: DirectClient, use: str) -> None:
-    """Whoever found it before gets the one that is live now, or starts it again."""
+    """A caller that found an agent before its eviction gets the current one, or starts it again."""
     await client.add("a", "one", create=True)
     found = await client.registry.find("a")
     await client.state("a")
@@ -144,7 +144,7 @@ async def test_an_agent_that_retired_since_it_was_found(client: DirectClient, us
 
 
 async def test_the_held_come_in_the_order_in_which_they_were_named(client: DirectClient) -> None:
-    """Whatever the order in which their turns were taken."""
+    """Held agents are returned in the order of the request, whatever the order of their turns."""
     for name in "abc":
         await client.create(name)
     agents = [await client.registry.find(name) for name in "cab"]
@@ -153,7 +153,7 @@ async def test_the_held_come_in_the_order_in_which_they_were_named(client: Direc
 
 
 async def test_an_agent_that_cannot_be_held(client: DirectClient) -> None:
-    """When one of several cannot be read, the others are let go, and the holder is told."""
+    """If one of several agents cannot be read, the others are released and the holder gets the error."""
     await client.create("a")
     await client.create("b")
     await client.store._database.run(lambda connection: connection.execute("UPDATE agents SET tags = '' WHERE id = 2"))
@@ -168,7 +168,7 @@ async def test_an_agent_that_cannot_be_held(client: DirectClient) -> None:
 
 
 async def test_an_agent_that_cannot_be_loaded(client: DirectClient, caplog: pytest.LogCaptureFixture) -> None:
-    """Its callers are told, the log says why, it is forgotten, and works as soon as it can be read."""
+    """If an agent cannot be loaded, its callers get the error, the reason is logged, and a later find tries again."""
     await client.create("a")
     await client.create("b")
     profile = (await client.store.find("a")) or pytest.fail("no agent")
@@ -187,7 +187,7 @@ async def test_an_agent_that_cannot_be_loaded(client: DirectClient, caplog: pyte
 
 
 async def test_draining_waits_for_everybody(client: DirectClient) -> None:
-    """What was posted before is answered when the registry has drained; who failed is no obstacle."""
+    """Draining answers everything that was posted before; an agent that failed does not prevent it."""
     answers: list[object] = []
     for name in "abc":
         await client.create(name)
@@ -203,7 +203,7 @@ async def test_draining_waits_for_everybody(client: DirectClient) -> None:
 
 
 async def test_many_agents_at_once(opened: Open) -> None:
-    """However many are touched, few are live."""
+    """However many agents are used, only a few are live."""
     async with opened(max_live=20) as client:
         lane = anyio.CapacityLimiter(20)
 
@@ -223,7 +223,7 @@ async def test_many_agents_at_once(opened: Open) -> None:
 
 
 async def test_as_many_at_work_as_may_be_live(opened: Open) -> None:
-    """Who wants one more is told to ask again; those at work are still found, and there is room as one is done."""
+    """If all live agents are busy, one more is refused as busy; the busy ones are found, one that ends makes room."""
     async with opened(max_live=2) as client:
         for name in "abc":
             await client.add(name, "x", create=True)

@@ -1,4 +1,4 @@
-"""A log in a list: the rules of the store, in memory and in plain sight, for tests of the pure core."""
+"""A log in a list: the store's rules in memory, in their simplest form, for tests of the pure core."""
 
 import json
 from dataclasses import dataclass, field
@@ -33,9 +33,9 @@ class MemoryLog:
     rows: list[Row] = field(default_factory=list)
 
     def commit(self, state: State, stage: Stage, past: list[Node] | None = None) -> list[tuple[Extent, Extent]]:
-        """Write what a stage holds, and fold it into the running state.
+        """Write a unit of work, and apply it to the live state.
 
-        Give for each event how much of the conversation it kept, and how long that was then.
+        Return for each event how much of the conversation it kept, and how long that was after it.
         """
         first = len(self.rows) + 1
         for event in stage.events:
@@ -51,11 +51,11 @@ class MemoryLog:
         return extents
 
     def of(self, agent: int) -> list[Row]:
-        """The events of one agent."""
+        """Return the events of one agent."""
         return [row for row in self.rows if row.agent == agent]
 
     def position(self, profiles: dict[int, Profile], agent: int, at: int) -> tuple[int, int | None]:
-        """The end of the command that a position is in, and the tip there."""
+        """Return the end of the command that a position is in, and the tip there."""
         own = [row for row in self.of(agent) if row.event.seq <= at]
         if not own:
             source = profiles[agent].source
@@ -67,7 +67,7 @@ class MemoryLog:
         return row.id if row.event.kind in CONVERSATION or row.event.kind == "mark" else row.event.parent
 
     def walk(self, tip: int | None) -> list[Node]:
-        """The nodes from the root to a tip, by their parents alone."""
+        """Return the nodes from the root to a tip, found by their parents alone."""
         nodes: list[Node] = []
         while tip is not None:
             event = self.rows[tip - 1].event
@@ -81,18 +81,18 @@ class MemoryLog:
             tip = event.parent
         return nodes[::-1]
 
-    def living(self, agent: int) -> Conversation:
-        """The state of an agent, walked."""
+    def live(self, agent: int) -> Conversation:
+        """Return the live conversation of an agent, walked."""
         return Conversation(self.states(agent)[-1])
 
     def states(self, agent: int, newest: int = 1) -> list[list[Node]]:
-        """The states after the newest events of an agent, walked, and the one before them."""
+        """Return the states after the newest events of an agent, walked, and the state before them."""
         own = self.of(agent)[-newest - 1 :]
         walked = [self.walk(self._tip_after(row)) for row in own]
         return walked if len(own) > newest else [[], *walked]
 
     def newest(self, agent: int, at: int) -> Command | None:
-        """The newest command that counts at or before a seq."""
+        """Return the newest undoable command at or before a seq."""
         own = self.of(agent)
         first = own[0].event.command
         begun = [row.event.kind for row in own if row.event.command == first]
@@ -111,7 +111,7 @@ class MemoryLog:
 
 @dataclass
 class Past:
-    """What a check may ask of a log: answered by looking at everything."""
+    """The lookups that a check needs of a log, answered by a full scan."""
 
     log: MemoryLog
     profiles: dict[int, Profile]
@@ -133,7 +133,7 @@ class Past:
         return Prompt(systems[-1].content, systems[-1].data_json) if systems else None
 
     def problems(self, row: int) -> list[Problem]:
-        """Check an agent's log."""
+        """Return the problems of an agent's log."""
         agent, own = self.profiles[row], self.log.of(row)
         at, uid = (agent.source.at, agent.source.uid) if agent.source else (None, None)
         found = AgentRow(
@@ -172,6 +172,6 @@ class Past:
 
 
 def profile(row: int, source: Source | None = None) -> Profile:
-    """A new agent's profile."""
+    """Return a new agent's profile."""
     head = 0 if source is None else source.at
     return Profile(row, f"{row:032x}", f"agent-{row}", None, {}, source, 0, 0, None, head)

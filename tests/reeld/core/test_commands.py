@@ -1,4 +1,4 @@
-"""What each command writes, and when it refuses."""
+"""What each command writes, and when it is refused."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +17,7 @@ from tests.reeld.core.memory import MemoryLog, pack, profile
 
 @pytest.fixture
 def state() -> State:
-    """An agent that has just been made."""
+    """The state of a new agent."""
     return State(profile(1), Conversation())
 
 
@@ -29,7 +29,7 @@ def log() -> MemoryLog:
 
 @pytest.fixture
 def do(state: State, log: MemoryLog) -> Callable[..., Any]:
-    """Stage a command and commit it; give its reply."""
+    """Stage a command, commit it, and return its reply."""
 
     def do(command: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         stage = Stage(state, 1000, pack)
@@ -45,7 +45,7 @@ def _rows(*elements: Any) -> Any:
 
 
 def test_add_answers_where_it_stands(do: Callable[..., Any]) -> None:
-    """The reply has the first seq, the head, and nothing open."""
+    """The reply of an add has the first seq, the head, and no open calls."""
     assert {
         "agent": f"{1:032x}",
         "head": 2,
@@ -58,14 +58,14 @@ def test_add_answers_where_it_stands(do: Callable[..., Any]) -> None:
 
 
 def test_what_was_altered_is_reported(do: Callable[..., Any]) -> None:
-    """The reply says how many characters could not stay, and how many numbers are text."""
+    """The reply counts the characters that were replaced and the numbers that became text."""
     reply = do(commands.add, _rows("one"), Altered(3, 4))
 
     assert (3, 4) == (reply["replaced"], reply["numbers_as_text"])
 
 
 def test_a_result_closes_its_call(do: Callable[..., Any]) -> None:
-    """A call is open until its result comes; the result of no call, and a second one, are orphans."""
+    """A call is open until its result comes; a result without a call and a second result are orphans."""
     called = do(commands.add, _rows(tool_call("a", "ls", ""), tool_call("b", "rm", "")))
     answered = do(commands.add, _rows(tool_result("a", ""), tool_result("a", ""), tool_result("z", "")))
 
@@ -75,14 +75,14 @@ def test_a_result_closes_its_call(do: Callable[..., Any]) -> None:
 
 
 def test_a_result_answers_the_newest_call_of_its_id(do: Callable[..., Any]) -> None:
-    """An older call of the same id was left behind by an interruption."""
+    """A result answers the newest call of its id; an interruption has left the older one behind."""
     do(commands.add, _rows(tool_call("a", "old", ""), tool_call("a", "new", "")))
 
     assert [{"id": "a", "name": "old", "seq": 1}] == do(commands.add, _rows(tool_result("a", "")))["open_calls"]
 
 
 def test_rewinding_a_result_opens_its_call(do: Callable[..., Any], state: State) -> None:
-    """What left the conversation answers nothing any more."""
+    """A call whose result left the conversation is open again."""
     do(commands.add, _rows(tool_call("a", "ls", "")))
     do(commands.mark, None)
     do(commands.add, _rows(tool_result("a", ""), tool_result("a", "")))
@@ -92,7 +92,7 @@ def test_rewinding_a_result_opens_its_call(do: Callable[..., Any], state: State)
 
 
 def test_rewinding_a_call_forgets_it(do: Callable[..., Any], state: State) -> None:
-    """A call that left the conversation waits for nothing."""
+    """A call that left the conversation is not open."""
     do(commands.mark, None)
     do(commands.add, _rows("x"))
     do(commands.mark, None)
@@ -103,7 +103,7 @@ def test_rewinding_a_call_forgets_it(do: Callable[..., Any], state: State) -> No
 
 
 def test_clear_keeps_the_prompt(do: Callable[..., Any], state: State) -> None:
-    """A clear is two events: the clear and the prompt, restated."""
+    """A clear is two events: the clear and the restated prompt."""
     do(commands.create, "be brief")
     do(commands.add, _rows("hi"))
 
@@ -116,7 +116,7 @@ def test_clear_keeps_the_prompt(do: Callable[..., Any], state: State) -> None:
 
 
 def test_clear_without_a_prompt_is_one_event(do: Callable[..., Any], state: State, log: MemoryLog) -> None:
-    """Neither no prompt nor an empty one is restated."""
+    """Without a prompt, or with an empty one, clear restates nothing."""
     do(commands.add, _rows(text("system", "")))
     do(commands.clear, state)
 
@@ -124,7 +124,7 @@ def test_clear_without_a_prompt_is_one_event(do: Callable[..., Any], state: Stat
 
 
 def test_rewind_past_a_prompt_brings_the_older_one_back(do: Callable[..., Any], state: State) -> None:
-    """The prompt is part of the conversation."""
+    """The prompt is part of the conversation, so a rewind brings the older one back."""
     do(commands.create, "old")
     do(commands.mark, "here")
     do(commands.add, _rows(text("system", "new"), "hi"))
@@ -134,7 +134,7 @@ def test_rewind_past_a_prompt_brings_the_older_one_back(do: Callable[..., Any], 
 
 
 def test_the_newest_of_two_marks_wins(do: Callable[..., Any], state: State) -> None:
-    """Labels may repeat."""
+    """Labels may repeat; rewind takes the newest mark."""
     for message in ("one", "two", "three"):
         do(commands.mark, "x")
         do(commands.add, _rows(message))
@@ -143,7 +143,7 @@ def test_the_newest_of_two_marks_wins(do: Callable[..., Any], state: State) -> N
 
 
 def test_repeated_bare_rewind_walks_back(do: Callable[..., Any], state: State) -> None:
-    """Without a label the newest mark with something after it is meant."""
+    """Without a label, rewind takes the newest mark that has something after it."""
     for message in ("one", "two"):
         do(commands.mark, None)
         do(commands.add, _rows(message))
@@ -153,8 +153,8 @@ def test_repeated_bare_rewind_walks_back(do: Callable[..., Any], state: State) -
         do(commands.rewind, state, None)
 
 
-def test_a_mark_from_before_a_clear_is_gone(do: Callable[..., Any], state: State) -> None:
-    """The error lists the labels that there are."""
+def test_an_unknown_label_lists_the_live_ones(do: Callable[..., Any], state: State) -> None:
+    """The error of an unknown label lists the labels of the conversation."""
     do(commands.mark, "before")
     do(commands.clear, state)
     do(commands.mark, "after")
@@ -165,7 +165,7 @@ def test_a_mark_from_before_a_clear_is_gone(do: Callable[..., Any], state: State
 
 
 def test_no_labels_at_all(do: Callable[..., Any], state: State) -> None:
-    """The error says so where there are none."""
+    """If there are no labels, the error says so."""
     with pytest.raises(NoSuchMark, match="no labelled marks"):
         do(commands.rewind, state, "x")
 
@@ -181,8 +181,8 @@ def test_no_labels_at_all(do: Callable[..., Any], state: State) -> None:
         lambda stage, _: commands.change(stage, "other", None, None),
     ],
 )
-def test_the_dead_take_no_commands(do: Callable[..., Any], state: State, command: Callable[..., Any]) -> None:
-    """What would change a dead agent is refused, and nothing is staged."""
+def test_a_change_of_a_dead_agent_is_refused(do: Callable[..., Any], state: State, command: Callable[..., Any]) -> None:
+    """A command that would change a dead agent is refused, and nothing is staged."""
     do(commands.kill, None, "bored", cascade=False)
     stage = Stage(state, 1000, pack)
 
@@ -191,8 +191,8 @@ def test_the_dead_take_no_commands(do: Callable[..., Any], state: State, command
     assert not stage.events
 
 
-def test_revive(do: Callable[..., Any], state: State, log: MemoryLog) -> None:
-    """The dead come back as they were; of the living nothing is written."""
+def test_revive_writes_only_for_a_dead_agent(do: Callable[..., Any], state: State, log: MemoryLog) -> None:
+    """A dead agent is revived unchanged; for a live one nothing is written."""
     do(commands.kill, "somebody", None, cascade=True)
     revived = do(commands.revive)
     again = do(commands.revive)
@@ -202,8 +202,8 @@ def test_revive(do: Callable[..., Any], state: State, log: MemoryLog) -> None:
     assert ["agent_killed", "revived"] == [row.event.kind for row in log.rows]
 
 
-def test_change(do: Callable[..., Any], state: State) -> None:
-    """A name, a title and tags; an empty title removes it."""
+def test_change_of_name_title_and_tags(do: Callable[..., Any], state: State) -> None:
+    """Name, title and tags can be changed; an empty title removes it."""
     do(commands.change, "new", "A title", {"a": "b"})
     changed = do(commands.change, None, "", None)
 
@@ -212,13 +212,13 @@ def test_change(do: Callable[..., Any], state: State) -> None:
 
 
 def test_a_change_of_nothing_is_refused(do: Callable[..., Any]) -> None:
-    """A change needs something to change."""
+    """A change without any field is refused."""
     with pytest.raises(InvalidParams):
         do(commands.change, None, None, None)
 
 
-def test_if_seq(state: State) -> None:
-    """A command that supposes another head is refused with the real one."""
+def test_if_seq_of_another_head(state: State) -> None:
+    """A command that expects another head is refused, and the error has the current one."""
     stage = Stage(state, 1000, pack)
     stage.require_head(0)
 
@@ -229,7 +229,7 @@ def test_if_seq(state: State) -> None:
 
 
 @pytest.mark.parametrize(("at", "fine"), [(0, True), (3, True), (4, False), (-1, False)])
-def test_positions(at: int, fine: bool) -> None:
+def test_positions_beyond_the_head_are_refused(at: int, fine: bool) -> None:
     """A position is between the beginning and the head."""
     if fine:
         commands.require_position(at, 3, "demo")
@@ -238,13 +238,13 @@ def test_positions(at: int, fine: bool) -> None:
             commands.require_position(at, 3, "demo")
 
 
-def test_nobody_there() -> None:
-    """The error says how to make an agent."""
+def test_the_error_of_an_unknown_agent() -> None:
+    """The error of an unknown agent says how to create it."""
     assert "make one with create" in str(commands.not_found("demo"))
 
 
 def test_a_dropped_stage_leaves_no_trace(do: Callable[..., Any], state: State) -> None:
-    """Staging touches nothing that is committed."""
+    """A unit of work that is dropped leaves the committed state unchanged."""
     do(commands.add, _rows(tool_call("a", "ls", "")))
     before = info(state.profile, state.conversation)
     stage = Stage(state, 1000, pack)

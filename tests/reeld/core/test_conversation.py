@@ -1,4 +1,4 @@
-"""The fold, where the state machine does not look."""
+"""The conversation in memory: cases that the state machine does not reach."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def _event(kind: str, parent: int | None = None, data_json: str | None = None) -
 
 @pytest.mark.parametrize("kind", ["gossip", "fork", "command", "usage", "created", "agent_killed"])
 def test_what_means_nothing_changes_nothing(kind: str) -> None:
-    """Unknown, inert and most state events leave the conversation alone, NULL content and all."""
+    """Unknown, inert and most state events leave the conversation unchanged, also without content."""
     conversation = Conversation([_entry(1), Mark(2, 2, "x")])
     conversation.apply(9, _event(kind, parent=2))
 
@@ -26,13 +26,13 @@ def test_what_means_nothing_changes_nothing(kind: str) -> None:
 
 
 def test_a_foreign_past_must_be_brought_along() -> None:
-    """A state that is no beginning of this one cannot be guessed."""
+    """A restored state that is not a prefix of this one must be passed in."""
     with pytest.raises(AssertionError):
         Conversation([_entry(1)]).apply(9, _event("restore", parent=7))
 
 
 def test_ready_looks_past_what_is_no_message() -> None:
-    """A prompt after the last message makes a conversation neither more nor less ready."""
+    """A prompt after the last message does not change whether a conversation is ready."""
     system = _entry(3, "system", None)
 
     assert [False, True, False, False] == [
@@ -42,13 +42,13 @@ def test_ready_looks_past_what_is_no_message() -> None:
 
 
 @pytest.mark.parametrize(("node", "has"), [(None, True), (1, True), (2, True), (3, False), (9, False)])
-def test_has(node: int | None, has: bool) -> None:
-    """The nodes of a conversation, marks too, are its beginnings; so is the empty one."""
+def test_has_finds_entries_marks_and_the_empty_state(node: int | None, has: bool) -> None:
+    """The nodes of a conversation, marks included, are states of it; so is the empty one."""
     assert has == Conversation([_entry(1), Mark(2, 2, None), _entry(4)]).has(node)
 
 
 def test_it_is_equal_to_its_own_kind_only() -> None:
-    """Nothing else equals a conversation, and none can be a key."""
+    """A conversation equals conversations only, and is not hashable."""
     assert Conversation() != []
     with pytest.raises(TypeError):
         hash(Conversation())
@@ -59,20 +59,20 @@ def test_it_is_equal_to_its_own_kind_only() -> None:
     [([], None), ([_entry(1)], 1), ([_entry(1), Mark(2, 2, None)], 2), ([Mark(2, 2, None), _entry(3)], 3)],
 )
 def test_the_newest_node_is_the_tip(nodes: list[Node], tip: int | None) -> None:
-    """Entry or mark, whichever came last."""
+    """The tip is the entry or mark that came last."""
     assert tip == Conversation(nodes).tip
 
 
 @pytest.mark.parametrize("data_json", [None, "", "no", "[]", '{"label":7}', "[" * 100_000])
 def test_a_mark_that_cannot_be_read_has_no_label(data_json: str | None) -> None:
-    """A bad row in the log does not keep a conversation from being read."""
+    """A mark with invalid data has no label, and the rest of the conversation is read."""
     assert label_of(data_json) is None
 
 
 @pytest.mark.parametrize("kind", ["user", "assistant", "system"])
 @pytest.mark.parametrize(("content", "data_json"), [("wörter", None), ("", None), ("hi", '{"model":"m"}')])
 def test_a_text_is_kept_once(kind: str, content: str, data_json: str | None) -> None:
-    """The content of a plain text is read from its message; all other content is kept as it is stored."""
+    """The content of a plain text is read from its message; all other content is kept as stored."""
     message, tools = read(pack, kind, content, data_json, 1, 2)
     kept = entry(1, 1, kind, content, data_json, 2, message, tools)
 
@@ -80,7 +80,7 @@ def test_a_text_is_kept_once(kind: str, content: str, data_json: str | None) -> 
 
 
 def test_info_of_an_empty_agent() -> None:
-    """An agent of which nothing has been said has counts, and they are zero."""
+    """The counts of an empty agent are zero."""
     shown = info(profile(1), State(profile(1), Conversation()).conversation, attached=2)
 
     assert (0, 0, [], [], False, 2) == tuple(

@@ -67,7 +67,7 @@ class Conversations(RuleBasedStateMachine):
         return Stage(self.states[agent], 1000, pack)
 
     def both(self, agent: int, real: Any, model: Any) -> None:
-        """Do the same to the running state and to the model; they agree on whether it is possible."""
+        """Apply the same to the live state and to the model; both accept it or both refuse it."""
         stage = self.stage(agent)
         past: list[list[Node]] = []
         refused = refusal(lambda: model(self.models[agent]))
@@ -77,7 +77,7 @@ class Conversations(RuleBasedStateMachine):
             self.commit(agent, stage, past[0] if isinstance(past[0], list) else None)
 
     def commit(self, agent: int, stage: Stage, past: list[Node] | None = None) -> None:
-        """Commit a stage; of each event it is told how much of the conversation is as it was before."""
+        """Commit a unit of work, and check for each event how long a prefix of the conversation it left unchanged."""
         extents = self.log.commit(self.states[agent], stage, past)
         states = self.log.states(agent, len(extents))
 
@@ -144,7 +144,7 @@ class Conversations(RuleBasedStateMachine):
 
     def _go(self, stage: Stage, agent: int, to: int, **why: int) -> list[Node]:
         at, tip = self.log.position(self.profiles, agent, to)
-        # An undo names what is before its command, were it in a gap that a clone into has left.
+        # An undo names the position before its command, also if that is in a gap that a clone into has left.
         commands.restore(stage, to if "undoes" in why else at, tip, **why)
         return self.log.walk(tip)
 
@@ -188,14 +188,14 @@ class Conversations(RuleBasedStateMachine):
 
     @rule(agent=agents, elements=st.lists(_ELEMENTS, min_size=1, max_size=4))
     def fail_to_commit(self, agent: int, elements: list[Any]) -> None:
-        """A stage that is dropped leaves no trace."""
+        """A unit of work that is dropped leaves no trace."""
         stage = self.stage(agent)
         if stage.base.alive:
             commands.add(stage, rows_from(elements)[0])
             commands.mark(stage, "lost")
 
     def teardown(self) -> None:
-        """In a log that the commands have written there is nothing that verify would find."""
+        """Verify finds nothing in a log that only commands have written."""
         for row in self.states:
             assert [] == Past(self.log, self.profiles).problems(row)
 
@@ -208,7 +208,7 @@ class Conversations(RuleBasedStateMachine):
             assert model.head == state.profile.head
             assert model.records == records
             assert model.marks == [Marked(mark.seq, mark.label) for mark in conversation.marks]
-            assert self.log.living(row) == conversation
+            assert self.log.live(row) == conversation
             assert (model.prompt.content or None if model.prompt else None) == conversation.system
             assert [node.seq for node in model.now] == sorted({node.seq for node in model.now})
 
@@ -224,7 +224,7 @@ class Conversations(RuleBasedStateMachine):
 
 
 def _common(before: list[Node], now: list[Node]) -> Extent:
-    """Count the records and messages with which two states begin alike."""
+    """Return the number of records and messages in the common prefix of two states."""
     return Extent(_alike(_records(before), _records(now)), _alike(_messages(before), _messages(now)))
 
 

@@ -1,4 +1,4 @@
-"""What an agent may be called."""
+"""Names of agents."""
 
 import pytest
 
@@ -6,12 +6,12 @@ from reeld.core.validation import why_not_a_name
 
 
 @pytest.mark.parametrize("name", ["a", "7", "a.b_c/d@e-f", "a" * 128, "a" * 31])
-def test_names(name: str) -> None:
+def test_names_that_are_accepted(name: str) -> None:
     """Letters, digits and some signs make a name."""
     assert why_not_a_name(name) is None
 
 
 @pytest.mark.parametrize("name", ["", ".a", "a b", "a" * 129, "ä", "a\n", "0" * 32])
-def test_flaws(name: str) -> None:
-    """Anything else does not, and neither does what could be an id."""
+def test_names_that_are_refused(name: str) -> None:
+    """Other characters, and texts that could be an id, are refused."""
     assert why_not_a_name(name)

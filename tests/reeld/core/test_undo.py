@@ -1,4 +1,4 @@
-"""What undo and redo mean, read from a list of commands."""
+"""The meaning of undo and redo, read from a list of commands."""
 
 import pytest
 
@@ -26,6 +26,6 @@ def _newest(*steps: Command) -> Newest:
         ([Command(1, redoes=9)], 9, None),
     ],
 )
-def test_what_is_next(steps: list[Command], undo: int | None, redo: int | None) -> None:
-    """An undo takes back the newest command that stands; a redo what the newest undo took."""
+def test_the_next_undo_and_redo(steps: list[Command], undo: int | None, redo: int | None) -> None:
+    """An undo takes back the newest command that is in force; a redo takes back the newest undo."""
     assert (undo, redo) == (undoable(_newest(*steps), 99), redoable(_newest(*steps), 99))

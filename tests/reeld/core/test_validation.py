@@ -1,4 +1,4 @@
-"""What may be added, and what it becomes."""
+"""Which messages and records may be added, and how they are stored."""
 
 import json
 from typing import Any
@@ -20,14 +20,14 @@ def _one(element: Any) -> Row:
 
 
 def test_a_string_is_one_user_text() -> None:
-    """A string in place of a list is one message of the user's."""
+    """A string in place of a list is one user message."""
     (checked,), altered = rows_from("hi")
 
     assert (Row("user", "hi", None), Altered()) == (checked.row, altered)
 
 
 def test_an_empty_text_is_legal() -> None:
-    """An empty text is a text."""
+    """An empty text is accepted."""
     assert Row("user", "", None) == _one("")
 
 
@@ -49,19 +49,19 @@ def test_an_empty_text_is_legal() -> None:
     ],
 )
 def test_a_plain_message_stands_in_columns(element: Any, expected: Row) -> None:
-    """A lone text, call or plain result has no list of blocks."""
+    """A single text, call or plain result is stored without a list of blocks."""
     assert expected == _one(element)
 
 
 def test_a_call_is_shown_in_200_characters() -> None:
-    """What a person reads of a call is cut; what the model wrote is not."""
+    """The content column of a call is cut for people; what the model wrote is stored in full."""
     row = _one(tool_call("a", "ls", "x" * 500))
 
     assert ("ls(" + "x" * 197, 500) == (row.content, len(json.loads(row.data_json or "")["arguments"]))
 
 
 def test_several_blocks_stay_together() -> None:
-    """Thinking, text and parallel calls of one answer are one row, in order; its content is what can be read."""
+    """Thinking, text and parallel calls of one answer are one row, in order; its content is the readable part."""
     blocks = [
         {"type": "thinking", "text": "hm", "signature": "s"},
         {"type": "text", "text": "let me look"},
@@ -73,7 +73,7 @@ def test_several_blocks_stay_together() -> None:
 
 
 def test_several_results_are_a_tool_result() -> None:
-    """A tool's message of several results is of kind tool_result, without content."""
+    """A tool message with several results is of kind tool_result, without content."""
     results = [{"type": "tool_result", "tool_call_id": i, "content": "out"} for i in "ab"]
     row = _one({"role": "tool", "content": results})
 
@@ -82,7 +82,7 @@ def test_several_results_are_a_tool_result() -> None:
 
 @pytest.mark.parametrize("place", ["message", "block"])
 def test_metadata_is_kept(place: str) -> None:
-    """What a provider wants back is stored with the message or the block."""
+    """Metadata that a provider wants back is stored with the message or the block."""
     block: dict[str, Any] = {"type": "text", "text": "hi"}
     message: dict[str, Any] = {"role": "user", "content": [block]}
     (message if place == "message" else block)["provider_metadata"] = {"cache_control": "x"}
@@ -93,7 +93,7 @@ def test_metadata_is_kept(place: str) -> None:
 
 
 def test_a_message_that_was_read_can_be_added_again() -> None:
-    """What messages() gives, with its seq and time, goes back in as it is."""
+    """A message as ``messages()`` returns it, with its seq and time, can be added again."""
     read = message_from_record({**_one(tool_call("a", "ls", "{}"))._asdict(), "seq": 7, "time": 8})
 
     assert _one(tool_call("a", "ls", "{}")) == _one(read)
@@ -110,7 +110,7 @@ def test_a_message_that_was_read_can_be_added_again() -> None:
     ],
 )
 def test_a_record_is_taken_as_it_is(record: dict[str, Any]) -> None:
-    """A record's columns are stored byte for byte."""
+    """The columns of a record are stored byte for byte."""
     assert Row(record["kind"], record.get("content"), record.get("data_json")) == _one(record)
 
 
@@ -148,7 +148,7 @@ def test_a_record_is_taken_as_it_is(record: dict[str, Any]) -> None:
         ({"kind": None}, "kind"),
     ],
 )
-def test_what_is_no_message_is_refused(element: Any, field: str) -> None:
+def test_an_invalid_message_is_refused(element: Any, field: str) -> None:
     """The error names the message by its index and the field by its path."""
     with pytest.raises(InvalidMessage) as caught:
         rows_from(["fine", element])
@@ -158,7 +158,7 @@ def test_what_is_no_message_is_refused(element: Any, field: str) -> None:
 
 @pytest.mark.parametrize("messages", [None, [], {}, {"role": "user", "content": "hi"}, 7])
 def test_a_list_is_wanted(messages: Any) -> None:
-    """Neither a map nor nothing at all is a list of messages."""
+    """A map or ``None`` in place of the list of messages is refused."""
     with pytest.raises(InvalidParams, match="list"):
         rows_from(messages)
 
@@ -174,8 +174,8 @@ def test_a_list_is_wanted(messages: Any) -> None:
         {"role": "user", "content": "", "provider_metadata": {"note": "a\0b\udc80"}},
     ],
 )
-def test_free_text_is_mended_and_counted(element: Any) -> None:
-    """What cannot stand in a text is replaced, and the caller told how much."""
+def test_free_text_is_repaired_and_counted(element: Any) -> None:
+    """Characters that a text cannot have are replaced, and the reply counts them."""
     ((row, _),), altered = rows_from([element])
 
     assert Altered(replaced=2) == altered
@@ -187,7 +187,7 @@ LARGE = ["9007199254740992", "1e400", "7" * 5_000]
 
 @pytest.mark.parametrize("number", LARGE)
 @pytest.mark.parametrize(("kind", "count"), [("user", 2), ("usage", 0), ("system", 0)])
-def test_data_has_numbers_of_any_size(kind: str, count: int, number: str) -> None:
+def test_data_of_a_record_has_numbers_of_any_size(kind: str, count: int, number: str) -> None:
     """Data is kept byte for byte; the numbers in it that become metadata of a message are counted."""
     data = f'{{ "at": {number}, "l": [{number}, 1.50] }}'
     ((row, _),), altered = rows_from([{"kind": kind, "content": "hi", "data_json": data}])
@@ -196,8 +196,8 @@ def test_data_has_numbers_of_any_size(kind: str, count: int, number: str) -> Non
 
 
 @pytest.mark.parametrize("number", LARGE)
-def test_metadata_has_numbers_of_any_size(number: str) -> None:
-    """A number is stored as it was given, in a message's metadata and in a block's."""
+def test_metadata_of_a_message_has_numbers_of_any_size(number: str) -> None:
+    """A number in the metadata of a message or a block is stored as it was given."""
     metadata = parse(f'{{"at":{number}}}')
     block = {"type": "text", "text": "hi", "provider_metadata": metadata}
     ((row, _),), altered = rows_from([{"role": "user", "content": [block], "provider_metadata": metadata}])
@@ -207,8 +207,8 @@ def test_metadata_has_numbers_of_any_size(number: str) -> None:
 
 
 @pytest.mark.parametrize("field", ["id", "name"])
-def test_names_are_not_mended(field: str) -> None:
-    """An id or a tool's name with NUL in it is refused: replaced, it would be another one."""
+def test_ids_and_tool_names_are_not_repaired(field: str) -> None:
+    """An id or a tool's name with NUL in it is refused: a repaired one would be another name."""
     call = {"type": "tool_call", "id": "a", "name": "n", "arguments": "", field: "a\0"}
 
     with pytest.raises(InvalidMessage, match=field):
@@ -217,7 +217,7 @@ def test_names_are_not_mended(field: str) -> None:
 
 @given(st.lists(st.text(), min_size=1, max_size=5))
 def test_texts_come_back(texts: list[str]) -> None:
-    """A message of clean texts reads as it was given."""
+    """A message of valid texts is read as it was added."""
     clean = [text.replace("\0", "") for text in texts]
     row = _one({"role": "user", "content": [{"type": "text", "text": text} for text in clean]})
     read = message_from_record(row._asdict())
@@ -240,7 +240,7 @@ def test_texts_come_back(texts: list[str]) -> None:
     ],
 )
 def test_the_parts_are_read_from_the_row(element: Any) -> None:
-    """What is stored and what becomes the message are the same: the parts are those that the row has."""
+    """The parts of a message are those that its stored row has."""
     ((row, parts),), _ = rows_from([element])
 
     assert read_row(*row) == parts

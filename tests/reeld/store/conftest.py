@@ -15,13 +15,13 @@ from tests.reeld.store.rows import Rows
 
 @pytest.fixture
 def path(tmp_path: Path) -> str:
-    """Where a database may be."""
+    """Return a path for a database."""
     return str(tmp_path / "reel.db")
 
 
 @pytest.fixture
 async def store(path: str) -> AsyncIterator[Store]:
-    """A new store; whoever uses it has thirty seconds."""
+    """A new store, with a limit of thirty seconds."""
     with anyio.fail_after(30):
         async with open_store(path) as opened:
             yield opened

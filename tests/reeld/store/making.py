@@ -1,4 +1,4 @@
-"""Agents and events made by hand, and what becomes of them in a store."""
+"""Agents and events made by hand, and helpers that look at files."""
 
 import sqlite3
 import stat
@@ -20,35 +20,35 @@ NODES = frozenset({"system", "user", "assistant", "tool_call", "tool_result", "t
 
 
 def profile(row: int = 1, head: int = 0, **more: Any) -> Profile:
-    """An agent's row in the list of agents."""
+    """Return an agent's row."""
     return Profile(row, f"{row:032x}", f"agent-{row}", None, {}, None, 1, 1, None, head)._replace(**more)
 
 
 def event(seq: int, kind: str = "user", content: str | None = "hi", **more: Any) -> Event:
-    """An event of its own command, on nothing."""
+    """Return an event that is its own command and has no parent."""
     return Event(seq, seq, kind, content, None, None, 1000 + seq, None)._replace(**more)
 
 
 def made(row: int = 1, *events: Event, **more: Any) -> Transaction:
-    """The transaction that makes an agent; each node stands on the one before, unless it says otherwise."""
+    """Return a transaction that creates an agent; a node's parent is the one before, unless it names another."""
     log = [event(1, "created", None), *events]
     return Transaction([AgentWrite(profile(row, log[-1].seq, **more), chained(log), new=True)], [])
 
 
 def said(row: int, *events: Event, keys: tuple[str, ...] = ()) -> Transaction:
-    """A transaction that writes to an agent, each node on the one before."""
+    """Return a transaction that writes to an agent; each node has the one before as its parent."""
     return Transaction(
         [AgentWrite(profile(row, events[-1].seq), chained(list(events)))], [key(name, row) for name in keys]
     )
 
 
 def key(name: str, row: int = 1) -> Key:
-    """What a command's key stands for."""
+    """Return a key with its reply."""
     return Key(name, row, 1, b"digest", b"reply", "named", row)
 
 
 def chained(events: list[Event]) -> list[Event]:
-    """Put each event on the newest node before it."""
+    """Make each event's parent the newest node before it."""
     tip: int | None = None
     laid = []
     for number, event in enumerate(events):
@@ -59,7 +59,7 @@ def chained(events: list[Event]) -> list[Event]:
 
 
 async def write(store: Store, *transactions: Transaction) -> list[Outcome]:
-    """Submit transactions at once and give what came of each."""
+    """Submit transactions at once and return each outcome."""
     outcomes: list[Outcome] = []
     settled = anyio.Event()
 
@@ -75,7 +75,7 @@ async def write(store: Store, *transactions: Transaction) -> list[Outcome]:
 
 
 async def pragma(store: Store, text: str) -> Any:
-    """Ask the writing connection something, or tell it."""
+    """Run a statement on the writing connection, and return its rows."""
     row = await store._database.run(lambda connection: connection.execute(f"PRAGMA {text}").fetchone())
     return row[0] if row else None
 
@@ -104,7 +104,7 @@ async def busy(store: Store, *statements: str) -> AsyncIterator[None]:
 
 
 def query(path: str, sql: str, *values: Any) -> list[tuple[Any, ...]]:
-    """Ask a database file that nobody has open, or change it."""
+    """Run a statement on a database file that nobody has open, and return its rows."""
     with closing(sqlite3.connect(path)) as connection, connection:
         return connection.execute(sql, values).fetchall()
 
@@ -117,10 +117,10 @@ def spoil(path: str, page: int, at: int = 0) -> None:
 
 
 def size(path: str) -> int:
-    """How large a file is."""
+    """Return the size of a file."""
     return Path(path).stat().st_size
 
 
 def mode(path: str) -> int:
-    """Who may do what with a file."""
+    """Return the permission bits of a file."""
     return stat.S_IMODE(Path(path).stat().st_mode)

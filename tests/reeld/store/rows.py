@@ -9,7 +9,7 @@ _TIP: Any = object()
 
 
 class Rows:
-    """A database that is filled by hand; each event stands on the newest node of its agent, unless it is told."""
+    """A database that is filled by hand; an event's parent is the newest node of its agent, unless it is given."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
@@ -17,7 +17,7 @@ class Rows:
         self._seqs: dict[int, int] = {}
 
     def agent(self, row: int, name: str = "", source: int | None = None, at: int = 0, killed: int | None = None) -> int:
-        """Put an agent; give its row."""
+        """Insert an agent and return its row."""
         self.connection.execute(
             "INSERT INTO agents VALUES (?, ?, ?, NULL, '{}', ?, ?, 1, 1, ?, 0)",
             (row, f"{row:032x}", name or f"agent-{row}", source, None if source is None else at, killed),
@@ -35,7 +35,7 @@ class Rows:
         command: int | None = None,
         parent: int | None = _TIP,
     ) -> int:
-        """Put an event with the next seq; give its id."""
+        """Insert an event with the next seq and return its id."""
         seq = self._seqs[agent] = self._seqs[agent] + 1
         parent = self._tips.get(agent) if parent is _TIP else parent
         cursor = self.connection.execute(

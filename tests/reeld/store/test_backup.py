@@ -14,17 +14,17 @@ from tests.reeld.store.rows import Rows
 
 
 def names(directory: Path) -> set[str]:
-    """What is in a directory."""
+    """Return the names in a directory."""
     return {path.name for path in directory.iterdir()}
 
 
 def remove(path: str) -> None:
-    """Remove a file, as a stranger would."""
+    """Remove a file, as another program would."""
     Path(path).unlink()
 
 
-async def test_a_backup_is_a_whole_database(store: Store, tmp_path: Path) -> None:
-    """A backup has everything that was written before, and opens as a database of ours."""
+async def test_a_backup_is_complete(store: Store, tmp_path: Path) -> None:
+    """A backup has everything that was written before, and opens as a reel database."""
     await write(store, made(1, event(2), event(3)))
     copied = str(tmp_path / "copy.db")
 
@@ -49,7 +49,7 @@ async def test_a_backup_is_for_its_owner_only(store: Store, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("removed", [[""], ["-wal"], ["", "-wal", "-shm"]])
 async def test_what_was_removed_is_saved(store: Store, path: str, tmp_path: Path, removed: list[str]) -> None:
-    """A backup is read through what is still open, also by a connection that has never read before."""
+    """A backup reads through the open files, also on a connection that has never read before."""
     await write(store, made(1))
     await write(store, said(1, event(2, "user", "later")))
     for suffix in removed:
@@ -61,7 +61,7 @@ async def test_what_was_removed_is_saved(store: Store, path: str, tmp_path: Path
 
 
 async def test_a_file_that_exists_stays(store: Store, tmp_path: Path) -> None:
-    """A backup never replaces a file, nor one that appears while it is written."""
+    """A backup never replaces a file, not even one that appears while it is written."""
     taken = tmp_path / "copy.db"
     taken.write_text("precious")
 
@@ -72,14 +72,14 @@ async def test_a_file_that_exists_stays(store: Store, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("suffix", ["", "-wal", "-shm", "-journal", ".lock"])
 async def test_the_databases_own_names_are_refused(store: Store, path: str, suffix: str) -> None:
-    """A copy under a name of the database's own could be taken for one of its files."""
+    """A copy whose name the database's own files use is refused."""
     with pytest.raises(InvalidParams, match="belongs to the database"):
         await store.backup(f"{path}{suffix}")
 
 
 @pytest.mark.parametrize("name", ["nowhere/copy.db", "reel.db/copy.db", "x" * 300])
 async def test_a_backup_that_cannot_be_written(store: Store, tmp_path: Path, name: str) -> None:
-    """Why there is no copy is a storage error that names the file, and nothing is left behind."""
+    """A backup that cannot be written raises a storage error that names the file, and leaves nothing behind."""
     before = names(tmp_path)
 
     with pytest.raises(Storage, match=f"no copy was written to {tmp_path}/{name}: "):
@@ -88,7 +88,7 @@ async def test_a_backup_that_cannot_be_written(store: Store, tmp_path: Path, nam
 
 
 async def test_a_backup_that_nobody_waits_for_ends(store: Store, tmp_path: Path) -> None:
-    """A backup whose caller is cancelled leaves nothing, and the next one is written."""
+    """A cancelled backup leaves nothing, and the next one is written."""
     before = names(tmp_path)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(store.backup, str(tmp_path / "copy.db"))
@@ -100,7 +100,7 @@ async def test_a_backup_that_nobody_waits_for_ends(store: Store, tmp_path: Path)
 
 
 def test_a_backup_that_takes_long_is_interrupted(rows: Rows, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whether anybody still waits is asked while the copy is written."""
+    """A backup stops during the copy if nobody waits for it any more."""
     monkeypatch.setattr(backup, "_STEPS", 1)
     rows.agent(1)
     asked = iter([False, False])

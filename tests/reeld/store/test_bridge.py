@@ -1,4 +1,4 @@
-"""What goes through the bridge between two event loops, and what comes back."""
+"""The bridge between two event loops: calls, results, errors, cancellation."""
 
 import asyncio
 import gc
@@ -15,25 +15,25 @@ from reeld.store.bridge import AsyncioBridge, open_bridge
 
 @pytest.fixture
 async def bridge() -> AsyncIterator[AsyncioBridge]:
-    """An open bridge; whoever uses it has thirty seconds."""
+    """An open bridge, with a limit of thirty seconds."""
     with anyio.fail_after(30):
         async with open_bridge() as opened:
             yield opened
 
 
 async def double(number: int, *, plus: int = 0) -> int:
-    """Do a little, on an asyncio loop."""
+    """Return a value after a pause on an asyncio loop."""
     await asyncio.sleep(0)
     return 2 * number + plus
 
 
 async def test_a_result_comes_back(bridge: AsyncioBridge) -> None:
-    """What the function returns on its own loop is what the call gives."""
+    """A call returns what the function returned on its own loop."""
     assert 43 == await bridge.call(double, 21, plus=1)
 
 
 async def test_an_error_comes_back(bridge: AsyncioBridge) -> None:
-    """What the function raises is raised by the call."""
+    """A call raises what the function raised."""
 
     async def fail() -> None:
         raise ValueError("no")
@@ -43,7 +43,7 @@ async def test_an_error_comes_back(bridge: AsyncioBridge) -> None:
 
 
 async def test_a_cancellation_on_the_other_side_comes_back(bridge: AsyncioBridge) -> None:
-    """A task that is cancelled over there does not leave its caller waiting."""
+    """If the task is cancelled on the other loop, its caller does not wait for ever."""
 
     async def give_up() -> None:
         raise asyncio.CancelledError
@@ -67,7 +67,7 @@ async def test_many_calls_at_once(bridge: AsyncioBridge) -> None:
 
 
 async def test_a_call_does_not_block_the_loop(bridge: AsyncioBridge) -> None:
-    """Others go on while a call waits."""
+    """Other tasks run while a call waits."""
     gate = asyncio.Event()
     done = []
 
@@ -90,7 +90,7 @@ async def test_a_call_does_not_block_the_loop(bridge: AsyncioBridge) -> None:
 
 
 async def test_a_cancelled_caller_abandons_the_answer_and_not_the_work(bridge: AsyncioBridge) -> None:
-    """The work of a caller who was cancelled is done to its end."""
+    """The work of a cancelled caller is finished."""
     begun, done = anyio.Event(), anyio.Event()
     token = trio.lowlevel.current_trio_token()
     gate = asyncio.Event()
@@ -112,7 +112,7 @@ async def test_a_cancelled_caller_abandons_the_answer_and_not_the_work(bridge: A
 
 
 async def test_the_thread_ends_with_the_block() -> None:
-    """Nothing of the other loop is left when the block is."""
+    """When the block ends, the other loop has ended too."""
     with anyio.fail_after(30):
         async with open_bridge() as bridge:
             loop = bridge._loop
@@ -122,7 +122,7 @@ async def test_the_thread_ends_with_the_block() -> None:
 
 
 def test_an_answer_for_nobody_is_dropped() -> None:
-    """Work that ends after the caller's loop did troubles nobody."""
+    """Work that ends after the caller's loop does no harm."""
     loop, gate = asyncio.new_event_loop(), threading.Event()
     complaints: list[dict[str, Any]] = []
     loop.set_exception_handler(lambda _, complaint: complaints.append(complaint))
@@ -130,7 +130,7 @@ def test_an_answer_for_nobody_is_dropped() -> None:
     thread.start()
 
     async def work() -> None:
-        gate.wait(30)  # until the caller's loop is gone
+        gate.wait(30)  # until the caller's loop has ended
 
     async def leave() -> None:
         bridge = AsyncioBridge(loop, trio.lowlevel.current_trio_token())

@@ -21,7 +21,7 @@ def nothing(_: sqlite3.Connection) -> None:
 
 @pytest.fixture
 async def database(path: str) -> AsyncIterator[Database]:
-    """A connection to a new file with a table; whoever uses it has thirty seconds."""
+    """A connection to a new file with a table, with a limit of thirty seconds."""
 
     def setup(connection: sqlite3.Connection) -> None:
         connection.execute("CREATE TABLE t (x)")
@@ -32,19 +32,19 @@ async def database(path: str) -> AsyncIterator[Database]:
 
 
 def count(connection: sqlite3.Connection) -> int:
-    """Count the rows of the table."""
+    """Return the number of rows of the table."""
     (rows,) = connection.execute("SELECT count(*) FROM t").fetchone()
     return int(rows)
 
 
 async def test_a_job_gives_what_it_returns(database: Database) -> None:
-    """Whatever a job returns comes back as it is, no rows included."""
+    """The result of a job is returned as it is, also an empty one."""
     assert {"any": "thing"} == await database.run(lambda _: {"any": "thing"})
     assert [] == await database.run(lambda connection: connection.execute("SELECT 1 WHERE 0").fetchall())
 
 
 async def test_a_job_raises_what_it_raised(database: Database) -> None:
-    """An error of SQLite comes back as itself, and the connection goes on."""
+    """An error of SQLite is raised as itself, and the connection goes on."""
     with pytest.raises(sqlite3.OperationalError, match="no such table"):
         await database.run(lambda connection: connection.execute("SELECT * FROM nowhere"))
 
@@ -52,7 +52,7 @@ async def test_a_job_raises_what_it_raised(database: Database) -> None:
 
 
 async def test_a_job_is_not_interleaved(database: Database) -> None:
-    """A job of many statements runs as a whole, and jobs run in the order in which they were given."""
+    """A job of many statements runs as a whole, and jobs run in the order in which they were submitted."""
     order: list[int] = []
 
     def job(number: int, connection: sqlite3.Connection) -> None:
@@ -69,7 +69,7 @@ async def test_a_job_is_not_interleaved(database: Database) -> None:
 
 
 async def test_a_cancelled_caller_leaves_no_transaction_open(database: Database) -> None:
-    """A job goes on to its commit when nobody waits for it any more."""
+    """A job whose caller was cancelled runs on to its commit."""
     token = trio.lowlevel.current_trio_token()
     begun, gate = anyio.Event(), threading.Event()
 
@@ -92,7 +92,7 @@ async def test_a_cancelled_caller_leaves_no_transaction_open(database: Database)
 
 
 async def test_a_job_that_fails_leaves_no_reading_open(database: Database, path: str) -> None:
-    """What it had begun to read is over, though somebody keeps its error: later jobs see what others have written."""
+    """A failed job's read ends although somebody keeps its error: later jobs see what others have written."""
 
     def job(connection: sqlite3.Connection) -> None:
         rows = connection.execute("SELECT x FROM t")
@@ -110,7 +110,7 @@ async def test_a_job_that_fails_leaves_no_reading_open(database: Database, path:
 
 
 async def test_a_path_may_hold_anything(tmp_path: Path) -> None:
-    """What would mean something in a URI is part of the name."""
+    """Characters with a meaning in a URI are part of the file's name."""
     path = tmp_path / "a b?mode=ro#%41é.db"
     with anyio.fail_after(30):
         async with open_bridge() as bridge, open_database(bridge, str(path), nothing, readonly=False) as database:
@@ -120,13 +120,13 @@ async def test_a_path_may_hold_anything(tmp_path: Path) -> None:
 
 
 async def test_a_reader_makes_no_file(path: str) -> None:
-    """Opening for reading what is not there fails, and leaves nothing behind."""
+    """Opening a missing file for reading fails, and creates nothing."""
     with anyio.fail_after(30):
         async with open_bridge() as bridge:
             with pytest.raises(sqlite3.OperationalError, match="unable to open"):
                 async with open_database(bridge, path, nothing, readonly=True):
                     raise AssertionError
-            for thread in threading.enumerate():  # aiosqlite lets go of its thread without waiting for it
+            for thread in threading.enumerate():  # aiosqlite releases its thread without waiting for it
                 if thread.name.endswith("(_connection_worker_thread)"):
                     thread.join(30)
 
@@ -134,7 +134,7 @@ async def test_a_reader_makes_no_file(path: str) -> None:
 
 
 async def test_a_setup_that_fails_closes_the_connection(path: str) -> None:
-    """Whoever opens gets the error, and nothing stays open."""
+    """If opening fails, the caller gets the error and nothing stays open."""
 
     def fail(_: sqlite3.Connection) -> None:
         raise ValueError("no")
@@ -147,12 +147,12 @@ async def test_a_setup_that_fails_closes_the_connection(path: str) -> None:
 
 
 def open_files() -> set[str]:
-    """Name the files that this process has open."""
+    """Return the names of the files that this process has open."""
     return {str(file.readlink()) for file in Path("/proc/self/fd").iterdir() if file.is_symlink()}
 
 
 async def test_who_is_cancelled_while_it_opens_leaves_nothing_open(path: str) -> None:
-    """It waits until it has opened, and closes that: nobody else would."""
+    """A cancelled opening waits until the connection is open, and closes it: nobody else would."""
     gate, over = threading.Event(), anyio.Event()
 
     async def hold_up() -> None:

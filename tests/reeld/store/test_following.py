@@ -14,13 +14,13 @@ pack = packer()
 
 
 def after(rows: Rows, row: int | None, place: int, limit: int = 99, max_bytes: int = 9999) -> list[Logged]:
-    """What is later than a place."""
+    """Return the events after a position."""
     return queries.after(rows.connection, row, place, limit, max_bytes, pack)
 
 
 @pytest.fixture
 def two(rows: Rows) -> Rows:
-    """Two agents whose events take turns."""
+    """Two agents whose events alternate."""
     rows.agent(1)
     rows.agent(2, source=1, at=2)
     for _ in range(3):
@@ -43,18 +43,18 @@ def two(rows: Rows) -> Rows:
     ],
 )
 def test_what_is_later(two: Rows, row: int | None, place: int, found: list[tuple[int, int, int]]) -> None:
-    """Of one agent by seq, of all by id."""
+    """Events of one agent come by seq, events of all agents by id."""
     assert found == [(each.profile.row, each.event.seq, each.event_id) for each in after(two, row, place)]
 
 
 @pytest.mark.parametrize(("limit", "max_bytes", "count"), [(1, 99, 1), (2, 99, 2), (9, 4, 2), (9, 5, 2), (9, 0, 1)])
 def test_a_page_has_its_limits(two: Rows, limit: int, max_bytes: int, count: int) -> None:
-    """So many events, so many characters of text, and one event at least."""
+    """A page has a limit of events and of characters of text, and at least one event."""
     assert count == len(after(two, 1, 0, limit, max_bytes))
 
 
-def test_an_event_is_what_was_committed(rows: Rows) -> None:
-    """It has its message and its tool calls; a prompt, a mark and a state event have none."""
+def test_an_event_with_its_message_and_tools(rows: Rows) -> None:
+    """A conversation event has its message and its tool calls; a mark and a state event have none."""
     rows.agent(1)
     rows.event(1, "created", None)
     rows.event(1, "system", "be brief")
@@ -72,7 +72,7 @@ def test_an_event_is_what_was_committed(rows: Rows) -> None:
     [("user", None, None), ("tool_call", "x", "no json"), ("gossip", "x", None), ("fork", None, None)],
 )
 def test_rows_that_mean_nothing(rows: Rows, kind: str, content: Any, data_json: Any) -> None:
-    """A row that is no message is an event all the same."""
+    """A row that is not a valid message is an event without one."""
     rows.agent(1)
     rows.event(1, kind, content, data_json)
     (found,) = after(rows, 1, 0)
@@ -86,8 +86,8 @@ def test_rows_that_mean_nothing(rows: Rows, kind: str, content: Any, data_json: 
     )
 
 
-def test_the_tip_before_an_event(rows: Rows) -> None:
-    """The newest node of the state before; of a clone's first event none, whatever it takes over."""
+def test_the_newest_node_before(rows: Rows) -> None:
+    """The newest node of the state before an event; none before a clone's first event."""
     rows.agent(1)
     first = rows.event(1)
     mark = rows.event(1, "mark", None)

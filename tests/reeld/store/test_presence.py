@@ -1,4 +1,4 @@
-"""Files that were removed or replaced while they are open: nothing is acknowledged that would be lost."""
+"""Files that are removed or replaced while they are open: nothing is acknowledged that would be lost."""
 
 import logging
 import shutil
@@ -28,18 +28,18 @@ def remove(path: str) -> None:
 
 
 def identity(path: str) -> int:
-    """Give the inode of a file."""
+    """Return the inode of a file."""
     return Path(path).stat().st_ino
 
 
 def refusals(outcomes: list[Outcome]) -> list[str]:
-    """Give what each transaction was refused with."""
+    """Return the error of each transaction."""
     return [outcome.message for outcome in outcomes if isinstance(outcome, Storage)]
 
 
 @pytest.mark.parametrize("suffix", ["", "-wal"])
 async def test_a_file_that_was_removed(store: Store, path: str, suffix: str) -> None:
-    """No transaction is written, each is told why and what to do, and what was written can still be read."""
+    """No transaction is written, each error says why and what to do, and what was written before can be read."""
     await write(store, made(1))
     remove(f"{path}{suffix}")
     told = refusals(await write(store, made(2), said(1, event(2))))
@@ -52,7 +52,7 @@ async def test_a_file_that_was_removed(store: Store, path: str, suffix: str) -> 
 
 @pytest.mark.parametrize("suffix", ["", "-wal"])
 async def test_a_file_that_was_replaced(store: Store, path: str, suffix: str) -> None:
-    """A copy in the place of a file is another file, though it says the same."""
+    """A copy in place of the database is another file, although it has the same content."""
     await write(store, made(1))
     replace(f"{path}{suffix}")
 
@@ -61,7 +61,7 @@ async def test_a_file_that_was_replaced(store: Store, path: str, suffix: str) ->
 
 
 async def test_a_file_that_is_back(store: Store, path: str, caplog: pytest.LogCaptureFixture) -> None:
-    """Transactions are written again once the same file is back at its path; both are logged, once."""
+    """Transactions are written again once the same file is back at its path; both are logged once."""
     with caplog.at_level(logging.WARNING):
         shutil.move(path, f"{path}.away")
         assert 3 == len(refusals([*await write(store, made(1), made(2)), *await write(store, made(3))]))
@@ -72,7 +72,7 @@ async def test_a_file_that_is_back(store: Store, path: str, caplog: pytest.LogCa
 
 
 async def test_a_lock_that_was_removed(path: str) -> None:
-    """Without its lock's file another daemon could open the database: nothing is written, and no WAL is copied."""
+    """Without the lock file another daemon could open the database: nothing is written, and no WAL is copied."""
     with lock(path, "the database") as held:
         async with open_store(path, lock=held) as store:
             await write(store, made(1))
@@ -87,7 +87,7 @@ async def test_a_lock_that_was_removed(path: str) -> None:
 
 
 async def test_a_wal_that_was_removed_is_put_back(store: Store, path: str, caplog: pytest.LogCaptureFixture) -> None:
-    """A private copy is at its path for the next start; it does not pass for the file that is open."""
+    """A private copy is put at its path for the next start; it does not pass for the open file."""
     await write(store, made(1, event(2)))
     remove(f"{path}-wal")
     with caplog.at_level(logging.WARNING):
@@ -103,7 +103,7 @@ async def test_a_wal_that_was_removed_is_put_back(store: Store, path: str, caplo
 
 
 async def test_another_wal_stays(store: Store, path: str, caplog: pytest.LogCaptureFixture) -> None:
-    """A file that somebody else put to the path of the WAL is not replaced, and that is logged."""
+    """A file that somebody else put at the WAL's path is not replaced, and that is logged."""
     replace(f"{path}-wal")
     before = identity(f"{path}-wal")
     with caplog.at_level(logging.WARNING):
@@ -127,7 +127,7 @@ async def test_a_wal_that_was_removed_takes_nothing_with_it(path: str, watched: 
 
 
 async def test_an_idle_store_notices(store: Store, path: str) -> None:
-    """What was displaced is known without a command, and a check of the database does not look at another file."""
+    """A displaced file is reported without a command, and a check does not read the other file."""
     replace(path)
     await store.watch()
 
@@ -139,7 +139,7 @@ async def test_an_idle_store_notices(store: Store, path: str) -> None:
 
 @pytest.mark.parametrize(("suffix", "lost"), [("", True), ("-wal", False)])
 async def test_what_would_be_lost(store: Store, path: str, suffix: str, lost: bool) -> None:
-    """A database that was removed is lost with the process until there is a backup; of a WAL there is a copy."""
+    """A removed database is lost with the process unless there is a backup; a removed WAL has a copy."""
     remove(f"{path}{suffix}")
     await store.watch()
     assert lost == (store.unsaved is not None)
@@ -150,7 +150,7 @@ async def test_what_would_be_lost(store: Store, path: str, suffix: str, lost: bo
 
 
 async def test_a_backup_of_before_saves_nothing(store: Store, path: str) -> None:
-    """A backup that was written before the database was removed does not have everything."""
+    """A backup that was written before the database was removed is incomplete."""
     await store.backup(f"{path}.copy")
     remove(path)
     await store.watch()
@@ -159,7 +159,7 @@ async def test_a_backup_of_before_saves_nothing(store: Store, path: str) -> None
 
 
 async def test_a_backup_of_an_earlier_loss_saves_nothing(store: Store, path: str) -> None:
-    """What was written after a database was back is not in the backup of its first absence."""
+    """What was written after a database came back is not in the backup of its first absence."""
     shutil.move(path, f"{path}.away")
     await store.backup(f"{path}.copy")
     shutil.move(f"{path}.away", path)
@@ -171,7 +171,7 @@ async def test_a_backup_of_an_earlier_loss_saves_nothing(store: Store, path: str
 
 
 def test_a_file_that_is_not_there_yet(tmp_path: Path) -> None:
-    """A WAL that nobody has made is not missing; once it was seen, it is."""
+    """A WAL that was never made is not missing; once it was seen, it is."""
     path = tmp_path / "reel.db"
     path.touch()
     presence = Presence(str(path))
@@ -185,7 +185,7 @@ def test_a_file_that_is_not_there_yet(tmp_path: Path) -> None:
 
 
 def test_a_database_that_is_replaced_at_the_opening(tmp_path: Path) -> None:
-    """Which file is meant is decided before SQLite opens it: it may open the other one."""
+    """The file is identified before SQLite opens it: SQLite may open another one."""
     path = tmp_path / "reel.db"
     path.touch()
     presence = Presence(str(path))
@@ -195,7 +195,7 @@ def test_a_database_that_is_replaced_at_the_opening(tmp_path: Path) -> None:
 
 
 def test_a_directory_that_cannot_be_looked_into(tmp_path: Path) -> None:
-    """A file about which nothing can be known is not trusted to be there."""
+    """If a file cannot be examined, it does not count as present."""
     (tmp_path / "state").mkdir()
     path = tmp_path / "state" / "reel.db"
     path.touch()

@@ -1,4 +1,4 @@
-"""What the queries find, in sound logs and in others."""
+"""The queries, in sound logs and in damaged ones."""
 
 import json
 import sqlite3
@@ -28,19 +28,19 @@ RESULT = {"tool_call_id": "c1", "output": "found"}
 
 
 def names(found: tuple[list[dict[str, Any]], bool]) -> tuple[list[str], bool]:
-    """The names of a page of agents, and whether there are more."""
+    """Return the names on a page of agents, and whether there are more."""
     agents, more = found
     return [agent["name"] for agent in agents], more
 
 
 def contents(rows: Rows, tip: int | None) -> list[Any]:
-    """What stands in the state of a tip: contents of records, labels of marks."""
+    """Return the state of a tip: contents of records, labels of marks."""
     past = queries.walk(rows.connection, tip, pack)
     return [node.label if isinstance(node, Mark) else node.content for node in past.nodes]
 
 
 def page(rows: Rows, row: int = 1, **more: Any) -> tuple[list[int], bool]:
-    """The seqs of a page of history."""
+    """Return the seqs of a page of history."""
     asked: dict[str, Any] = {"since": 0, "head": 999, "limit": 99, "kinds": None, "inherited": False, "max_bytes": 9999}
     found = queries.history(rows.connection, row, pack=pack, **asked | more)
     return [unpackb(event)["seq"] for event in found.events], found.more
@@ -94,15 +94,15 @@ def test_a_profile_is_read_as_it_was_written(rows: Rows) -> None:
     ],
 )
 def test_pages_of_agents(rows: Rows, asked: tuple[Any, ...], expected: tuple[list[str], bool]) -> None:
-    """They come in the order in which they were made; a prefix is taken literally."""
+    """Agents are listed in the order of their creation; a prefix is taken literally."""
     for row, (name, killed) in enumerate([("a", None), ("a%1", None), ("ab", 5), ("b", None)], 1):
         rows.agent(row, name, killed=killed)
 
     assert expected == names(queries.agents(rows.connection, *asked))
 
 
-def test_descendants(rows: Rows) -> None:
-    """Clones of clones are found through dead ones, the agent itself is not."""
+def test_descendants_through_dead_agents(rows: Rows) -> None:
+    """Clones of clones are found through dead ones; the agent itself is not among them."""
     rows.agent(1)
     rows.agent(2, source=1, killed=9)
     rows.agent(3, source=2)
@@ -113,8 +113,8 @@ def test_descendants(rows: Rows) -> None:
     assert {} == queries.descendants(rows.connection, 5)
 
 
-def test_totals(rows: Rows) -> None:
-    """Agents are counted, the newest event is named."""
+def test_totals_of_the_database(rows: Rows) -> None:
+    """Agents are counted, and the newest event's id is returned."""
     assert {"newest_event": 0, "agents": 0, "living_agents": 0} == queries.totals(rows.connection)
 
     rows.agent(1, killed=5)
@@ -142,7 +142,7 @@ def test_totals(rows: Rows) -> None:
     ],
 )
 def test_a_position_inside_a_command_means_its_end(rows: Rows, at: int, expected: Position) -> None:
-    """Before the first event there is nothing, after the last there is the last."""
+    """Before the first event is position 0; after the last event is the last one."""
     rows.agent(1)
     rows.event(1, "created", None)
     for _ in range(3):
@@ -158,7 +158,7 @@ def test_a_position_inside_a_command_means_its_end(rows: Rows, at: int, expected
 def test_a_position_below_the_first_own_seq_is_the_sources(
     rows: Rows, at: int, expected: tuple[int, int | None]
 ) -> None:
-    """A clone's past is its source's, up to where it was taken, however far back."""
+    """Positions in a clone's past are its source's, up to the seq it was cloned at, through every generation."""
     rows.agent(1)
     rows.event(1, "created", None)
     tip = rows.event(1)
@@ -173,7 +173,7 @@ def test_a_position_below_the_first_own_seq_is_the_sources(
 
 @pytest.mark.parametrize(("kind", "expected"), [("user", 2), ("mark", 2), ("note", 1), ("brand_new", 1)])
 def test_the_tip(rows: Rows, kind: str, expected: int) -> None:
-    """After a node the tip is the node, after any other event its parent, an unknown one included."""
+    """The tip after a node is the node, after any other event its parent, also if the kind is unknown."""
     rows.agent(1)
     assert None is queries.tip_of(rows.connection, 1)
 
@@ -188,7 +188,7 @@ def test_the_tip(rows: Rows, kind: str, expected: int) -> None:
 
 @pytest.mark.parametrize("parent", [2, 3])
 def test_a_walk_ends_where_a_parent_is_not_older(rows: Rows, parent: int) -> None:
-    """In a damaged log there may be a circle; the walk ends there."""
+    """A cycle of parents in a damaged log ends the walk."""
     rows.agent(1)
     for text in ("one", "two", "three"):
         rows.event(1, content=text)
@@ -199,7 +199,7 @@ def test_a_walk_ends_where_a_parent_is_not_older(rows: Rows, parent: int) -> Non
 
 
 def test_a_search_ends_where_a_source_is_not_older(rows: Rows) -> None:
-    """In a damaged list of agents there may be a circle; a position before their logs is empty, as is their past."""
+    """With a cycle of sources in a damaged list of agents, positions before the logs and the past are empty."""
     rows.agent(1)
     rows.agent(2, source=1, at=5)
     rows.event(1)
@@ -211,7 +211,7 @@ def test_a_search_ends_where_a_source_is_not_older(rows: Rows) -> None:
 
 
 def test_a_walk_goes_by_parents_alone(rows: Rows) -> None:
-    """What was rewound, cleared or said elsewhere is not met; marks are, with their labels."""
+    """The walk skips what was rewound, cleared or belongs to other agents; marks are included, with their labels."""
     rows.agent(1)
     rows.event(1, content="one")
     mark = rows.event(1, "mark", None, '{"label": "m"}')
@@ -228,7 +228,7 @@ def test_a_walk_goes_by_parents_alone(rows: Rows) -> None:
 
 @pytest.mark.parametrize("data", [ONE, TWO, THREE], ids=["neutral", "function", "tool_name"])
 def test_every_shape_of_a_call_is_read(rows: Rows, data: dict[str, Any]) -> None:
-    """Whichever shape a call was stored in, it is one message, and it is open until its result."""
+    """A call is one message in every stored shape, and is open until its result."""
     rows.agent(1)
     tip = rows.event(1, "tool_call", None, json.dumps(data))
     past = queries.walk(rows.connection, tip, pack)
@@ -239,7 +239,7 @@ def test_every_shape_of_a_call_is_read(rows: Rows, data: dict[str, Any]) -> None
 
 @pytest.mark.parametrize("kind", ["tool", "tool_result"])
 def test_a_legacy_result_closes_its_call(rows: Rows, kind: str) -> None:
-    """The old kind of a result is read as the new one; without a success it is an error."""
+    """The older kind of result is read as the current one; without a success it is an error."""
     rows.agent(1)
     rows.event(1, "tool_call", None, json.dumps(ONE))
     tip = rows.event(1, kind, None, json.dumps(RESULT))
@@ -272,7 +272,7 @@ BAD_ROWS = [
 
 @pytest.mark.parametrize(("kind", "content", "data_json", "field"), BAD_ROWS, ids=lambda value: str(value)[:20])
 def test_a_bad_row_is_tolerated(rows: Rows, kind: str, content: str | None, data_json: str | None, field: str) -> None:
-    """A row that is no message stays a record, verbatim, is no message, and is listed with its field."""
+    """A row that is not a valid message stays a record, verbatim, and is listed with its field."""
     rows.agent(1)
     rows.event(1, content="before")
     rows.event(1, kind, content, data_json)
@@ -288,7 +288,7 @@ def test_a_bad_row_is_tolerated(rows: Rows, kind: str, content: str | None, data
 
 @pytest.mark.parametrize("kind", ["clear", "rewind", "agent_killed", "fork", "usage", "changed", "restore"])
 def test_what_is_no_node_is_never_met(rows: Rows, kind: str) -> None:
-    """State and inert events with nothing in them are passed by, and are no records."""
+    """State and inert events without content are skipped, and are not records."""
     rows.agent(1)
     first = rows.event(1, content="one")
     rows.event(1, kind, None, None, parent=first)
@@ -299,7 +299,7 @@ def test_what_is_no_node_is_never_met(rows: Rows, kind: str) -> None:
 
 
 def test_unknown_kinds_are_listed(rows: Rows) -> None:
-    """Events that mean nothing to us are found up to a seq, and only this agent's."""
+    """Invalid events are found up to a seq, and only this agent's."""
     rows.agent(1)
     rows.agent(2)
     for kind in ("user", "brand_new", "note", "newer", "newest"):
@@ -313,7 +313,7 @@ def test_unknown_kinds_are_listed(rows: Rows) -> None:
 
 
 def test_unknown_kinds_are_found_by_their_index(rows: Rows) -> None:
-    """Looking for them does not read the log."""
+    """Looking for invalid events does not read the whole log."""
     statements: list[str] = []
     rows.connection.set_trace_callback(statements.append)
     queries.unknown_kinds(rows.connection, 1, 99)
@@ -337,7 +337,7 @@ def test_nobody_has_nothing_to_undo(rows: Rows) -> None:
 
 
 def test_a_log_that_begins_with_a_message(rows: Rows) -> None:
-    """Where an older log does not say how its agent was made, its first command can be undone too."""
+    """If an older log does not say how its agent was made, its first command can be undone too."""
     rows.agent(1)
     rows.event(1)
 
@@ -369,7 +369,7 @@ def test_the_first_state(rows: Rows, kinds: list[str], expected: int | None) -> 
     + [(kind, False) for kind in ("note", "usage", "changed", "agent_killed", "revived", "fork", "brand_new")],
 )
 def test_which_kinds_count(rows: Rows, kind: str, counts: bool) -> None:
-    """What changes a conversation can be undone, everything else is passed over."""
+    """Only events that change a conversation are undoable commands."""
     rows.agent(1)
     rows.event(1, "created", None)
     rows.event(1)
@@ -382,7 +382,7 @@ def test_which_kinds_count(rows: Rows, kind: str, counts: bool) -> None:
 
 
 def test_an_event_on_the_wire(rows: Rows) -> None:
-    """An event is shown with all it has; its parent is named by agent and seq."""
+    """An event is returned with all its fields; its parent is named by agent and seq."""
     rows.agent(1)
     parent = rows.event(1)
     rows.agent(2, source=1, at=1)
@@ -415,7 +415,7 @@ def test_an_event_on_the_wire(rows: Rows) -> None:
     ],
 )
 def test_pages_of_history(rows: Rows, asked: dict[str, Any], expected: tuple[list[int], bool]) -> None:
-    """A page ends at its limit, or where the bytes do; one event comes at least."""
+    """A page ends at its limit of events or bytes, and has at least one event."""
     rows.agent(1)
     for kind in ("user", "note", "user", "clear"):
         rows.event(1, kind)
@@ -433,7 +433,7 @@ def test_pages_of_history(rows: Rows, asked: dict[str, Any], expected: tuple[lis
     ],
 )
 def test_history_with_the_sources_past(rows: Rows, asked: dict[str, Any], expected: tuple[list[int], bool]) -> None:
-    """The source's events come first, up to where the clone was taken, and its source's before."""
+    """The source's events come first, up to the seq it was cloned at, and its own source's before."""
     rows.agent(1)
     for _ in range(4):
         rows.event(1)

@@ -1,4 +1,4 @@
-"""How a file becomes ours, and which files are refused."""
+"""How a file becomes a reel database, and which files are refused."""
 
 import os
 import sqlite3
@@ -26,13 +26,13 @@ def connection(path: str) -> Iterator[sqlite3.Connection]:
 
 
 def version_and_tables(path: str) -> tuple[int, list[str]]:
-    """The version of a file, and the tables that migrations made."""
+    """Return the version of a file, and the tables that migrations made."""
     tables = query(path, "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
     return query(path, "PRAGMA user_version")[0][0], [name for (name,) in tables]
 
 
 async def refusal(path: str) -> str:
-    """What opening a store says."""
+    """Return the error of opening a store."""
     with anyio.fail_after(30):
         try:
             async with open_store(path):
@@ -42,13 +42,13 @@ async def refusal(path: str) -> str:
 
 
 def contents(path: str) -> bytes:
-    """All that is in a file."""
+    """Return all rows of the file."""
     return Path(path).read_bytes()
 
 
 @pytest.fixture
 async def used(path: str) -> str:
-    """The path of a database that has been used and closed."""
+    """The path of a database that was used and closed."""
     with anyio.fail_after(30):
         async with open_store(path) as store:
             await write(store, made(1, *(event(seq, content="x" * 500) for seq in range(2, 100))))
@@ -70,12 +70,12 @@ async def used(path: str) -> str:
     ],
 )
 async def test_the_writing_connection(store: Store, name: str, expected: object) -> None:
-    """A new file is incremental, ours, and written through a WAL that is synced at each commit."""
+    """A new file has incremental vacuum, our application id, and a WAL that is synced at each commit."""
     assert expected == await pragma(store, name)
 
 
 async def test_a_file_and_its_wal_are_for_their_owner_only(store: Store, path: str) -> None:
-    """Whatever the umask, nobody else can read what was said."""
+    """Whatever the umask is, nobody else can read the files."""
     await write(store, made())
     modes = {name: mode(path + name) for name in ("", "-wal", "-shm")}
 
@@ -83,7 +83,7 @@ async def test_a_file_and_its_wal_are_for_their_owner_only(store: Store, path: s
 
 
 async def test_a_reader_cannot_write(store: Store) -> None:
-    """The connections of readers refuse to change anything."""
+    """The connections of readers refuse every write."""
     for reader in store._readers:
         with pytest.raises(sqlite3.OperationalError, match="readonly"):
             await reader.run(lambda connection: connection.execute("DELETE FROM agents"))
@@ -101,7 +101,7 @@ async def test_a_reader_cannot_write(store: Store) -> None:
     ],
 )
 async def test_the_log_is_append_only(store: Store, path: str, sql: str) -> None:
-    """Triggers refuse whatever would change or remove an event."""
+    """Triggers refuse every statement that would change or remove an event."""
     await write(store, made())
     before = query(path, "SELECT * FROM events")
 
@@ -111,7 +111,7 @@ async def test_the_log_is_append_only(store: Store, path: str, sql: str) -> None
 
 
 async def test_types_are_held(store: Store) -> None:
-    """The tables are strict: a text is no seq."""
+    """The tables are strict: a text is not accepted as a seq."""
     await write(store, made())
 
     with pytest.raises(sqlite3.IntegrityError, match="cannot store TEXT"):
@@ -119,7 +119,7 @@ async def test_types_are_held(store: Store) -> None:
 
 
 def test_migrations_are_applied_in_order(connection: sqlite3.Connection, path: str) -> None:
-    """A file of version two gets the third migration and the fourth, and only these."""
+    """A file of version two gets the third and the fourth migration only."""
     migrate(connection, FOUR[:2])
     migrate(connection, FOUR)
 
@@ -127,7 +127,7 @@ def test_migrations_are_applied_in_order(connection: sqlite3.Connection, path: s
 
 
 def test_a_migration_that_fails_changes_nothing(connection: sqlite3.Connection, path: str) -> None:
-    """Those before it stay, and nothing of its own does, not even an open transaction."""
+    """The migrations before a failed one stay, and the failed one leaves neither changes nor an open transaction."""
     with pytest.raises(sqlite3.OperationalError, match="no such table"):
         migrate(connection, (FOUR[0], "CREATE TABLE half (x); INSERT INTO nowhere VALUES (1);", FOUR[2]))
 
@@ -136,7 +136,7 @@ def test_a_migration_that_fails_changes_nothing(connection: sqlite3.Connection, 
 
 
 def test_an_old_file_is_brought_up_to_date(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Opening a file of an older version makes it one of today, with what is in it."""
+    """Opening a file of an older version migrates it, with its rows."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         prepare(connection, path)
         connection.execute("INSERT INTO agents VALUES (1, 'u', 'old', NULL, '{}', NULL, NULL, 1, 1, NULL, 0)")
@@ -149,7 +149,7 @@ def test_an_old_file_is_brought_up_to_date(path: str, monkeypatch: pytest.Monkey
 
 
 def test_keys_of_an_old_file_are_put_in_order(connection: sqlite3.Connection, path: str) -> None:
-    """Version two orders them by their commands' events, whatever the clock said; one of no command is the oldest."""
+    """Version two orders keys by their commands' events, not by the clock; a key without a command is the oldest."""
     migrate(connection, schema.MIGRATIONS[:1])
     connection.execute("INSERT INTO agents VALUES (1, 'u', 'old', NULL, '{}', NULL, NULL, 1, 1, NULL, 2)")
     event = "INSERT INTO events (agent, seq, command, kind, time) VALUES (1, ?, ?, 'note', 1)"
@@ -163,7 +163,7 @@ def test_keys_of_an_old_file_are_put_in_order(connection: sqlite3.Connection, pa
 
 
 def test_keys_of_an_old_file_are_for_nobody_in_particular(connection: sqlite3.Connection, path: str) -> None:
-    """Version three notes whom a key is used for; of what was stored before, nobody knows."""
+    """Version three notes the agent of each key; for older keys the agent is unknown."""
     migrate(connection, schema.MIGRATIONS[:2])
     connection.execute("INSERT INTO agents VALUES (1, 'u', 'old', NULL, '{}', NULL, NULL, 1, 1, NULL, 2)")
     connection.execute("INSERT INTO keys VALUES (7, 'k', 1, 2, x'01', x'02')")
@@ -173,7 +173,7 @@ def test_keys_of_an_old_file_are_for_nobody_in_particular(connection: sqlite3.Co
 
 
 async def test_a_newer_file_is_refused(used: str) -> None:
-    """It says which versions there are and what helps, and leaves the file as it is."""
+    """The error names both versions and the remedy, and the file stays as it is."""
     query(used, f"PRAGMA user_version = {VERSION + 3}")
     before = contents(used)
 
@@ -185,7 +185,7 @@ async def test_a_newer_file_is_refused(used: str) -> None:
 
 
 @pytest.mark.parametrize(("durability", "expected"), [("full", 2), ("normal", 1)])
-async def test_durability(path: str, durability: str, expected: int) -> None:
+async def test_durability_sets_synchronous(path: str, durability: str, expected: int) -> None:
     """With ``full`` each commit is synced, with ``normal`` each checkpoint."""
     with anyio.fail_after(30):
         async with open_store(path, durability) as store:
@@ -193,7 +193,7 @@ async def test_durability(path: str, durability: str, expected: int) -> None:
 
 
 async def test_a_file_that_was_just_begun(path: str) -> None:
-    """A file whose first start was cut short before its first table is taken for a new one."""
+    """A file whose first start was cut short before its first table is treated as new."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         for pragma_of_ours in schema._WRITER_PRAGMAS:
             connection.execute(f"PRAGMA {pragma_of_ours}")
@@ -205,7 +205,7 @@ async def test_a_file_that_was_just_begun(path: str) -> None:
 
 @pytest.mark.parametrize("sql", ["CREATE TABLE bookmarks (x)", "PRAGMA application_id = 7", "PRAGMA user_version = 1"])
 async def test_a_foreign_file_is_refused(path: str, sql: str) -> None:
-    """Another program's database is not touched, not even its journal mode."""
+    """Another program's database is not changed, not even its journal mode."""
     query(path, sql)
     before = contents(path)
 
@@ -214,7 +214,7 @@ async def test_a_foreign_file_is_refused(path: str, sql: str) -> None:
 
 
 async def test_a_file_that_is_no_database_is_refused(path: str) -> None:
-    """A text file is not taken for a database."""
+    """A text file is refused: it is not a database."""
     await anyio.Path(path).write_text("Dear diary, " * 200)
 
     assert (
@@ -225,7 +225,7 @@ async def test_a_file_that_is_no_database_is_refused(path: str) -> None:
 
 @pytest.mark.parametrize("length", [10, 50, 100, 1000, 4096, 4097, 40_000])
 async def test_a_truncated_file_is_refused(used: str, length: int) -> None:
-    """Wherever a file was cut off, it is said to be damaged."""
+    """A truncated file is reported as damaged, wherever it was cut."""
     os.truncate(used, length)
 
     assert "move it away with its -wal and -shm, and put a backup in its place" in await refusal(used)
@@ -233,7 +233,7 @@ async def test_a_truncated_file_is_refused(used: str, length: int) -> None:
 
 @pytest.mark.parametrize("table", ["events", "sqlite_sequence", "sqlite_master"])
 async def test_a_damaged_file_is_refused(used: str, table: str) -> None:
-    """A page of rubbish where a table begins is found when the file is opened."""
+    """A page of rubbish at the root of a table is found when the file is opened."""
     sql = "SELECT 1" if table == "sqlite_master" else f"SELECT rootpage FROM sqlite_master WHERE name = '{table}'"
     page = query(used, sql)[0][0]
     spoil(used, page, at=100 if page == 1 else 0)
@@ -242,12 +242,12 @@ async def test_a_damaged_file_is_refused(used: str, table: str) -> None:
 
 
 async def test_a_directory_is_refused(tmp_path: Path) -> None:
-    """A path that cannot be opened is named, with the reason."""
+    """A path that cannot be opened is refused, with the name and the reason."""
     assert f"cannot open {tmp_path}: Is a directory" in await refusal(str(tmp_path))
 
 
 async def test_a_symbolic_link_is_refused(tmp_path: Path, path: str) -> None:
-    """The lock is beside the name, so the name must be the file's own."""
+    """A database with several hard links is refused: the lock is named after the path, so the path must be unique."""
     await anyio.Path(path).symlink_to(tmp_path / "elsewhere.db")
 
     assert f"cannot open {path}: Too many levels of symbolic links" in await refusal(path)
@@ -255,28 +255,28 @@ async def test_a_symbolic_link_is_refused(tmp_path: Path, path: str) -> None:
 
 
 async def test_a_file_without_room_for_its_wal_is_refused(path: str) -> None:
-    """What stands where a file of the database belongs is named."""
+    """A path of the database's files that is not a regular file is named in the error."""
     await anyio.Path(path + "-wal").mkdir()
 
     assert f"cannot open {path}-wal: Is a directory" == await refusal(path)
 
 
 async def test_a_file_that_sqlite_cannot_use_is_refused(path: str) -> None:
-    """What SQLite itself cannot do is said in its words."""
+    """An operation that SQLite refuses is reported in SQLite's words."""
     await anyio.Path(path + "-journal").mkdir()
 
     assert f"cannot use {path}: " in await refusal(path)
 
 
 async def test_a_directory_that_cannot_be_made_is_refused(path: str) -> None:
-    """A file where a directory should be is named."""
+    """A file in place of the directory is named in the error."""
     await anyio.Path(path).touch()
 
     assert f"cannot open {path}: File exists" == await refusal(f"{path}/reel.db")
 
 
 async def test_a_used_file_can_be_opened_again(used: str) -> None:
-    """What was written is there, and more can be."""
+    """A reopened database has what was written, and takes more."""
     with anyio.fail_after(30):
         async with open_store(used) as store:
             (ids,) = await write(store, said(1, event(100)))

@@ -1,4 +1,4 @@
-"""What reaches the database as SQL is a constant; what anybody said is a parameter."""
+"""SQL texts are constants; values are passed as parameters."""
 
 import ast
 from collections.abc import Iterator
@@ -9,8 +9,8 @@ import pytest
 import reeld.store
 
 STORE = sorted(Path(reeld.store.__file__).parent.glob("*.py"))
-# The names that statements are put together from where they are made when they are needed: texts of the module, and
-# how many parameters there are. ``query`` and ``where`` are held to the same below.
+# Names whose SQL is put together when it is needed: texts of the module, and
+# the number of parameters. ``query`` and ``where`` are checked in the same way below.
 ALLOWED = {
     "UNKNOWN_KIND",
     "kinds",
@@ -28,7 +28,7 @@ ALLOWED = {
 
 
 def strings(tree: ast.AST) -> Iterator[tuple[int, set[str]]]:
-    """Give the line of each f-string that looks like SQL, and the names that it is made of."""
+    """Return the line of each f-string that looks like SQL, and the names in it."""
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr):
             text = "".join(str(part.value) for part in node.values if isinstance(part, ast.Constant))
@@ -40,7 +40,7 @@ def strings(tree: ast.AST) -> Iterator[tuple[int, set[str]]]:
 
 @pytest.mark.parametrize("path", STORE, ids=lambda path: path.stem)
 def test_statements_are_made_of_constants(path: Path) -> None:
-    """A statement that is put together is made of the module's own texts, never of a value."""
+    """A composed statement consists of the module's own texts, never of a value."""
     for line, names in strings(ast.parse(path.read_text())):
         foreign = {name for name in names if not name.isupper() and not name.startswith("_")} - ALLOWED
         assert not foreign - {"query", "where", "len", "join"}, f"{path.name}:{line} puts {foreign} into SQL"

@@ -20,7 +20,7 @@ from tests.reeld.verify.damage import damage
 
 
 async def test_a_directory_is_made_for_its_owner_only(tmp_path: Path) -> None:
-    """Where the file's directory is missing it is made, and nobody else can look into it."""
+    """A missing directory is created, and only its owner can list it."""
     path = tmp_path / "state" / "reel" / "reel.db"
     with anyio.fail_after(30):
         async with open_store(str(path)):
@@ -30,7 +30,7 @@ async def test_a_directory_is_made_for_its_owner_only(tmp_path: Path) -> None:
 
 
 async def test_a_state_is_what_was_written(store: Store) -> None:
-    """Loading gives the profile and the living conversation, also after the file was closed."""
+    """Loading returns the profile and the live conversation, also after the file was closed."""
     await write(store, made(1, event(2, "system", "be brief"), event(3, "mark", None), event(4), event(5, "note")))
     state = await store.load(1)
 
@@ -40,7 +40,7 @@ async def test_a_state_is_what_was_written(store: Store) -> None:
 
 
 async def test_rows_that_are_no_messages_are_logged(rows: Rows, path: str, caplog: pytest.LogCaptureFixture) -> None:
-    """Loading tolerates them, and says which they are."""
+    """Loading tolerates invalid rows, and lists them."""
     rows.agent(1)
     rows.event(1, "tool_call", None, "no json")
     with anyio.fail_after(30), caplog.at_level(logging.WARNING):
@@ -51,7 +51,7 @@ async def test_rows_that_are_no_messages_are_logged(rows: Rows, path: str, caplo
 
 
 async def test_every_question_is_asked_of_a_reader(store: Store) -> None:
-    """What the queries find comes through."""
+    """The store returns the results of the queries."""
     await write(store, made(1, event(2), event(3)))
     await write(store, said(1, event(4, "restore", None, data_json='{"to": 2, "undoes": 3}', parent=2)))
     await write(store, said(1, event(5, "brand_new")), made(2)._replace(keys=[key("k", row=2)]))
@@ -69,14 +69,14 @@ async def test_every_question_is_asked_of_a_reader(store: Store) -> None:
 
 
 async def test_the_living_state_can_be_walked(store: Store) -> None:
-    """A walk from the tip meets what is living, and nothing else."""
+    """A walk from the tip meets the live nodes only."""
     await write(store, made(1, event(2), event(3), event(4, "restore", None, parent=2)))
 
     assert [2] == [node.seq for node in (await store.walk_living(1)).nodes]
 
 
 async def test_history_is_packed(store: Store) -> None:
-    """A page holds events in the form of the wire."""
+    """A page holds events in the form of the protocol."""
     await write(store, made(1, event(2), event(3)))
     page = await store.history(1, since=1, head=9, limit=1, kinds=None, inherited=True, max_bytes=999)
 
@@ -84,7 +84,7 @@ async def test_history_is_packed(store: Store) -> None:
 
 
 async def test_two_questions_do_not_wait_for_each_other(store: Store) -> None:
-    """The reader with less to do is asked."""
+    """A query goes to the less busy reader."""
     slow, fast = store._readers
     slow.waiting += 1
     asked: list[int] = []
@@ -96,7 +96,7 @@ async def test_two_questions_do_not_wait_for_each_other(store: Store) -> None:
 
 
 async def test_what_cannot_be_read_is_a_storage_error(store: Store, path: str) -> None:
-    """A page that was damaged while the store was open is reported, and does not leak another library's error."""
+    """A page that is damaged while the store is open raises a storage error, not another library's error."""
     await write(store, made(1))
     await pragma(store, "wal_checkpoint(TRUNCATE)")
     for reader in store._readers:
@@ -116,7 +116,7 @@ async def test_what_cannot_be_read_is_a_storage_error(store: Store, path: str) -
 async def test_a_row_that_is_no_text_keeps_no_reader_in_the_past(
     path: str, column: str, ask: Callable[[Store], Awaitable[Any]]
 ) -> None:
-    """Whoever keeps the error of a question, the next ones are answered from what has been written since."""
+    """After a failed query, whose error somebody keeps, the next queries see what was written since."""
     async with open_store(path) as store:
         await write(store, made(1, event(2), event(3, "clear", None)))
     damage(path, f"UPDATE events SET {column} = CAST(x'7bff7d' AS TEXT) WHERE seq = 3")
@@ -134,7 +134,7 @@ async def test_a_row_that_is_no_text_keeps_no_reader_in_the_past(
 async def test_tidying_forgets_old_keys_and_copies_the_wal(
     store: Store, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The newest keys are kept, a million of them; what was written is in the file itself afterwards."""
+    """The newest million keys are kept; closing moves what was written into the file itself."""
     assert 1_000_000 == store_module.KEYS_KEPT
     monkeypatch.setattr(store_module, "KEYS_KEPT", 2)
     monkeypatch.setattr(transactions, "_FORGOTTEN_AT_ONCE", 1)
@@ -150,7 +150,7 @@ async def test_tidying_forgets_old_keys_and_copies_the_wal(
 
 
 async def test_tidying_waits_for_better_times(store: Store, caplog: pytest.LogCaptureFixture) -> None:
-    """Where nothing can be written, old keys stay, and nobody is troubled."""
+    """If nothing can be written, old keys stay, and no error is raised."""
     await write(store, made(1)._replace(keys=[key("old")]))
     await pragma(store, "query_only = ON")
     await store.tidy()

@@ -1,4 +1,4 @@
-"""What a transaction writes, which transaction of it fails, and with what."""
+"""What a transaction writes, which transaction of a batch fails, and with what error."""
 
 import json
 import resource
@@ -20,14 +20,14 @@ from tests.reeld.store.making import event, key, made, pragma, profile, query, s
 
 
 def failed(outcome: Outcome) -> tuple[type[Exception], str]:
-    """The error that a transaction failed with, and what it says."""
+    """Return the error that a transaction failed with."""
     assert isinstance(outcome, Exception)
     return type(outcome), outcome.message if isinstance(outcome, ReelError) else str(outcome)
 
 
 @contextmanager
 def files_no_larger_than(size: int) -> Iterator[None]:
-    """Let no file of this process grow beyond a size."""
+    """Limit the size to which files of this process may grow."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
     try:
@@ -37,7 +37,7 @@ def files_no_larger_than(size: int) -> Iterator[None]:
 
 
 async def test_every_column_is_written(store: Store, path: str) -> None:
-    """An event and its agent stand in the database as they were drafted, byte for byte."""
+    """An event and its agent are stored as they were drafted, byte for byte."""
     call = event(2, "tool_call", 'f("é")', data_json='{"a": "\\u00e9 é"}', command=1, client="nvim", time=77)
     await write(store, made(7, call, title="T", tags={"k": "ü"}, created=3, updated=4))
 
@@ -50,7 +50,7 @@ async def test_every_column_is_written(store: Store, path: str) -> None:
 
 
 async def test_a_row_refers_to_its_neighbours_by_position(store: Store, path: str) -> None:
-    """Drafts that stand on each other find their ids in the commit, and committed nodes keep theirs."""
+    """Drafts with parents among themselves get their ids in the commit; committed parents keep theirs."""
     await write(store, made(1), made(2))
     transaction = Transaction(
         [
@@ -65,7 +65,7 @@ async def test_a_row_refers_to_its_neighbours_by_position(store: Store, path: st
 
 
 async def test_ids_ascend_in_commit_order(store: Store, path: str) -> None:
-    """However the transactions of agents are mixed, a later commit has greater ids."""
+    """However the transactions of agents alternate, a later commit has greater ids."""
     await write(store, made(1), made(2))
     await write(store, said(2, event(2), event(3)), said(1, event(2)))
     await write(store, said(1, event(3)), said(2, event(4)))
@@ -75,7 +75,7 @@ async def test_ids_ascend_in_commit_order(store: Store, path: str) -> None:
 
 
 async def test_ids_are_never_reused(path: str) -> None:
-    """Not even where the newest events were erased, and the file was closed in between."""
+    """An id is not used again, even if the newest events were erased and the file was closed in between."""
     with anyio.fail_after(30):
         async with open_store(path) as store:
             await write(store, made(1, event(2), event(3)))
@@ -89,7 +89,7 @@ async def test_ids_are_never_reused(path: str) -> None:
 
 
 async def test_rows_of_agents_are_never_reused(path: str) -> None:
-    """A new agent gets a number that none ever had."""
+    """A new agent gets a row number that was never used."""
     with anyio.fail_after(30):
         async with open_store(path) as store:
             await write(store, made(store.new_row()), made(store.new_row()))
@@ -103,7 +103,7 @@ async def test_rows_of_agents_are_never_reused(path: str) -> None:
 
 
 async def test_a_clone_knows_its_source(store: Store, path: str) -> None:
-    """What an agent was cloned from is in its row."""
+    """An agent's row names the agent and event it was cloned from."""
     await write(store, made(1), made(2, source=Source(1, f"{1:032x}", 1)))
 
     assert [(None, None), (1, 1)] == query(path, "SELECT source, source_at FROM agents ORDER BY id")
@@ -137,7 +137,7 @@ BAD_UNITS: list[tuple[Transaction, type[Exception], str]] = [
 async def test_a_bad_unit_fails_alone(
     store: Store, path: str, bad: Transaction, error: type[Exception], message: str
 ) -> None:
-    """The others of its transaction are written, before it and after it, and it is not, not even in part."""
+    """A faulty transaction is not written at all, and the others of its batch are."""
     await write(store, made(1), made(2))
     await write(store, said(2, event(2), keys=("k",)))
     bad = bad._replace(parts=[AgentWrite(profile(2, 3), [event(3, "note", "half")]), *bad.parts])
@@ -151,7 +151,7 @@ async def test_a_bad_unit_fails_alone(
 
 
 async def test_a_bad_unit_alone_in_its_transaction(store: Store) -> None:
-    """It is tried once, and the next one is written as if nothing had been."""
+    """A single faulty transaction is tried once, and the next one is written."""
     await write(store, made(1))
     (outcome,) = await write(store, said(1, event(1)))
 
@@ -160,7 +160,7 @@ async def test_a_bad_unit_alone_in_its_transaction(store: Store) -> None:
 
 
 async def test_no_room_in_the_file(store: Store) -> None:
-    """A full file refuses what does not fit, is read as before, and takes it when there is room."""
+    """A full file refuses a transaction that does not fit, can be read, and takes it once there is room."""
     await write(store, made(1))
     pages = await pragma(store, "page_count")
     await pragma(store, f"max_page_count = {pages}")
@@ -174,7 +174,7 @@ async def test_no_room_in_the_file(store: Store) -> None:
 
 
 async def test_no_room_on_the_disk(store: Store) -> None:
-    """A write that the system refuses fails one transaction; what fits in the same transaction does not."""
+    """A write that the system refuses fails one transaction; one that fits in the same batch is written."""
     await write(store, made(1), made(2))
     with files_no_larger_than(400_000):
         outcomes = await write(store, said(1, event(2, content="x" * 900_000)), said(2, event(2)))
@@ -186,7 +186,7 @@ async def test_no_room_on_the_disk(store: Store) -> None:
 
 
 async def test_a_file_that_became_read_only(store: Store) -> None:
-    """Reads are served while nothing can be written, and writing goes on when it can."""
+    """Reads are served while nothing can be written, and writing goes on once it can."""
     await write(store, made(1))
     await pragma(store, "query_only = ON")
     (outcome,) = await write(store, said(1, event(2)))
@@ -199,7 +199,7 @@ async def test_a_file_that_became_read_only(store: Store) -> None:
 
 
 async def test_a_locked_file(store: Store, path: str) -> None:
-    """Where another program holds the lock, all transactions wait for it together, and fail together."""
+    """If another program holds the lock, all transactions wait for it together, and fail together."""
     await write(store, made(1), made(2))
     await pragma(store, "busy_timeout = 10")
     begun: list[str] = []
@@ -214,7 +214,7 @@ async def test_a_locked_file(store: Store, path: str) -> None:
 
 
 def test_a_checkpoint_says_what_is_left(path: str) -> None:
-    """Everything is copied where no reader is in the way; where one is, the rest is counted."""
+    """A checkpoint copies everything that no reader needs, and counts the rest."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         prepare(connection, path)
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -230,7 +230,7 @@ def test_a_checkpoint_says_what_is_left(path: str) -> None:
 
 
 def test_a_wal_is_not_begun_anew_under_a_reader(path: str) -> None:
-    """Whoever reads in the WAL is waited for, for so long; then it is as it was, and so is the connection."""
+    """A checkpoint waits for readers of the WAL up to a limit, and leaves the connection as it was."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         prepare(connection, path)
         connection.execute("PRAGMA user_version = 1")
@@ -244,7 +244,7 @@ def test_a_wal_is_not_begun_anew_under_a_reader(path: str) -> None:
 
 
 def test_old_keys_are_forgotten(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The keys that came first go, a few at once, the newest stay."""
+    """The oldest keys are deleted, a few at a time, and the newest stay."""
     monkeypatch.setattr(transactions, "_FORGOTTEN_AT_ONCE", 2)
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         prepare(connection, path)

@@ -1,4 +1,4 @@
-"""The persistence task: what is one transaction, who is told when, and how it ends."""
+"""The writer's task: what is one transaction, when callers are told, and how it ends."""
 
 import sqlite3
 import threading
@@ -18,7 +18,7 @@ from tests.reeld.store.making import busy, event, made, pragma, profile, query, 
 
 
 async def test_what_queued_up_during_a_commit_is_one_transaction(store: Store) -> None:
-    """Transactions that are submitted while a commit runs are committed together, however many they are."""
+    """Transactions that are submitted during a commit are committed together, however many they are."""
     async with anyio.create_task_group() as tasks, busy(store):
         tasks.start_soon(write, store, made(1))
         while not store.writer.waiting:
@@ -32,7 +32,7 @@ async def test_what_queued_up_during_a_commit_is_one_transaction(store: Store) -
 
 
 async def test_nobody_is_told_before_the_commit(store: Store, path: str) -> None:
-    """A transaction is settled when another connection can read it, and in the order in which it was submitted."""
+    """A transaction is settled once another connection can read it, in the order of submission."""
     seen: list[tuple[int, int]] = []
     settled = anyio.Event()
 
@@ -53,7 +53,7 @@ async def test_nobody_is_told_before_the_commit(store: Store, path: str) -> None
 
 
 async def test_only_what_was_written_is_counted(store: Store) -> None:
-    """A transaction that failed adds nothing to the events written."""
+    """A failed transaction adds nothing to the number of events written."""
     await write(store, made(1), made(1), made(2, event(2)))
 
     assert 3 == store.writer.events
@@ -61,7 +61,7 @@ async def test_only_what_was_written_is_counted(store: Store) -> None:
 
 
 async def test_closing_writes_what_was_submitted(path: str) -> None:
-    """Leaving the store loses nothing that it took."""
+    """Closing the store writes everything that it has accepted."""
     outcomes: list[Outcome] = []
     with anyio.fail_after(30):
         async with open_store(path) as store:
@@ -73,7 +73,7 @@ async def test_closing_writes_what_was_submitted(path: str) -> None:
 
 
 async def test_a_cancelled_store_writes_what_was_submitted(path: str) -> None:
-    """Whoever wants to stop waits for what was accepted."""
+    """Draining waits for every accepted transaction."""
     outcomes: list[Outcome] = []
     with anyio.fail_after(30), anyio.CancelScope() as scope:
         async with open_store(path) as store:
@@ -85,7 +85,7 @@ async def test_a_cancelled_store_writes_what_was_submitted(path: str) -> None:
 
 
 async def collapse(path: str, use: Callable[[Store], Awaitable[None]]) -> pytest.ExceptionInfo[BaseExceptionGroup]:
-    """Open a store, use it, and give what it ended with."""
+    """Open a store, use it, and return the error it ended with."""
 
     async def run() -> None:
         async with open_store(path) as store:
@@ -97,7 +97,7 @@ async def collapse(path: str, use: Callable[[Store], Awaitable[None]]) -> pytest
 
 
 async def test_a_bug_takes_the_store_down(path: str) -> None:
-    """What a settle raises ends the store, loudly; the others of the batch and those who come later are told."""
+    """An error raised in ``on_commit`` ends the store; the rest of the batch and later callers get an error."""
     outcomes: list[Outcome] = []
 
     def fail(_: Outcome) -> None:
@@ -119,7 +119,7 @@ async def test_a_bug_takes_the_store_down(path: str) -> None:
 
 
 async def test_a_bug_in_a_transaction_takes_the_store_down(path: str) -> None:
-    """What no transaction is to blame for is not answered as if one were."""
+    """An error that no transaction caused is not answered as if one had."""
     outcomes: list[Outcome] = []
 
     async def use(store: Store) -> None:
@@ -133,7 +133,7 @@ async def test_a_bug_in_a_transaction_takes_the_store_down(path: str) -> None:
 
 
 async def test_the_wal_is_copied_after_so_many_rows(store: Store, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The writer checkpoints between two commits, so that the WAL is written over and does not grow."""
+    """The writer checkpoints between two commits, so that the WAL is reused and does not grow."""
     monkeypatch.setattr(writer_module, "_CHECKPOINT_EVERY", 20)
     await write(store, made(1))
     await pragma(store, "wal_checkpoint(TRUNCATE)")
@@ -145,7 +145,7 @@ async def test_the_wal_is_copied_after_so_many_rows(store: Store, path: str, mon
 
 @contextmanager
 def relay(path: str) -> Iterator[None]:
-    """Let two readers take turns so that there is no moment at which nobody reads."""
+    """Let two readers alternate so that there is no moment without a reader."""
     over = threading.Event()
 
     def read() -> None:
@@ -172,7 +172,7 @@ def relay(path: str) -> Iterator[None]:
 async def test_the_wal_is_bounded_though_somebody_always_reads(
     store: Store, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where readers are never all at rest, the writer waits for those there are, and the WAL is written over."""
+    """If readers never pause, the writer waits for the present ones, and the WAL is reused."""
     monkeypatch.setattr(writer_module, "_CHECKPOINT_EVERY", 20)
     monkeypatch.setattr(writer_module, "_LARGE", 1 << 20)
     store.writer._large = 1 << 20
@@ -219,7 +219,7 @@ async def test_the_wal_is_bounded_while_it_is_all_verified(
 
 
 async def test_a_reader_that_stays(store: Store, path: str, caplog: pytest.LogCaptureFixture) -> None:
-    """Who reads for very long is not waited for again and again: the next try comes when the WAL is twice as large."""
+    """A very long read is not waited for repeatedly: the next try comes when the WAL is twice as large."""
     await write(store, made(1))
     store.writer._large = 1
     with closing(sqlite3.connect(path, isolation_level=None)) as reader:
@@ -236,7 +236,7 @@ async def test_a_reader_that_stays(store: Store, path: str, caplog: pytest.LogCa
 
 
 async def test_a_wal_that_has_begun_anew_is_bounded_as_before(store: Store) -> None:
-    """That somebody read for long once does not let the WAL grow further the next time."""
+    """One long read does not let the WAL grow further the next time."""
     await write(store, made(1))
     store.writer._large = 1 << 40
     await store.writer.checkpoint()
@@ -245,7 +245,7 @@ async def test_a_wal_that_has_begun_anew_is_bounded_as_before(store: Store) -> N
 
 
 async def test_a_checkpoint_that_fails_is_no_failure(store: Store, caplog: pytest.LogCaptureFixture) -> None:
-    """The WAL goes on growing, the log says why, and transactions are written."""
+    """If checkpoints fail, the WAL grows, the log says why, and transactions are written."""
     store.writer._database = None  # type: ignore[assignment]
     await store.writer.checkpoint()
     store.writer._database = store._database
@@ -255,7 +255,7 @@ async def test_a_checkpoint_that_fails_is_no_failure(store: Store, caplog: pytes
 
 
 async def test_readers_do_not_wait_for_a_commit(store: Store) -> None:
-    """While a transaction is open, a reader sees what was committed, and nothing of what was not."""
+    """While a transaction is open, a reader sees only what was committed."""
     await write(store, made(1))
     async with busy(store, "BEGIN IMMEDIATE", "UPDATE agents SET head = 99"):
         found = await store.find("agent-1")
@@ -264,7 +264,7 @@ async def test_readers_do_not_wait_for_a_commit(store: Store) -> None:
 
 
 async def test_proof_of_life(store: Store) -> None:
-    """A writer that works proves it without writing anything; one whose disk is busy proves nothing meanwhile."""
+    """An idle writer sends heartbeats without writing; one whose disk is busy sends none meanwhile."""
     proved = anyio.Event()
 
     async def prove() -> None:

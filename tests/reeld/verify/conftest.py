@@ -7,5 +7,5 @@ import pytest
 
 @pytest.fixture
 def path(tmp_path: Path) -> str:
-    """The path of the database."""
+    """Return a path for the database."""
     return str(tmp_path / "reel.db")

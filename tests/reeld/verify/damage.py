@@ -20,14 +20,14 @@ def unguarded(path: str) -> Iterator[sqlite3.Connection]:
 
 
 def damage(path: str, *statements: str) -> None:
-    """Carry out statements on a database."""
+    """Run statements on a database."""
     with unguarded(path) as connection:
         for sql in statements:
             connection.execute(sql)
 
 
 def lose_from_index(path: str, index: str, statement: str) -> None:
-    """Carry out a statement of which an index never hears."""
+    """Run a statement that leaves an index stale."""
     with unguarded(path) as connection:
         row = connection.execute(
             "SELECT type, name, tbl_name, rootpage, sql FROM sqlite_schema WHERE name = ?", (index,)

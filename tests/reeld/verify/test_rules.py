@@ -1,4 +1,4 @@
-"""The fold that checks a log; each kind of damage is planted in real files in tests/reeld/store/test_verifying.py."""
+"""The validator of a log; tests/reeld/verify/test_verifier.py plants each kind of damage in real files."""
 
 from typing import Any
 
@@ -32,30 +32,30 @@ def _do(log: MemoryLog, state: State, command: Any) -> None:
 
 
 def problems(log: MemoryLog, **row: Any) -> list[tuple[str, int | None]]:
-    """Check the log, with an agent's row that may be another than it should be."""
+    """Check the log, with the given agent's row."""
     agent = profile(1)._replace(head=log.rows[-1].event.seq)
     return [(found.what, found.seq) for found in Past(log, {1: agent._replace(**row)}).problems(1)]
 
 
 def change(log: MemoryLog, seq: int, **fields: Any) -> None:
-    """Change an event."""
+    """Return the log with an event changed."""
     log.rows[seq - 1].event = log.rows[seq - 1].event._replace(**fields)
 
 
-def test_nothing(log: MemoryLog) -> None:
-    """In a log that commands have written, there is nothing."""
+def test_rules_hold_in_a_sound_log(log: MemoryLog) -> None:
+    """A log that commands have written has no problems."""
     assert [] == problems(log)
 
 
 def test_clear_at_the_end_that_lost_its_prompt(log: MemoryLog) -> None:
-    """A clear that is the last event has to be followed by the prompt."""
+    """A clear that is the last event must be followed by the prompt."""
     del log.rows[-1]
 
     assert [("command", 7)] == problems(log)
 
 
 def test_clear_without_a_prompt(log: MemoryLog) -> None:
-    """Where there is no prompt, none is restated."""
+    """Without a prompt, clear restates none."""
     change(log, 2, content="")
 
     assert [("command", 8)] == problems(log)
@@ -65,14 +65,14 @@ def test_clear_without_a_prompt(log: MemoryLog) -> None:
 
 @pytest.mark.parametrize("label", ["one", "two"])
 def test_the_newest_mark_of_a_label(log: MemoryLog, label: str) -> None:
-    """A rewind goes to the newest living mark that has the label, not to just any."""
+    """A rewind goes to the newest live mark with the label, not to just any."""
     change(log, 5, kind="mark", content=None, data_json=f'{{"label":"{label}"}}')
 
     assert ([("data", 6)] if label == "one" else []) == problems(log)
 
 
 def test_names_that_the_log_does_not_have(log: MemoryLog) -> None:
-    """The agent's row says of it what its log says; an event that cannot be read says nothing."""
+    """The agent's row must agree with its log; an event that cannot be read proves nothing."""
     assert [("name", None)] == problems(log, name="other")
     assert [("title", None)] == problems(log, title="other")
     change(log, 1, data_json="{}")

@@ -1,4 +1,4 @@
-"""A check of the database finds each kind of damage, names it, and finds nothing where there is none."""
+"""A check of the database finds and names each kind of damage, and finds nothing in a sound one."""
 
 import sqlite3
 from collections.abc import AsyncIterator
@@ -83,7 +83,7 @@ async def filled(path: str) -> str:
 
 @asynccontextmanager
 async def verifying(path: str) -> AsyncIterator[tuple[Store, Verifier]]:
-    """Open a database to check it; each time there are thirty seconds."""
+    """Open a database to check it; each use has a limit of thirty seconds."""
     with anyio.fail_after(30):
         async with open_store(path) as store, open_verifier(store) as verifier:
             yield store, verifier
@@ -99,17 +99,17 @@ async def check(path: str, row: int | None = None) -> Report:
 
 
 def found(report: Report) -> list[tuple[Any, ...]]:
-    """What was found, and where."""
+    """Return the problems and their places."""
     return [(found.problem.what, found.name, found.problem.seq) for found in report.listed]
 
 
 def event(agent: int, seq: int, change: str) -> str:
-    """The statement that changes an event."""
+    """Return a statement that changes an event."""
     return f"UPDATE events SET {change} WHERE agent = {agent} AND seq = {seq}"
 
 
-async def test_nothing_is_wrong(filled: str) -> None:
-    """In a healthy database nothing is found, and everything was looked at."""
+async def test_a_sound_database_has_no_problems(filled: str) -> None:
+    """A sound database has no problems, and everything was checked."""
     report = await check(filled)
 
     assert ([], 0, 3, 23) == (report.listed, report.omitted, report.agents, report.events)
@@ -202,8 +202,8 @@ async def test_nothing_is_wrong(filled: str) -> None:
         ("DROP INDEX agents_by_name; CREATE INDEX agents_by_name ON agents (uid)", ("schema", None, None)),
     ],
 )
-async def test_damage(filled: str, statement: str, expected: tuple[Any, ...]) -> None:
-    """Each kind of damage is found where it is, and has its word."""
+async def test_each_kind_of_damage(filled: str, statement: str, expected: tuple[Any, ...]) -> None:
+    """Each kind of damage is found at its place, and has its word."""
     damage(filled, *statement.split("; "))
 
     assert expected in found(await check(filled))
@@ -221,14 +221,14 @@ async def test_damage(filled: str, statement: str, expected: tuple[Any, ...]) ->
     ],
 )
 async def test_damage_is_told_once(filled: str, statement: str, expected: list[Any]) -> None:
-    """One fault does not make a problem of everything that comes after it."""
+    """One fault does not make everything after it a problem."""
     damage(filled, statement)
 
     assert expected == [each for each in found(await check(filled, 1)) if each[0] != "data" or each in expected]
 
 
 async def test_two_of_one_name(filled: str) -> None:
-    """Two living agents of one name are found, though the index that forbids it is there again."""
+    """Two live agents of one name are found, although the index that forbids it exists again."""
     lose_from_index(filled, "agents_by_living_name", "UPDATE agents SET name = 'alice' WHERE id = 2")
 
     problems = found(await check(filled))
@@ -236,7 +236,7 @@ async def test_two_of_one_name(filled: str) -> None:
 
 
 async def test_missing_trigger(filled: str) -> None:
-    """A log that is not append-only any more is said to be."""
+    """A log that is no longer append-only is reported."""
     with closing(sqlite3.connect(filled, isolation_level=None)) as connection:
         connection.execute("DROP TRIGGER events_are_never_deleted")
 
@@ -248,7 +248,7 @@ async def test_missing_trigger(filled: str) -> None:
     ("table", "expected", "events"), [("keys", [None], 23), ("events", ["alice", "twin", "bob", None], 0)]
 )
 async def test_page_that_is_rubbish(filled: str, table: str, expected: list[str | None], events: int) -> None:
-    """Where a page cannot be read, this is said, and what can be read is checked."""
+    """If a page cannot be read, it is reported, and everything readable is checked."""
     with closing(sqlite3.connect(filled, isolation_level=None)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         (page,) = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = ?", (table,)).fetchone()
@@ -265,7 +265,7 @@ async def test_page_that_is_rubbish(filled: str, table: str, expected: list[str 
 
 
 async def test_only_one_agent(filled: str) -> None:
-    """A check of one agent looks at its log and its keys, and at nothing else."""
+    """A check of one agent reads its log and its keys only."""
     damage(filled, event(3, 2, "content = NULL"), "UPDATE keys SET digest = x'00'", "DROP INDEX agents_by_name")
 
     report = await check(filled, 3)
@@ -285,8 +285,8 @@ async def test_many_problems(filled: str) -> None:
     assert (LISTED, LISTED) == (len(report.listed), report.omitted)
 
 
-async def test_living_state(filled: str) -> None:
-    """A running state that is not what the log says is found, and stays as it is."""
+async def test_a_wrong_live_state_is_found_and_kept(filled: str) -> None:
+    """A live state that differs from the log is reported, and stays as it is."""
     async with verifying(filled) as (store, verifier):
         state = await store.load(1)
         await verifier.compare(state.profile, state.conversation.copy())
@@ -305,7 +305,7 @@ async def test_living_state(filled: str) -> None:
 
 
 async def test_living_state_that_cannot_be_compared(filled: str) -> None:
-    """Where the log cannot be read any more, this is said of the agent that runs."""
+    """If the log of a live agent can no longer be read, it is reported for that agent."""
     async with verifying(filled) as (store, verifier):
         state = await store.load(1)
         damage(filled, event(1, 4, "content = CAST(x'ff' AS TEXT)"))
@@ -315,7 +315,7 @@ async def test_living_state_that_cannot_be_compared(filled: str) -> None:
 
 
 async def test_the_shortest_slices(filled: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However short a slice is, it gets on, and all of them together find what there is."""
+    """However short a slice is, the check advances, and the slices together find everything."""
     monkeypatch.setattr(logs, "SLICE", 0)
     damage(filled, event(1, 4, "content = NULL"), "UPDATE agents SET head = 99 WHERE id = 3")
     report = await check(filled)
@@ -325,7 +325,7 @@ async def test_the_shortest_slices(filled: str, monkeypatch: pytest.MonkeyPatch)
 
 
 async def test_much_is_written_meanwhile(filled: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """SQLite's own check, for which the WAL has to grow, is broken off when that becomes too much."""
+    """SQLite's own check, during which the WAL grows, is stopped when the WAL becomes too large."""
     monkeypatch.setattr(sqlite, "GROWTH", -1)
     monkeypatch.setattr(sqlite, "_STEPS", 1)
 
@@ -335,7 +335,7 @@ async def test_much_is_written_meanwhile(filled: str, monkeypatch: pytest.Monkey
 
 
 async def test_cancelled_check(filled: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who goes in the middle of SQLite's own check ends it."""
+    """A caller that leaves during SQLite's own check ends it."""
     monkeypatch.setattr(sqlite, "_STEPS", 1)
     async with verifying(filled) as (_, verifier):
         verifier.cancelled = True
