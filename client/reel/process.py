@@ -26,6 +26,11 @@ READY_WITHIN = 20.0
 _STEP = 0.01
 # Seconds before another daemon is launched after one that found another running.
 _AGAIN = 0.2
+# How often a daemon is launched beside another one that does not have our socket: the system may just be closing the
+# files of a daemon that was killed, its locks among them, one by one.
+_TRIES = 4
+# Seconds in which a daemon that was launched in vain may end by itself.
+_ENDS_WITHIN = 2.0
 # A daemon that accepts a connection and does not answer for this many seconds is busy, and not about to end.
 _BUSY = 2.0
 # Makes the daemon look for the stop marker itself, under its lock: one may have been written after we looked.
@@ -67,7 +72,7 @@ def lock_holder(path: str) -> int | None:
     To try the lock instead would make a daemon that starts just then believe that another one is running.
     """
     try:
-        pid = int(Path(f"{path}.lock").read_text(encoding="ascii"))
+        pid = int(Path(f"{path}.lock").read_bytes().partition(b"\n")[0])
         lock = Path(f"{path}.lock").stat()
         descriptors = list(Path(f"/proc/{pid}/fd").iterdir())
     except (OSError, ValueError):
@@ -135,29 +140,61 @@ def _start(path: str, database: str | None, *options: str) -> bool:
 
 
 def _launch_until_it_answers(path: str, command: list[str], log: Path, size: int) -> None:
+    """Launch a daemon; launch it again while another one is starting or about to end on the same socket.
+
+    Raises:
+        NotRunning: it ended, or does not answer in time. No daemon of ours is left then.
+    """
     deadline = time.monotonic() + READY_WITHIN
-    daemon = _launch(command, log)
-    while time.monotonic() < deadline:
-        listener = _listener(path)
-        if listener == daemon.pid:
-            # It outlives us. Without this, Popen would warn that nobody waited for its child.
-            daemon.returncode = 0
-            return
-        if listener is not None:
-            daemon.kill()  # another client's daemon was faster; ours would take over when that one stops
-            daemon.wait()
-            return
-        status = daemon.poll()
-        if status == ANOTHER_RUNS:  # but does not answer: it is starting, or about to end
-            time.sleep(_AGAIN)  # it is not our child and does not answer: there is no event to wait for
-            daemon = _launch(command, log)
-        elif status is not None:
+    tries = 0
+    while (status := _launch_and_wait(path, command, log, size, deadline)) is not None:
+        tries += 1
+        # If nobody has our socket's lock, the other daemon listens elsewhere, or is just being torn down.
+        elsewhere = lock_holder(path) is None and tries >= _TRIES
+        if status != ANOTHER_RUNS or elsewhere or time.monotonic() > deadline:
             raise NotRunning(f"reeld ended with status {status}: {_last_words(log, size)}", log=str(log))
+        time.sleep(_AGAIN)  # it is not our child and does not answer: there is no event to wait for
+
+
+def _launch_and_wait(path: str, command: list[str], log: Path, size: int, deadline: float) -> int | None:
+    """Launch a daemon and wait until one answers; return ``None``, or the status with which ours ended before that."""
+    daemon = _launch(command, log)
+    try:
+        listener, status = _wait_for_answer(path, daemon, deadline)
+    except BaseException:  # an interrupt as well: nobody would know of a daemon that answers later
+        _end(daemon)
+        raise
+    if status is not None:
+        return status
+    if listener == daemon.pid:
+        # It outlives us. Without this, Popen would warn that nobody waited for its child.
+        daemon.returncode = 0
+        return None
+    _end(daemon)  # too late: it would take over when the other one stops, or answer when nobody waits any more
+    if listener is None:
+        raise NotRunning(
+            f"reeld did not answer on {path} within {READY_WITHIN:g} s: {_last_words(log, size)}", log=str(log)
+        )
+    return None
+
+
+def _wait_for_answer(path: str, daemon: "subprocess.Popen[bytes]", deadline: float) -> tuple[int | None, int | None]:
+    """Return the process that answers, or the status with which the daemon ended; neither if time is up."""
+    while True:
+        listener = _listener(path)
+        status = daemon.poll() if listener is None else None
+        if listener is not None or status is not None or time.monotonic() > deadline:
+            return listener, status
         time.sleep(_STEP)  # nothing reports that it listens
-    daemon.returncode = 0
-    raise NotRunning(
-        f"reeld did not answer on {path} within {READY_WITHIN:.0f} s: {_last_words(log, size)}", log=str(log)
-    )
+
+
+def _end(daemon: "subprocess.Popen[bytes]") -> None:
+    daemon.terminate()
+    try:
+        daemon.wait(_ENDS_WITHIN)
+    except subprocess.TimeoutExpired:
+        daemon.kill()
+        daemon.wait()
 
 
 def _launch(command: list[str], log: Path) -> "subprocess.Popen[bytes]":

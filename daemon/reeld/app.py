@@ -89,7 +89,7 @@ def _lock_and_serve(config: Config, supervisor: Supervisor) -> None:
                 raise StartupError(stop_marker.STOPPED)
         else:  # the supervisor has made it, and locks its path in its own way
             config = config._replace(socket=path_of(stack.enter_context(inherited)))
-        lock_file = stack.enter_context(lock(config.database, "the database"))
+        lock_file = stack.enter_context(lock(config.database, "the database", config.socket))
         anyio.run(serve, config, supervisor, inherited, lock_file, backend="trio")
 
 

@@ -34,7 +34,7 @@ class AlreadyRunning(StartupError):
 
 
 @contextmanager
-def lock(path: str, what: str) -> Iterator[int]:
+def lock(path: str, what: str, socket: str = "") -> Iterator[int]:
     """Hold an exclusive lock on ``<path>.lock`` until the block or the process ends; yield the file's descriptor.
 
     The file is never removed: a daemon that removed it could remove the one that another daemon has just locked.
@@ -42,6 +42,7 @@ def lock(path: str, what: str) -> Iterator[int]:
     Args:
         path: what is locked.
         what: its name in messages.
+        socket: where we listen, for the message to those who find it locked; empty if the path says so.
 
     Raises:
         AlreadyRunning: another process holds the lock; the message has its pid.
@@ -57,16 +58,21 @@ def lock(path: str, what: str) -> Iterator[int]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            holder = os.read(descriptor, 32).decode(errors="replace").strip() or "unknown"
-            raise AlreadyRunning(f"another reeld is running (pid {holder}); it holds {what} {path}") from None
+            raise AlreadyRunning(f"another reeld is running ({_holder(descriptor)}; it holds {what} {path}") from None
         try:
             os.ftruncate(descriptor, 0)
-            os.write(descriptor, f"{os.getpid()}\n".encode())
+            os.write(descriptor, os.fsencode(f"{os.getpid()}\n{socket}\n" if socket else f"{os.getpid()}\n"))
         except OSError as error:
             raise StartupError(f"cannot lock {what} {path}: {name}: {error.strerror}") from error
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+def _holder(descriptor: int) -> str:
+    """Return what the file says of the process that holds the lock."""
+    pid, _, socket = os.fsdecode(os.read(descriptor, 4096)).strip().partition("\n")
+    return f"pid {pid or 'unknown'}){f' and listens on {socket}' if socket else ''}"
 
 
 def raise_file_limit(connections: int) -> int:

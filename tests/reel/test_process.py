@@ -6,11 +6,12 @@ import re
 import select
 import signal
 import socket
+import sqlite3
 import stat
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -211,6 +212,35 @@ def test_another_that_is_about_to_end(home: Path) -> None:
     thread.join(PATIENCE)
 
     assert started == [True]
+
+
+def test_a_database_that_another_daemon_has(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the other one listens is said at once; nothing is tried again and again, and no daemon is left."""
+    monkeypatch.setattr("reel.process.READY_WITHIN", 3600)
+    start(str(home / "s.sock"), database=str(home / "r.db"))
+    before = children()
+    with Client(str(home / "s.sock")).connect() as client:
+        pid = server_pid(client)
+    with pytest.raises(reel.NotRunning) as error:
+        start(str(home / "other.sock"), database=str(home / "r.db"))
+
+    assert error.value.message == (
+        f"reeld ended with status 3: reeld: another reeld is running (pid {pid}) and listens on {home}/s.sock;"
+        f" it holds the database {home}/r.db"
+    )
+    assert before == children()
+
+
+def test_a_daemon_that_does_not_answer_in_time(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who gives up leaves no daemon behind that would come up later."""
+    monkeypatch.setattr("reel.process.READY_WITHIN", 0.5)
+    before = children()
+    with closing(sqlite3.connect(home / "r.db", isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(reel.NotRunning, match=f"reeld did not answer on {home}/s.sock within 0.5 s: "):
+            start(str(home / "s.sock"), database=str(home / "r.db"))
+
+        assert before == children()
 
 
 def test_autostart_after_a_stop(home: Path) -> None:
