@@ -14,6 +14,8 @@ def agents(
     alive: bool | None = None,  # noqa: FBT001 - in the protocol's order
     limit: int | None = None,
     after: str | None = None,
+    *,
+    max_bytes: int | None = None,
 ) -> Call[replies.AgentsPage]:
     """List agents, in the order in which they were created.
 
@@ -22,6 +24,7 @@ def agents(
         alive: only live agents, or only killed ones. Default: both.
         limit: the most agents on a page, 1 to 10,000. Default: 1,000.
         after: the id of the last agent on the page before.
+        max_bytes: the size of a page, which has at least one item. Default: 8 MiB.
     """
     return call(
         "agents",
@@ -31,6 +34,7 @@ def agents(
         alive=alive,
         limit=limit,
         after=after,
+        max_bytes=max_bytes,
     )
 
 

@@ -131,6 +131,7 @@ _ALL = (
         Param("alive", params.boolean),
         _LIMIT,
         Param("after", params.string),
+        _MAX_BYTES,
     ),
     _read(queries.agent, "Describe an agent and its current state"),
     _read(

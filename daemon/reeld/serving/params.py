@@ -15,6 +15,8 @@ _TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels"
 MAX_LABEL = 256
 MAX_TITLE = 1024
 MAX_TARGET = 4096
+# Names and values together, in bytes. A list of agents shows the tags of each.
+MAX_TAGS = 65_536
 MAX_ITEMS = 10_000
 
 # Converts a value of the wire to what the handler takes; raises InvalidParams if it cannot.
@@ -150,7 +152,10 @@ def tags(value: Any) -> dict[str, str]:
         if not 1 <= len(tag) <= MAX_LABEL:
             raise _fail(f"the name of a tag must have 1 to {MAX_LABEL} characters")
         if len(string(text)) > MAX_TITLE:
-            raise _fail(f"the tag {tag} may have {MAX_TITLE} characters")
+            raise _fail(f"the tag {tag} may have {MAX_TITLE} characters, has {len(text)}")
+    size = sum(len(tag.encode()) + len(text.encode()) for tag, text in given.items())
+    if size > MAX_TAGS:
+        raise _fail(f"may have {MAX_TAGS} bytes in all, have {size}; add what is longer as a note")
     return given
 
 

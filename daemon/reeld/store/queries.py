@@ -6,7 +6,7 @@ The rules of the model are in :mod:`reeld.core`: here is only how the log is ask
 import json
 import logging
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from sys import intern
 from typing import Any, NamedTuple
@@ -93,10 +93,10 @@ class StoredKey(NamedTuple):
     name: str
 
 
-class EventsPage(NamedTuple):
-    """Events in the form of the protocol, as MessagePack."""
+class PackedPage(NamedTuple):
+    """Agents or events in the form of the protocol, as MessagePack, and whether there are more."""
 
-    events: list[bytes]
+    items: list[bytes]
     more: bool
 
 
@@ -121,17 +121,34 @@ def _profile(row: Sequence[Any]) -> Profile:
 
 
 def agents(
-    connection: sqlite3.Connection, prefix: str, alive: bool | None, limit: int, after: str | None
-) -> tuple[list[dict[str, Any]], bool]:
-    """Return a page of the agents, oldest first, and whether there are more."""
+    connection: sqlite3.Connection,
+    prefix: str,
+    alive: bool | None,
+    limit: int,
+    after: str | None,
+    max_bytes: int,
+    pack: Pack,
+) -> PackedPage:
+    """Return a page of the agents, oldest first: at most ``limit`` and ``max_bytes``, and at least one."""
     where = ["substr(a.name, 1, length(:prefix)) = :prefix"]
     if alive is not None:
         where.append(f"a.killed IS {'' if alive else 'NOT '}NULL")
     if after is not None:
         where.append("a.id > (SELECT id FROM agents WHERE uid = :after)")
     query = f"{_AGENTS} WHERE {' AND '.join(where)} ORDER BY a.id LIMIT :limit"
-    rows = connection.execute(query, {"prefix": prefix, "after": after, "limit": limit + 1}).fetchall()
-    return [_profile(row).as_map() for row in rows[:limit]], len(rows) > limit
+    rows = connection.execute(query, {"prefix": prefix, "after": after, "limit": limit + 1})
+    return _page((pack(_profile(row).as_map()) for row in rows), limit, max_bytes)
+
+
+def _page(found: Iterable[bytes], limit: int, room: int) -> PackedPage:
+    """Take items from what was found, as many as fit, but one at least."""
+    items: list[bytes] = []
+    for item in found:
+        room -= len(item)
+        if len(items) == limit or (room < 0 and items):
+            return PackedPage(items, more=True)
+        items.append(item)
+    return PackedPage(items, more=False)
 
 
 def descendants(connection: sqlite3.Connection, row: int) -> dict[int, bool]:
@@ -260,22 +277,26 @@ def history(
     inherited: bool,
     max_bytes: int,
     pack: Pack,
-) -> EventsPage:
+) -> PackedPage:
     """Return a page of an agent's log, with the inherited past in front if asked for."""
-    page = EventsPage([], more=False)
-    room = max_bytes
-    for owner, uid, upto in _lineage(connection, row, head) if inherited else [_own(connection, row, head)]:
-        query, values = _EVENTS, list[Any]((owner, since, upto))
-        if kinds is not None:
-            query += f" AND e.kind IN ({', '.join('?' * len(kinds))})"
-            values += kinds
-        for event in connection.execute(f"{query} ORDER BY e.seq LIMIT ?", (*values, limit + 1 - len(page.events))):
-            packed = pack(_event(uid, event))
-            room -= len(packed)
-            if len(page.events) == limit or (room < 0 and page.events):
-                return page._replace(more=True)
-            page.events.append(packed)
-    return page
+    line = _lineage(connection, row, head) if inherited else [_own(connection, row, head)]
+    return _page((pack(event) for event in _events(connection, line, since, limit, kinds)), limit, max_bytes)
+
+
+def _events(
+    connection: sqlite3.Connection,
+    line: Iterable[tuple[int, str, int]],
+    since: int,
+    limit: int,
+    kinds: Sequence[str] | None,
+) -> Iterator[dict[str, Any]]:
+    """Yield the events of agents after a seq, each up to its last one: more than a page has, if there are so many."""
+    query, chosen = _EVENTS, tuple(kinds or ())
+    if kinds is not None:
+        query += f" AND e.kind IN ({', '.join('?' * len(chosen))})"
+    for owner, uid, upto in line:
+        for event in connection.execute(f"{query} ORDER BY e.seq LIMIT ?", (owner, since, upto, *chosen, limit + 1)):
+            yield _event(uid, event)
 
 
 def _own(connection: sqlite3.Connection, row: int, head: int) -> tuple[int, str, int]:

@@ -23,7 +23,7 @@ from reeld.store.backup import require_foreign, sync, write_backup
 from reeld.store.bridge import open_bridge
 from reeld.store.database import Database, Job, T, open_database
 from reeld.store.presence import DATABASE, LOCK, WAL, Displaced, Presence
-from reeld.store.queries import EventsPage, Logged, Past, Position, Skip, StoredKey
+from reeld.store.queries import Logged, PackedPage, Past, Position, Skip, StoredKey
 from reeld.store.schema import FULL, opening, prepare, prepare_copier, prepare_reader
 from reeld.store.transactions import Transaction
 from reeld.store.writer import Settle, Writer
@@ -127,9 +127,12 @@ class Store:
         alive: bool | None,  # noqa: FBT001 - a filter with three values
         limit: int,
         after: str | None,
-    ) -> tuple[list[dict[str, Any]], bool]:
-        """Return a page of the agents, oldest first, and whether there are more."""
-        return await self._read(lambda connection: queries.agents(connection, prefix, alive, limit, after))
+        max_bytes: int,
+    ) -> PackedPage:
+        """Return a page of the agents, oldest first."""
+        return await self._read(
+            lambda connection: queries.agents(connection, prefix, alive, limit, after, max_bytes, packer())
+        )
 
     async def descendants(self, row: int) -> dict[int, bool]:
         """Return the clones of an agent, recursively, and whether each is alive."""
@@ -149,7 +152,7 @@ class Store:
         kinds: list[str] | None,
         inherited: bool,
         max_bytes: int,
-    ) -> EventsPage:
+    ) -> PackedPage:
         """Return a page of an agent's log."""
         return await self._read(
             lambda connection: queries.history(

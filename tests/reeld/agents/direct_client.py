@@ -131,6 +131,11 @@ class DirectClient:
         )
         return found
 
+    async def agents(self, prefix: str = "", *, alive: bool | None = None) -> list[Reply]:
+        """The agents whose names begin so, dead or alive."""
+        page = await self.store.agents(prefix, alive, limit=99, after=None, max_bytes=99_999)
+        return [unpackb(agent) for agent in page.items]
+
     async def events(self, address: str) -> list[Reply]:
         """Return the whole log."""
         state = await self.state(address)
@@ -143,7 +148,7 @@ class DirectClient:
             inherited=False,
             max_bytes=1 << 30,
         )
-        return [unpackb(event) for event in page.events]
+        return [unpackb(event) for event in page.items]
 
     async def seqs(self, address: str) -> list[int]:
         """Return the seqs of the live conversation, marks included."""

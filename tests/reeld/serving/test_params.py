@@ -284,6 +284,17 @@ def test_tags_that_are_none(tags: Any) -> None:
     assert refused("create", {"tags": tags}).data == {"field": "tags"}
 
 
+def test_tags_that_are_too_large_together() -> None:
+    """The error has the limit, and how large they are; bytes count, not characters."""
+    tags = {f"{number:02}": "ä" * 511 for number in range(64)}
+
+    assert {"tags": tags} == bound("create", {"tags": tags})
+    assert (
+        "tags: may have 65536 bytes in all, have 65537; add what is longer as a note"
+        == refused("create", {"tags": {**tags, "x": ""}}).message
+    )
+
+
 @pytest.mark.parametrize("text", ["a\x00b\x00", f"a{BAD_BYTES}b{BAD_BYTES}", "a\ud800b\udfff"])
 def test_free_text_is_mended(text: str) -> None:
     """What cannot stand in a text for people is replaced, and counted over all parameters."""

@@ -15,7 +15,7 @@ from reel.msgpack_codec import packer
 from reeld.core.conversation import Conversation
 from reeld.core.events import Entry, Mark
 from reeld.store import queries
-from reeld.store.queries import Position, Skip
+from reeld.store.queries import PackedPage, Position, Skip
 from reeld.store.schema import MIGRATIONS, migrate
 from tests.reeld.store.rows import Rows
 
@@ -27,10 +27,9 @@ THREE = {"tool_call_id": "c1", "tool_name": "grep", "tool_args": "{}"}
 RESULT = {"tool_call_id": "c1", "output": "found"}
 
 
-def names(found: tuple[list[dict[str, Any]], bool]) -> tuple[list[str], bool]:
+def names(found: PackedPage) -> tuple[list[str], bool]:
     """Return the names on a page of agents, and whether there are more."""
-    agents, more = found
-    return [agent["name"] for agent in agents], more
+    return [unpackb(agent)["name"] for agent in found.items], found.more
 
 
 def contents(rows: Rows, tip: int | None) -> list[Any]:
@@ -43,7 +42,7 @@ def page(rows: Rows, row: int = 1, **more: Any) -> tuple[list[int], bool]:
     """Return the seqs of a page of history."""
     asked: dict[str, Any] = {"since": 0, "head": 999, "limit": 99, "kinds": None, "inherited": False, "max_bytes": 9999}
     found = queries.history(rows.connection, row, pack=pack, **asked | more)
-    return [unpackb(event)["seq"] for event in found.events], found.more
+    return [unpackb(event)["seq"] for event in found.items], found.more
 
 
 # --- agents
@@ -93,12 +92,22 @@ def test_a_profile_is_read_as_it_was_written(rows: Rows) -> None:
         (("", None, 9, "nobody"), ([], False)),
     ],
 )
-def test_pages_of_agents(rows: Rows, asked: tuple[Any, ...], expected: tuple[list[str], bool]) -> None:
+def test_pages_of_agents(rows: Rows, asked: tuple[Any, Any, Any, Any], expected: tuple[list[str], bool]) -> None:
     """Agents are listed in the order of their creation; a prefix is taken literally."""
     for row, (name, killed) in enumerate([("a", None), ("a%1", None), ("ab", 5), ("b", None)], 1):
         rows.agent(row, name, killed=killed)
 
-    assert expected == names(queries.agents(rows.connection, *asked))
+    assert expected == names(queries.agents(rows.connection, *asked, 9999, pack))
+
+
+@pytest.mark.parametrize(("room", "expected"), [(1, ["a"]), (2500, ["a", "b"]), (3600, ["a", "b", "c"])])
+def test_a_page_of_agents_has_so_many_bytes(rows: Rows, room: int, expected: list[str]) -> None:
+    """It ends before the agent that does not fit any more; one comes at least."""
+    for row, name in enumerate("abc", 1):
+        rows.agent(row, name)
+    rows.connection.execute("UPDATE agents SET tags = ?", (json.dumps({"t": "x" * 1000}),))
+
+    assert (expected, len(expected) < 3) == names(queries.agents(rows.connection, "", None, 9, None, room, pack))
 
 
 def test_descendants_through_dead_agents(rows: Rows) -> None:
@@ -395,7 +404,7 @@ def test_an_event_on_the_wire(rows: Rows) -> None:
             "data_json": '{"from": "x", "at": 1}', "parent": {"agent": f"{1:032x}", "seq": 1}, "time": 1002,
             "client": None,
         }
-    ] == [unpackb(event) for event in found.events]  # fmt: skip
+    ] == [unpackb(event) for event in found.items]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -479,7 +488,7 @@ def pages(rows: Rows, row: int, limit: int) -> Iterator[tuple[int, int]]:
     since, more = 0, True
     while more:
         found = queries.history(rows.connection, row, since, 99, limit, None, inherited=True, max_bytes=9999, pack=pack)
-        for event in map(unpackb, found.events):
+        for event in map(unpackb, found.items):
             yield int(event["agent"], 16), event["seq"]
             since = event["seq"]
         more = found.more

@@ -65,7 +65,8 @@ async def test_every_question_is_asked_of_a_reader(store: Store) -> None:
     assert StoredKey(b"digest", b"reply", "named", 2, "0" * 31 + "2", "agent-2") == await store.key("k")
     assert None is await store.key("other")
     assert {"newest_event": 6, "agents": 2, "living_agents": 2} == await store.totals()
-    assert ["agent-1", "agent-2"] == [agent["name"] for agent in (await store.agents("", None, 9, None))[0]]
+    listed = await store.agents("", None, 9, None, max_bytes=999)
+    assert ["agent-1", "agent-2"] == [unpackb(agent)["name"] for agent in listed.items]
 
 
 async def test_the_living_state_can_be_walked(store: Store) -> None:
@@ -80,7 +81,7 @@ async def test_history_is_packed(store: Store) -> None:
     await write(store, made(1, event(2), event(3)))
     page = await store.history(1, since=1, head=9, limit=1, kinds=None, inherited=True, max_bytes=999)
 
-    assert ([2], True) == ([unpackb(event)["seq"] for event in page.events], page.more)
+    assert ([2], True) == ([unpackb(event)["seq"] for event in page.items], page.more)
 
 
 async def test_two_questions_do_not_wait_for_each_other(store: Store) -> None:

@@ -106,13 +106,21 @@ def _memory_kb() -> int:
 
 
 def agents(
-    services: Services, _call: Call, prefix: str | None, alive: bool | None, limit: int | None, after: str | None
+    services: Services,
+    _call: Call,
+    prefix: str | None,
+    alive: bool | None,
+    limit: int | None,
+    after: str | None,
+    max_bytes: int | None,
 ) -> Deferred:
     """List agents, in the order of their creation."""
 
     async def run() -> Result:
-        rows, more = await services.store.agents(prefix or "", alive, limit or PAGE_ITEMS, after)
-        return {"agents": rows, "more": more}
+        page = await services.store.agents(
+            prefix or "", alive, limit or PAGE_ITEMS, after, max_bytes=max_bytes or PAGE_BYTES
+        )
+        return {"agents": PackedList(page.items), "more": page.more}
 
     return Deferred(run)
 
@@ -192,7 +200,7 @@ def history(
             inherited=bool(inherited),
             max_bytes=max_bytes or PAGE_BYTES,
         )
-        return {"agent": profile.uid, "head": profile.head, "events": PackedList(page.events), "more": page.more}
+        return {"agent": profile.uid, "head": profile.head, "events": PackedList(page.items), "more": page.more}
 
     return Deferred(run)
 

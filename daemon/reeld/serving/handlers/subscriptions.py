@@ -116,4 +116,4 @@ async def _events_after(
         inherited=False,
         max_bytes=PAGE_BYTES,
     )
-    return PackedList(page.events), unpack(page.events[-1])["seq"] if page.more else head
+    return PackedList(page.items), unpack(page.items[-1])["seq"] if page.more else head
