@@ -29,7 +29,7 @@ from reeld.store.store import open_store
 Outcome: TypeAlias = dict[str, Any] | ReelError
 # What is sent: the name of a method, and its parameters.
 Asked: TypeAlias = tuple[Any, ...]
-# What is pushed: its name, and what it says.
+# What is pushed: its name, and its parameter.
 Pushed: TypeAlias = tuple[str, Any]
 
 
@@ -48,7 +48,7 @@ class Peer:
         self.connection = connection
         self.load = load
         self.ended = anyio.Event()
-        # What it was told unasked.
+        # The pushes that nobody has read.
         self.told: list[tuple[str, Any]] = []
         # Whether a bug is what the test is about.
         self.may_fail = False
@@ -57,7 +57,7 @@ class Peer:
         self._answers: dict[Id | None, Outcome] = {}
 
     def encoded(self, *calls: Asked) -> bytes:
-        """Encode calls, one after the other."""
+        """Return the bytes of calls."""
         return b"".join(self._encoded(method, params) for method, *params in calls)
 
     def _encoded(self, method: str, params: list[Any]) -> bytes:
@@ -70,20 +70,20 @@ class Peer:
             await self.stream.send(piece)
 
     async def ask(self, *calls: Asked) -> list[Outcome]:
-        """Send calls in one piece, and wait for what comes of each."""
+        """Send calls in one piece, and return the outcome of each."""
         first = self._sent + 1
         await self.send(self.encoded(*calls))
         return [await self.answer(number) for number in range(first, self._sent + 1)]
 
     async def call(self, method: str, *params: Any) -> dict[str, Any]:
-        """Call a method; give its result, or raise its error."""
+        """Call a method; return its result or raise its error."""
         (outcome,) = await self.ask((method, *params))
         if isinstance(outcome, ReelError):
             raise outcome
         return outcome
 
     async def answer(self, number: Id | None) -> Outcome:
-        """Wait for the answer to a call; ``None``: to what could not be read."""
+        """Wait for the answer to a call; ``None`` means the answer to a frame that could not be read."""
         while number not in self._answers:
             await self._receive()
         return self._answers.pop(number)
@@ -96,13 +96,13 @@ class Peer:
         return name, said
 
     async def pushed(self) -> list[Pushed]:
-        """Give every push that was queued before now: an answer comes after them."""
+        """Return every push that was queued before now: the answer to a ping comes after them."""
         await self.call("ping")
         told, self.told = self.told, []
         return [(name, said) for name, (said,) in told]
 
     async def events(self, last: int) -> list[dict[str, Any]]:
-        """Wait for events up to the one of a seq, and nothing else."""
+        """Wait for the events up to a seq, and for nothing else."""
         events: list[dict[str, Any]] = []
         while not events or events[-1]["seq"] < last:
             name, event = await self.push()
@@ -130,13 +130,13 @@ class Peer:
 
 
 async def texts(peer: Peer, agent: str) -> list[str]:
-    """Give the texts of an agent's messages."""
+    """Return the texts of an agent's messages."""
     page = await peer.call("messages", agent)
     return [message["content"][0]["text"] for message in page["messages"]]
 
 
 def unpacked(data: bytes) -> list[Any]:
-    """Take a stream of messages apart."""
+    """Return the messages of a stream."""
     unpacker = Unpacker()
     unpacker.feed(data)
     return list(unpacker)
@@ -147,13 +147,13 @@ Dial: TypeAlias = Callable[..., Peer]
 
 @pytest.fixture
 def stopped() -> list[str]:
-    """What the daemon was told about stopping."""
+    """The requests to stop the daemon."""
     return []
 
 
 @pytest.fixture
 async def services(tmp_path: Path, stopped: list[str]) -> AsyncIterator[Services]:
-    """What handlers work with, over a store of the test's own."""
+    """The services of handlers, over a store of the test's own."""
     async with open_store(str(tmp_path / "r.db")) as store, anyio.create_task_group() as tasks:
         registry = Registry(store, tasks)
         drafts = Drafts(registry.bus)
@@ -166,7 +166,7 @@ async def services(tmp_path: Path, stopped: list[str]) -> AsyncIterator[Services
 
 @pytest.fixture
 async def dial(services: Services) -> AsyncIterator[Dial]:
-    """Open connections, which end with the test; ``room`` is how many unread pieces the daemon can send."""
+    """Return a function that opens connections, which end with the test; ``room``: how many unread pieces fit."""
     load = Traffic()
     peers: list[Peer] = []
     async with anyio.create_task_group() as tasks:
@@ -200,12 +200,12 @@ async def dial(services: Services) -> AsyncIterator[Dial]:
 
 @pytest.fixture
 def errors(caplog: pytest.LogCaptureFixture) -> Callable[[], list[str]]:
-    """What was logged as a warning or worse."""
+    """Return a function that returns the warnings and errors in the log."""
     return lambda: [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
 
 
 class Gate:
-    """A method that is answered when the test says so."""
+    """A method whose answer the test releases."""
 
     def __init__(self) -> None:
         self.opened = anyio.Event()
@@ -222,7 +222,7 @@ class Gate:
 
 @pytest.fixture
 def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
-    """A method ``wait_for_it``."""
+    """The method ``wait_for_it``, which blocks until it is released."""
     gate = Gate()
     signature = Signature(())
     with monkeypatch.context() as patch:

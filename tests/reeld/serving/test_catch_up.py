@@ -1,4 +1,4 @@
-"""What happened, told again: the same as was told when it happened."""
+"""Events replayed from the log equal those that were published."""
 
 import sqlite3
 from collections.abc import AsyncIterator
@@ -18,7 +18,7 @@ from tests.reeld.store.rows import Rows
 
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    """A log that was written by hand: a clone, a rewind and a restore whose data nobody can read, bad rows."""
+    """A log written by hand: a clone, a rewind and a restore with unreadable data, invalid rows."""
     path = str(tmp_path / "r.db")
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         prepare(connection, path)
@@ -44,14 +44,14 @@ TOLD = [(0, 1), (1, 2), (2, 2), (2, 3), (3, 3), (2, 2), (2, 3), (0, 0), (0, 3), 
 
 
 async def told(store: Store, since: int, *, with_extents: bool = True) -> list[CommittedEvent]:
-    """The news of all events after an id."""
+    """Return all events after an id, replayed."""
     replayer = LogReplayer(store, with_extents=with_extents)
     return [await replayer.event(logged) for logged in await store.after(None, since, 99, 9999)]
 
 
 @pytest.mark.parametrize("since", range(len(TOLD)))
-async def test_from_anywhere_on(store: Store, since: int) -> None:
-    """Wherever it begins, each event is told with what it kept and how much there was then."""
+async def test_a_replay_that_starts_anywhere(store: Store, since: int) -> None:
+    """Wherever a replay starts, each event has the counts that it was published with."""
     with anyio.fail_after(30):
         news = await told(store, since)
 
@@ -59,7 +59,7 @@ async def test_from_anywhere_on(store: Store, since: int) -> None:
 
 
 async def test_messages_are_counted_apart(store: Store) -> None:
-    """Rows that are no messages count among the records alone."""
+    """Rows that are not valid messages count among the records only."""
     with anyio.fail_after(30):
         news = await told(store, 0)
 
@@ -67,8 +67,8 @@ async def test_messages_are_counted_apart(store: Store) -> None:
     assert [0, 0, 1, 1, 1, 1, 1, 0, 0, 0, 1] == [each.kept.messages for each in news]
 
 
-async def test_who_keeps_no_copy(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where nobody wants counts, nothing is folded and no state is read."""
+async def test_a_replay_without_counts(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without counts nothing is folded, and no state is read."""
 
     async def before(*_: int) -> None:
         raise AssertionError

@@ -1,6 +1,6 @@
-"""One connection: order, limits, and peers that misbehave.
+"""One connection: order, limits, and misbehaving peers.
 
-The store is real, the streams are in memory. Nothing here sleeps: what must have happened is waited for by
+The store is real, the streams are in memory. Nothing here sleeps: a test waits for an effect by
 asking the daemon.
 """
 
@@ -66,7 +66,7 @@ TOLD = {
 
 
 def refusals(outcomes: list[Outcome]) -> list[int]:
-    """Give the places of the errors."""
+    """Return the indexes of the errors."""
     return [place for place, outcome in enumerate(outcomes) if isinstance(outcome, ReelError)]
 
 
@@ -82,7 +82,7 @@ def method(handler: Callable[[Services, Call], Any], monkeypatch: pytest.MonkeyP
 
 
 async def test_nothing_is_said_first(dial: Dial) -> None:
-    """The daemon is silent until it is asked, and closes quietly when its peer does."""
+    """The daemon sends nothing until it is asked, and closes when its peer does."""
     with anyio.fail_after(LIMIT):
         peer = dial()
         await peer.stream.send_eof()
@@ -104,14 +104,14 @@ async def test_methods_are_listed(dial: Dial) -> None:
 
 
 async def test_shutdown_is_answered(dial: Dial, stopped: list[str]) -> None:
-    """Who asks the daemon to stop hears that it does."""
+    """A client that asks the daemon to stop gets an answer."""
     with anyio.fail_after(LIMIT):
         assert await dial().call("shutdown") == {}
     assert stopped == ["stop"]
 
 
-async def test_a_single_message(dial: Dial) -> None:
-    """A message without a list around it is added as one, by name and by position; a retry may have the list."""
+async def test_a_message_without_a_list(dial: Dial) -> None:
+    """A message without a list around it is added, by name and by position; a retry may have the list."""
     message = {"role": "user", "content": "hi"}
     with anyio.fail_after(LIMIT):
         peer = dial()
@@ -125,8 +125,8 @@ async def test_a_single_message(dial: Dial) -> None:
         assert ["hi"] * 3 == await texts(peer, "demo")
 
 
-async def test_replaced(dial: Dial) -> None:
-    """What could not stay in a free text is counted in the reply."""
+async def test_the_reply_counts_replaced_characters(dial: Dial) -> None:
+    """The reply counts the characters that were replaced in free texts."""
     with anyio.fail_after(LIMIT):
         peer = dial()
         await peer.send(b"\x94\x00\x01\xa6create\x92\xa4demo\xa5a\xff\x00\xfeb")
@@ -143,7 +143,7 @@ async def test_replaced(dial: Dial) -> None:
 
 @pytest.mark.parametrize("one_by_one", [False, True])
 async def test_requests_take_effect_in_order(dial: Dial, one_by_one: bool) -> None:
-    """However requests arrive, each finds what the ones before it did: made, renamed, cloned, killed, revived."""
+    """However requests arrive, each sees the effects of those before it: made, renamed, cloned, killed, revived."""
     with anyio.fail_after(LIMIT):
         peer = dial()
         data = peer.encoded(*STORY)
@@ -156,7 +156,7 @@ async def test_requests_take_effect_in_order(dial: Dial, one_by_one: bool) -> No
 
 
 async def test_many_adds_in_order(dial: Dial) -> None:
-    """A thousand pipelined adds to two agents stand in the order in which they were sent."""
+    """A thousand pipelined adds to two agents are stored in the order in which they were sent."""
     with anyio.fail_after(LIMIT):
         peer = dial(Limits(requests=10_000))
         await peer.ask(("create", "a"), ("create", "b"))
@@ -183,7 +183,7 @@ async def test_answers_say_what_was_true_in_their_turn(dial: Dial) -> None:
 
 
 async def test_a_position_that_is_no_longer_the_head(dial: Dial, services: Services) -> None:
-    """What is read at a seq is what was there then, though the head moves on in that very moment."""
+    """A read at a seq shows the state there, although the head moves on at the same time."""
     with anyio.fail_after(LIMIT):
         writer, reader = dial(), dial()
         await writer.call("add", "demo", "x", True)
@@ -199,7 +199,7 @@ async def test_a_position_that_is_no_longer_the_head(dial: Dial, services: Servi
 
 
 async def test_one_waits_for_nobody_else(dial: Dial, gate: Gate) -> None:
-    """A request that takes its time holds up its own connection only."""
+    """A slow request holds up its own connection only."""
     with anyio.fail_after(LIMIT):
         slow, other = dial(), dial()
         await slow.send(slow.encoded(("wait_for_it",), ("ping",)))
@@ -211,7 +211,7 @@ async def test_one_waits_for_nobody_else(dial: Dial, gate: Gate) -> None:
 
 
 async def test_notifications_are_carried_out(dial: Dial, errors: Callable[[], list[str]]) -> None:
-    """What wants no answer is done in its turn; an error is only logged, and nothing that was said."""
+    """A notification is run in its turn; its error is logged, without any content."""
     with anyio.fail_after(LIMIT):
         peer = dial()
         notes = [["create", ["demo"]], ["add", ["demo", "one"]], ["add", ["zed", "lost"]], ["nonsense", []]]
@@ -225,7 +225,7 @@ async def test_notifications_are_carried_out(dial: Dial, errors: Callable[[], li
 
 
 async def test_half_close_gets_its_answers(dial: Dial) -> None:
-    """Who says that nothing more comes hears everything that it asked for, and then the end."""
+    """A half-closed peer gets every answer, and then the end."""
     with anyio.fail_after(LIMIT):
         peer = dial()
         await peer.send(peer.encoded(*STORY[:7]))
@@ -240,7 +240,7 @@ async def test_half_close_gets_its_answers(dial: Dial) -> None:
 
 @pytest.mark.parametrize("first", [b"G", b"\x00", b"\x80", b"\xff", b"GET / HTTP/1.1\r\n\r\n"])
 async def test_garbage_gets_one_line(dial: Dial, first: bytes) -> None:
-    """Who speaks none of our framings reads in one line what is expected, and is left."""
+    """A peer that speaks an unknown framing gets one line that says what is expected, and is closed."""
     with anyio.fail_after(LIMIT):
         peer = dial()
         await peer.send(first)
@@ -253,7 +253,7 @@ async def test_garbage_gets_one_line(dial: Dial, first: bytes) -> None:
 
 
 async def test_half_a_frame_and_silence(dial: Dial) -> None:
-    """Half a request does nothing, to its own connection or another, and ends with it."""
+    """Half a request has no effect on any connection, and ends with its own."""
     with anyio.fail_after(LIMIT):
         half, other = dial(), dial()
         data = half.encoded(("create", "demo"))
@@ -274,7 +274,7 @@ async def test_half_a_frame_and_silence(dial: Dial) -> None:
     ],
 )
 async def test_fatal_frame(dial: Dial, data: bytes, error: type[ReelError]) -> None:
-    """Where the place in the stream is lost, one error says so and the connection ends; what came before is done."""
+    """If the position in the stream is lost, there is one error and the end; earlier requests are answered."""
     with anyio.fail_after(LIMIT):
         peer = dial()
         await peer.send(packb([0, 1, "create", ["demo"]]) + data)
@@ -288,7 +288,7 @@ async def test_fatal_frame(dial: Dial, data: bytes, error: type[ReelError]) -> N
 
 @pytest.mark.parametrize("message", [[0, 7, "ping"], [3, 7, "ping", []], [0, "x", "ping", []], [0, 7, 1, []], []])
 async def test_message_that_asks_for_nothing(dial: Dial, message: list[Any]) -> None:
-    """A frame that is good but no request is refused without a number, and the connection goes on."""
+    """A valid frame that is not a request is refused without a number, and the connection goes on."""
     with anyio.fail_after(LIMIT):
         peer = dial()
         await peer.send(packb(message))
@@ -298,7 +298,7 @@ async def test_message_that_asks_for_nothing(dial: Dial, message: list[Any]) -> 
 
 
 async def test_answer_that_nobody_asked_for(dial: Dial) -> None:
-    """An answer to a call that was never made is passed over."""
+    """An answer to a call that was never made is ignored."""
     with anyio.fail_after(LIMIT):
         peer = dial()
         await peer.send(packb([1, 5, None, {}]))
@@ -307,7 +307,7 @@ async def test_answer_that_nobody_asked_for(dial: Dial) -> None:
 
 
 async def test_unknown_method(dial: Dial) -> None:
-    """A method that there is not is refused by its name."""
+    """An unknown method is refused with its name."""
     with anyio.fail_after(LIMIT):
         (error,) = await dial().ask(("nonsense",))
 
@@ -321,7 +321,7 @@ async def test_unknown_method(dial: Dial) -> None:
     [(BAD_BYTES, []), ("ping", [{BAD_BYTES: 1}]), ("add", ["demo", [{"role": "user", "content": "", BAD_BYTES: 1}]])],
 )
 async def test_names_that_are_no_text(dial: Dial, errors: str, method: str, params: list[Any]) -> None:
-    """A name in bytes that are no UTF-8 is refused like any other unknown one, and the connection goes on."""
+    """A name in bytes that are not UTF-8 is refused like any unknown one, and the connection goes on."""
     with anyio.fail_after(LIMIT):
         peer = dial()
         await peer.ask(("hello", {"errors": errors}), ("create", "demo"))
@@ -338,7 +338,7 @@ def breaks(_desk: Services, _call: Call) -> Result:
 
 
 def breaks_later(_desk: Services, _call: Call) -> Callable[[], Awaitable[Result]]:
-    """Fail while somebody waits."""
+    """Fail after waiting."""
 
     async def later() -> Result:
         raise ZeroDivisionError
@@ -353,7 +353,7 @@ async def test_bug_in_a_handler(
     monkeypatch: pytest.MonkeyPatch,
     errors: Callable[[], list[str]],
 ) -> None:
-    """A bug is answered as such and logged, and the connection goes on."""
+    """A bug in a handler is answered as ``internal`` and logged, and the connection goes on."""
     with anyio.fail_after(LIMIT), method(handler, monkeypatch):
         peer = dial()
         failed, answered = await peer.ask((handler.__name__,), ("ping",))
@@ -365,7 +365,7 @@ async def test_bug_in_a_handler(
 
 
 async def test_shutting_down(dial: Dial, gate: Gate) -> None:
-    """Once the daemon stops, what it has begun is finished and what comes is refused."""
+    """Once the daemon stops, it finishes what has begun and refuses new requests."""
     with anyio.fail_after(LIMIT):
         peer = dial()
         await peer.send(peer.encoded(("wait_for_it",)))
@@ -383,7 +383,7 @@ async def test_shutting_down(dial: Dial, gate: Gate) -> None:
 
 
 async def test_a_message_at_the_limit(dial: Dial) -> None:
-    """Bytes and values of a message are settings, and hello says them."""
+    """The bytes and values of a message are limited by settings, and hello reports them."""
     with anyio.fail_after(LIMIT):
         said = (await dial(Limits(message=500, values=50)).call("hello"))["limits"]
         assert (500, 50) == (said["message"], said["values"])
@@ -403,10 +403,10 @@ async def test_a_message_at_the_limit(dial: Dial) -> None:
     [("wait", "demo", 9), ("subscribe", "demo", 0), ("hello", {"client": {"name": "nvim"}})],
     ids=lambda call: call[0],
 )
-async def test_what_wants_a_task_when_the_peer_is_lost(
+async def test_tasks_of_a_lost_peer_are_not_started(
     dial: Dial, call: tuple[Any, ...], errors: Callable[[], list[str]]
 ) -> None:
-    """What comes due between the loss of a peer and the end of its connection is let be."""
+    """A task that comes due between the loss of a peer and the end of its connection is not started."""
     with anyio.fail_after(LIMIT):
         peer = dial()
         await peer.call("create", "demo")
@@ -420,7 +420,7 @@ async def test_what_wants_a_task_when_the_peer_is_lost(
 
 
 async def test_the_heaviest_is_dropped(dial: Dial) -> None:
-    """Where halves of messages are too much in all, the connection with the longest one is hung up on."""
+    """If unfinished messages take too many bytes in all, the connection with the most is closed."""
     with anyio.fail_after(LIMIT):
         limits = Limits(all_waiting=1000)
         heavy, light = dial(limits), dial(limits)
@@ -439,7 +439,7 @@ async def test_the_heaviest_is_dropped(dial: Dial) -> None:
 
 
 async def test_peer_that_vanishes(dial: Dial, gate: Gate, errors: Callable[[], list[str]]) -> None:
-    """What was asked for is done though nobody waits for the answers; others notice nothing."""
+    """The requests of a lost peer are carried out, and other peers notice nothing."""
     with anyio.fail_after(LIMIT):
         lost, other = dial(), dial()
         await lost.send(lost.encoded(("ping",), ("wait_for_it",), *STORY))
@@ -454,7 +454,7 @@ async def test_peer_that_vanishes(dial: Dial, gate: Gate, errors: Callable[[], l
 
 
 async def test_peer_that_never_reads(dial: Dial, errors: Callable[[], list[str]]) -> None:
-    """A peer that lets its answers pile up is dropped, and only it."""
+    """A peer that does not read its answers is dropped, and only that one."""
     with anyio.fail_after(LIMIT):
         deaf, other = dial(Limits(unread=1000), room=0), dial()
         await deaf.send(deaf.encoded(*[("methods",)] * 3))
@@ -466,7 +466,7 @@ async def test_peer_that_never_reads(dial: Dial, errors: Callable[[], list[str]]
 
 
 async def test_peer_that_stops_reading(dial: Dial) -> None:
-    """A peer that reads nothing for too long is dropped, however little waits for it."""
+    """A peer that reads nothing for too long is dropped, however little is queued for it."""
     with anyio.fail_after(LIMIT):
         deaf, other = dial(Limits(stall=0.01), room=0), dial()
         await deaf.send(deaf.encoded(("ping",)))
@@ -476,7 +476,7 @@ async def test_peer_that_stops_reading(dial: Dial) -> None:
 
 
 async def test_peer_that_sends_nothing_but_garbage(dial: Dial, errors: Callable[[], list[str]]) -> None:
-    """Each stray value is refused on its own, until so much of that waits that the peer is dropped, once."""
+    """Each stray value is refused, until the refusals exceed the limit and the peer is dropped once."""
     with anyio.fail_after(LIMIT):
         peer, other = dial(Limits(unread=1 << 20), room=0), dial()
         await peer.send(b"\x90" + b"x" * (1 << 20))
@@ -487,7 +487,7 @@ async def test_peer_that_sends_nothing_but_garbage(dial: Dial, errors: Callable[
 
 
 async def test_drained_by_two(dial: Dial, gate: Gate) -> None:
-    """A daemon that stops while a peer half-closes waits no longer than for the peer's answers."""
+    """When the daemon stops while a peer half-closes, it waits only for the peer's answers."""
     with anyio.fail_after(LIMIT):
         peer = dial()
         await peer.send(peer.encoded(("wait_for_it",)))
@@ -503,7 +503,7 @@ async def test_drained_by_two(dial: Dial, gate: Gate) -> None:
 
 
 async def test_drained_when_lost(dial: Dial) -> None:
-    """A daemon that stops does not wait for a peer that vanished without reading its answer."""
+    """A stopping daemon does not wait for a lost peer that never read its answer."""
     with anyio.fail_after(LIMIT):
         peer = dial(room=0)
         await peer.send(peer.encoded(("ping",)))
@@ -515,7 +515,7 @@ async def test_drained_when_lost(dial: Dial) -> None:
 
 
 async def test_large_answer_to_who_reads(dial: Dial) -> None:
-    """One answer is sent whatever its size, if nothing else waits to be read."""
+    """An answer of any size is sent if nothing else is queued."""
     with anyio.fail_after(LIMIT):
         peer = dial(Limits(unread=1000))
         await peer.call("add", "demo", "x" * (1 << 20), True)

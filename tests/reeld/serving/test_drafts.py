@@ -1,4 +1,4 @@
-"""Drafts without a connection: who is shown what, and how often. The clock jumps."""
+"""Drafts without a connection: which subscribers get them, and how often. The clock is virtual."""
 
 # ruff: noqa: ARG001 - pytest-trio takes a clock from a test's own parameters
 
@@ -25,7 +25,7 @@ def by(connection: int) -> Writer:
 
 
 class Watcher:
-    """A follower that notes what it sees, and when."""
+    """A subscriber that records drafts with their time."""
 
     def __init__(self, connection: int | None = 9) -> None:
         self.connection = connection
@@ -33,7 +33,7 @@ class Watcher:
 
     @property
     def texts(self) -> list[str]:
-        """What it saw."""
+        """Return the texts that were shown."""
         return [text for *_, text in self.seen]
 
     def on_event(self, _: CommittedEvent) -> None: ...
@@ -46,13 +46,13 @@ class Watcher:
 
 @pytest.fixture
 def bus() -> EventBus:
-    """A bus."""
+    """An event bus."""
     return EventBus(0)
 
 
 @pytest.fixture
 async def drafts(bus: EventBus, nursery: trio.Nursery) -> Drafts:
-    """Drafts that are seen to."""
+    """Drafts with their task running."""
     drafts = Drafts(bus)
     nursery.start_soon(drafts.run)
     return drafts
@@ -60,14 +60,14 @@ async def drafts(bus: EventBus, nursery: trio.Nursery) -> Drafts:
 
 @pytest.fixture
 def watcher(bus: EventBus) -> Watcher:
-    """Somebody who follows the first agent."""
+    """A subscriber to the first agent."""
     watcher = Watcher()
     bus.subscribe(watcher, 1)
     return watcher
 
 
 async def test_a_burst_is_thinned_out(drafts: Drafts, watcher: Watcher, autojump_clock: trio.testing.MockClock) -> None:
-    """However fast somebody writes, thirty texts a second come, the first at once and the last always."""
+    """At most thirty texts a second are shown, the first at once and the last always."""
     for number in range(1001):
         drafts.write(by(1), ONE, str(number))
         await anyio.sleep(0.001)
@@ -82,7 +82,7 @@ async def test_a_burst_is_thinned_out(drafts: Drafts, watcher: Watcher, autojump
 async def test_writing_and_wiping_is_thinned_out_as_well(
     drafts: Drafts, watcher: Watcher, autojump_clock: trio.testing.MockClock
 ) -> None:
-    """An empty text is a text: a draft that comes and goes is shown no more often than one that grows."""
+    """An empty text counts as a text: a draft that comes and goes is shown no more often than one that grows."""
     for _ in range(500):
         for text in ("x", ""):
             drafts.write(by(1), ONE, text)
@@ -98,7 +98,7 @@ async def test_writing_and_wiping_is_thinned_out_as_well(
 async def test_each_draft_has_its_own_pace(
     drafts: Drafts, watcher: Watcher, bus: EventBus, autojump_clock: trio.testing.MockClock
 ) -> None:
-    """Two who write at once do not slow each other down; nor does one that writes to two agents."""
+    """Two writers do not slow each other down; nor does one that writes to two agents."""
     bus.subscribe(watcher, 2)
     for number in range(100):
         for connection, agent in ((1, ONE), (2, ONE), (1, TWO)):
@@ -112,7 +112,7 @@ async def test_each_draft_has_its_own_pace(
 
 
 async def test_a_text_takes_the_room_of_the_one_before(drafts: Drafts) -> None:
-    """Where all drafts together are as long as they may be, each of them can still be replaced by one as long."""
+    """If all drafts together are at their limit, each of them can still be replaced by one as long."""
     for connection in range(MAX_ALL // MAX_DRAFT):
         drafts.write(by(connection), ONE, "a" * MAX_DRAFT)
     drafts.write(by(0), ONE, "b" * MAX_DRAFT)
@@ -122,7 +122,7 @@ async def test_a_text_takes_the_room_of_the_one_before(drafts: Drafts) -> None:
 
 
 async def test_the_end_comes_at_once(drafts: Drafts, watcher: Watcher, autojump_clock: trio.testing.MockClock) -> None:
-    """The end does not wait for its turn, and what has not been shown by then never is."""
+    """The end is shown at once, and a text that was not shown by then never is."""
     drafts.write(by(1), ONE, "a")
     drafts.write(by(1), ONE, "b")
     drafts.end(1, 1)
@@ -135,7 +135,7 @@ async def test_the_end_comes_at_once(drafts: Drafts, watcher: Watcher, autojump_
 async def test_what_nobody_saw_does_not_end(
     drafts: Drafts, watcher: Watcher, autojump_clock: trio.testing.MockClock
 ) -> None:
-    """Adding without a draft, or after one that is over, shows nothing."""
+    """Ending a draft that was never shown, or has ended, shows nothing."""
     drafts.end(1, 1)
     drafts.write(by(1), ONE, "")
     drafts.write(by(1), ONE, "a")
@@ -148,7 +148,7 @@ async def test_what_nobody_saw_does_not_end(
 
 
 async def test_a_draft_after_the_end(drafts: Drafts, watcher: Watcher, autojump_clock: trio.testing.MockClock) -> None:
-    """Who goes on writing after an add is shown again."""
+    """A draft that goes on after an add is shown again."""
     drafts.write(by(1), ONE, "a")
     drafts.end(1, 1)
     drafts.write(by(1), ONE, "b")
@@ -161,7 +161,7 @@ async def test_a_draft_after_the_end(drafts: Drafts, watcher: Watcher, autojump_
 async def test_the_end_of_a_connection(
     drafts: Drafts, watcher: Watcher, bus: EventBus, autojump_clock: trio.testing.MockClock
 ) -> None:
-    """All that a connection was writing ends with it, and nothing else."""
+    """All drafts of a connection end with it, and no others."""
     bus.subscribe(watcher, 2)
     for connection, agent in ((1, ONE), (1, TWO), (2, ONE)):
         drafts.write(by(connection), agent, "x")
@@ -174,8 +174,8 @@ async def test_the_end_of_a_connection(
     assert [(1, 2, "x")] == [tuple(seen) for _, *seen in late.seen]
 
 
-async def test_who_is_shown_a_draft(drafts: Drafts, bus: EventBus, autojump_clock: trio.testing.MockClock) -> None:
-    """Every other connection that follows, once; not its writer, nor who has no connection."""
+async def test_a_draft_reaches_every_other_connection_once(drafts: Drafts, bus: EventBus, autojump_clock: trio.testing.MockClock) -> None:
+    """Every other connection that follows gets a draft once; its writer and subscribers without one do not."""
     one, again, every, own, nobody, other = (Watcher(each) for each in (9, 9, 8, 1, None, 7))
     for follower, row in ((one, 1), (again, None), (every, None), (own, 1), (nobody, 1), (other, 2)):
         bus.subscribe(follower, row)
@@ -185,8 +185,8 @@ async def test_who_is_shown_a_draft(drafts: Drafts, bus: EventBus, autojump_cloc
 
 
 @pytest.mark.parametrize(("connection", "row", "texts"), [(9, 1, ["x"]), (9, None, ["x"]), (1, 1, []), (9, 2, [])])
-async def test_who_comes_later(drafts: Drafts, connection: int, row: int | None, texts: list[str]) -> None:
-    """A newcomer is shown what is being written where it looks, unless it is the writer."""
+async def test_a_new_subscriber_gets_the_drafts(drafts: Drafts, connection: int, row: int | None, texts: list[str]) -> None:
+    """A new subscriber gets the current drafts of what it follows, unless it is the writer."""
     drafts.write(by(1), ONE, "x")
     late: Any = Watcher(connection)
     drafts.show_to(late, row)
@@ -195,7 +195,7 @@ async def test_who_comes_later(drafts: Drafts, connection: int, row: int | None,
 
 
 async def test_ended_drafts_are_not_shown_to_newcomers(drafts: Drafts) -> None:
-    """What has ended is nothing, however short a while ago."""
+    """A draft that has just ended is not shown to new subscribers."""
     drafts.write(by(1), ONE, "x")
     drafts.end(1, 1)
     late = Watcher()
@@ -205,7 +205,7 @@ async def test_ended_drafts_are_not_shown_to_newcomers(drafts: Drafts) -> None:
 
 
 async def test_nothing_is_kept(drafts: Drafts, autojump_clock: trio.testing.MockClock) -> None:
-    """Drafts that are over leave nothing behind, however they ended."""
+    """Drafts leave nothing behind, however they ended."""
     for row in range(1, 100):
         drafts.write(by(1), profile(row), "x")
         drafts.end(1, row) if row % 2 else drafts.write(by(1), profile(row), "")

@@ -1,10 +1,10 @@
-"""What waits on all connections, without connections."""
+"""The queued bytes of all connections, without connections."""
 
 from reeld.serving.flow import Traffic
 
 
 class Bearing:
-    """What stands for a connection."""
+    """A stand-in for a connection."""
 
     def __init__(self, number: int, load: Traffic) -> None:
         self.number = number
@@ -24,7 +24,7 @@ class Bearing:
 
 
 def test_the_limit_itself_is_allowed() -> None:
-    """One byte more is not; then whoever most waits on is dropped, and as many as it takes."""
+    """The limit is allowed; above it the connections with the most queued bytes are dropped until it holds."""
     load = Traffic()
     one, two, three = (Bearing(number, load) for number in range(3))
     for bearing, size in ((one, 30), (two, 40), (three, 30)):
@@ -39,7 +39,7 @@ def test_the_limit_itself_is_allowed() -> None:
 
 
 def test_nobody_to_drop() -> None:
-    """What is counted but waits on nobody drops nobody."""
+    """Counted bytes that belong to no connection drop none."""
     load = Traffic()
     load.buffer(200, 100)
     idle = Bearing(1, load)

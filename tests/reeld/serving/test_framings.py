@@ -90,14 +90,14 @@ CALLS: list[tuple[Any, ...]] = [
     ("call_async", 7, "ping"),
     ("agents", [[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]),
 ]
-# What is another one each time: only its type is compared.
+# Values that differ each time: only their types are compared.
 OTHER = frozenset(
     {"id", "agent", "time", "created", "updated", "pid", "connection", "framing", "name", "client", "killed"}
 )
 
 
 def masked(value: Any, agent: str, key: str = "") -> Any:
-    """Replace what is different each time by its type, down to the agent's name in a text."""
+    """Replace values that differ each time by their types, and the agent's name in texts."""
     if isinstance(value, dict):
         return {name: masked(item, agent, name) for name, item in value.items()}
     if isinstance(value, list):
@@ -117,7 +117,7 @@ def about(value: Any, agent: str) -> Any:
 
 
 async def told(peer: Peer, agent: str) -> list[Any]:
-    """Make every call, and give what came of each in a form that can be compared."""
+    """Make every call, and return the outcomes in a form that can be compared."""
     found: list[Any] = []
     for method, *params in CALLS:
         (outcome,) = await peer.ask((method, *about(params, agent)))
@@ -130,7 +130,7 @@ async def told(peer: Peer, agent: str) -> list[Any]:
 
 @in_json
 async def test_json_is_answered_as_messagepack_is(dial: Dial, make: Make) -> None:
-    """Each call comes to the same result or the same error, types included."""
+    """Each call has the same result or error in both framings, types included."""
     with anyio.fail_after(LIMIT):
         packed = dial()
         await packed.call("hello", {"errors": "map"})
@@ -144,7 +144,7 @@ async def test_json_is_answered_as_messagepack_is(dial: Dial, make: Make) -> Non
 
 @in_all
 async def test_hello_says_the_framing(dial: Dial, make: Make) -> None:
-    """Who asks is told in which way it speaks."""
+    """Hello reports the framing."""
     framing = make(LARGE)
     with anyio.fail_after(LIMIT):
         said = await dial(framing=framing).call("hello")
@@ -154,7 +154,7 @@ async def test_hello_says_the_framing(dial: Dial, make: Make) -> None:
 
 @in_all
 async def test_a_page_of_many_messages(dial: Dial, make: Make) -> None:
-    """Many messages come whole and in order."""
+    """A page of many messages comes complete and in order."""
     texts = [f"{number} é {'x' * 500}" for number in range(2000)]
     with anyio.fail_after(LIMIT):
         peer = dial(framing=make(LARGE))
@@ -177,8 +177,8 @@ async def test_a_page_of_many_messages(dial: Dial, make: Make) -> None:
         ('"\udcff\udc80"', "\ufffd\ufffd", 2),
     ],
 )
-async def test_what_is_no_text(dial: Dial, make: Make, text: str, expected: str, replaced: int) -> None:
-    """In free text it is replaced, and counted; in a name it is refused."""
+async def test_invalid_characters_in_json(dial: Dial, make: Make, text: str, expected: str, replaced: int) -> None:
+    """Invalid characters are replaced and counted in free text, and refused in a name."""
     with anyio.fail_after(LIMIT):
         peer = dial(framing=make(LARGE))
         added, made = await both(peer, f'"add","params":["demo",{text},true]', f'"create","params":[{text}]')
@@ -189,7 +189,7 @@ async def test_what_is_no_text(dial: Dial, make: Make, text: str, expected: str,
 
 
 async def both(peer: Peer, *calls: str) -> list[dict[str, Any]]:
-    """Ask in JSON that is written by hand; give the answers as they are read."""
+    """Send hand-written JSON, and return the decoded answers."""
     found = []
     framing = peer._framing
     assert isinstance(framing, ContentLength | Lines)
@@ -206,8 +206,8 @@ async def both(peer: Peer, *calls: str) -> list[dict[str, Any]]:
 
 @in_json
 @pytest.mark.parametrize("number", ["9007199254740992", "-9007199254740992", "1" + "0" * 5000, "1e999", "-1e999"])
-async def test_a_number_that_not_everybody_has(dial: Dial, make: Make, number: str) -> None:
-    """In metadata it goes out as text, which the reply says; as a parameter it is refused."""
+async def test_a_number_too_large_for_messagepack(dial: Dial, make: Make, number: str) -> None:
+    """A too large number in metadata is sent as text, which the reply reports; as a parameter it is refused."""
     message = f'{{"role":"user","content":"x","provider_metadata":{{"n":{number}}}}}'
     with anyio.fail_after(LIMIT):
         peer = dial(framing=make(LARGE))
@@ -227,8 +227,8 @@ async def test_a_number_that_not_everybody_has(dial: Dial, make: Make, number: s
 
 
 @in_json
-async def test_depth(dial: Dial, make: Make) -> None:
-    """Deeper than 16 levels is refused by itself, however deep it is."""
+async def test_json_deeper_than_the_limit(dial: Dial, make: Make) -> None:
+    """A call deeper than 16 levels is refused on its own, however deep it is."""
     with anyio.fail_after(LIMIT):
         peer = dial(framing=make(LARGE))
         deep, deeper = await both(
@@ -243,7 +243,7 @@ async def test_depth(dial: Dial, make: Make) -> None:
 
 @in_json
 async def test_ids_come_back_as_they_came(dial: Dial, make: Make) -> None:
-    """A string stays a string, a large number keeps its digits."""
+    """An id is returned as it came: a string stays a string, a large number keeps its digits."""
     ids: list[Id] = ["7", 7, "", "é\n", -1, 2**70]
     framing = make(LARGE)
     with anyio.fail_after(LIMIT):
@@ -272,7 +272,7 @@ async def test_ids_come_back_as_they_came(dial: Dial, make: Make) -> None:
 async def test_one_bad_message(
     dial: Dial, make: type[ContentLength | Lines], body: bytes, error: type[ReelError]
 ) -> None:
-    """It has one error, which answers nobody, and the connection stays."""
+    """An invalid message gets one error without an id, and the connection goes on."""
     framing = make(LARGE)
     with anyio.fail_after(LIMIT):
         peer = dial(framing=framing)
@@ -295,7 +295,7 @@ async def test_one_bad_message(
     ids=["no length", "too long", "no header", "a long line"],
 )
 async def test_a_lost_stream(dial: Dial, data: bytes, error: type[ReelError]) -> None:
-    """It has one error, and then ends; what came before is answered."""
+    """A lost stream gets one error and ends; earlier calls are answered."""
     framing: Framing = ContentLength() if data.startswith(b"C") else Lines()
     with anyio.fail_after(LIMIT):
         peer = dial(framing=framing)
@@ -313,8 +313,8 @@ async def test_a_lost_stream(dial: Dial, data: bytes, error: type[ReelError]) ->
 
 @in_json
 @pytest.mark.parametrize("cut", [1, 3, 10_000])
-async def test_half_close(dial: Dial, make: Make, cut: int) -> None:
-    """Who closes its end has every answer before ours is closed, however its requests came."""
+async def test_half_close_in_every_framing(dial: Dial, make: Make, cut: int) -> None:
+    """A half-closed peer gets every answer before our end is closed, in every framing."""
     framing = make(LARGE)
     stream = b"".join(framing.request(number, "add", ["demo", f"{number}", True]) for number in range(20))
     with anyio.fail_after(LIMIT):
@@ -328,7 +328,7 @@ async def test_half_close(dial: Dial, make: Make, cut: int) -> None:
 
 
 async def test_a_last_line_without_its_end(dial: Dial) -> None:
-    """What ``printf`` sends without a newline counts when the stream ends."""
+    """A last line without a newline, as ``printf`` sends it, counts when the stream ends."""
     with anyio.fail_after(LIMIT):
         peer = dial(framing=Lines())
         await peer.send(b'{"id": 1, "method": "ping"}')
@@ -338,7 +338,7 @@ async def test_a_last_line_without_its_end(dial: Dial) -> None:
 
 
 async def test_a_stream_that_ends_in_a_message(dial: Dial) -> None:
-    """Who counted its bytes wrongly is told."""
+    """A stream that ends inside a message gets an error."""
     with anyio.fail_after(LIMIT):
         peer = dial(framing=ContentLength())
         await peer.send(b'Content-Length: 99\r\n\r\n{"id": 1, "method": "ping"}')
@@ -353,7 +353,7 @@ async def test_a_stream_that_ends_in_a_message(dial: Dial) -> None:
 
 @in_all
 async def test_an_editors_own_affairs(dial: Dial, make: Make, errors: Callable[[], list[str]]) -> None:
-    """What begins with ``$/`` is never answered, nor logged, not even when it has an id."""
+    """A message whose method begins with ``$/`` is neither answered nor logged, even if it has an id."""
     framing = make(LARGE)
     with anyio.fail_after(LIMIT):
         peer = dial(framing=framing)
@@ -365,8 +365,8 @@ async def test_an_editors_own_affairs(dial: Dial, make: Make, errors: Callable[[
 
 
 @in_json
-async def test_notifications(dial: Dial, make: Make, errors: Callable[[], list[str]]) -> None:
-    """A command without an id is carried out and not answered; what is wrong with it is logged."""
+async def test_notifications_in_json(dial: Dial, make: Make, errors: Callable[[], list[str]]) -> None:
+    """A command without an id is carried out and not answered; its error is logged."""
     framing = make(LARGE)
     with anyio.fail_after(LIMIT):
         peer = dial(framing=framing)
@@ -384,7 +384,7 @@ async def test_notifications(dial: Dial, make: Make, errors: Callable[[], list[s
 
 @in_json
 async def test_messages_are_sent_whole(dial: Dial, make: Make) -> None:
-    """No send ends inside a message: Vim would lose it."""
+    """Every send ends at the end of a message: Vim would lose a split one."""
     framing = make(LARGE)
     stream = b"".join(framing.request(number, "agent", ["demo"]) for number in range(200))
     with anyio.fail_after(LIMIT):
@@ -404,7 +404,7 @@ async def test_messages_are_sent_whole(dial: Dial, make: Make) -> None:
 
 
 async def test_what_goes_out_behind_content_length(dial: Dial) -> None:
-    """One header, in one writing, with one space; the length is in bytes."""
+    """There is one header with one space, and the length is in bytes."""
     with anyio.fail_after(LIMIT):
         peer = dial(framing=ContentLength())
         await peer.send(b'content-length:40\r\nX: y\r\n\r\n{"id":"\xc3\xa9","method":"agent","params":')
@@ -425,8 +425,8 @@ async def test_what_goes_out_behind_content_length(dial: Dial) -> None:
 
 
 @in_json
-async def test_busy(dial: Dial, make: Make) -> None:
-    """Too much in flight is refused in JSON as well, and the rest is answered."""
+async def test_busy_in_json(dial: Dial, make: Make) -> None:
+    """Too many requests in flight are refused in JSON too, and the rest is answered."""
     framing = make(LARGE)
     with anyio.fail_after(LIMIT):
         peer = dial(Limits(requests=2), framing=framing)
@@ -437,7 +437,7 @@ async def test_busy(dial: Dial, make: Make) -> None:
 
 @in_json
 async def test_too_deep_is_no_trouble_for_others(dial: Dial, make: Make) -> None:
-    """Nesting that no parser follows is one error."""
+    """Nesting that no parser can follow is one error."""
     framing = make(LARGE)
     assert isinstance(framing, ContentLength | Lines)
     with anyio.fail_after(LIMIT):

@@ -1,4 +1,4 @@
-"""What a peer says of itself and is told, and what follows from that."""
+"""``hello``: what a peer says about itself and is told, and the consequences."""
 
 from typing import Any
 
@@ -32,12 +32,12 @@ LIMIT = 30
     ],
 )
 def test_needs_lifo_replies(client: str | None, version: str | None, expected: bool) -> None:
-    """A Neovim below 0.10 does, and so does one that cannot say what it is; nobody else."""
+    """A Neovim below 0.10, or without a version, needs replies in LIFO order; no other client does."""
     assert expected is needs_lifo_replies(client, version)
 
 
 def test_the_introduction() -> None:
-    """Neovim is told our name, our version in numbers, and that we speak MessagePack-RPC as it is written."""
+    """Neovim is told our name, our version in numbers, and that we speak plain MessagePack-RPC."""
     kind, method, (name, version, speaks, methods, attributes) = msgpack.unpackb(set_client_info(MessagePack()))
     major, minor, patch = __version__.split(".")[:3]
 
@@ -53,15 +53,15 @@ def test_the_introduction() -> None:
 
 
 def test_the_introduction_is_no_push() -> None:
-    """It is Neovim's own function, whatever pushes are sent to."""
+    """The introduction calls Neovim's own function, whatever function pushes are sent to."""
     framing = MessagePack()
     framing.push_target = ["nvim_exec_lua", "x"]
 
     assert msgpack.unpackb(set_client_info(framing))[1] == "nvim_set_client_info"
 
 
-async def test_hello(dial: Dial) -> None:
-    """Hello says who answers, and what may be asked of it."""
+async def test_hello_says_the_version_and_the_methods(dial: Dial) -> None:
+    """Hello reports the daemon's versions and its methods."""
     with anyio.fail_after(LIMIT):
         said = await dial().call("hello", {"client": {"name": "test"}, "protocol": {"min": 1, "max": 7}})
 
@@ -80,7 +80,7 @@ async def test_hello(dial: Dial) -> None:
 
 @pytest.mark.parametrize("protocol", [{"min": 2}, {"max": 0}, {"min": 2, "max": 3}])
 async def test_no_common_protocol(dial: Dial, protocol: dict[str, int]) -> None:
-    """Who speaks another protocol is told ours; without a hello ours is meant."""
+    """A client of another protocol is refused with ours; without hello ours is assumed."""
     with anyio.fail_after(LIMIT):
         peer = dial()
         (error,) = await peer.ask(("hello", {"protocol": protocol, "errors": "map"}))
@@ -90,7 +90,7 @@ async def test_no_common_protocol(dial: Dial, protocol: dict[str, int]) -> None:
 
 
 async def test_errors_as_text_and_as_maps(dial: Dial) -> None:
-    """Errors are pairs that Neovim shows, or maps for who asked for them."""
+    """Errors are pairs that Neovim shows, or maps if the client asked for them."""
     with anyio.fail_after(LIMIT):
         peer = dial()
         await peer.send(packb([0, 1, "agent", ["zed"]]) + packb([0, 2, "agent", []]))
@@ -110,7 +110,7 @@ async def test_errors_as_text_and_as_maps(dial: Dial) -> None:
 
 
 async def test_the_name_of_the_client_is_noted(dial: Dial) -> None:
-    """Each event says through whom it came: the name in hello, or nobody."""
+    """Each event names the client as in hello, or none."""
     with anyio.fail_after(LIMIT):
         named, nameless = dial(), dial()
         await named.ask(("hello", {"client": {"name": "vim"}}), ("create", "demo"), ("add", "demo", "hi"))
@@ -122,7 +122,7 @@ async def test_the_name_of_the_client_is_noted(dial: Dial) -> None:
 
 @pytest.mark.parametrize("name", ["\udcff", "a\x00b", "", "x" * 257, 1, ["x"]])
 async def test_client_without_a_proper_name(dial: Dial, name: Any) -> None:
-    """A client's name is stored with its events, so it must be one that can be."""
+    """A client's name is stored with its events, so an invalid one is refused."""
     with anyio.fail_after(LIMIT):
         peer = dial()
         await peer.send(packb([0, 1, "hello", [{"client": {"name": name}}]], unicode_errors="surrogateescape"))

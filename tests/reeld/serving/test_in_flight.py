@@ -1,4 +1,4 @@
-"""Who asks for too much at once is told so, and what was taken of it is a beginning."""
+"""Limits of requests in flight: too many are refused as busy, and those that are taken are a prefix."""
 
 import anyio
 
@@ -11,7 +11,7 @@ LIMIT = 30
 
 
 async def test_busy_takes_a_prefix(dial: Dial, gate: Gate) -> None:
-    """Once a request is refused all others are, until none is in flight; then everything is taken again."""
+    """Once a request is refused all later ones are, until none is in flight; then requests are taken again."""
     with anyio.fail_after(LIMIT):
         peer = dial(Limits(requests=3))
         await peer.send(peer.encoded(("wait_for_it",), *[("ping",)] * 5))
@@ -25,7 +25,7 @@ async def test_busy_takes_a_prefix(dial: Dial, gate: Gate) -> None:
 
 
 async def test_busy_lasts_until_none_is_in_flight(dial: Dial, gate: Gate) -> None:
-    """Room for one more does not end it: what was accepted would not be a prefix."""
+    """Room for one more does not end the refusals: the accepted requests would not be a prefix."""
     with anyio.fail_after(LIMIT):
         peer = dial(Limits(requests=2))
         await peer.call("create", "demo")
@@ -42,7 +42,7 @@ async def test_busy_lasts_until_none_is_in_flight(dial: Dial, gate: Gate) -> Non
 
 
 async def test_busy_of_an_agent_keeps_a_prefix(dial: Dial, services: Services, gate: Gate) -> None:
-    """When an agent has no room for a request, what came after it is refused as well, of whatever agent."""
+    """If an agent has no room for a request, later requests to any agent are refused as well."""
     with anyio.fail_after(LIMIT):
         peer = dial()
         await peer.ask(("create", "full"), ("create", "demo"))
@@ -66,7 +66,7 @@ async def test_busy_of_an_agent_keeps_a_prefix(dial: Dial, services: Services, g
 
 
 async def test_busy_by_size(dial: Dial, gate: Gate) -> None:
-    """A connection's requests in flight have a size, too; a single one is always taken."""
+    """The requests of a connection have a limit of bytes too; a single one is always taken."""
     with anyio.fail_after(LIMIT):
         peer = dial(Limits(bytes=1000))
         await peer.send(peer.encoded(("wait_for_it",), ("add", "demo", "x" * 2000, True)))
@@ -80,7 +80,7 @@ async def test_busy_by_size(dial: Dial, gate: Gate) -> None:
 
 
 async def test_busy_by_what_all_have_in_flight(dial: Dial, gate: Gate) -> None:
-    """All connections together have a limit; it is free again when what was in flight is answered."""
+    """All connections together have a limit; it is free again once the requests are answered."""
     with anyio.fail_after(LIMIT):
         limits = Limits(all_bytes=20)
         first, other = dial(limits), dial(limits)

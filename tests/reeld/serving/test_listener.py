@@ -1,4 +1,4 @@
-"""The socket in the file system, and who may connect to it."""
+"""The socket in the file system, and which processes may connect to it."""
 
 import logging
 import os
@@ -29,25 +29,25 @@ LIMIT = 30
 
 @pytest.fixture
 def path() -> Iterator[str]:
-    """A path for a socket, in a directory that is not there yet."""
+    """A path for a socket, in a directory that does not exist yet."""
     with short_directory() as directory:
         yield str(directory / "reel" / "s.sock")
 
 
 @pytest.fixture
 async def opened(path: str) -> AsyncIterator[SocketListener]:
-    """A socket that somebody listens on."""
+    """A listening socket."""
     async with open_listener(path) as opened:
         yield opened
 
 
 def is_socket(path: str) -> bool:
-    """Tell whether there is a socket."""
+    """Return whether there is a socket at a path."""
     return Path(path).is_socket()
 
 
 def occupy(place: Path, what: str) -> None:
-    """Put something at a path that is no socket."""
+    """Put something that is not a socket at a path."""
     place.parent.mkdir()
     if what == "file":
         place.write_text("precious")
@@ -61,7 +61,7 @@ def occupy(place: Path, what: str) -> None:
 
 
 async def refused(path: str) -> str:
-    """Give the sentence with which a path is refused."""
+    """Return the error with which a path is refused."""
     with pytest.raises(StartupError) as caught:
         async with open_listener(path):
             pass
@@ -69,7 +69,7 @@ async def refused(path: str) -> str:
 
 
 async def ping(stream: SocketStream) -> Response:
-    """Send a ping and read the answer."""
+    """Send a ping and return the answer."""
     framing = MessagePack()
     await stream.send(framing.request(1, "ping", []))
     (frame,) = framing.feed(await stream.receive())
@@ -77,8 +77,8 @@ async def ping(stream: SocketStream) -> Response:
     return frame
 
 
-async def test_modes(path: str) -> None:
-    """Socket and directory are for their owner alone."""
+async def test_modes_of_the_socket_and_its_directory(path: str) -> None:
+    """Only the owner can use the socket and its directory."""
     with anyio.fail_after(LIMIT):
         async with open_listener(path):
             assert stat.S_IMODE(os.lstat(path).st_mode) == 0o600
@@ -86,7 +86,7 @@ async def test_modes(path: str) -> None:
 
 
 async def test_it_is_removed_at_the_end(path: str) -> None:
-    """Nothing is left of a listener that was closed."""
+    """A closed listener leaves no socket behind."""
     with anyio.fail_after(LIMIT):
         async with open_listener(path):
             assert is_socket(path)
@@ -95,7 +95,7 @@ async def test_it_is_removed_at_the_end(path: str) -> None:
 
 
 async def test_stale_socket_is_replaced(path: str) -> None:
-    """A socket that nobody answers on is left over from a crash."""
+    """A socket without a listener, left over from a crash, is replaced."""
     Path(path).parent.mkdir()
     with socket.socket(socket.AF_UNIX) as left_over:
         left_over.bind(path)
@@ -105,7 +105,7 @@ async def test_stale_socket_is_replaced(path: str) -> None:
 
 
 async def test_live_socket_is_refused(path: str) -> None:
-    """A socket that somebody answers on is somebody's."""
+    """A socket with a listener is refused."""
     with anyio.fail_after(LIMIT):
         async with open_listener(path):
             assert (await refused(path)).startswith(f"another program answers on {path}; ")
@@ -114,7 +114,7 @@ async def test_live_socket_is_refused(path: str) -> None:
 
 @pytest.mark.parametrize("what", ["file", "directory", "link", "dangling"])
 async def test_only_sockets_are_removed(path: str, what: str) -> None:
-    """Anything else at the path is never removed, a symlink to a stale socket neither."""
+    """Anything else at the path is never removed, nor is a symlink to a stale socket."""
     occupy(Path(path), what)
     before = os.lstat(path)
 
@@ -124,7 +124,7 @@ async def test_only_sockets_are_removed(path: str, what: str) -> None:
 
 
 def test_length_of_a_path() -> None:
-    """The kernel takes 107 bytes; more are refused with the remedy, counted in bytes."""
+    """The kernel takes 107 bytes; a longer path is refused with the remedy, counted in bytes."""
     require_path("/" + "x" * (MAX_PATH - 1))
     with pytest.raises(StartupError) as caught:
         require_path("/" + "x" * 105 + "ä")
@@ -136,8 +136,8 @@ def test_length_of_a_path() -> None:
 
 
 @pytest.mark.parametrize("what", ["open to others", "file", "link", "another's"])
-def test_fallback_directory(tmp_path: Path, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In /tmp anybody may have put something in our directory's place: only one that is ours alone is used."""
+def test_the_directory_under_tmp_must_be_ours(tmp_path: Path, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In /tmp others may make our directory first: it is used only if it belongs to us and nobody else can enter it."""
     directory = tmp_path / "reel"
     monkeypatch.setattr(listener, "fallback_directory", lambda: str(directory))
     require_path(f"{directory}/s.sock")
@@ -164,7 +164,7 @@ async def test_longest_path() -> None:
             assert len(path) == 107
 
 
-async def test_serving(path: str, opened: SocketListener, services: Services) -> None:
+async def test_serving_until_closed(path: str, opened: SocketListener, services: Services) -> None:
     """A server serves until it is closed, counts its connections, and ends them all."""
     server = Server()
     with anyio.fail_after(LIMIT):
@@ -183,7 +183,7 @@ async def test_serving(path: str, opened: SocketListener, services: Services) ->
 async def test_closing_answers_what_is_in_flight(
     path: str, opened: SocketListener, services: Services, gate: Gate
 ) -> None:
-    """A server that is closed answers what it has begun, refuses what comes, and takes no new connection."""
+    """A closed server answers requests in flight, refuses later ones, and takes no new connection."""
     server, framing = Server(), MessagePack()
     with anyio.fail_after(LIMIT):
         async with anyio.create_task_group() as tasks:
@@ -203,7 +203,7 @@ async def test_closing_answers_what_is_in_flight(
 async def test_bye_beside_one_that_does_not_read(
     path: str, opened: SocketListener, services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Subscribers are told that the daemon stops, whoever else does not read what it was answered."""
+    """Subscribers get ``bye`` when the daemon stops, although another peer does not read its answers."""
     monkeypatch.setattr(listener, "_GRACE", 0.5)
     server, framing = Server(), MessagePack()
     with anyio.fail_after(LIMIT):
@@ -249,15 +249,15 @@ async def test_connection_that_fails(
     assert ["connection=2 failed"] == [r.getMessage() for r in caplog.records if r.levelno == logging.ERROR]
 
 
-async def test_who_may_call() -> None:
-    """Processes of our own user may, and root's."""
+async def test_our_own_processes_may_connect() -> None:
+    """Processes of our own user and root's may connect."""
     here, there = socket.socketpair(socket.AF_UNIX)
     with here, there:
         assert is_trusted_peer(here)
 
 
-async def test_who_may_not_call(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    """Another user's process may not, whatever the file's mode says."""
+async def test_another_users_process_may_not_connect(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    """Another user's process is refused, whatever the file's mode is."""
     here, there = socket.socketpair(socket.AF_UNIX)
     with here, there, monkeypatch.context() as patch:
         patch.setattr(peer, "_CREDENTIALS", _Stranger)
@@ -267,7 +267,7 @@ async def test_who_may_not_call(monkeypatch: pytest.MonkeyPatch, caplog: pytest.
 
 
 class _Stranger:
-    """What the kernel says of a process of another user."""
+    """The kernel's answer about a process of another user."""
 
     size = 12
 

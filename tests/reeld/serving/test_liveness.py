@@ -1,4 +1,4 @@
-"""A peer that has closed its end is noticed, and one that only will send no more is not taken for it."""
+"""A peer that has closed its socket is noticed; one that has only closed its sending half is not taken for it."""
 
 import socket
 
@@ -26,13 +26,13 @@ def _often(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def accepted(listener: SocketListener, client: socket.socket, path: str) -> anyio.abc.SocketStream:
-    """Connect a socket, and give the other end of it."""
+    """Connect a socket, and return the other end."""
     client.connect(path)
     return await listener.accept()
 
 
-async def test_closed() -> None:
-    """A socket that is closed ends the waiting; one direction is not enough."""
+async def test_a_closed_socket_ends_the_wait() -> None:
+    """A closed socket ends the wait; closing one direction does not."""
     with anyio.fail_after(LIMIT), short_directory() as directory:
         path = str(directory / "s")
         async with open_listener(path) as listener:
@@ -48,7 +48,7 @@ async def test_closed() -> None:
 
 
 async def test_no_socket() -> None:
-    """Of a stream in memory nobody can tell, so it is never taken for closed."""
+    """A stream without a socket is never taken for closed."""
     near, far = anyio.create_memory_object_stream[bytes](1)
     await near.aclose()
     async with trio.open_nursery() as nursery:
@@ -64,8 +64,8 @@ async def serve(server: Server, services: Services, path: str, *, task_status: t
         await server.run(listener, services, task_status=task_status)
 
 
-async def test_nobody_waits_for_who_is_gone(services: Services) -> None:
-    """A request that waits ends when its peer closes, and so does the connection; others go on."""
+async def test_a_wait_ends_when_its_peer_closes(services: Services) -> None:
+    """A waiting request ends when its peer closes, and so does the connection; others go on."""
     with anyio.fail_after(LIMIT), short_directory() as directory:
         path, server, framing = str(directory / "s"), Server(), MessagePack()
         wait = framing.request(1, "wait", ["demo", 1, None, 3_600_000])
@@ -78,7 +78,7 @@ async def test_nobody_waits_for_who_is_gone(services: Services) -> None:
                 await patient.send_eof()
                 async with await anyio.connect_unix(path) as gone:
                     await gone.send(wait)
-                while server.counters()["connections"] != 1:  # noqa: ASYNC110 - nobody else is told
+                while server.counters()["connections"] != 1:  # noqa: ASYNC110 - there is no event to wait for
                     await anyio.sleep(0.001)  # between two looks
 
                 async with await anyio.connect_unix(path) as other:

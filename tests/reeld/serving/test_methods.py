@@ -9,7 +9,7 @@ from reel import requests
 from reel.requests import Call
 from reeld.serving.methods import METHODS
 
-# PROTOCOL, section 5: the parameters in order; with ``*`` the two that every command has besides.
+# PROTOCOL, section 5: the parameters in order; ``*`` means the two that every command has as well.
 PROTOCOL = {
     "hello": "client? protocol? notify? errors?",
     "ping": "",
@@ -46,12 +46,12 @@ PROTOCOL = {
 }
 # The client has a request of its own for the other view of messages.
 VIEWS = {"conversation": "messages"}
-# A subscription of the client has a connection of its own, and ends with it; and it has other ways not to wait.
+# A subscription of the client has its own connection, and ends with it; the client waits and drafts in its own way.
 UNSENT = {"unsubscribe", "call_async"}
 
 
 def sent() -> Iterator[tuple[str, list[str], bool]]:
-    """Give each request of the client: the method, its parameters as the table shows them, whether it writes."""
+    """Return each request of the client: the method, its parameters as in the table, whether it writes."""
     for name in sorted({*requests.__all__} - {"Call", "greeting", "next_page", "with_idempotency_key"}):
         parameters = inspect.signature(getattr(requests, name)).parameters.values()
         shown = [f"{p.name}?" if p.default is None else p.name for p in parameters]
@@ -59,7 +59,7 @@ def sent() -> Iterator[tuple[str, list[str], bool]]:
 
 
 def test_the_table_is_the_protocol() -> None:
-    """Every method of the document is there, with its parameters in order, and no other."""
+    """The table has exactly the methods of the protocol's document, with their parameters in order."""
     expected = {name: shown.replace("*", "if_seq? key?").split() for name, shown in PROTOCOL.items()}
 
     assert expected == {name: method.signature.shown() for name, method in METHODS.items()}
@@ -78,7 +78,7 @@ def test_the_client_sends_what_the_table_has() -> None:
 
 @pytest.mark.parametrize("name", sorted(set(METHODS) - UNSENT))
 def test_requests_are_bound(name: str) -> None:
-    """What a request with its required parameters sends is what the daemon takes."""
+    """The daemon accepts what a request with its required parameters sends."""
     values = {
         "agent": "demo",
         "messages": "hi",
@@ -96,8 +96,8 @@ def test_requests_are_bound(name: str) -> None:
     assert call.writes == METHODS[name].is_command
 
 
-def test_summaries() -> None:
-    """Each method says in one line what it does."""
+def test_every_method_has_a_summary() -> None:
+    """Each method has a summary of one line."""
     for method in METHODS.values():
         assert method.summary[0].isupper(), method.name
         assert not method.summary.endswith("."), method.name

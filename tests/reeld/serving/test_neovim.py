@@ -1,4 +1,4 @@
-"""Replies for a Neovim that keeps its calls on a stack, on a clock that jumps.
+"""Replies for a Neovim that keeps its calls on a stack, on a virtual clock.
 
 pytest-trio runs a test by the clock that it asks for, so each asks for it.
 """
@@ -16,13 +16,13 @@ from reeld.serving.neovim import GAP, LifoReplies
 
 
 class Call(NamedTuple):
-    """A call, as far as its reply's turn is concerned."""
+    """A call, as far as the order of its reply is concerned."""
 
     name: str
 
 
 class Stack:
-    """Calls of a peer, and when each was replied to."""
+    """The calls of a peer, and the time of each reply."""
 
     def __init__(self) -> None:
         self.replied: list[tuple[str, float]] = []
@@ -53,7 +53,7 @@ class Stack:
 
 @pytest.fixture
 async def stack() -> AsyncIterator[Stack]:
-    """A peer that nothing has been asked by."""
+    """A peer without calls."""
     stack = Stack()
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(stack.replies.run)
@@ -62,7 +62,7 @@ async def stack() -> AsyncIterator[Stack]:
 
 
 async def test_one_call_is_replied_to_at_once(autojump_clock: MockClock, stack: Stack) -> None:
-    """Calls that are not nested wait for nothing."""
+    """A call that is not nested is replied to at once."""
     for name in "abc":
         stack.begin(name)
         stack.reply(name)
@@ -74,7 +74,7 @@ async def test_one_call_is_replied_to_at_once(autojump_clock: MockClock, stack: 
 
 @pytest.mark.parametrize("ready", ["abc", "cba", "bac"])
 async def test_newest_first(autojump_clock: MockClock, stack: Stack, ready: str) -> None:
-    """Whatever is ready first: replies go out from the inside out, each some time after the one before."""
+    """Whichever is ready first, replies go out from the newest call back, each some time after the one before."""
     stack.begin("abc")
     stack.reply(ready)
     await anyio.sleep(1)
@@ -84,7 +84,7 @@ async def test_newest_first(autojump_clock: MockClock, stack: Stack, ready: str)
 
 
 async def test_an_older_reply_waits(autojump_clock: MockClock, stack: Stack) -> None:
-    """A reply is held, however long, while a younger call is open."""
+    """A reply is held, however long, while a newer call is open."""
     stack.begin("ab")
     stack.reply("a")
     await anyio.sleep(100)
@@ -96,7 +96,7 @@ async def test_an_older_reply_waits(autojump_clock: MockClock, stack: Stack) -> 
 
 
 async def test_a_call_in_the_gap(autojump_clock: MockClock, stack: Stack) -> None:
-    """What is asked between two replies is the newest, and has its own first."""
+    """A call that comes between two replies is the newest, and is replied to first."""
     stack.begin("ab")
     stack.reply("ab")
     await anyio.sleep(GAP / 2)
@@ -110,7 +110,7 @@ async def test_a_call_in_the_gap(autojump_clock: MockClock, stack: Stack) -> Non
 
 
 async def test_the_gap_begins_when_a_reply_has_been_sent(autojump_clock: MockClock, stack: Stack) -> None:
-    """A long reply takes its time, and the next one comes no sooner after it."""
+    """After a long reply the gap before the next one starts when it has been sent."""
     stack.flushing = 5.0
     stack.begin("ab")
     stack.reply("ab")
@@ -119,7 +119,7 @@ async def test_the_gap_begins_when_a_reply_has_been_sent(autojump_clock: MockClo
     assert [("b", 0), ("a", 5 + GAP)] == stack.replied
 
 
-async def test_who_is_open(autojump_clock: MockClock, stack: Stack) -> None:
+async def test_only_calls_that_wait_are_ordered(autojump_clock: MockClock, stack: Stack) -> None:
     """Only a call that waits for its reply is kept in order."""
     stack.begin("a")
     assert stack.calls["a"] in stack.replies

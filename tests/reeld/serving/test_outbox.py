@@ -1,4 +1,4 @@
-"""What waits to be sent, without a connection: streams in memory, and a clock that jumps."""
+"""The outbox, without a connection: streams in memory, and a virtual clock."""
 
 # ruff: noqa: ARG001 - pytest-trio takes a clock from a test's own parameters
 
@@ -18,7 +18,7 @@ from reeld.serving.outbox import Outbox
 
 
 class Kept:
-    """An outbox, and what became of it.
+    """An outbox, and what happened to it.
 
     Args:
         limits: the outbox's.
@@ -52,7 +52,7 @@ Keep: TypeAlias = Callable[..., Awaitable[Kept]]
 
 @pytest.fixture
 async def keep(nursery: trio.Nursery) -> AsyncIterator[Keep]:
-    """Makes an outbox that is being sent, to a peer that reads what the test reads."""
+    """Return a function that makes an outbox with a running sender, whose peer is the test."""
     made: list[Kept] = []
 
     async def make(limits: Limits, room: float = 0) -> Kept:
@@ -71,7 +71,7 @@ SMALL = Limits(unread=10, pushes=10)
 
 
 async def test_everything_in_one_piece(keep: Keep) -> None:
-    """What is queued before the sender wakes up is sent at once, answers and pushes in their order."""
+    """Everything queued before the sender wakes up is sent at once, answers and pushes in order."""
     it = await keep(SMALL, math.inf)
     it.box.reply(b"a1")
     assert it.box.push(b"p1")
@@ -82,7 +82,7 @@ async def test_everything_in_one_piece(keep: Keep) -> None:
 
 
 async def test_room_for_pushes(keep: Keep) -> None:
-    """Pushes find room up to their limit, what is being sent included; answers are no matter."""
+    """Pushes have room up to their limit, including what is being sent; answers do not count."""
     it = await keep(SMALL)
     it.box.reply(b"x" * 1000)
     first = [it.box.push(b"12345") for _ in range(3)]
@@ -95,7 +95,7 @@ async def test_room_for_pushes(keep: Keep) -> None:
 
 
 async def test_one_of_any_size(keep: Keep) -> None:
-    """A push or an answer longer than its limit is taken where no other of its sort waits."""
+    """A push or an answer above its limit is taken if no other of its kind is queued."""
     it = await keep(SMALL)
 
     assert [True, False] == [it.box.push(b"x" * 100), it.box.push(b"x")]
@@ -106,7 +106,7 @@ async def test_one_of_any_size(keep: Keep) -> None:
 
 
 async def test_the_newest_of_a_key(keep: Keep) -> None:
-    """Of what may come late only the newest of each key comes, as soon as there is room."""
+    """Of the pushes that may be late only the newest of each key is sent, as soon as there is room."""
     it = await keep(SMALL)
     it.box.push(b"x" * 10)
     for key, text in (("a", b"a1"), ("b", b"b1"), ("a", b"a2")):
@@ -120,7 +120,7 @@ async def test_the_newest_of_a_key(keep: Keep) -> None:
 
 
 async def test_the_newest_goes_ahead_of_what_it_replaces(keep: Keep) -> None:
-    """A short text that takes the place of one that found no room goes out before what is pushed after it."""
+    """A short text that replaces one without room goes out before later pushes."""
     it = await keep(SMALL)
     it.box.push(b"12345")
     it.box.push_latest("draft", b"x" * 9)
@@ -135,7 +135,7 @@ async def test_the_newest_goes_ahead_of_what_it_replaces(keep: Keep) -> None:
 
 
 async def test_no_room_for_all_that_is_late(keep: Keep) -> None:
-    """What is late waits for as much room as it needs."""
+    """A late push waits until there is as much room as it needs."""
     it = await keep(SMALL._replace(unread=20))
     it.box.push(b"x" * 10)
     for key in range(4):
@@ -150,7 +150,7 @@ async def test_no_room_for_all_that_is_late(keep: Keep) -> None:
 
 
 async def test_waiting_for_room(keep: Keep, nursery: trio.Nursery) -> None:
-    """Whoever waits for room goes on when something was sent, or when nothing will be."""
+    """A task that waits for room goes on when something was sent, or when nothing will be."""
     it = await keep(SMALL)
     rooms = []
 
@@ -174,7 +174,7 @@ async def test_waiting_for_room(keep: Keep, nursery: trio.Nursery) -> None:
 
 
 async def test_sent_is_said_after_each_piece(keep: Keep) -> None:
-    """What has room again is told so, though more has been queued in the meantime."""
+    """The callback for free room is called after each send, although more was queued in the meantime."""
     it = await keep(SMALL)
     for times in range(1, 4):
         it.box.push(b"1")
@@ -185,8 +185,8 @@ async def test_sent_is_said_after_each_piece(keep: Keep) -> None:
         assert times == it.times_sent
 
 
-async def test_closing(keep: Keep) -> None:
-    """A closed outbox takes everything, keeps nothing and is empty."""
+async def test_a_closed_outbox_is_empty(keep: Keep) -> None:
+    """A closed outbox accepts everything, keeps nothing and is empty."""
     it = await keep(SMALL)
     it.box.push(b"12345")
     it.box.push_latest("key", b"x" * 10)
@@ -199,7 +199,7 @@ async def test_closing(keep: Keep) -> None:
 
 
 async def test_closing_while_the_last_piece_goes_out(keep: Keep) -> None:
-    """An outbox that is closed when a send has just come through is empty, then as well."""
+    """An outbox that is closed just after a send is empty too."""
     it = await keep(SMALL)
     it.box.reply(b"12345")
     it.box.push(b"12345")
@@ -213,7 +213,7 @@ async def test_closing_while_the_last_piece_goes_out(keep: Keep) -> None:
 
 @pytest.mark.parametrize("reads", [True, False])
 async def test_a_peer_that_stalls(keep: Keep, autojump_clock: trio.testing.MockClock, reads: bool) -> None:
-    """Who takes nothing of what is being sent for so many seconds is given up; who takes some of it is not."""
+    """A peer that takes nothing for so many seconds is dropped; one that takes a part is not."""
     it = await keep(Limits(stall=60))
     it.box.reply(b"x" * (1 << 20))
     with trio.move_on_after(1000) as waited:
@@ -235,7 +235,7 @@ async def test_a_peer_that_stalls(keep: Keep, autojump_clock: trio.testing.MockC
 
 
 async def test_nothing_to_send_is_no_stall(keep: Keep, autojump_clock: trio.testing.MockClock) -> None:
-    """A peer that is told nothing can be silent for ever."""
+    """A peer for which nothing is queued may be silent for ever."""
     it = await keep(Limits(stall=60))
     with trio.move_on_after(10_000) as waited:
         await it.box.wait_for_stall()
@@ -244,7 +244,7 @@ async def test_nothing_to_send_is_no_stall(keep: Keep, autojump_clock: trio.test
 
 
 async def test_too_much_that_is_late(keep: Keep) -> None:
-    """Whose newest pushes, each about something else, pile up without being read is given up."""
+    """A peer that does not read the newest pushes of ever more keys is dropped."""
     it = await keep(SMALL)
     it.box.push(b"x" * 10)
     it.box.push_latest("a", b"x" * 10)
@@ -256,7 +256,7 @@ async def test_too_much_that_is_late(keep: Keep) -> None:
 
 
 async def test_what_waits_is_counted(keep: Keep) -> None:
-    """What waits, of every kind, is part of the load until it is sent or forgotten."""
+    """Queued bytes of every kind count as load until they are sent or discarded."""
     it = await keep(SMALL)
     it.box.reply(b"x" * 3)
     it.box.push(b"x" * 10)

@@ -1,4 +1,4 @@
-"""Pages of a list of entries: what is in one, and whether more follows."""
+"""Pages of a list of entries: the entries on a page, and whether more follow."""
 
 from typing import Any
 
@@ -15,20 +15,20 @@ pack = packer()
 
 
 def entry(seq: int, kind: str = "user", content: str | None = None) -> Entry:
-    """Make an entry whose content is its seq."""
+    """Return an entry whose content is its seq."""
     content = str(seq) if content is None else content
     message, tools = read(pack, kind, content, None, seq, 1)
     return Entry(seq * 10, seq, kind, content, None, 1, message, tools)
 
 
 def seqs(entries: list[Entry], **window: Any) -> tuple[list[int], bool]:
-    """Give the seqs on a page, and whether there are more."""
+    """Return the seqs on a page, and whether there are more."""
     packed, more = page(entries, Window(**window), pack)
     return [unpackb(item)["seq"] for item in packed.items], more
 
 
 TEN = [entry(seq) for seq in range(1, 11)]
-# Two prompts and a note's place between messages.
+# Two prompts and a note between messages.
 MIXED = [entry(1, "system"), entry(2), entry(3, "system"), entry(5), entry(6, "assistant")]
 
 
@@ -50,8 +50,8 @@ MIXED = [entry(1, "system"), entry(2), entry(3, "system"), entry(5), entry(6, "a
         ({"max_bytes": 1, "since": 9}, [10], False),
     ],
 )
-def test_windows(window: dict[str, Any], expected: list[int], more: bool) -> None:
-    """A page begins after ``since`` or at the last so many, and ends at its limit or size."""
+def test_the_window_of_a_page(window: dict[str, Any], expected: list[int], more: bool) -> None:
+    """A page begins after ``since`` or with the last so many entries, and ends at its limit or size."""
     assert (expected, more) == seqs(TEN, **window)
 
 
@@ -69,25 +69,25 @@ def test_windows(window: dict[str, Any], expected: list[int], more: bool) -> Non
     ],
 )
 def test_records_without_a_message(window: dict[str, Any], expected: list[int], more: bool) -> None:
-    """Only messages count in the view of messages; the other view has every record."""
+    """The view of messages has messages only; the other view has every record."""
     assert (expected, more) == seqs(MIXED, **window)
 
 
 def test_nothing_follows_but_records_without_a_message() -> None:
-    """A page is the last one where what stands after it has no message."""
+    """A page is the last one if no message follows it."""
     assert ([1], False) == seqs([entry(1), entry(2, "system")], limit=1)
 
 
 def test_bytes_of_a_page() -> None:
-    """A page has as many items as fit, and one at least."""
+    """A page has as many entries as fit, and one at least."""
     size = len(TEN[0].message or b"")
 
     assert ([1, 2, 3], True) == seqs(TEN, max_bytes=3 * size)
     assert ([1, 2], True) == seqs(TEN, max_bytes=3 * size - 1)
 
 
-def test_defaults() -> None:
-    """A page has a thousand items, or 8 MiB, if nothing is said."""
+def test_the_default_size_of_a_page() -> None:
+    """A page has a thousand entries or 8 MiB by default."""
     many = [entry(seq) for seq in range(1, PAGE_ITEMS + 2)]
     large = [entry(seq, content="x" * (PAGE_BYTES // 2)) for seq in (1, 2, 3)]
 
@@ -96,7 +96,7 @@ def test_defaults() -> None:
 
 
 def test_state_page() -> None:
-    """A page of an agent's state says whose it is, where it stands and what the prompt is."""
+    """A page of an agent's state has the agent's name, head and prompt."""
     profile = Profile(1, "id", "demo", None, {}, None, 1, 1, None, 9)
     shown = state_page(profile, Conversation(MIXED), 6, Window("conversation", limit=1), pack)
     items = shown.pop("conversation").items

@@ -1,6 +1,6 @@
-"""Parameters as PROTOCOL, section 3, has them: by position, by name, or both.
+"""Parameters as in PROTOCOL, section 3: by position, by name, or both.
 
-The signatures that are bound here are the daemon's own, so that the table is held by the same tests.
+The signatures are the daemon's own, so that these tests also hold for its table.
 """
 
 from typing import Any
@@ -16,21 +16,21 @@ BAD_BYTES = b"\xff".decode(errors="surrogateescape")
 
 
 def bound(method: str, params: Any) -> dict[str, Any]:
-    """Bind a method's parameters; give those that were not left out."""
+    """Bind a method's parameters, and return those that were given."""
     signature = METHODS[method].signature
     values, _ = signature.bind(params)
     return {param.name: value for param, value in zip(signature.params, values, strict=True) if value is not None}
 
 
 def refused(method: str, params: Any) -> InvalidParams:
-    """Give the error with which parameters are refused."""
+    """Return the error with which parameters are refused."""
     with pytest.raises(InvalidParams) as caught:
         METHODS[method].signature.bind(params)
     return caught.value
 
 
 def nested(levels: int) -> Any:
-    """Give lists in one another, so many of them."""
+    """Return that many nested lists."""
     value: Any = []
     for _ in range(levels - 1):
         value = [value]
@@ -52,31 +52,31 @@ def nested(levels: int) -> Any:
     ],
 )
 def test_ways_to_say_the_same(params: Any) -> None:
-    """By position, by name, and with a map of names at the end: one call."""
+    """By position, by name, and with a map of names at the end are one call."""
     assert {"agent": "demo", "messages": "hi", "create": True} == bound("add", params)
 
 
 @pytest.mark.parametrize("params", [None, {}, [], [[]], [None], [{}]])
 @pytest.mark.parametrize("method", ["ping", "create", "agents", "hello"])
 def test_ways_to_say_nothing(method: str, params: Any) -> None:
-    """Whatever a client's language has for no parameters is understood."""
+    """Every encoding of no parameters is accepted."""
     assert bound(method, params) == {}
 
 
 @pytest.mark.parametrize("params", [["demo", None], {"agent": "demo", "label": None}, ["demo", {"label": None}]])
 def test_null_is_left_out(params: Any) -> None:
-    """An optional parameter that is null was not given."""
+    """An optional parameter that is null counts as not given."""
     assert {"agent": "demo"} == bound("mark", params)
 
 
 def test_null_by_position_may_be_given_by_name() -> None:
-    """A place that was held by null is free."""
+    """A position that holds null is free, so its parameter may be given by name."""
     assert {"agent": "demo", "label": "x"} == bound("mark", ["demo", None, {"label": "x"}])
 
 
 @pytest.mark.parametrize("params", [["demo", None], {"agent": "demo"}, ["demo", {"messages": None}], ["demo"]])
 def test_required_is_missing(params: Any) -> None:
-    """The message says which one, and lists what is accepted."""
+    """The error names the missing parameter, and lists the accepted ones."""
     error = refused("add", params)
 
     assert error.message == "messages is missing; accepted: agent, messages, create?, if_seq?, key?"
@@ -84,7 +84,7 @@ def test_required_is_missing(params: Any) -> None:
 
 
 def test_unknown_name() -> None:
-    """A name that there is not is refused, and the accepted ones are listed."""
+    """An unknown name is refused, and the accepted ones are listed."""
     error = refused("mark", ["demo", {"lable": "x"}])
 
     assert error.message == "unknown parameter 'lable'; accepted: agent, label?, if_seq?, key?"
@@ -92,31 +92,31 @@ def test_unknown_name() -> None:
 
 
 @pytest.mark.parametrize("name", [1, None, b"x", BAD_BYTES])
-def test_name_that_is_none(name: Any) -> None:
-    """A key that is no string, or no text, is an unknown name like any other."""
+def test_a_name_that_is_not_a_text(name: Any) -> None:
+    """A key that is not a string, or not valid text, is an unknown name."""
     assert refused("ping", {name: 1}).message.endswith("; it takes none")
 
 
 def test_given_twice() -> None:
-    """By position and by name is once too often."""
+    """A parameter by position and by name is refused."""
     assert refused("mark", ["demo", "x", {"label": "y"}]).data == {"field": "label"}
 
 
 def test_too_many() -> None:
-    """What is beyond the last parameter is refused, and the accepted ones are listed."""
+    """More parameters than accepted are refused, and the accepted ones are listed."""
     assert refused("agent", ["demo", 1]).message == "2 parameters are too many; accepted: agent"
     assert refused("ping", [1, 2]).message == "2 parameters are too many; it takes none"
 
 
 @pytest.mark.parametrize("params", ["demo", 1, True, 1.5, b"x"])
 def test_params_that_are_neither(params: Any) -> None:
-    """Parameters are a list or a map."""
+    """Parameters that are neither a list nor a map are refused."""
     assert refused("agent", params).message.startswith("params: expected a list or a map, got ")
 
 
 @pytest.mark.parametrize("message", [{"role": "user", "content": "hi"}, {"kind": "note"}])
-def test_a_single_message(message: dict[str, Any]) -> None:
-    """One message or record counts as a list of it, by name or by position, before named parameters too."""
+def test_a_lone_message_is_a_list_of_one(message: dict[str, Any]) -> None:
+    """One message or record counts as a list of it, by name or by position, also before named parameters."""
     expected = {"agent": "demo", "messages": [message]}
 
     assert expected == bound("add", {"agent": "demo", "messages": message})
@@ -125,19 +125,19 @@ def test_a_single_message(message: dict[str, Any]) -> None:
 
 
 def test_a_map_at_the_end_that_is_not_a_message() -> None:
-    """A map without a role or a kind holds names; so does one in the place of another parameter."""
+    """A map without a role or a kind holds names, also in the position of another parameter."""
     assert refused("add", ["demo", {"content": "hi"}]).data == {"field": "content"}
     assert refused("add", [{"role": "user", "content": "hi"}]).data == {"field": "role"}
     assert refused("mark", ["demo", {"role": "user"}]).data == {"field": "role"}
 
 
 def test_an_empty_map_is_not_a_message() -> None:
-    """An empty map in the place of messages stays what it is, and holds no message."""
+    """An empty map in the position of messages stays what it is, and is not a message."""
     assert {"agent": "demo", "messages": {}} == bound("add", {"agent": "demo", "messages": {}})
 
 
 def test_the_depth_of_a_single_message() -> None:
-    """The list that a single message becomes counts as a level, so that its answer has no more than sixteen."""
+    """The list around a single message counts as a level, so that its answer has at most sixteen."""
     assert bound("add", {"agent": "demo", "messages": {"role": nested(MAX_DEPTH - 3)}})
     assert refused("add", {"agent": "demo", "messages": {"role": nested(MAX_DEPTH - 2)}}).message == (
         "messages: nested deeper than 16 levels"
@@ -145,13 +145,13 @@ def test_the_depth_of_a_single_message() -> None:
 
 
 def test_lone_list_of_a_method_that_takes_one() -> None:
-    """An empty list where one belongs is a list, not Lua's empty table."""
+    """An empty list is a list if one is expected, not Lua's empty table."""
     assert {"agent": "demo", "messages": []} == bound("add", ["demo", []])
 
 
 @pytest.mark.parametrize("method", ["hello", "create"])
 def test_empty_list_for_a_map(method: str) -> None:
-    """Lua has one empty table for both."""
+    """An empty list is accepted as a map: Lua has one empty table for both."""
     name = {"hello": "client", "create": "tags"}[method]
 
     assert {name: {}} == bound(method, {name: []})
@@ -160,7 +160,7 @@ def test_empty_list_for_a_map(method: str) -> None:
 @pytest.mark.parametrize("value", [True, False, 1.5, 1.0, "1", [1], b"1"])
 @pytest.mark.parametrize("name", ["since", "limit", "last", "at", "max_bytes"])
 def test_no_integers(name: str, value: Any) -> None:
-    """Neither true nor a float is an integer, whatever Python says."""
+    """Neither true nor a float is an integer, as they are in Python."""
     assert refused("messages", {"agent": "demo", name: value}).data == {"field": name}
 
 
@@ -174,8 +174,8 @@ def test_no_integers(name: str, value: Any) -> None:
         ("max_bytes", 1, 2**53 - 1),
     ],
 )
-def test_bounds(name: str, lowest: int, highest: int) -> None:
-    """An integer is taken at its bounds and refused past them."""
+def test_bounds_of_an_integer(name: str, lowest: int, highest: int) -> None:
+    """An integer is accepted at its bounds and refused beyond them."""
     for value in (lowest, highest):
         assert bound("messages", {"agent": "demo", name: value})[name] == value
     for value in (lowest - 1, highest + 1):
@@ -184,21 +184,21 @@ def test_bounds(name: str, lowest: int, highest: int) -> None:
 
 @pytest.mark.parametrize("value", [0, 1, "true", [True]])
 def test_no_booleans(value: Any) -> None:
-    """Only true and false are."""
+    """Only true and false are booleans."""
     assert refused("add", ["demo", "hi", value]).data == {"field": "create"}
 
 
 @pytest.mark.parametrize("value", ["none", "", 1, None, ["messages"]])
 def test_one_of_some_words(value: Any) -> None:
-    """A word that is not among them is refused; null is left out."""
+    """A value outside the choices is refused; null counts as not given."""
     if value is None:
         assert bound("messages", {"agent": "demo", "view": value}) == {"agent": "demo"}
     else:
         assert refused("messages", {"agent": "demo", "view": value}).message.startswith("view: expected messages or ")
 
 
-def test_depth() -> None:
-    """Sixteen levels are taken, the parameters being the first; seventeen are not."""
+def test_depth_of_the_parameters() -> None:
+    """Sixteen levels are accepted, the parameters being the first; seventeen are not."""
     assert bound("add", ["demo", nested(MAX_DEPTH - 1)])["messages"] == nested(15)
     assert bound("add", {"agent": "demo", "messages": nested(MAX_DEPTH - 1)})["messages"] == nested(15)
     assert refused("add", ["demo", nested(MAX_DEPTH)]).message == "messages: nested deeper than 16 levels"
@@ -206,8 +206,8 @@ def test_depth() -> None:
 
 
 @pytest.mark.parametrize("name", ["a", "7", "A" * 128, "a.b_c/d@e-f", "0" * 31, "0" * 33])
-def test_names(name: str) -> None:
-    """A name has 1 to 128 of a few characters, and begins with a letter or digit."""
+def test_names_of_agents_that_are_accepted(name: str) -> None:
+    """A name has 1 to 128 of some characters, and begins with a letter or digit."""
     assert {"agent": name} == bound("create", [name])
 
 
@@ -231,16 +231,16 @@ def test_names(name: str) -> None:
         1,
     ],
 )
-def test_names_that_are_none(name: Any) -> None:
-    """Everything else is refused, an id's form and bytes that are no UTF-8 among it."""
+def test_names_of_agents_that_are_refused(name: Any) -> None:
+    """Other names are refused, such as ids and bytes that are not UTF-8."""
     assert refused("create", [name]).data == {"field": "agent"}
     assert refused("change", ["demo", name]).data == {"field": "name"}
     assert refused("clone", ["demo", name]).data == {"field": "name"}
 
 
 @pytest.mark.parametrize(("method", "name"), [("mark", "label"), ("rewind", "label"), ("add", "key")])
-def test_labels(method: str, name: str) -> None:
-    """Labels and keys have 1 to 256 characters, none of which must be replaced."""
+def test_length_of_labels_and_keys(method: str, name: str) -> None:
+    """Labels and keys have 1 to 256 characters, none of which would have to be replaced."""
     rest = {"agent": "demo", "messages": "hi"} if method == "add" else {"agent": "demo"}
 
     assert bound(method, {**rest, name: "ä" * MAX_LABEL})[name] == "ä" * 256
@@ -248,7 +248,7 @@ def test_labels(method: str, name: str) -> None:
         assert refused(method, {**rest, name: value}).data == {"field": name}
 
 
-def test_title() -> None:
+def test_length_of_a_title() -> None:
     """A title has up to 1,024 characters; an empty one is given, not left out."""
     assert {"title": "x" * MAX_TITLE} == bound("create", {"title": "x" * 1024})
     assert {"agent": "demo", "title": ""} == bound("change", {"agent": "demo", "title": ""})
@@ -256,7 +256,7 @@ def test_title() -> None:
     assert refused("create", {"title": 1}).data == {"field": "title"}
 
 
-def test_tags() -> None:
+def test_names_and_values_of_tags() -> None:
     """Tags are a map of strings: names of 1 to 256 characters, values of up to 1,024."""
     tags = {"n" * 256: "v" * 1024, "empty": ""}
 
@@ -279,8 +279,8 @@ def test_tags() -> None:
         "x",
     ],
 )
-def test_tags_that_are_none(tags: Any) -> None:
-    """Everything else is refused."""
+def test_invalid_tags(tags: Any) -> None:
+    """Other tags are refused."""
     assert refused("create", {"tags": tags}).data == {"field": "tags"}
 
 
@@ -296,8 +296,8 @@ def test_tags_that_are_too_large_together() -> None:
 
 
 @pytest.mark.parametrize("text", ["a\x00b\x00", f"a{BAD_BYTES}b{BAD_BYTES}", "a\ud800b\udfff"])
-def test_free_text_is_mended(text: str) -> None:
-    """What cannot stand in a text for people is replaced, and counted over all parameters."""
+def test_free_text_of_all_parameters_is_counted(text: str) -> None:
+    """Invalid characters in texts for people are replaced, and counted over all parameters."""
     values, replaced = METHODS["create"].signature.bind(["demo", text, text])
 
     assert values[:3] == ["demo", "a\ufffdb\ufffd", "a\ufffdb\ufffd"]
@@ -305,24 +305,24 @@ def test_free_text_is_mended(text: str) -> None:
 
 
 @pytest.mark.parametrize("address", ["a\x00", BAD_BYTES, 1, ["demo"]])
-def test_addresses_are_not_mended(address: Any) -> None:
-    """An agent's name or id is what it is, or refused."""
+def test_addresses_are_not_repaired(address: Any) -> None:
+    """An agent's name or id is used as it is, or refused."""
     assert refused("agent", [address]).data == {"field": "agent"}
     assert refused("clone", {"agent": "demo", "into": address}).data == {"field": "into"}
 
 
 @pytest.mark.parametrize("kinds", ["user", ["user", "nonsense"], [1], [None], {"user": 1}])
-def test_kinds_that_are_none(kinds: Any) -> None:
-    """A list of known kinds is wanted; another word is most likely a slip."""
+def test_invalid_kinds(kinds: Any) -> None:
+    """An unknown kind is refused, since it is most likely a typing error."""
     assert refused("history", {"agent": "demo", "kinds": kinds}).data == {"field": "kinds"}
 
 
 def test_map_of_what_no_client_can_read() -> None:
-    """Raw bytes and what is no number have no place in a map."""
+    """A map with raw bytes or with NaN is refused."""
     for value in (b"x", float("nan")):
         assert refused("hello", {"client": {"x": value}}).data == {"field": "client"}
 
 
 def test_each_kind_counts_once() -> None:
-    """However often a kind is named, the database is asked for it once."""
+    """A kind that is named several times is queried once."""
     assert ["user", "mark"] == params.kinds(["user", "mark", "user"] * 30_000)

@@ -1,4 +1,4 @@
-"""What is sent at a time: all of what waits, and never half a message by choice."""
+"""Pieces to send: everything that is queued, without splitting messages that fit."""
 
 from itertools import pairwise
 
@@ -11,8 +11,8 @@ LENGTH = 20
 
 
 @given(st.lists(st.integers(1, 3 * LENGTH), min_size=1, max_size=12))
-def test_pieces(sent: list[int]) -> None:
-    """Nothing is lost; a piece has a bound; messages that fit are whole, and together where they fit together."""
+def test_pieces_of_a_queue(sent: list[int]) -> None:
+    """Nothing is lost, pieces have a limit, and messages that fit are whole, and joined if they fit together."""
     messages = [bytes([number]) * length for number, length in enumerate(sent)]
     found = list(pieces(messages, LENGTH))
 
@@ -26,5 +26,5 @@ def test_pieces(sent: list[int]) -> None:
 
 
 def test_a_few_messages_are_one_piece() -> None:
-    """What fits goes out at once."""
+    """A few small messages are one piece."""
     assert [b"abc"] == list(pieces([b"a", b"b", b"c"]))

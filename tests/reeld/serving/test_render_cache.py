@@ -1,4 +1,4 @@
-"""What is kept of renderings has a bound, and one user at a time."""
+"""The cache of renderings is bounded, and each rendering has one user at a time."""
 
 import pytest
 
@@ -7,14 +7,14 @@ from reeld.serving.render_cache import RenderCache
 
 
 def kept(size: int) -> RenderState:
-    """Something of a size."""
+    """Return a rendering of a size."""
     found = RenderState("gemini", None, 0)
     found.turns.data = bytearray(size)
     return found
 
 
-def test_what_is_taken_is_not_there_any_more() -> None:
-    """Two renderings at once do not share it: rendering changes it in place."""
+def test_a_popped_rendering_is_not_in_the_cache() -> None:
+    """A popped rendering is no longer in the cache: two renders must not change it at once."""
     render_cache, thing = RenderCache(), kept(10)
     render_cache.put((1, "gemini"), thing)
 
@@ -24,8 +24,8 @@ def test_what_is_taken_is_not_there_any_more() -> None:
     assert 0 == render_cache.size
 
 
-def test_what_was_not_used_for_longest_goes_first() -> None:
-    """The bound is in bytes; what is put back counts as used, with the size that it has then."""
+def test_the_least_recently_used_goes_first() -> None:
+    """The bound is in bytes; a rendering that is put back counts as used, with its new size."""
     render_cache, first, second = RenderCache(100), kept(40), kept(40)
     render_cache.put((1, "gemini"), first)
     render_cache.put((2, "gemini"), second)
@@ -39,8 +39,8 @@ def test_what_was_not_used_for_longest_goes_first() -> None:
     assert first is render_cache.pop((1, "gemini"))
 
 
-def test_what_is_larger_than_the_shelf_is_not_kept() -> None:
-    """It is rendered anew each time."""
+def test_what_is_larger_than_the_cache_is_not_kept() -> None:
+    """A rendering above the bound is not kept, and is made again each time."""
     render_cache = RenderCache(100)
     render_cache.put((1, "gemini"), kept(50))
     render_cache.put((2, "gemini"), kept(101))
@@ -48,8 +48,8 @@ def test_what_is_larger_than_the_shelf_is_not_kept() -> None:
     assert 0 == render_cache.size
 
 
-def test_a_place_has_one_thing() -> None:
-    """Of two renderings at once the one that ends last is kept."""
+def test_the_last_rendering_of_a_key_is_kept() -> None:
+    """Of two simultaneous renderings of one key the one that ends last is kept."""
     render_cache, last = RenderCache(), kept(20)
     render_cache.put((1, "gemini"), kept(10))
     render_cache.put((1, "gemini"), last)
@@ -57,8 +57,8 @@ def test_a_place_has_one_thing() -> None:
     assert (20, last) == (render_cache.size, render_cache.pop((1, "gemini")))
 
 
-async def test_work_is_done_and_its_errors_come_back() -> None:
-    """What is done aside gives what it gives, or raises."""
+async def test_work_in_a_thread_returns_or_raises() -> None:
+    """Work in a thread returns its result, or raises its error."""
 
     def fail() -> None:
         raise ValueError("no")

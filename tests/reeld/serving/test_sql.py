@@ -1,4 +1,4 @@
-"""What looks like SQL, said to a daemon."""
+"""Texts that look like SQL, sent to a daemon."""
 
 import anyio
 
@@ -9,7 +9,7 @@ EVIL = "'); DROP TABLE events; --\" :row ? %s"
 
 
 async def test_what_is_said_stays_what_it_is(dial: Dial) -> None:
-    """Whatever looks like SQL comes back as it was said, wherever it may stand."""
+    """Text that looks like SQL is returned unchanged, in every place that takes text."""
     with anyio.fail_after(30):
         peer = dial()
         await peer.call("hello", {"client": {"name": EVIL}})

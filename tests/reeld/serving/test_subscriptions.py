@@ -1,4 +1,4 @@
-"""Subscriptions over a connection: what comes, in which order, how much, and what becomes of who does not read.
+"""Subscriptions over a connection: what is pushed, in which order, how much, and what happens to slow readers.
 
 The store is real, the streams are in memory; a push that was queued before an answer comes before it.
 """
@@ -18,7 +18,7 @@ from reeld.serving.flow import Limits
 from tests.reeld.serving.conftest import Dial, Peer
 
 LIMIT = 30
-# A push that fills a queue of the limits below, and two of which do not fit.
+# A push that fills a queue of the limits below; two of them do not fit.
 LARGE = "x" * 1500
 NARROW = Limits(pushes=2000)
 
@@ -62,18 +62,18 @@ async def demo(dial: Dial) -> Peer:
 
 
 def shape(event: dict[str, Any]) -> tuple[Any, ...]:
-    """What an event says of a copy."""
+    """Return the kind and the counts of an event."""
     return event["kind"], event["keep"], event["count"]
 
 
 def seqs(pushes: list[tuple[str, Any]]) -> list[int]:
-    """The seqs of pushes, which are events all."""
+    """Return the seqs of pushes, all of which must be events."""
     assert all(name == "event" for name, _ in pushes)
     return [event["seq"] for _, event in pushes]
 
 
 async def stuck(dial: Dial, *subscribe: Any, limits: Limits = NARROW) -> Peer:
-    """A connection with a subscription, whose peer does not read: one piece is on its way."""
+    """Return a connection with a subscription whose peer does not read: one piece is on its way."""
     peer = dial(limits, room=0)
     await peer.call("subscribe", *subscribe)
     await wait_all_tasks_blocked()
@@ -86,7 +86,7 @@ async def stuck(dial: Dial, *subscribe: Any, limits: Limits = NARROW) -> Peer:
 @pytest.mark.parametrize("past", [False, True])
 @pytest.mark.parametrize("agent", ["demo", None])
 async def test_three_views(dial: Dial, past: bool, agent: str | None) -> None:
-    """Live and from the log, of one agent and of all, each view has its own counts, and all the same events."""
+    """From the log and as they happen, of one agent and of all, every view has the same events and its own counts."""
     with anyio.fail_after(LIMIT):
         writer, peers = dial(), {view: dial() for view in ("conversation", "messages", "none")}
         await writer.call("create", "other")
@@ -107,7 +107,7 @@ async def test_three_views(dial: Dial, past: bool, agent: str | None) -> None:
 
 
 async def test_what_an_event_brings(dial: Dial, demo: Peer) -> None:
-    """A record or a message as it would be read, for conversation events alone; the system event is no message."""
+    """A conversation event brings its record or message as it is read later; a system event is not a message."""
     with anyio.fail_after(LIMIT):
         peers = {"conversation": dial(), "messages": dial(), "none": dial()}
         for view, peer in peers.items():
@@ -125,8 +125,8 @@ async def test_what_an_event_brings(dial: Dial, demo: Peer) -> None:
     assert (1, "demo", 2, 2, 2) == tuple(first[field] for field in ("sub", "name", "id", "seq", "command"))
 
 
-async def test_kinds(dial: Dial, demo: Peer) -> None:
-    """Who wants certain kinds only keeps no copy, and is told no counts."""
+async def test_only_events_of_some_kinds(dial: Dial, demo: Peer) -> None:
+    """A subscription to certain kinds has no counts, because its client keeps no copy."""
     with anyio.fail_after(LIMIT):
         live, again = dial(), dial()
         await live.call("subscribe", "demo", {"kinds": ["mark", "user"]})
@@ -140,7 +140,7 @@ async def test_kinds(dial: Dial, demo: Peer) -> None:
 
 
 async def test_the_reply_comes_first(demo: Peer) -> None:
-    """Whoever subscribes and adds in one piece, from the past on, is told of its subscription before all else."""
+    """The reply to a subscription comes before its first event, also if both calls arrive in one piece."""
     with anyio.fail_after(LIMIT):
         await demo.send(demo.encoded(("subscribe", "demo", 0), ("add", "demo", "hi")))
         unpacker = Unpacker()
@@ -153,8 +153,8 @@ async def test_the_reply_comes_first(demo: Peer) -> None:
     assert [1, 2] == [message[2][0]["seq"] for message in came if message[0] == 2]
 
 
-async def test_all_agents(dial: Dial, demo: Peer) -> None:
-    """Events of all agents come in the order of their ids, those that make an agent too, and a clone's count."""
+async def test_events_of_all_agents(dial: Dial, demo: Peer) -> None:
+    """Events of all agents come in the order of their ids, with those that make an agent, and a clone's counts."""
     with anyio.fail_after(LIMIT):
         peer = dial()
         said = await peer.call("subscribe")
@@ -187,7 +187,7 @@ async def test_all_agents(dial: Dial, demo: Peer) -> None:
 
 
 async def test_names_as_they_are(dial: Dial, demo: Peer) -> None:
-    """An event names its agent as it is called after it."""
+    """An event has the name that its agent has after it."""
     with anyio.fail_after(LIMIT):
         peer = dial()
         await peer.call("subscribe", "demo")
@@ -198,7 +198,7 @@ async def test_names_as_they_are(dial: Dial, demo: Peer) -> None:
 
 
 async def test_many_subscriptions_of_one_connection(demo: Peer) -> None:
-    """Each is told in its own name, and each can be ended alone."""
+    """Each subscription of a connection has its own number, and can be ended alone."""
     with anyio.fail_after(LIMIT):
         for asked in (("demo",), ("demo", {"view": "none"}), ()):
             await demo.call("subscribe", *asked)
@@ -214,8 +214,8 @@ async def test_many_subscriptions_of_one_connection(demo: Peer) -> None:
     assert "not_found: sub: this connection has no subscription 2" == str(refused)
 
 
-async def test_who_is_given_up_while_it_is_told_what_it_missed(dial: Dial, demo: Peer) -> None:
-    """A peer on which too much waits by that is dropped like any other, with all its subscriptions."""
+async def test_a_peer_dropped_while_it_is_told_what_it_missed(dial: Dial, demo: Peer) -> None:
+    """A peer whose queue grows too long with ``lagged`` is dropped, with all its subscriptions."""
     with anyio.fail_after(LIMIT):
         peer = await stuck(dial, "demo", limits=NARROW._replace(all_waiting=1900))
         for _ in range(100):
@@ -228,8 +228,8 @@ async def test_who_is_given_up_while_it_is_told_what_it_missed(dial: Dial, demo:
     assert 1 == peer.load.dropped
 
 
-async def test_attached(dial: Dial, demo: Peer) -> None:
-    """An agent's info counts the connections that follow it, wherever it is given; not those that follow all."""
+async def test_attached_in_an_agents_info(dial: Dial, demo: Peer) -> None:
+    """An agent's info counts the connections that follow it, not those that follow all agents."""
     with anyio.fail_after(LIMIT):
         one, two = dial(), dial()
         for peer, asked in ((one, ["demo"]), (one, ["demo"]), (two, ["demo"]), (two, [])):
@@ -255,7 +255,7 @@ async def test_attached(dial: Dial, demo: Peer) -> None:
 
 
 async def test_dead_and_unknown_agents(dial: Dial, demo: Peer) -> None:
-    """The dead can be followed, and are heard when they come back; nobody cannot."""
+    """A dead agent can be followed, and its revival is pushed; an unknown agent is refused."""
     with anyio.fail_after(LIMIT):
         peer = dial()
         await demo.call("kill", "demo")
@@ -268,8 +268,8 @@ async def test_dead_and_unknown_agents(dial: Dial, demo: Peer) -> None:
     assert isinstance(refused, NotFound)
 
 
-async def test_an_agent_that_retires(dial: Dial, demo: Peer, services: Services) -> None:
-    """Who follows an agent hears of it, however often it was dropped and read again."""
+async def test_an_agent_that_is_evicted(dial: Dial, demo: Peer, services: Services) -> None:
+    """Events are pushed also after the agent was evicted and loaded again."""
     with anyio.fail_after(LIMIT):
         peer = dial()
         await peer.call("subscribe", "demo")
@@ -280,8 +280,8 @@ async def test_an_agent_that_retires(dial: Dial, demo: Peer, services: Services)
         assert [(0, 1), (1, 2), (2, 3)] == [(event["keep"], event["count"]) for event in await peer.events(4)]
 
 
-async def test_a_state_that_was_mended(dial: Dial, demo: Peer, services: Services) -> None:
-    """Who follows an agent whose living state was wrong is told to read it again; others are not."""
+async def test_a_reset_is_pushed(dial: Dial, demo: Peer, services: Services) -> None:
+    """Subscribers of an agent are told to read it again if its live state was wrong; others are not."""
     with anyio.fail_after(LIMIT):
         one, every, other = dial(), dial(), dial()
         made = await demo.call("create", "other")
@@ -301,8 +301,8 @@ async def test_a_state_that_was_mended(dial: Dial, demo: Peer, services: Service
 # --- from the log into live
 
 
-async def test_since(dial: Dial, demo: Peer) -> None:
-    """What is later than a seq comes from the log, then what happens; of a seq past the head, nothing up to it."""
+async def test_events_since_a_seq(dial: Dial, demo: Peer) -> None:
+    """Later events than ``since`` come from the log, then as they happen; up to a ``since`` past the head none come."""
     with anyio.fail_after(LIMIT):
         await demo.call("add", "demo", ["x"] * 600)
         peers = {since: dial() for since in (0, 300, 601, 603)}
@@ -314,8 +314,8 @@ async def test_since(dial: Dial, demo: Peer) -> None:
     assert {since: [*range(since + 1, 605)] for since in peers} == heard
 
 
-async def test_no_gap_and_no_double(dial: Dial, demo: Peer) -> None:
-    """Whoever subscribes while others write, again and again, is told of every event once."""
+async def test_subscriptions_during_writes_get_every_event_once(dial: Dial, demo: Peer) -> None:
+    """A subscription that begins while others write gets every event once."""
     with anyio.fail_after(LIMIT):
         await demo.call("create", "other")
         peers: list[tuple[Peer, int, bool]] = []
@@ -350,7 +350,7 @@ async def test_no_gap_and_no_double(dial: Dial, demo: Peer) -> None:
 
 
 async def test_a_replay_waits_for_its_reader(dial: Dial, demo: Peer) -> None:
-    """However slowly the past is read, and whatever happens meanwhile, it comes whole; then the subscription lives."""
+    """However slowly the log is read by its peer, all of it comes, and then the subscription is live."""
     with anyio.fail_after(LIMIT):
         await demo.call("add", "demo", [LARGE] * 20)
         peer = await stuck(dial, "demo", 0)
@@ -363,7 +363,7 @@ async def test_a_replay_waits_for_its_reader(dial: Dial, demo: Peer) -> None:
 
 
 async def test_a_past_of_many_agents(dial: Dial) -> None:
-    """The log of more agents than are folded at a time has the counts that were pushed when it was written."""
+    """Events from the log of many agents have the counts that were pushed when they were written."""
     with anyio.fail_after(LIMIT):
         writer, live, again = dial(), dial(), dial()
         await live.call("subscribe")
@@ -378,7 +378,7 @@ async def test_a_past_of_many_agents(dial: Dial) -> None:
 
 
 async def test_unsubscribe_in_the_middle_of_the_past(dial: Dial, demo: Peer) -> None:
-    """A replay that nobody wants any more ends; what was queued still comes, and the connection goes on."""
+    """A catch-up that is unsubscribed ends; queued events still come, and the connection goes on."""
     with anyio.fail_after(LIMIT):
         await demo.call("add", "demo", [LARGE] * 20)
         peer = await stuck(dial, "demo", 0)
@@ -392,7 +392,7 @@ async def test_unsubscribe_in_the_middle_of_the_past(dial: Dial, demo: Peer) -> 
 
 
 async def test_unsubscribe_before_the_past_begins(dial: Dial, demo: Peer) -> None:
-    """To end a subscription in one piece with its beginning brings nothing."""
+    """A subscription that is ended in the same piece gets no events."""
     with anyio.fail_after(LIMIT):
         peer = dial()
         await demo.call("add", "demo", "hi")
@@ -406,7 +406,7 @@ async def test_unsubscribe_before_the_past_begins(dial: Dial, demo: Peer) -> Non
 async def test_a_past_that_cannot_be_read(
     dial: Dial, demo: Peer, services: Services, monkeypatch: pytest.MonkeyPatch, errors: Callable[[], list[str]]
 ) -> None:
-    """A subscription that fails says from where on something is missing, and is over; the connection is not."""
+    """A subscription that fails reports from where on events are missing, and ends; the connection does not."""
     with anyio.fail_after(LIMIT):
         await demo.call("add", "demo", ["x"] * 300)
         read = services.store.after
@@ -430,11 +430,11 @@ async def test_a_past_that_cannot_be_read(
     assert ["connection=2 subscription=1 cannot catch up"] == errors()
 
 
-# --- who does not read
+# --- slow readers
 
 
-async def test_lagged(dial: Dial, demo: Peer) -> None:
-    """Events that find no room are dropped; from which to which is said once there is, and then it is over."""
+async def test_lagged_names_the_dropped_seqs(dial: Dial, demo: Peer) -> None:
+    """Events without room are dropped; ``lagged`` reports the range once there is room, and ends the subscription."""
     with anyio.fail_after(LIMIT):
         peer, well = await stuck(dial, "demo"), dial()
         await well.call("subscribe", "demo")
@@ -457,7 +457,7 @@ async def test_lagged(dial: Dial, demo: Peer) -> None:
 
 
 async def test_lagged_by_ids(dial: Dial, demo: Peer) -> None:
-    """Who follows all agents is told which ids it missed; only what it wanted counts."""
+    """A subscription to all agents gets the range of ids that it missed, counting only wanted events."""
     with anyio.fail_after(LIMIT):
         peer = await stuck(dial, {"kinds": ["user"]})
         await demo.ask(("create", "other"), ("agent", "other"))
@@ -484,7 +484,7 @@ async def test_others_of_a_connection_that_lags(dial: Dial, demo: Peer) -> None:
 
 
 async def test_lagged_is_told_of_while_other_pushes_come(dial: Dial, demo: Peer) -> None:
-    """A connection that always has something to read hears that it missed something all the same."""
+    """A connection whose queue is never empty is still told that it missed something."""
     with anyio.fail_after(LIMIT):
         peer = dial(NARROW, room=0)
         await demo.call("create", "other")
@@ -501,7 +501,7 @@ async def test_lagged_is_told_of_while_other_pushes_come(dial: Dial, demo: Peer)
 
 
 async def test_a_push_of_any_size(dial: Dial, demo: Peer) -> None:
-    """An event is pushed whatever its size, if no other waits to be read."""
+    """An event of any size is pushed if no other is queued."""
     with anyio.fail_after(LIMIT):
         peer = dial(NARROW)
         await peer.call("subscribe", "demo")
@@ -512,7 +512,7 @@ async def test_a_push_of_any_size(dial: Dial, demo: Peer) -> None:
 
 
 async def test_replies_past_their_limit(dial: Dial, demo: Peer, errors: Callable[[], list[str]]) -> None:
-    """A peer that asks and asks and does not read is left, whatever is pushed to it; nobody else notices."""
+    """A peer that keeps asking and does not read is dropped, whatever is pushed to it; others notice nothing."""
     with anyio.fail_after(LIMIT):
         peer, well = dial(Limits(unread=5000), room=0), dial()
         for each in (peer, well):
@@ -529,7 +529,7 @@ async def test_replies_past_their_limit(dial: Dial, demo: Peer, errors: Callable
 
 @pytest.mark.parametrize("since", [0, 21])
 async def test_a_peer_that_vanishes(dial: Dial, demo: Peer, services: Services, since: int) -> None:
-    """A connection that is lost in the middle of the past, or of a push, leaves nothing behind."""
+    """A connection that is lost during a catch-up or a push leaves nothing behind."""
     with anyio.fail_after(LIMIT):
         await demo.call("add", "demo", [LARGE] * 20)
         peer = await stuck(dial, "demo", since)
@@ -562,8 +562,8 @@ async def test_a_connection_that_fails(
         assert 2 == (await demo.call("add", "demo", "hi"))["head"]
 
 
-async def test_half_close(dial: Dial, demo: Peer) -> None:
-    """Who says that nothing more comes is sent what is queued, and left: a subscription does not hold it."""
+async def test_half_close_with_a_subscription(dial: Dial, demo: Peer) -> None:
+    """A half-closed peer gets what is queued and is closed, although it has a subscription."""
     with anyio.fail_after(LIMIT):
         peer = dial()
         await peer.call("subscribe", "demo")
@@ -579,7 +579,7 @@ async def test_half_close(dial: Dial, demo: Peer) -> None:
 
 
 async def test_too_many_subscriptions(dial: Dial, demo: Peer) -> None:
-    """A connection may have so many; who ends one may begin another."""
+    """A connection has a maximum of subscriptions; ending one makes room for another."""
     with anyio.fail_after(LIMIT):
         peer = dial(Limits(subscriptions=2))
         await peer.call("subscribe", "demo")
@@ -603,7 +603,7 @@ async def test_too_many_subscriptions(dial: Dial, demo: Peer) -> None:
     ],
 )
 async def test_what_cannot_be_subscribed_to(dial: Dial, params: dict[str, Any], field: str) -> None:
-    """A parameter that is wrong is named."""
+    """The error names the wrong parameter."""
     with anyio.fail_after(LIMIT):
         (refused,) = await dial().ask(("subscribe", params))
 
@@ -611,8 +611,8 @@ async def test_what_cannot_be_subscribed_to(dial: Dial, params: dict[str, Any], 
     assert str(refused).startswith(f"invalid_params: {field}")
 
 
-async def test_features(dial: Dial) -> None:
-    """Hello says what there is."""
+async def test_hello_lists_the_features(dial: Dial) -> None:
+    """Hello lists the features."""
     with anyio.fail_after(LIMIT):
         assert {"subscriptions", "drafts"} <= {*(await dial().call("hello"))["features"]}
 
@@ -620,8 +620,8 @@ async def test_features(dial: Dial) -> None:
 # --- the end
 
 
-async def test_bye(dial: Dial, demo: Peer) -> None:
-    """Who has a subscription is told when the daemon stops; who has none is not."""
+async def test_bye_goes_to_subscribers_only(dial: Dial, demo: Peer) -> None:
+    """A peer with a subscription is told when the daemon stops; one without is not."""
     with anyio.fail_after(LIMIT):
         peer = dial()
         await peer.call("subscribe", "demo")
@@ -635,10 +635,10 @@ async def test_bye(dial: Dial, demo: Peer) -> None:
         assert b"" == await demo.rest()
 
 
-async def test_a_follower_that_raises(
+async def test_a_failing_subscriber_beside_a_connection(
     dial: Dial, demo: Peer, services: Services, errors: Callable[[], list[str]]
 ) -> None:
-    """Whoever cannot be told harms neither the writer nor other followers."""
+    """If a subscriber raises, neither the writer nor other subscribers are affected."""
 
     class Bad:
         connection: int | None = None
@@ -661,7 +661,7 @@ async def test_a_follower_that_raises(
 
 
 async def test_asked_for_before_the_agent_is_free(demo: Peer) -> None:
-    """A subscription begins in its turn: what was asked for before it is no event of it."""
+    """A subscription begins in its turn: earlier requests of its connection are not among its events."""
     with anyio.fail_after(LIMIT):
         outcomes = await demo.ask(
             ("add", "demo", "one"), ("clear", "demo"), ("subscribe", "demo"), ("add", "demo", "x")

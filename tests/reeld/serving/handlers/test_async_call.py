@@ -25,7 +25,7 @@ in_all = pytest.mark.parametrize("make", [MessagePack, ContentLength, Lines])
 
 
 async def later(peer: Peer, *params: Any) -> list[Any]:
-    """Notify of a call, and give everything that was told until the next answer."""
+    """Send a notification of a call, and return every push up to the next answer."""
     await peer.send(peer._framing.notify("call_async", list(params)))
     await peer.call("ping")
     told, peer.told = peer.told, []
@@ -45,7 +45,7 @@ async def later(peer: Peer, *params: Any) -> list[Any]:
     ],
 )
 async def test_a_later_answer(dial: Dial, make: Callable[[], Framing], call: tuple[Any, ...]) -> None:
-    """What a call comes to is told as ``reply`` with its token, however its parameters are given."""
+    """The outcome of a call is pushed as ``reply`` with its token, whether its parameters are a list or a map."""
     with anyio.fail_after(LIMIT):
         peer = dial(framing=make())
         (said,) = await later(peer, *call)
@@ -57,7 +57,7 @@ async def test_a_later_answer(dial: Dial, make: Callable[[], Framing], call: tup
 
 @pytest.mark.parametrize("params", [[], None, {}, [[]]])
 async def test_a_call_without_parameters(dial: Dial, params: Any) -> None:
-    """None, and what Lua makes of none, are the same."""
+    """No parameters, and every way in which Lua encodes none, are the same."""
     with anyio.fail_after(LIMIT):
         assert await later(dial(), "t", "ping", params) == [{"token": "t", "result": {"pong": True}}]
         assert await later(dial(), "t", "ping") == [{"token": "t", "result": {"pong": True}}]
@@ -65,7 +65,7 @@ async def test_a_call_without_parameters(dial: Dial, params: Any) -> None:
 
 @in_all
 async def test_a_long_answer(dial: Dial, make: Callable[[], Framing]) -> None:
-    """A page of messages comes as it would to a request."""
+    """A page of messages is pushed in the form in which a request gets it."""
     with anyio.fail_after(LIMIT):
         peer = dial(framing=make())
         await peer.call("add", "demo", [f"{number}" for number in range(300)], True)
@@ -92,7 +92,7 @@ async def test_a_long_answer(dial: Dial, make: Callable[[], Framing]) -> None:
     ],
 )
 async def test_a_later_error(dial: Dial, call: tuple[Any, ...], token: Any, name: str) -> None:
-    """What goes wrong is told with the token, as a map, even if the call could not be made out."""
+    """An error is pushed as a map with the token, even if the call could not be read."""
     with anyio.fail_after(LIMIT):
         ((said),) = await later(dial(), *call)
 
@@ -105,7 +105,7 @@ async def test_a_later_error(dial: Dial, call: tuple[Any, ...], token: Any, name
     "call", [(), (None, "ping"), (1.5, "ping"), ("", "ping"), (2**53, "ping"), ([], "ping"), ({},)]
 )
 async def test_no_token(dial: Dial, call: tuple[Any, ...], errors: Callable[[], list[str]]) -> None:
-    """Without a token nobody can be told: it is logged."""
+    """A call without a token cannot be answered, so it is logged."""
     with anyio.fail_after(LIMIT):
         assert await later(dial(), *call) == []
 
@@ -114,7 +114,7 @@ async def test_no_token(dial: Dial, call: tuple[Any, ...], errors: Callable[[], 
 
 
 async def test_no_parameters_at_all(dial: Dial, errors: Callable[[], list[str]]) -> None:
-    """What is no call at all is logged."""
+    """A notification without a call in it is logged."""
     with anyio.fail_after(LIMIT):
         peer = dial()
         await peer.send(peer._framing.notify("call_async", "nothing"))  # type: ignore[arg-type]  # on purpose
@@ -124,7 +124,7 @@ async def test_no_parameters_at_all(dial: Dial, errors: Callable[[], list[str]])
 
 
 async def test_it_is_a_notification(dial: Dial) -> None:
-    """Who asks with an id has an answer anyway, and is told so."""
+    """A ``call_async`` with an id is answered with an error that says so."""
     with anyio.fail_after(LIMIT):
         (error,) = await dial().ask(("call_async", 7, "ping"))
 
@@ -132,7 +132,7 @@ async def test_it_is_a_notification(dial: Dial) -> None:
 
 
 async def test_busy_is_told_later(dial: Dial, gate: Gate) -> None:
-    """A call that there is no room for is refused with its token."""
+    """A call beyond the limits is refused as busy, with its token."""
     with anyio.fail_after(LIMIT):
         peer = dial(Limits(requests=1))
         await peer.send(peer.encoded(("wait_for_it",)))
@@ -147,8 +147,8 @@ async def test_busy_is_told_later(dial: Dial, gate: Gate) -> None:
     assert ("reply", 7, "busy") == (name, said["token"], said["error"]["name"])
 
 
-async def test_order(dial: Dial) -> None:
-    """Later calls and requests of one connection take effect in the order in which they came."""
+async def test_async_calls_and_requests_keep_their_order(dial: Dial) -> None:
+    """Async calls and requests of one connection take effect in the order in which they came."""
     with anyio.fail_after(LIMIT):
         peer = dial()
         framing = peer._framing
@@ -163,7 +163,7 @@ async def test_order(dial: Dial) -> None:
 
 
 def test_the_table_has_it() -> None:
-    """The method table shows the very signature that calls are read by."""
+    """The method table has the signature that calls are read by."""
     assert METHODS["call_async"].signature is SIGNATURE
 
 
@@ -172,7 +172,7 @@ def test_the_table_has_it() -> None:
 
 @in_all
 async def test_pushes_as_the_peer_wants_them(dial: Dial, make: Callable[[], Framing]) -> None:
-    """Pushes come to the function that hello names, until another hello names none."""
+    """Pushes go to the function that hello names, until another hello names none."""
     with anyio.fail_after(LIMIT):
         peer = dial(framing=make())
         await peer.call("hello", {"notify": ["nvim_exec_lua", "push(...)"]})
@@ -189,7 +189,7 @@ async def test_pushes_as_the_peer_wants_them(dial: Dial, make: Callable[[], Fram
 
 @pytest.mark.parametrize("notify", ["f", [1], ["a\x00"], {"f": 1}, ["f", "x" * 4096]])
 async def test_no_function(dial: Dial, notify: Any) -> None:
-    """The function and its first arguments are strings, and no long ones: every push has them."""
+    """The function and its first arguments must be short strings, because every push has them."""
     with anyio.fail_after(LIMIT):
         with pytest.raises(InvalidParams):
             await dial().call("hello", {"notify": notify})
@@ -197,7 +197,7 @@ async def test_no_function(dial: Dial, notify: Any) -> None:
 
 @pytest.mark.parametrize("version", ["0.7.2", "0.10.0", None])
 async def test_neovim_is_told_who_we_are(dial: Dial, version: str | None) -> None:
-    """Neovim learns our name before it has its answer; nobody else is told."""
+    """Neovim gets our name before the answer to its hello; no other client does."""
     with anyio.fail_after(LIMIT):
         peer, other = dial(), dial()
         await peer.call("hello", {"client": {"name": "nvim", "version": version}})
@@ -209,7 +209,7 @@ async def test_neovim_is_told_who_we_are(dial: Dial, version: str | None) -> Non
 
 
 async def test_only_messagepack_has_neovims(dial: Dial) -> None:
-    """Whoever speaks JSON is no Neovim, whatever it says."""
+    """A client that speaks JSON is not treated as Neovim, whatever its name is."""
     with anyio.fail_after(LIMIT):
         peer = dial(framing=Lines())
         await peer.call("hello", {"client": {"name": "nvim", "version": "0.7"}})
@@ -218,8 +218,8 @@ async def test_only_messagepack_has_neovims(dial: Dial) -> None:
 
 
 @pytest.mark.parametrize(("version", "expected"), [("0.9.5", [4, 3, 2]), ("0.10.1", [4, 2, 3])])
-async def test_nested_calls(dial: Dial, gate: Gate, version: str, expected: list[int]) -> None:
-    """An old Neovim has the answer to its newest call first, busy or not; a new one as they come."""
+async def test_an_old_neovim_is_answered_in_lifo_order(dial: Dial, gate: Gate, version: str, expected: list[int]) -> None:
+    """An old Neovim gets the answer to its newest call first, busy or not; a new one gets answers as they come."""
     with anyio.fail_after(LIMIT):
         peer = dial(Limits(requests=2))
         await peer.call("hello", {"client": {"name": "nvim", "version": version}})
@@ -236,7 +236,7 @@ async def test_nested_calls(dial: Dial, gate: Gate, version: str, expected: list
 
 
 class Order(dict[Any, Any]):
-    """ReplyWriter that remember in which order they came."""
+    """A dict that records the order in which its keys were set."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -248,7 +248,7 @@ class Order(dict[Any, Any]):
 
 
 async def test_held_answers_are_sent_before_the_end(dial: Dial, gate: Gate) -> None:
-    """Who closes its end has the answers that were held, too."""
+    """A peer that closes its end gets the held answers too."""
     with anyio.fail_after(LIMIT):
         peer = dial()
         await peer.call("hello", {"client": {"name": "nvim", "version": "0.7.2"}})
@@ -267,7 +267,7 @@ async def test_held_answers_are_sent_before_the_end(dial: Dial, gate: Gate) -> N
 
 
 async def test_too_much_is_held(dial: Dial, gate: Gate, errors: Callable[[], list[str]]) -> None:
-    """Who leaves its newest call open and asks for ever more is given up: what is held has a bound."""
+    """A peer that leaves its newest call open and keeps asking is dropped: what is held has a bound."""
     with anyio.fail_after(LIMIT):
         peer = dial(Limits(unread=20_000))
         await peer.call("hello", {"client": {"name": "nvim", "version": "0.7.2"}})
@@ -286,7 +286,7 @@ async def test_too_much_is_held(dial: Dial, gate: Gate, errors: Callable[[], lis
 async def test_a_result_that_cannot_be_encoded(
     dial: Dial, make: Callable[[], Framing], later: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A bug of ours is ``internal`` for its caller, and the connection goes on."""
+    """A result that cannot be encoded is ``internal`` for its caller, and the connection goes on."""
     method = Method("broken", Signature(()), "A test's own", lambda _desk, _call: {"bad": object()})
     monkeypatch.setitem(METHODS, "broken", method)
     with anyio.fail_after(LIMIT):
@@ -303,7 +303,7 @@ async def test_a_result_that_cannot_be_encoded(
 
 
 async def test_neovims_complaints(dial: Dial, errors: Callable[[], list[str]]) -> None:
-    """What Neovim says of a push that failed there is logged, without its words, and not answered."""
+    """Neovim's complaint about a push is logged without its text, and not answered."""
     with anyio.fail_after(LIMIT):
         peer = dial()
         await peer.send(peer._framing.notify("nvim_error_event", [0, "a secret"]))
@@ -314,8 +314,8 @@ async def test_neovims_complaints(dial: Dial, errors: Callable[[], list[str]]) -
     assert str(asked).startswith("method_not_found")
 
 
-async def test_who_fails_on_every_push_is_spared_more(dial: Dial, errors: Callable[[], list[str]]) -> None:
-    """After ten complaints in a row its subscriptions end; a call in between begins the count anew."""
+async def test_ten_complaints_in_a_row_end_the_subscriptions(dial: Dial, errors: Callable[[], list[str]]) -> None:
+    """After ten complaints in a row the peer's subscriptions end; a call in between resets the count."""
     with anyio.fail_after(LIMIT):
         peer = dial()
         await peer.call("create", "demo")
@@ -340,7 +340,7 @@ async def test_who_fails_on_every_push_is_spared_more(dial: Dial, errors: Callab
 @in_all
 @pytest.mark.parametrize("wrapper", [[], ["f", "a"]])
 async def test_a_subscription(dial: Dial, make: Callable[[], Framing], wrapper: list[str]) -> None:
-    """Events come in every framing, to the function that is wanted, with the very message that is read later."""
+    """Events come in every framing, to the chosen function, with the same message that is read later."""
     with anyio.fail_after(LIMIT):
         peer = dial(framing=make())
         await peer.call("hello", {"notify": wrapper})
@@ -358,7 +358,7 @@ async def test_a_subscription(dial: Dial, make: Callable[[], Framing], wrapper: 
 
 @in_all
 async def test_a_later_subscription(dial: Dial, make: Callable[[], Framing]) -> None:
-    """Who subscribes without waiting is told its number before the first event."""
+    """An asynchronous subscription is answered before its first event."""
     with anyio.fail_after(LIMIT):
         peer = dial(framing=make())
         await peer.call("add", "demo", ["one", "two"], True)
@@ -372,7 +372,7 @@ async def test_a_later_subscription(dial: Dial, make: Callable[[], Framing]) -> 
 
 
 def unwrapped(method: str, params: Any, wrapper: list[str]) -> tuple[str, dict[str, Any]]:
-    """Give a push's own name and parameters, however it came."""
+    """Return a push's own name and parameters, however it was sent."""
     if wrapper:
         assert (wrapper[0], wrapper[1:]) == (method, params[:-1])
         name, own = params[-1]

@@ -1,4 +1,4 @@
-"""The method backup: where it writes, and where it refuses to."""
+"""The method ``backup``: where it writes, and which paths it refuses."""
 
 from pathlib import Path
 

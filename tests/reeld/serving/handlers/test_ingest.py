@@ -20,7 +20,7 @@ REQUEST = json.dumps(
 
 
 async def kinds(peer: Peer, agent: str = "demo") -> list[tuple[int, int, str]]:
-    """The events of an agent: seq, command, kind."""
+    """Return the events of an agent: seq, command, kind."""
     return [(event["seq"], event["command"], event["kind"]) for event in (await events(peer, agent))]
 
 
@@ -30,8 +30,8 @@ async def events(peer: Peer, agent: str = "demo") -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("body", [BODY, CHAT.data.decode()], ids=["whole", "streamed"])
-async def test_an_answer(dial: Dial, body: str) -> None:
-    """It is one message, then what it used; the calls in it are open, and the command is undone as one."""
+async def test_ingest_of_an_answer(dial: Dial, body: str) -> None:
+    """An ingested answer is one message, then its usage; its calls are open, and one undo takes all of it back."""
     peer = dial()
     await peer.call("add", "demo", "What?", {"create": True})
     added = await peer.call("ingest", "demo", "openai-chat", body)
@@ -44,7 +44,7 @@ async def test_an_answer(dial: Dial, body: str) -> None:
 
 
 async def test_an_answer_that_broke_off(dial: Dial) -> None:
-    """What came of it is kept, and marked in the same command."""
+    """An incomplete answer is kept as far as it came, and marked in the same command."""
     peer = dial()
     await peer.call("create", "demo")
     await peer.call("ingest", "demo", "openai-chat", CHAT.data.decode()[:900])
@@ -56,7 +56,7 @@ async def test_an_answer_that_broke_off(dial: Dial) -> None:
 
 
 async def test_names_and_model(dial: Dial) -> None:
-    """Tools get their own names back, and who answered can be told."""
+    """Tools get their original names back, and the message names the model that answered."""
     peer = dial()
     await peer.call("create", "demo")
     body = json.dumps({key: value for key, value in CHAT.body.items() if key != "model"})
@@ -80,8 +80,8 @@ async def test_a_history(dial: Dial) -> None:
 
 
 @pytest.mark.parametrize(("method", "body"), [("ingest", BODY), ("load", REQUEST)])
-async def test_an_agent_that_is_not_there(dial: Dial, method: str, body: str) -> None:
-    """It is made in the same command, where that is wanted."""
+async def test_load_creates_the_agent(dial: Dial, method: str, body: str) -> None:
+    """With ``create`` a missing agent is made in the same command."""
     peer = dial()
     with pytest.raises(NotFound):
         await peer.call(method, "demo", "openai-chat", body)
@@ -94,8 +94,8 @@ async def test_an_agent_that_is_not_there(dial: Dial, method: str, body: str) ->
 
 
 @pytest.mark.parametrize(("method", "body"), [("ingest", BODY), ("load", REQUEST)])
-async def test_terms(dial: Dial, method: str, body: str) -> None:
-    """``if_seq`` and ``key`` hold as for any command; nothing is added to the dead."""
+async def test_ingest_with_if_seq_and_key(dial: Dial, method: str, body: str) -> None:
+    """``if_seq`` and ``key`` work as for every command; nothing is added to a dead agent."""
     peer = dial()
     await peer.call("create", "demo")
     with pytest.raises(Conflict):
@@ -123,8 +123,8 @@ async def test_terms(dial: Dial, method: str, body: str) -> None:
         ("load", ["openai-chat", '{"messages": [{"role": "x"}]}'], InvalidMessage, "messages[0].role"),
     ],
 )
-async def test_what_is_refused(dial: Dial, method: str, params: list[Any], error: type[ReelError], about: str) -> None:
-    """Nothing is added, and the error says where to look."""
+async def test_an_invalid_body_is_refused(dial: Dial, method: str, params: list[Any], error: type[ReelError], about: str) -> None:
+    """An invalid body adds nothing, and the error says where it is wrong."""
     peer = dial()
     await peer.call("create", "demo")
     with pytest.raises(error) as caught:
@@ -134,8 +134,8 @@ async def test_what_is_refused(dial: Dial, method: str, params: list[Any], error
     assert 1 == (await peer.call("agent", "demo"))["head"]
 
 
-async def test_what_cannot_stand_in_a_text(dial: Dial) -> None:
-    """It is replaced, and counted."""
+async def test_invalid_characters_of_a_body_are_replaced(dial: Dial) -> None:
+    """Characters that a text cannot have are replaced and counted."""
     peer = dial()
     await peer.call("create", "demo")
     body = BODY.replace("Let me", r"\ud83d Let \u0000 me", 1)
@@ -143,8 +143,8 @@ async def test_what_cannot_stand_in_a_text(dial: Dial) -> None:
     assert 2 == (await peer.call("ingest", "demo", "openai-chat", body))["replaced"]
 
 
-async def test_numbers_that_not_everybody_has(dial: Dial) -> None:
-    """They are kept in the log as they came; those that a message shows are text, and counted."""
+async def test_large_numbers_of_a_body(dial: Dial) -> None:
+    """Large numbers stay in the log as they came; those that a message shows are text, and counted."""
     peer = dial()
     body = BODY.replace('"prompt_tokens": ', '"prompt_tokens": 9007199254740993, "x": ')
     body = body.replace('"id": ', '"id": 7e999, "y": ', 1)
@@ -159,8 +159,8 @@ async def test_numbers_that_not_everybody_has(dial: Dial) -> None:
     assert '"prompt_tokens":9007199254740993' in used
 
 
-async def test_an_order_is_kept(dial: Dial) -> None:
-    """What one connection sends takes effect in its order, though a body is read aside."""
+async def test_ingest_keeps_the_order_of_a_connection(dial: Dial) -> None:
+    """The calls of one connection take effect in order, although a body is read in a thread."""
     peer = dial()
     await peer.call("create", "demo")
     await peer.ask(

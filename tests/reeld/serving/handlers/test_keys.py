@@ -1,4 +1,4 @@
-"""A key that was used for one agent is refused for another, whatever it was used for."""
+"""A key that was used for one agent is refused for another, for every command."""
 
 import json
 from typing import Any
@@ -14,7 +14,7 @@ LIMIT = 30
 RESPONSE = json.dumps({"choices": [{"message": {"role": "assistant", "content": "That."}, "finish_reason": "stop"}]})
 REQUEST = json.dumps({"messages": [{"role": "user", "content": "What?"}]})
 
-# What each command about an agent is given beside the agent and the key.
+# The parameters of each command beside the agent and the key.
 COMMANDS: dict[str, dict[str, Any]] = {
     "add": {"messages": "x"},
     "clear": {},
@@ -34,7 +34,7 @@ every_command = pytest.mark.parametrize("method", COMMANDS)
 
 
 async def prepare(peer: Peer, method: str) -> None:
-    """Make two agents, to whom the same happens, so that the command is possible."""
+    """Make two agents with the same history, so that the command is possible."""
     for name in ("a", "b"):
         await peer.call("create", name)
         await peer.call("mark", name)
@@ -46,12 +46,12 @@ async def prepare(peer: Peer, method: str) -> None:
 
 
 def test_every_command_is_tried() -> None:
-    """A new command about an agent needs a row in the table above."""
+    """The table above has every command about an agent."""
     assert {method.name for method in METHODS.values() if method.needs_agent and method.is_command} == set(COMMANDS)
 
 
 @every_command
-async def test_another_agent(dial: Dial, method: str) -> None:
+async def test_a_key_with_another_agent(dial: Dial, method: str) -> None:
     """The error names the agent that the key was used for, and nothing is written."""
     with anyio.fail_after(LIMIT):
         peer = dial()
@@ -70,7 +70,7 @@ async def test_another_agent(dial: Dial, method: str) -> None:
 
 @pytest.mark.parametrize("method", [name for name, method in METHODS.items() if method.may_create])
 async def test_an_agent_that_would_be_made(dial: Dial, method: str) -> None:
-    """No agent is made for a key that was used for another; a retry of what made one is answered."""
+    """A key that was used for another agent creates none; a retry of the creating command is answered."""
     given = {**COMMANDS[method], "create": True, "key": "k"}
     with anyio.fail_after(LIMIT):
         peer = dial()
@@ -85,7 +85,7 @@ async def test_an_agent_that_would_be_made(dial: Dial, method: str) -> None:
 
 
 async def test_an_agent_that_is_not_live(dial: Dial) -> None:
-    """A retry after a rename is answered, whether the agent has been started or has to be found."""
+    """A retry after a rename is answered, whether the agent is live or has to be found."""
     with anyio.fail_after(LIMIT):
         peer = dial()
         made = await peer.call("create", "a")

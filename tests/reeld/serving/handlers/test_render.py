@@ -1,4 +1,4 @@
-"""``render``: the living conversation or an earlier one, while everybody else goes on."""
+"""``render``: the live conversation or an earlier one, while others are served."""
 
 import json
 import random
@@ -21,7 +21,7 @@ CALL = {"role": "assistant", "content": [{"type": "tool_call", "id": "c1", "name
 
 
 async def talk(peer: Peer) -> None:
-    """Make an agent: seq 1 made, 2 the prompt, 3 a question, 4 its answer, 5 a mark, 6 another question."""
+    """Make an agent: seq 1 created, 2 the prompt, 3 a question, 4 its answer, 5 a mark, 6 another question."""
     await peer.call("create", "demo", "Be brief.")
     await peer.call("add", "demo", ["What?", {"role": "assistant", "content": "That."}])
     await peer.call("mark", "demo", "here")
@@ -34,8 +34,8 @@ async def body(peer: Peer, agent: str = "demo", **more: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-async def test_a_conversation(dial: Dial, name: str) -> None:
-    """The body is one that the provider takes; the reply says where it was taken, and what came of it."""
+async def test_render_of_a_conversation(dial: Dial, name: str) -> None:
+    """The body is valid for the provider; the reply has the seq it was taken at, and what became of the body."""
     peer = dial()
     await talk(peer)
     extras: dict[str, Any] = {"anthropic": {"model": "claude-opus-4", "max_tokens": 9}, "gemini": {}}
@@ -51,8 +51,8 @@ async def test_a_conversation(dial: Dial, name: str) -> None:
     assert {"body", "prefix"} == set(found) - {"format", "at", "ready", "report"}
 
 
-async def test_an_earlier_one(dial: Dial) -> None:
-    """``at`` is a state of the past, a rewound one too; the head is the living one."""
+async def test_render_at_an_earlier_position(dial: Dial) -> None:
+    """``at`` renders a past state, even a rewound one; the head is the current one."""
     peer = dial()
     await talk(peer)
     now = await body(peer)
@@ -67,8 +67,8 @@ async def test_an_earlier_one(dial: Dial) -> None:
         await body(peer, at=8)
 
 
-async def test_it_goes_on_from_the_one_before(dial: Dial, services: Services) -> None:
-    """What is added leaves the prefix as it was; what is cut does not, and both are said."""
+async def test_a_second_render_keeps_the_prefix(dial: Dial, services: Services) -> None:
+    """An added message keeps the body's prefix, a rewind does not, and the reply says which."""
     peer = dial()
     await talk(peer)
     first = await peer.call("render", "demo", "anthropic")
@@ -85,7 +85,7 @@ async def test_it_goes_on_from_the_one_before(dial: Dial, services: Services) ->
 
 
 async def test_another_history_of_the_same_length(dial: Dial) -> None:
-    """What is kept of one history is not taken for another that is as long."""
+    """A cached rendering is not used for another history of the same length."""
     peer = dial()
     await peer.call("create", "demo")
     told = []
@@ -98,8 +98,8 @@ async def test_another_history_of_the_same_length(dial: Dial) -> None:
 
 
 async def test_what_is_kept_is_never_stale(dial: Dial, services: Services) -> None:
-    """After whatever was done, a rendering is the one that would be made of the log alone."""
-    peer, chance = dial(), random.Random(7)  # a fixed row of commands
+    """After every command the cached rendering equals one made from the log alone."""
+    peer, chance = dial(), random.Random(7)  # a fixed sequence of commands
     await talk(peer)
     commands: list[tuple[Any, ...]] = [
         *(("add", "demo", text) for text in ("one", "two")),
@@ -133,8 +133,8 @@ async def test_what_is_kept_is_never_stale(dial: Dial, services: Services) -> No
         ({"open": "guess"}, InvalidParams, "open"),
     ],
 )
-async def test_what_is_refused(dial: Dial, more: dict[str, Any], error: type[ReelError], about: str) -> None:
-    """Each with what it is about."""
+async def test_parameters_that_render_refuses(dial: Dial, more: dict[str, Any], error: type[ReelError], about: str) -> None:
+    """Each error names the parameter or entry that it is about."""
     peer = dial()
     await peer.call("hello", {"errors": "map"})
     await talk(peer)
@@ -146,7 +146,7 @@ async def test_what_is_refused(dial: Dial, more: dict[str, Any], error: type[Ree
 
 
 async def test_an_unknown_format(dial: Dial) -> None:
-    """The error says which there are."""
+    """The error of an unknown format lists the formats."""
     peer = dial()
     await talk(peer)
     with pytest.raises(InvalidParams, match=r"openai-chat or openai-responses or anthropic or gemini"):
@@ -154,7 +154,7 @@ async def test_an_unknown_format(dial: Dial) -> None:
 
 
 async def test_a_budget_leaves_what_is_pinned(dial: Dial) -> None:
-    """The oldest turns go first, but not those before the mark."""
+    """The oldest turns are left out first, but not those before the pinned mark."""
     peer = dial()
     await talk(peer)
     for number in range(8):
@@ -167,7 +167,7 @@ async def test_a_budget_leaves_what_is_pinned(dial: Dial) -> None:
 
 
 async def test_a_body_that_no_provider_takes(dial: Dial, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is refused, with what helps."""
+    """A body that the provider would refuse is an error, with the remedy."""
     monkeypatch.setattr(render_handler, "MAX_BODY", 50)
     peer = dial()
     await talk(peer)
@@ -176,7 +176,7 @@ async def test_a_body_that_no_provider_takes(dial: Dial, monkeypatch: pytest.Mon
 
 
 async def test_others_are_served_during_a_long_rendering(dial: Dial, services: Services) -> None:
-    """A rendering that waits for its thread shows the conversation at its request, and delays nobody."""
+    """A render shows the conversation at its request, and other requests are answered while its thread is busy."""
     over = threading.Event()
     slow, other = dial(), dial()
     await talk(slow)

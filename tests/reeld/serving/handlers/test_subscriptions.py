@@ -1,4 +1,4 @@
-"""Waiting for something to happen, and showing what is being written, over a connection."""
+"""Waiting for events and showing drafts, over a connection."""
 
 from typing import Any
 
@@ -17,20 +17,20 @@ LIMIT = 30
 
 @pytest.fixture
 async def demo(dial: Dial) -> Peer:
-    """A connection that has made the agent ``demo``, which is live, and said something."""
+    """A connection that has made the agent ``demo``, which is live and has a message."""
     peer = dial()
     await peer.ask(("add", "demo", "hi", True), ("agent", "demo"))
     return peer
 
 
 def found(outcome: Outcome) -> tuple[int, list[str]]:
-    """What a wait found: the head, and the kinds of its events."""
+    """Return the result of a wait: the head, and the kinds of its events."""
     assert isinstance(outcome, dict)
     return outcome["head"], [event["kind"] for event in outcome["events"]]
 
 
 def drafts(pushes: list[Pushed]) -> list[str]:
-    """The texts of pushes, which are drafts all."""
+    """Return the texts of pushes, all of which must be drafts."""
     assert all(name == "draft" for name, _ in pushes)
     return [draft["text"] for _, draft in pushes]
 
@@ -39,7 +39,7 @@ def drafts(pushes: list[Pushed]) -> list[str]:
 
 
 async def test_wait_for_what_has_happened(demo: Peer) -> None:
-    """What is there already is given at once, as history has it."""
+    """A wait whose events are in the log already returns at once, with events as in the history."""
     with anyio.fail_after(LIMIT):
         outcome = await demo.call("wait", "demo", 1)
 
@@ -48,7 +48,7 @@ async def test_wait_for_what_has_happened(demo: Peer) -> None:
 
 
 async def test_wait_holds_up_nothing(demo: Peer) -> None:
-    """What comes after a wait on the same connection is done before it ends, were it what ends it."""
+    """Requests after a wait on the same connection are served before it ends, even one that ends it."""
     with anyio.fail_after(LIMIT):
         await demo.send(demo.encoded(("wait", "demo", 2), ("ping",), ("add", "demo", "more")))
         await demo.answer(4)
@@ -58,7 +58,7 @@ async def test_wait_holds_up_nothing(demo: Peer) -> None:
 
 
 async def test_wait_for_kinds(dial: Dial, demo: Peer) -> None:
-    """Only an event of the kinds that are wanted ends a wait, and only such are given."""
+    """Only an event of the wanted kinds ends a wait, and only such events are returned."""
     with anyio.fail_after(LIMIT):
         peer = dial()
         await peer.send(peer.encoded(("wait", "demo", 0, ["mark", "clear"])))
@@ -68,7 +68,7 @@ async def test_wait_for_kinds(dial: Dial, demo: Peer) -> None:
 
 
 async def test_wait_past_the_head(dial: Dial, demo: Peer) -> None:
-    """A wait for what is later than a seq that has not come yet passes over what comes before it."""
+    """A wait since a seq beyond the head ignores the events up to that seq."""
     with anyio.fail_after(LIMIT):
         peer = dial()
         await peer.send(peer.encoded(("wait", "demo", 4)))
@@ -80,7 +80,7 @@ async def test_wait_past_the_head(dial: Dial, demo: Peer) -> None:
 
 
 async def test_wait_for_the_next_of_many(dial: Dial, demo: Peer) -> None:
-    """Waits that follow each other see every event once, however fast it is written."""
+    """Consecutive waits see every event once, however fast events are written."""
 
     async def write() -> None:
         for _ in range(100):
@@ -98,14 +98,14 @@ async def test_wait_for_the_next_of_many(dial: Dial, demo: Peer) -> None:
 
 
 @pytest.mark.parametrize("patience", [0, 1])
-async def test_wait_in_vain(demo: Peer, patience: int) -> None:
-    """When the time is over the answer has no events, and it is no error."""
+async def test_wait_until_the_timeout(demo: Peer, patience: int) -> None:
+    """A wait that times out returns no events, and is not an error."""
     with anyio.fail_after(LIMIT):
         assert {"head": 2, "events": []} == await demo.call("wait", "demo", 2, {"timeout": patience})
 
 
 async def test_waits_are_not_in_flight(dial: Dial, demo: Peer) -> None:
-    """Waits count towards a limit of their own, not among the requests in flight."""
+    """Waits have a limit of their own, and do not count among the requests in flight."""
     with anyio.fail_after(LIMIT):
         peer = dial(Limits(requests=2, asides=3))
         for number in range(3):
@@ -122,7 +122,7 @@ async def test_waits_are_not_in_flight(dial: Dial, demo: Peer) -> None:
 
 
 async def test_wait_while_the_daemon_stops(demo: Peer, gate: Gate) -> None:
-    """Who waits is told that the daemon stops, also where the wait had not begun."""
+    """A waiting peer is told that the daemon stops, even if the wait had not begun."""
     with anyio.fail_after(LIMIT):
         await demo.send(demo.encoded(("wait", "demo", 2), ("wait_for_it",), ("wait", "demo", 2)))
         await gate.entered.wait()
@@ -135,8 +135,8 @@ async def test_wait_while_the_daemon_stops(demo: Peer, gate: Gate) -> None:
     assert [ShuttingDown, ShuttingDown] == [type(outcome) for outcome in outcomes]
 
 
-async def test_wait_of_who_says_no_more(dial: Dial, demo: Peer) -> None:
-    """A wait of a peer that has closed its half is answered all the same."""
+async def test_wait_of_a_half_closed_peer(dial: Dial, demo: Peer) -> None:
+    """A wait of a peer that has closed its half is answered."""
     with anyio.fail_after(LIMIT):
         peer = dial()
         await peer.send(peer.encoded(("wait", "demo", 2)))
@@ -149,15 +149,15 @@ async def test_wait_of_who_says_no_more(dial: Dial, demo: Peer) -> None:
 
 
 @pytest.mark.parametrize("begun", [True, False])
-async def test_wait_of_who_vanishes(dial: Dial, demo: Peer, gate: Gate, services: Services, begun: bool) -> None:
-    """A wait of a peer that is lost ends with its connection, whether it had begun or not."""
+async def test_wait_of_a_lost_peer(dial: Dial, demo: Peer, gate: Gate, services: Services, begun: bool) -> None:
+    """A wait of a lost peer ends with its connection, whether it had begun or not."""
     with anyio.fail_after(LIMIT):
         peer = dial(room=0)
         calls = [("wait", "demo", 2), ("wait_for_it",)]
         await peer.send(peer.encoded(*(calls if begun else calls[::-1]), ("ping",), ("nonsense",)))
         await gate.entered.wait()
         await wait_all_tasks_blocked()
-        peer.connection.drop()  # what a send that fails does
+        peer.connection.drop()  # what a failing send does
         gate.opened.set()
         await peer.ended.wait()
 
@@ -177,7 +177,7 @@ async def test_wait_of_who_vanishes(dial: Dial, demo: Peer, gate: Gate, services
     ],
 )
 async def test_waits_that_are_refused(demo: Peer, params: tuple[Any, ...], error: type[ReelError]) -> None:
-    """Bad parameters are refused at once."""
+    """Bad parameters of a wait are refused at once."""
     with anyio.fail_after(LIMIT):
         (refused,) = await demo.ask(("wait", *params))
 
@@ -187,8 +187,8 @@ async def test_waits_that_are_refused(demo: Peer, params: tuple[Any, ...], error
 # --- draft
 
 
-async def test_a_draft(dial: Dial, demo: Peer) -> None:
-    """The others see what is being written, each connection once; its end comes before the event, and is not stored."""
+async def test_a_draft_is_pushed_to_other_subscribers(dial: Dial, demo: Peer) -> None:
+    """Other subscribers get a draft once each; its end comes before the event, and is not stored."""
     with anyio.fail_after(LIMIT):
         other, twice = dial(), dial()
         for peer, asked in ((demo, ["demo"]), (other, ["demo"]), (twice, ["demo"]), (twice, [])):
@@ -207,7 +207,7 @@ async def test_a_draft(dial: Dial, demo: Peer) -> None:
 
 
 async def test_a_draft_names_its_client(dial: Dial, demo: Peer) -> None:
-    """Subscribers are told what the writing client calls itself, those who come later as well."""
+    """A draft names its writer's client, also to later subscribers."""
     with anyio.fail_after(LIMIT):
         await demo.call("hello", {"client": {"name": "emacs", "version": "28"}})
         early, late = dial(), dial()
@@ -219,8 +219,8 @@ async def test_a_draft_names_its_client(dial: Dial, demo: Peer) -> None:
     assert ["emacs", "emacs"] == [draft["client"] for _, draft in pushes]
 
 
-async def test_a_draft_of_who_stays(dial: Dial, demo: Peer) -> None:
-    """A draft that is followed by somebody else's add, or by an add that is refused, stays."""
+async def test_a_draft_that_stays(dial: Dial, demo: Peer) -> None:
+    """A draft stays if another client adds something, or if an add is refused."""
     with anyio.fail_after(LIMIT):
         writer, other = dial(), dial()
         await other.call("subscribe", "demo", {"kinds": ["mark"]})
@@ -234,7 +234,7 @@ async def test_a_draft_of_who_stays(dial: Dial, demo: Peer) -> None:
 
 
 async def test_drafts_for_newcomers(dial: Dial, demo: Peer) -> None:
-    """Who comes later sees what others are writing: of its agent, or of all."""
+    """A new subscriber gets the current drafts of its agent, or of all agents."""
     with anyio.fail_after(LIMIT):
         await demo.ask(("create", "other"), ("draft", "demo", "so far"), ("draft", "other", "as well"))
         await demo.call("agent", "other")
@@ -248,7 +248,7 @@ async def test_drafts_for_newcomers(dial: Dial, demo: Peer) -> None:
 
 
 async def test_a_draft_ends_with_its_connection(dial: Dial, demo: Peer) -> None:
-    """Who vanishes is writing no more."""
+    """The draft of a lost connection ends."""
     with anyio.fail_after(LIMIT):
         writer = dial()
         await demo.call("subscribe", "demo")
@@ -259,8 +259,8 @@ async def test_a_draft_ends_with_its_connection(dial: Dial, demo: Peer) -> None:
         assert ["so far", ""] == drafts(await demo.pushed())
 
 
-async def test_no_ghost_of_who_has_gone(dial: Dial, demo: Peer, services: Services) -> None:
-    """A draft that gets its turn when its connection has been lost is shown to nobody."""
+async def test_no_draft_of_a_lost_connection(dial: Dial, demo: Peer, services: Services) -> None:
+    """A draft whose turn comes after its connection was lost is shown to nobody."""
     with anyio.fail_after(LIMIT):
         writer = dial(room=0)
         await demo.call("subscribe", "demo")
@@ -277,7 +277,7 @@ async def test_no_ghost_of_who_has_gone(dial: Dial, demo: Peer, services: Servic
 
 
 async def test_drafts_that_are_refused(demo: Peer) -> None:
-    """A draft has a length, a connection a number of them, and an agent must be there."""
+    """A draft's length and a connection's drafts are limited, and the agent must exist."""
     with anyio.fail_after(LIMIT):
         names = [f"a{number}" for number in range(MAX_DRAFTS + 1)]
         await demo.ask(*(("create", name) for name in names))
@@ -294,7 +294,7 @@ async def test_drafts_that_are_refused(demo: Peer) -> None:
 
 
 async def test_a_wait_that_brings_a_full_page(dial: Dial) -> None:
-    """Who goes on from the head that it is told misses nothing, however much there was."""
+    """A client that waits again from the returned head misses nothing, however many events there were."""
     peer = dial()
     with anyio.fail_after(LIMIT):
         await peer.call("add", "demo", [str(number) for number in range(1500)], True)

@@ -1,4 +1,4 @@
-"""The method verify: what it says, whom it asks, and that it changes nothing."""
+"""The method ``verify``: what it reports, whom it asks, and that it changes nothing."""
 
 from contextlib import closing
 from sqlite3 import connect
@@ -22,17 +22,17 @@ async def filled(dial: Dial) -> Peer:
 
 
 async def living(services: Services, name: str) -> State:
-    """The state of a running agent."""
+    """Return the live state of an agent."""
     return (await services.registry.find(name)).committed
 
 
-async def test_nothing(dial: Dial) -> None:
-    """In an empty database nothing is found."""
+async def test_verify_of_an_empty_database(dial: Dial) -> None:
+    """An empty database has no problems."""
     assert {"agents": 0, "events": 0, "problems": [], "omitted": 0} == await dial().call("verify")
 
 
-async def test_all_and_one(dial: Dial) -> None:
-    """Without an agent all are checked, with one it alone; whoever is not there cannot be."""
+async def test_verify_of_all_and_of_one(dial: Dial) -> None:
+    """Without an agent all are checked, with one only that one; an unknown agent is refused."""
     peer = await filled(dial)
 
     everything, one = await peer.call("verify"), await peer.call("verify", "two")
@@ -43,7 +43,7 @@ async def test_all_and_one(dial: Dial) -> None:
 
 
 async def test_what_was_asked_for_before_is_checked(dial: Dial) -> None:
-    """A check of an agent comes after what the connection has asked of that agent before."""
+    """A check of an agent runs after the connection's earlier commands to that agent."""
     peer = await filled(dial)
     *_, checked = await peer.ask(*[("add", "one", "more")] * 20, ("verify", "one"))
 
@@ -51,8 +51,8 @@ async def test_what_was_asked_for_before_is_checked(dial: Dial) -> None:
     assert 22 == checked["events"]
 
 
-async def test_living_state(dial: Dial, services: Services) -> None:
-    """A running state that differs from its log is told, and stays as it is: only replay mends it."""
+async def test_verify_reports_a_wrong_live_state(dial: Dial, services: Services) -> None:
+    """A live state that differs from its log is reported, and stays as it is: only replay repairs it."""
     peer = await filled(dial)
     del (await living(services, "one")).conversation.entries[0]
 
@@ -64,8 +64,8 @@ async def test_living_state(dial: Dial, services: Services) -> None:
     assert (await peer.call("verify"))["problems"] == []
 
 
-async def test_agent_that_cannot_be_run(dial: Dial, services: Services) -> None:
-    """What keeps an agent from being looked at is told, and the others are checked."""
+async def test_an_agent_that_cannot_be_asked(dial: Dial, services: Services) -> None:
+    """An agent that cannot be asked is reported, and the others are checked."""
     peer = await filled(dial)
     agent = await services.registry.find("one")
     agent._mailbox.extend([None] * 8192)  # type: ignore[list-item]
@@ -75,8 +75,8 @@ async def test_agent_that_cannot_be_run(dial: Dial, services: Services) -> None:
     assert [("unchecked", 3)] == [(problem["what"], checked["events"]) for problem in checked["problems"]]
 
 
-async def test_retired_agent(dial: Dial, services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An agent that retires meanwhile has no running state any more, and is not started for it."""
+async def test_an_agent_that_is_not_live_is_not_started(dial: Dial, services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An agent that is not live has no live state to compare, and is not started for it."""
     peer = await filled(dial)
     live = services.registry.live()
     services.registry.evict(keep=0)
@@ -93,8 +93,8 @@ async def test_retired_agent(dial: Dial, services: Services, monkeypatch: pytest
         ("DROP INDEX agents_by_name", {"what": "schema"}),
     ],
 )
-async def test_problem(dial: Dial, services: Services, statement: str, expected: dict[str, Any]) -> None:
-    """A problem has its word, the reason, and where it is."""
+async def test_a_problem_has_a_place_and_a_reason(dial: Dial, services: Services, statement: str, expected: dict[str, Any]) -> None:
+    """A problem has its word, the reason, and its place."""
     peer = await filled(dial)
     uid = (await living(services, "one")).profile.uid
     damage(services.store._path, statement)
@@ -106,7 +106,7 @@ async def test_problem(dial: Dial, services: Services, statement: str, expected:
 
 
 async def test_key_of_a_dead_root(dial: Dial) -> None:
-    """A key that killed only the clones of a dead agent belongs to the command that it wrote."""
+    """A key that killed only the clones of a dead agent belongs to the command that wrote their deaths."""
     peer = await filled(dial)
     await peer.call("kill", "one")
     killed = await peer.call("kill", "one", {"cascade": True, "key": "k"})
@@ -116,15 +116,15 @@ async def test_key_of_a_dead_root(dial: Dial) -> None:
     assert (await peer.call("verify"))["problems"] == []
 
 
-async def test_one_after_the_other(dial: Dial) -> None:
-    """Checks wait for one another, and nobody else does."""
+async def test_checks_run_one_after_the_other(dial: Dial) -> None:
+    """Checks wait for one another, and other requests do not wait."""
     peer = await filled(dial)
     outcomes = await peer.ask(*[("verify",)] * 5, ("ping",), ("verify", "one"))
 
     assert [3, 3, 3, 3, 3, None, 2] == [outcome.get("events") for outcome in outcomes if isinstance(outcome, dict)]
 
 
-async def test_unreadable_agent(dial: Dial, services: Services) -> None:
+async def test_an_agent_that_cannot_be_loaded_is_checked(dial: Dial, services: Services) -> None:
     """An agent that cannot be loaded is checked all the same."""
     peer = await filled(dial)
     services.registry.evict(keep=0)
