@@ -142,7 +142,7 @@ def unpacked(data: bytes) -> list[Any]:
     return list(unpacker)
 
 
-Dial: TypeAlias = Callable[..., Peer]
+Connect: TypeAlias = Callable[..., Peer]
 
 
 @pytest.fixture
@@ -165,7 +165,7 @@ async def services(tmp_path: Path, stopped: list[str]) -> AsyncIterator[Services
 
 
 @pytest.fixture
-async def dial(services: Services) -> AsyncIterator[Dial]:
+async def connect(services: Services) -> AsyncIterator[Connect]:
     """Return a function that opens connections, which end with the test; ``room``: how many unread pieces fit."""
     load = Traffic()
     peers: list[Peer] = []
@@ -204,27 +204,27 @@ def errors(caplog: pytest.LogCaptureFixture) -> Callable[[], list[str]]:
     return lambda: [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
 
 
-class Gate:
+class Blocker:
     """A method whose answer the test releases."""
 
     def __init__(self) -> None:
-        self.opened = anyio.Event()
+        self.released = anyio.Event()
         self.entered = anyio.Event()
 
-    def wait_for_it(self, _desk: Services, _call: Call) -> Deferred:
+    def wait_for_it(self, _services: Services, _call: Call) -> Deferred:
         async def run() -> Result:
             self.entered.set()
-            await self.opened.wait()
+            await self.released.wait()
             return {}
 
         return Deferred(run)
 
 
 @pytest.fixture
-def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
+def blocker(monkeypatch: pytest.MonkeyPatch) -> Iterator[Blocker]:
     """The method ``wait_for_it``, which blocks until it is released."""
-    gate = Gate()
+    blocker = Blocker()
     signature = Signature(())
     with monkeypatch.context() as patch:
-        patch.setitem(METHODS, "wait_for_it", Method("wait_for_it", signature, "A test's own", gate.wait_for_it))
-        yield gate
+        patch.setitem(METHODS, "wait_for_it", Method("wait_for_it", signature, "A test's own", blocker.wait_for_it))
+        yield blocker

@@ -28,7 +28,7 @@ from reeld.serving.call import Call, Result, Services
 from reeld.serving.flow import Limits
 from reeld.serving.methods import METHODS, Method
 from reeld.serving.params import Signature
-from tests.reeld.serving.conftest import Dial, Gate, Outcome, texts, unpacked
+from tests.reeld.serving.conftest import Connect, Blocker, Outcome, texts, unpacked
 
 LIMIT = 30
 NO_METHOD = "method_not_found: unknown method 'nonsense'; `methods` lists them"
@@ -81,19 +81,19 @@ def method(handler: Callable[[Services, Call], Any], monkeypatch: pytest.MonkeyP
 # --- what goes well
 
 
-async def test_nothing_is_said_first(dial: Dial) -> None:
+async def test_nothing_is_said_first(connect: Connect) -> None:
     """The daemon sends nothing until it is asked, and closes when its peer does."""
     with anyio.fail_after(LIMIT):
-        peer = dial()
+        peer = connect()
         await peer.stream.send_eof()
 
         assert await peer.rest() == b""
 
 
-async def test_methods_are_listed(dial: Dial) -> None:
+async def test_methods_are_listed(connect: Connect) -> None:
     """The method table is data."""
     with anyio.fail_after(LIMIT):
-        listed = (await dial().call("methods"))["methods"]
+        listed = (await connect().call("methods"))["methods"]
 
     assert [*METHODS] == [shown["name"] for shown in listed]
     assert {
@@ -103,18 +103,18 @@ async def test_methods_are_listed(dial: Dial) -> None:
     } in listed
 
 
-async def test_shutdown_is_answered(dial: Dial, stopped: list[str]) -> None:
+async def test_shutdown_is_answered(connect: Connect, stopped: list[str]) -> None:
     """A client that asks the daemon to stop gets an answer."""
     with anyio.fail_after(LIMIT):
-        assert await dial().call("shutdown") == {}
+        assert await connect().call("shutdown") == {}
     assert stopped == ["stop"]
 
 
-async def test_a_message_without_a_list(dial: Dial) -> None:
+async def test_a_message_without_a_list(connect: Connect) -> None:
     """A message without a list around it is added, by name and by position; a retry may have the list."""
     message = {"role": "user", "content": "hi"}
     with anyio.fail_after(LIMIT):
-        peer = dial()
+        peer = connect()
         await peer.call("create", "demo")
         await peer.call("add", {"agent": "demo", "messages": message})
         await peer.call("add", "demo", message)
@@ -125,10 +125,10 @@ async def test_a_message_without_a_list(dial: Dial) -> None:
         assert ["hi"] * 3 == await texts(peer, "demo")
 
 
-async def test_the_reply_counts_replaced_characters(dial: Dial) -> None:
+async def test_the_reply_counts_replaced_characters(connect: Connect) -> None:
     """The reply counts the characters that were replaced in free texts."""
     with anyio.fail_after(LIMIT):
-        peer = dial()
+        peer = connect()
         await peer.send(b"\x94\x00\x01\xa6create\x92\xa4demo\xa5a\xff\x00\xfeb")
         made = await peer.answer(1)
         added = await peer.ask(("add", "demo", "nul \x00"), ("add", "demo", "none"))
@@ -142,10 +142,10 @@ async def test_the_reply_counts_replaced_characters(dial: Dial) -> None:
 
 
 @pytest.mark.parametrize("one_by_one", [False, True])
-async def test_requests_take_effect_in_order(dial: Dial, one_by_one: bool) -> None:
+async def test_requests_take_effect_in_order(connect: Connect, one_by_one: bool) -> None:
     """However requests arrive, each sees the effects of those before it: made, renamed, cloned, killed, revived."""
     with anyio.fail_after(LIMIT):
-        peer = dial()
+        peer = connect()
         data = peer.encoded(*STORY)
         await peer.send([data[index : index + 1] for index in range(len(data))] if one_by_one else data)
         outcomes = [await peer.answer(number) for number in range(1, len(STORY) + 1)]
@@ -155,10 +155,10 @@ async def test_requests_take_effect_in_order(dial: Dial, one_by_one: bool) -> No
         assert TOLD == {agent: await texts(peer, agent) for agent in TOLD}
 
 
-async def test_many_adds_in_order(dial: Dial) -> None:
+async def test_many_adds_in_order(connect: Connect) -> None:
     """A thousand pipelined adds to two agents are stored in the order in which they were sent."""
     with anyio.fail_after(LIMIT):
-        peer = dial(Limits(requests=10_000))
+        peer = connect(Limits(requests=10_000))
         await peer.ask(("create", "a"), ("create", "b"))
         sent = [str(number) for number in range(500)]
         outcomes = await peer.ask(*(("add", agent, text) for text in sent for agent in "ab"))
@@ -167,10 +167,10 @@ async def test_many_adds_in_order(dial: Dial) -> None:
         assert [sent, sent] == [await texts(peer, "a"), await texts(peer, "b")]
 
 
-async def test_answers_say_what_was_true_in_their_turn(dial: Dial) -> None:
+async def test_answers_say_what_was_true_in_their_turn(connect: Connect) -> None:
     """A read between two writes sees the first and not the second."""
     with anyio.fail_after(LIMIT):
-        peer = dial()
+        peer = connect()
         await peer.call("create", "demo")
         _, seen, _, page = await peer.ask(
             ("add", "demo", "one"), ("agent", "demo"), ("add", "demo", "two"), ("messages", "demo", {"last": 1})
@@ -182,10 +182,10 @@ async def test_answers_say_what_was_true_in_their_turn(dial: Dial) -> None:
     assert [3] == [message["seq"] for message in page["messages"]]
 
 
-async def test_a_position_that_is_no_longer_the_head(dial: Dial, services: Services) -> None:
+async def test_a_position_that_is_no_longer_the_head(connect: Connect, services: Services) -> None:
     """A read at a seq shows the state there, although the head moves on at the same time."""
     with anyio.fail_after(LIMIT):
-        writer, reader = dial(), dial()
+        writer, reader = connect(), connect()
         await writer.call("add", "demo", "x", True)
         async with services.registry.lock([await services.registry.find("demo")]):
             await reader.send(reader.encoded(("messages", "demo", {"at": 2})))
@@ -198,22 +198,22 @@ async def test_a_position_that_is_no_longer_the_head(dial: Dial, services: Servi
     assert (2, [2]) == (page["at"], [message["seq"] for message in page["messages"]])
 
 
-async def test_one_waits_for_nobody_else(dial: Dial, gate: Gate) -> None:
+async def test_one_waits_for_nobody_else(connect: Connect, blocker: Blocker) -> None:
     """A slow request holds up its own connection only."""
     with anyio.fail_after(LIMIT):
-        slow, other = dial(), dial()
+        slow, other = connect(), connect()
         await slow.send(slow.encoded(("wait_for_it",), ("ping",)))
-        await gate.entered.wait()
+        await blocker.entered.wait()
 
         assert await other.call("ping") == {"pong": True}
-        gate.opened.set()
+        blocker.released.set()
         assert [{}, {"pong": True}] == [await slow.answer(1), await slow.answer(2)]
 
 
-async def test_notifications_are_carried_out(dial: Dial, errors: Callable[[], list[str]]) -> None:
+async def test_notifications_are_carried_out(connect: Connect, errors: Callable[[], list[str]]) -> None:
     """A notification is run in its turn; its error is logged, without any content."""
     with anyio.fail_after(LIMIT):
-        peer = dial()
+        peer = connect()
         notes = [["create", ["demo"]], ["add", ["demo", "one"]], ["add", ["zed", "lost"]], ["nonsense", []]]
         await peer.send(b"".join(packb([2, name, params]) for name, params in notes))
 
@@ -224,10 +224,10 @@ async def test_notifications_are_carried_out(dial: Dial, errors: Callable[[], li
     ] == errors()
 
 
-async def test_half_close_gets_its_answers(dial: Dial) -> None:
+async def test_half_close_gets_its_answers(connect: Connect) -> None:
     """A half-closed peer gets every answer, and then the end."""
     with anyio.fail_after(LIMIT):
-        peer = dial()
+        peer = connect()
         await peer.send(peer.encoded(*STORY[:7]))
         await peer.stream.send_eof()
         answers = unpacked(await peer.rest())
@@ -239,10 +239,10 @@ async def test_half_close_gets_its_answers(dial: Dial) -> None:
 
 
 @pytest.mark.parametrize("first", [b"G", b"\x00", b"\x80", b"\xff", b"GET / HTTP/1.1\r\n\r\n"])
-async def test_garbage_gets_one_line(dial: Dial, first: bytes) -> None:
+async def test_garbage_gets_one_line(connect: Connect, first: bytes) -> None:
     """A peer that speaks an unknown framing gets one line that says what is expected, and is closed."""
     with anyio.fail_after(LIMIT):
-        peer = dial()
+        peer = connect()
         await peer.send(first)
         line = await peer.rest()
         await peer.ended.wait()
@@ -252,10 +252,10 @@ async def test_garbage_gets_one_line(dial: Dial, first: bytes) -> None:
     assert line.count(b"\n") == 1
 
 
-async def test_half_a_frame_and_silence(dial: Dial) -> None:
+async def test_half_a_frame_and_silence(connect: Connect) -> None:
     """Half a request has no effect on any connection, and ends with its own."""
     with anyio.fail_after(LIMIT):
-        half, other = dial(), dial()
+        half, other = connect(), connect()
         data = half.encoded(("create", "demo"))
         await half.send(half.encoded(("ping",)) + data[:-3])
 
@@ -273,43 +273,43 @@ async def test_half_a_frame_and_silence(dial: Dial) -> None:
         (b"\x94\x00\x07\xa4ping\xdb\x40\x00\x00\x00" + b"x" * (17 << 20), TooLarge),
     ],
 )
-async def test_fatal_frame(dial: Dial, data: bytes, error: type[ReelError]) -> None:
+async def test_fatal_frame(connect: Connect, data: bytes, error: type[ReelError]) -> None:
     """If the position in the stream is lost, there is one error and the end; earlier requests are answered."""
     with anyio.fail_after(LIMIT):
-        peer = dial()
+        peer = connect()
         await peer.send(packb([0, 1, "create", ["demo"]]) + data)
         made, refused = sorted(unpacked(await peer.rest()), key=lambda answer: answer[1] is None)
         await peer.ended.wait()
 
         assert (1, None) == (made[1], made[2])
         assert type(from_wire(refused[2])) is error
-        assert (await dial().call("agent", "demo"))["head"] == 1
+        assert (await connect().call("agent", "demo"))["head"] == 1
 
 
 @pytest.mark.parametrize("message", [[0, 7, "ping"], [3, 7, "ping", []], [0, "x", "ping", []], [0, 7, 1, []], []])
-async def test_message_that_asks_for_nothing(dial: Dial, message: list[Any]) -> None:
+async def test_message_that_asks_for_nothing(connect: Connect, message: list[Any]) -> None:
     """A valid frame that is not a request is refused without a number, and the connection goes on."""
     with anyio.fail_after(LIMIT):
-        peer = dial()
+        peer = connect()
         await peer.send(packb(message))
 
         assert isinstance(await peer.answer(None), InvalidRequest)
         assert await peer.call("ping") == {"pong": True}
 
 
-async def test_answer_that_nobody_asked_for(dial: Dial) -> None:
+async def test_answer_that_nobody_asked_for(connect: Connect) -> None:
     """An answer to a call that was never made is ignored."""
     with anyio.fail_after(LIMIT):
-        peer = dial()
+        peer = connect()
         await peer.send(packb([1, 5, None, {}]))
 
         assert await peer.call("ping") == {"pong": True}
 
 
-async def test_unknown_method(dial: Dial) -> None:
+async def test_unknown_method(connect: Connect) -> None:
     """An unknown method is refused with its name."""
     with anyio.fail_after(LIMIT):
-        (error,) = await dial().ask(("nonsense",))
+        (error,) = await connect().ask(("nonsense",))
 
     assert isinstance(error, MethodNotFound)
     assert str(error) == NO_METHOD
@@ -320,10 +320,10 @@ async def test_unknown_method(dial: Dial) -> None:
     ("method", "params"),
     [(BAD_BYTES, []), ("ping", [{BAD_BYTES: 1}]), ("add", ["demo", [{"role": "user", "content": "", BAD_BYTES: 1}]])],
 )
-async def test_names_that_are_no_text(dial: Dial, errors: str, method: str, params: list[Any]) -> None:
+async def test_names_that_are_no_text(connect: Connect, errors: str, method: str, params: list[Any]) -> None:
     """A name in bytes that are not UTF-8 is refused like any unknown one, and the connection goes on."""
     with anyio.fail_after(LIMIT):
-        peer = dial()
+        peer = connect()
         await peer.ask(("hello", {"errors": errors}), ("create", "demo"))
         await peer.send(packb([0, 3, method, params], unicode_errors="surrogateescape"))
 
@@ -332,12 +332,12 @@ async def test_names_that_are_no_text(dial: Dial, errors: str, method: str, para
         assert await peer.answer(4) == {"pong": True}
 
 
-def breaks(_desk: Services, _call: Call) -> Result:
+def breaks(_services: Services, _call: Call) -> Result:
     """Fail at once."""
     raise ZeroDivisionError
 
 
-def breaks_later(_desk: Services, _call: Call) -> Callable[[], Awaitable[Result]]:
+def breaks_later(_services: Services, _call: Call) -> Callable[[], Awaitable[Result]]:
     """Fail after waiting."""
 
     async def later() -> Result:
@@ -348,14 +348,14 @@ def breaks_later(_desk: Services, _call: Call) -> Callable[[], Awaitable[Result]
 
 @pytest.mark.parametrize("handler", [breaks, breaks_later])
 async def test_bug_in_a_handler(
-    dial: Dial,
+    connect: Connect,
     handler: Callable[[Services, Call], Any],
     monkeypatch: pytest.MonkeyPatch,
     errors: Callable[[], list[str]],
 ) -> None:
     """A bug in a handler is answered as ``internal`` and logged, and the connection goes on."""
     with anyio.fail_after(LIMIT), method(handler, monkeypatch):
-        peer = dial()
+        peer = connect()
         failed, answered = await peer.ask((handler.__name__,), ("ping",))
 
         assert isinstance(failed, Internal)
@@ -364,15 +364,15 @@ async def test_bug_in_a_handler(
         assert peer.load.requests == 0
 
 
-async def test_shutting_down(dial: Dial, gate: Gate) -> None:
+async def test_shutting_down(connect: Connect, blocker: Blocker) -> None:
     """Once the daemon stops, it finishes what has begun and refuses new requests."""
     with anyio.fail_after(LIMIT):
-        peer = dial()
+        peer = connect()
         await peer.send(peer.encoded(("wait_for_it",)))
-        await gate.entered.wait()
+        await blocker.entered.wait()
         peer.connection.refuse_more()
         (refused,) = await peer.ask(("ping",))
-        gate.opened.set()
+        blocker.released.set()
 
         assert isinstance(refused, ShuttingDown)
         assert await peer.answer(1) == {}
@@ -382,19 +382,19 @@ async def test_shutting_down(dial: Dial, gate: Gate) -> None:
 # --- too much
 
 
-async def test_a_message_at_the_limit(dial: Dial) -> None:
+async def test_a_message_at_the_limit(connect: Connect) -> None:
     """The bytes and values of a message are limited by settings, and hello reports them."""
     with anyio.fail_after(LIMIT):
-        said = (await dial(Limits(message=500, values=50)).call("hello"))["limits"]
+        said = (await connect(Limits(message=500, values=50)).call("hello"))["limits"]
         assert (500, 50) == (said["message"], said["values"])
         message = packb([0, 7, "ping", ["x" * 400]])
         for data, limits in ((message, Limits(message=len(message) - 1)), (message, Limits(values=6))):
-            peer = dial(limits)
+            peer = connect(limits)
             await peer.send(data)
             ((_, number, error, _),) = unpacked(await peer.rest())
             assert (None, TooLarge) == (number, type(from_wire(error)))
         assert isinstance(
-            (await dial(Limits(message=len(message), values=7)).ask(("ping", "x" * 400)))[0], InvalidParams
+            (await connect(Limits(message=len(message), values=7)).ask(("ping", "x" * 400)))[0], InvalidParams
         )
 
 
@@ -404,11 +404,11 @@ async def test_a_message_at_the_limit(dial: Dial) -> None:
     ids=lambda call: call[0],
 )
 async def test_tasks_of_a_lost_peer_are_not_started(
-    dial: Dial, call: tuple[Any, ...], errors: Callable[[], list[str]]
+    connect: Connect, call: tuple[Any, ...], errors: Callable[[], list[str]]
 ) -> None:
     """A task that comes due between the loss of a peer and the end of its connection is not started."""
     with anyio.fail_after(LIMIT):
-        peer = dial()
+        peer = connect()
         await peer.call("create", "demo")
         await peer.call("agent", "demo")  # live from now on
         peer.connection._tasks._group = None
@@ -419,11 +419,11 @@ async def test_tasks_of_a_lost_peer_are_not_started(
         assert await peer.call("ping") == {"pong": True}
 
 
-async def test_the_heaviest_is_dropped(dial: Dial) -> None:
+async def test_the_heaviest_is_dropped(connect: Connect) -> None:
     """If unfinished messages take too many bytes in all, the connection with the most is closed."""
     with anyio.fail_after(LIMIT):
         limits = Limits(all_waiting=1000)
-        heavy, light = dial(limits), dial(limits)
+        heavy, light = connect(limits), connect(limits)
         await heavy.send(b"\x94\x00\x01\xc5\x20\x00" + b"x" * 594)
         await light.send(b"\x94\x00\x01\xc5\x20\x00" + b"x" * 394)
         await wait_all_tasks_blocked()
@@ -438,14 +438,14 @@ async def test_the_heaviest_is_dropped(dial: Dial) -> None:
 # --- peers that are lost
 
 
-async def test_peer_that_vanishes(dial: Dial, gate: Gate, errors: Callable[[], list[str]]) -> None:
+async def test_peer_that_vanishes(connect: Connect, blocker: Blocker, errors: Callable[[], list[str]]) -> None:
     """The requests of a lost peer are carried out, and other peers notice nothing."""
     with anyio.fail_after(LIMIT):
-        lost, other = dial(), dial()
+        lost, other = connect(), connect()
         await lost.send(lost.encoded(("ping",), ("wait_for_it",), *STORY))
-        await gate.entered.wait()
+        await blocker.entered.wait()
         await lost.stream.aclose()
-        gate.opened.set()
+        blocker.released.set()
         await lost.ended.wait()
 
         assert TOLD == {agent: await texts(other, agent) for agent in TOLD}
@@ -453,10 +453,10 @@ async def test_peer_that_vanishes(dial: Dial, gate: Gate, errors: Callable[[], l
         assert errors() == []
 
 
-async def test_peer_that_never_reads(dial: Dial, errors: Callable[[], list[str]]) -> None:
+async def test_peer_that_never_reads(connect: Connect, errors: Callable[[], list[str]]) -> None:
     """A peer that does not read its answers is dropped, and only that one."""
     with anyio.fail_after(LIMIT):
-        deaf, other = dial(Limits(unread=1000), room=0), dial()
+        deaf, other = connect(Limits(unread=1000), room=0), connect()
         await deaf.send(deaf.encoded(*[("methods",)] * 3))
         await deaf.ended.wait()
 
@@ -465,20 +465,20 @@ async def test_peer_that_never_reads(dial: Dial, errors: Callable[[], list[str]]
         assert ["connection=1 does not read"] == [line.partition(";")[0] for line in errors()]
 
 
-async def test_peer_that_stops_reading(dial: Dial) -> None:
+async def test_peer_that_stops_reading(connect: Connect) -> None:
     """A peer that reads nothing for too long is dropped, however little is queued for it."""
     with anyio.fail_after(LIMIT):
-        deaf, other = dial(Limits(stall=0.01), room=0), dial()
+        deaf, other = connect(Limits(stall=0.01), room=0), connect()
         await deaf.send(deaf.encoded(("ping",)))
         await deaf.ended.wait()
 
         assert await other.call("ping") == {"pong": True}
 
 
-async def test_peer_that_sends_nothing_but_garbage(dial: Dial, errors: Callable[[], list[str]]) -> None:
+async def test_peer_that_sends_nothing_but_garbage(connect: Connect, errors: Callable[[], list[str]]) -> None:
     """Each stray value is refused, until the refusals exceed the limit and the peer is dropped once."""
     with anyio.fail_after(LIMIT):
-        peer, other = dial(Limits(unread=1 << 20), room=0), dial()
+        peer, other = connect(Limits(unread=1 << 20), room=0), connect()
         await peer.send(b"\x90" + b"x" * (1 << 20))
         await peer.ended.wait()
 
@@ -486,26 +486,26 @@ async def test_peer_that_sends_nothing_but_garbage(dial: Dial, errors: Callable[
         assert ["connection=1 does not read"] == [line.partition(";")[0] for line in errors()]
 
 
-async def test_drained_by_two(dial: Dial, gate: Gate) -> None:
+async def test_drained_by_two(connect: Connect, blocker: Blocker) -> None:
     """When the daemon stops while a peer half-closes, it waits only for the peer's answers."""
     with anyio.fail_after(LIMIT):
-        peer = dial()
+        peer = connect()
         await peer.send(peer.encoded(("wait_for_it",)))
-        await gate.entered.wait()
+        await blocker.entered.wait()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(peer.connection.drain)
             await wait_all_tasks_blocked()
             await peer.stream.send_eof()
             await wait_all_tasks_blocked()
-            gate.opened.set()
+            blocker.released.set()
 
         assert await peer.answer(1) == {}
 
 
-async def test_drained_when_lost(dial: Dial) -> None:
+async def test_drained_when_lost(connect: Connect) -> None:
     """A stopping daemon does not wait for a lost peer that never read its answer."""
     with anyio.fail_after(LIMIT):
-        peer = dial(room=0)
+        peer = connect(room=0)
         await peer.send(peer.encoded(("ping",)))
         async with anyio.create_task_group() as tasks:
             await wait_all_tasks_blocked()
@@ -514,10 +514,10 @@ async def test_drained_when_lost(dial: Dial) -> None:
             await peer.stream.aclose()
 
 
-async def test_large_answer_to_who_reads(dial: Dial) -> None:
+async def test_large_answer_to_who_reads(connect: Connect) -> None:
     """An answer of any size is sent if nothing else is queued."""
     with anyio.fail_after(LIMIT):
-        peer = dial(Limits(unread=1000))
+        peer = connect(Limits(unread=1000))
         await peer.call("add", "demo", "x" * (1 << 20), True)
 
         assert await texts(peer, "demo") == ["x" * (1 << 20)]

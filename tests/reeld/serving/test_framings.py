@@ -16,7 +16,7 @@ from reel.frames import Framing, Id
 from reel.json_framing import ContentLength, Lines
 from reel.session import MessagePack
 from reeld.serving.flow import Limits
-from tests.reeld.serving.conftest import Dial, Peer
+from tests.reeld.serving.conftest import Connect, Peer
 
 LIMIT = 30
 LARGE = 64 << 20
@@ -129,13 +129,13 @@ async def told(peer: Peer, agent: str) -> list[Any]:
 
 
 @in_json
-async def test_json_is_answered_as_messagepack_is(dial: Dial, make: Make) -> None:
+async def test_json_is_answered_as_messagepack_is(connect: Connect, make: Make) -> None:
     """Each call has the same result or error in both framings, types included."""
     with anyio.fail_after(LIMIT):
-        packed = dial()
+        packed = connect()
         await packed.call("hello", {"errors": "map"})
         expected = await told(packed, "agent-one")
-        found = await told(dial(framing=make(LARGE)), "agent-two")
+        found = await told(connect(framing=make(LARGE)), "agent-two")
 
     assert len(CALLS) == len(expected)
     for one, other in zip(expected, found, strict=True):
@@ -143,21 +143,21 @@ async def test_json_is_answered_as_messagepack_is(dial: Dial, make: Make) -> Non
 
 
 @in_all
-async def test_hello_says_the_framing(dial: Dial, make: Make) -> None:
+async def test_hello_says_the_framing(connect: Connect, make: Make) -> None:
     """Hello reports the framing."""
     framing = make(LARGE)
     with anyio.fail_after(LIMIT):
-        said = await dial(framing=framing).call("hello")
+        said = await connect(framing=framing).call("hello")
 
     assert said["framing"] == framing.name
 
 
 @in_all
-async def test_a_page_of_many_messages(dial: Dial, make: Make) -> None:
+async def test_a_page_of_many_messages(connect: Connect, make: Make) -> None:
     """A page of many messages comes complete and in order."""
     texts = [f"{number} é {'x' * 500}" for number in range(2000)]
     with anyio.fail_after(LIMIT):
-        peer = dial(framing=make(LARGE))
+        peer = connect(framing=make(LARGE))
         await peer.call("add", "demo", texts, True)
         page = await peer.call("messages", "demo", {"limit": 2000})
 
@@ -177,10 +177,10 @@ async def test_a_page_of_many_messages(dial: Dial, make: Make) -> None:
         ('"\udcff\udc80"', "\ufffd\ufffd", 2),
     ],
 )
-async def test_invalid_characters_in_json(dial: Dial, make: Make, text: str, expected: str, replaced: int) -> None:
+async def test_invalid_characters_in_json(connect: Connect, make: Make, text: str, expected: str, replaced: int) -> None:
     """Invalid characters are replaced and counted in free text, and refused in a name."""
     with anyio.fail_after(LIMIT):
-        peer = dial(framing=make(LARGE))
+        peer = connect(framing=make(LARGE))
         added, made = await both(peer, f'"add","params":["demo",{text},true]', f'"create","params":[{text}]')
         page = await peer.call("messages", "demo")
 
@@ -206,11 +206,11 @@ async def both(peer: Peer, *calls: str) -> list[dict[str, Any]]:
 
 @in_json
 @pytest.mark.parametrize("number", ["9007199254740992", "-9007199254740992", "1" + "0" * 5000, "1e999", "-1e999"])
-async def test_a_number_too_large_for_messagepack(dial: Dial, make: Make, number: str) -> None:
+async def test_a_number_too_large_for_messagepack(connect: Connect, make: Make, number: str) -> None:
     """A too large number in metadata is sent as text, which the reply reports; as a parameter it is refused."""
     message = f'{{"role":"user","content":"x","provider_metadata":{{"n":{number}}}}}'
     with anyio.fail_after(LIMIT):
-        peer = dial(framing=make(LARGE))
+        peer = connect(framing=make(LARGE))
         at, plain, keyed, read, log = await both(
             peer,
             f'"restore","params":["demo",{number}]',
@@ -227,10 +227,10 @@ async def test_a_number_too_large_for_messagepack(dial: Dial, make: Make, number
 
 
 @in_json
-async def test_json_deeper_than_the_limit(dial: Dial, make: Make) -> None:
+async def test_json_deeper_than_the_limit(connect: Connect, make: Make) -> None:
     """A call deeper than 16 levels is refused on its own, however deep it is."""
     with anyio.fail_after(LIMIT):
-        peer = dial(framing=make(LARGE))
+        peer = connect(framing=make(LARGE))
         deep, deeper = await both(
             peer,
             f'"agents","params":[{"[" * 16}{"]" * 16}]',
@@ -242,12 +242,12 @@ async def test_json_deeper_than_the_limit(dial: Dial, make: Make) -> None:
 
 
 @in_json
-async def test_ids_come_back_as_they_came(dial: Dial, make: Make) -> None:
+async def test_ids_come_back_as_they_came(connect: Connect, make: Make) -> None:
     """An id is returned as it came: a string stays a string, a large number keeps its digits."""
     ids: list[Id] = ["7", 7, "", "é\n", -1, 2**70]
     framing = make(LARGE)
     with anyio.fail_after(LIMIT):
-        peer = dial(framing=framing)
+        peer = connect(framing=framing)
         await peer.send(b"".join(framing.request(each, "ping", None) for each in ids))
 
         for each in ids:
@@ -270,12 +270,12 @@ async def test_ids_come_back_as_they_came(dial: Dial, make: Make) -> None:
     ],
 )
 async def test_one_bad_message(
-    dial: Dial, make: type[ContentLength | Lines], body: bytes, error: type[ReelError]
+    connect: Connect, make: type[ContentLength | Lines], body: bytes, error: type[ReelError]
 ) -> None:
     """An invalid message gets one error without an id, and the connection goes on."""
     framing = make(LARGE)
     with anyio.fail_after(LIMIT):
-        peer = dial(framing=framing)
+        peer = connect(framing=framing)
         await peer.call("ping")
         await peer.send(framing._lay(body))
 
@@ -294,11 +294,11 @@ async def test_one_bad_message(
     ],
     ids=["no length", "too long", "no header", "a long line"],
 )
-async def test_a_lost_stream(dial: Dial, data: bytes, error: type[ReelError]) -> None:
+async def test_a_lost_stream(connect: Connect, data: bytes, error: type[ReelError]) -> None:
     """A lost stream gets one error and ends; earlier calls are answered."""
     framing: Framing = ContentLength() if data.startswith(b"C") else Lines()
     with anyio.fail_after(LIMIT):
-        peer = dial(framing=framing)
+        peer = connect(framing=framing)
         await peer.send(framing.request(1, "ping", []))
         await peer.send(data)
 
@@ -313,12 +313,12 @@ async def test_a_lost_stream(dial: Dial, data: bytes, error: type[ReelError]) ->
 
 @in_json
 @pytest.mark.parametrize("cut", [1, 3, 10_000])
-async def test_half_close_in_every_framing(dial: Dial, make: Make, cut: int) -> None:
+async def test_half_close_in_every_framing(connect: Connect, make: Make, cut: int) -> None:
     """A half-closed peer gets every answer before our end is closed, in every framing."""
     framing = make(LARGE)
     stream = b"".join(framing.request(number, "add", ["demo", f"{number}", True]) for number in range(20))
     with anyio.fail_after(LIMIT):
-        peer = dial(framing=framing)
+        peer = connect(framing=framing)
         await peer.send(stream[start : start + cut] for start in range(0, len(stream), cut))
         await peer.stream.send_eof()
 
@@ -327,20 +327,20 @@ async def test_half_close_in_every_framing(dial: Dial, make: Make, cut: int) -> 
     assert [1 + number for number in range(1, 21)] == [head["head"] for head in heads if isinstance(head, dict)]
 
 
-async def test_a_last_line_without_its_end(dial: Dial) -> None:
+async def test_a_last_line_without_its_end(connect: Connect) -> None:
     """A last line without a newline, as ``printf`` sends it, counts when the stream ends."""
     with anyio.fail_after(LIMIT):
-        peer = dial(framing=Lines())
+        peer = connect(framing=Lines())
         await peer.send(b'{"id": 1, "method": "ping"}')
         await peer.stream.send_eof()
 
         assert await peer.rest() == b'{"jsonrpc":"2.0","id":1,"result":{"pong":true}}\n'
 
 
-async def test_a_stream_that_ends_in_a_message(dial: Dial) -> None:
+async def test_a_stream_that_ends_in_a_message(connect: Connect) -> None:
     """A stream that ends inside a message gets an error."""
     with anyio.fail_after(LIMIT):
-        peer = dial(framing=ContentLength())
+        peer = connect(framing=ContentLength())
         await peer.send(b'Content-Length: 99\r\n\r\n{"id": 1, "method": "ping"}')
         await peer.stream.send_eof()
 
@@ -352,11 +352,11 @@ async def test_a_stream_that_ends_in_a_message(dial: Dial) -> None:
 
 
 @in_all
-async def test_an_editors_own_affairs(dial: Dial, make: Make, errors: Callable[[], list[str]]) -> None:
+async def test_an_editors_own_affairs(connect: Connect, make: Make, errors: Callable[[], list[str]]) -> None:
     """A message whose method begins with ``$/`` is neither answered nor logged, even if it has an id."""
     framing = make(LARGE)
     with anyio.fail_after(LIMIT):
-        peer = dial(framing=framing)
+        peer = connect(framing=framing)
         await peer.send(framing.notify("$/cancelRequest", [{"id": 7}]) + framing.request(7, "$/progress", []))
         await peer.stream.send_eof()
 
@@ -365,11 +365,11 @@ async def test_an_editors_own_affairs(dial: Dial, make: Make, errors: Callable[[
 
 
 @in_json
-async def test_notifications_in_json(dial: Dial, make: Make, errors: Callable[[], list[str]]) -> None:
+async def test_notifications_in_json(connect: Connect, make: Make, errors: Callable[[], list[str]]) -> None:
     """A command without an id is carried out and not answered; its error is logged."""
     framing = make(LARGE)
     with anyio.fail_after(LIMIT):
-        peer = dial(framing=framing)
+        peer = connect(framing=framing)
         await peer.send(framing.notify("add", {"agent": "demo", "messages": "hi", "create": True}))
         await peer.send(framing.notify("add", ["zed", "hi"]))
 
@@ -383,12 +383,12 @@ async def test_notifications_in_json(dial: Dial, make: Make, errors: Callable[[]
 
 
 @in_json
-async def test_messages_are_sent_whole(dial: Dial, make: Make) -> None:
+async def test_messages_are_sent_whole(connect: Connect, make: Make) -> None:
     """Every send ends at the end of a message: Vim would lose a split one."""
     framing = make(LARGE)
     stream = b"".join(framing.request(number, "agent", ["demo"]) for number in range(200))
     with anyio.fail_after(LIMIT):
-        peer = dial(framing=framing)
+        peer = connect(framing=framing)
         await peer.call("add", "demo", ["x" * 3000, {"role": "system", "content": "y" * 3000}], True)
         wire = peer.stream.receive_stream
         assert isinstance(wire, StapledObjectStream)
@@ -403,10 +403,10 @@ async def test_messages_are_sent_whole(dial: Dial, make: Make) -> None:
     assert answers == 200
 
 
-async def test_what_goes_out_behind_content_length(dial: Dial) -> None:
+async def test_what_goes_out_behind_content_length(connect: Connect) -> None:
     """There is one header with one space, and the length is in bytes."""
     with anyio.fail_after(LIMIT):
-        peer = dial(framing=ContentLength())
+        peer = connect(framing=ContentLength())
         await peer.send(b'content-length:40\r\nX: y\r\n\r\n{"id":"\xc3\xa9","method":"agent","params":')
         await peer.send(b"[]}")
         await peer.stream.send_eof()
@@ -425,23 +425,23 @@ async def test_what_goes_out_behind_content_length(dial: Dial) -> None:
 
 
 @in_json
-async def test_busy_in_json(dial: Dial, make: Make) -> None:
+async def test_busy_in_json(connect: Connect, make: Make) -> None:
     """Too many requests in flight are refused in JSON too, and the rest is answered."""
     framing = make(LARGE)
     with anyio.fail_after(LIMIT):
-        peer = dial(Limits(requests=2), framing=framing)
+        peer = connect(Limits(requests=2), framing=framing)
         outcomes = await peer.ask(*[("stats",)] * 5)
 
     assert [False, False, True, True, True] == [isinstance(outcome, ReelError) for outcome in outcomes]
 
 
 @in_json
-async def test_too_deep_is_no_trouble_for_others(dial: Dial, make: Make) -> None:
+async def test_too_deep_is_no_trouble_for_others(connect: Connect, make: Make) -> None:
     """Nesting that no parser can follow is one error."""
     framing = make(LARGE)
     assert isinstance(framing, ContentLength | Lines)
     with anyio.fail_after(LIMIT):
-        peer = dial(framing=framing)
+        peer = connect(framing=framing)
         await peer.send(framing._lay(b"[" * 1_000_000))
 
         assert isinstance(await peer.answer(None), ParseError)

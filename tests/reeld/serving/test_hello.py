@@ -11,7 +11,7 @@ from reel.errors import InvalidParams
 from reel.session import MessagePack
 from reel.version import __version__
 from reeld.serving.neovim import needs_lifo_replies, set_client_info
-from tests.reeld.serving.conftest import Dial, unpacked
+from tests.reeld.serving.conftest import Connect, unpacked
 
 LIMIT = 30
 
@@ -60,10 +60,10 @@ def test_the_introduction_is_no_push() -> None:
     assert msgpack.unpackb(set_client_info(framing))[1] == "nvim_set_client_info"
 
 
-async def test_hello_says_the_version_and_the_methods(dial: Dial) -> None:
+async def test_hello_says_the_version_and_the_methods(connect: Connect) -> None:
     """Hello reports the daemon's versions and its methods."""
     with anyio.fail_after(LIMIT):
-        said = await dial().call("hello", {"client": {"name": "test"}, "protocol": {"min": 1, "max": 7}})
+        said = await connect().call("hello", {"client": {"name": "test"}, "protocol": {"min": 1, "max": 7}})
 
     assert (1, "msgpack-rpc", 1) == (said["protocol"], said["framing"], said["connection"])
     assert said["server"]["name"] == "reeld"
@@ -79,20 +79,20 @@ async def test_hello_says_the_version_and_the_methods(dial: Dial) -> None:
 
 
 @pytest.mark.parametrize("protocol", [{"min": 2}, {"max": 0}, {"min": 2, "max": 3}])
-async def test_no_common_protocol(dial: Dial, protocol: dict[str, int]) -> None:
+async def test_no_common_protocol(connect: Connect, protocol: dict[str, int]) -> None:
     """A client of another protocol is refused with ours; without hello ours is assumed."""
     with anyio.fail_after(LIMIT):
-        peer = dial()
+        peer = connect()
         (error,) = await peer.ask(("hello", {"protocol": protocol, "errors": "map"}))
 
         assert str(error).startswith("protocol_mismatch: reeld speaks protocol 1, the client ")
         assert await peer.call("ping") == {"pong": True}
 
 
-async def test_errors_as_text_and_as_maps(dial: Dial) -> None:
+async def test_errors_as_text_and_as_maps(connect: Connect) -> None:
     """Errors are pairs that Neovim shows, or maps if the client asked for them."""
     with anyio.fail_after(LIMIT):
-        peer = dial()
+        peer = connect()
         await peer.send(packb([0, 1, "agent", ["zed"]]) + packb([0, 2, "agent", []]))
         await peer.send(packb([0, 3, "hello", [{"errors": "map"}]]) + packb([0, 4, "agent", ["zed"]]))
         await peer.stream.send_eof()
@@ -109,10 +109,10 @@ async def test_errors_as_text_and_as_maps(dial: Dial) -> None:
     }
 
 
-async def test_the_name_of_the_client_is_noted(dial: Dial) -> None:
+async def test_the_name_of_the_client_is_noted(connect: Connect) -> None:
     """Each event names the client as in hello, or none."""
     with anyio.fail_after(LIMIT):
-        named, nameless = dial(), dial()
+        named, nameless = connect(), connect()
         await named.ask(("hello", {"client": {"name": "vim"}}), ("create", "demo"), ("add", "demo", "hi"))
         await nameless.call("mark", "demo")
         events = (await nameless.call("history", "demo"))["events"]
@@ -121,12 +121,12 @@ async def test_the_name_of_the_client_is_noted(dial: Dial) -> None:
 
 
 @pytest.mark.parametrize("name", ["\udcff", "a\x00b", "", "x" * 257, 1, ["x"]])
-async def test_client_without_a_proper_name(dial: Dial, name: Any) -> None:
+async def test_client_without_a_proper_name(connect: Connect, name: Any) -> None:
     """A client's name is stored with its events, so an invalid one is refused."""
     with anyio.fail_after(LIMIT):
-        peer = dial()
+        peer = connect()
         await peer.send(packb([0, 1, "hello", [{"client": {"name": name}}]], unicode_errors="surrogateescape"))
         outcome = await peer.answer(1)
 
         assert isinstance(outcome, InvalidParams)
-        assert (await dial().call("add", "demo", "hi", True))["head"] == 2
+        assert (await connect().call("add", "demo", "hi", True))["head"] == 2

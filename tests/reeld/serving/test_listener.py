@@ -22,7 +22,7 @@ from reeld.serving.call import Services
 from reeld.serving.listener import Server, is_trusted_peer, open_listener, require_path
 from reeld.startup import StartupError
 from tests.daemon import short_directory
-from tests.reeld.serving.conftest import Gate
+from tests.reeld.serving.conftest import Blocker
 
 LIMIT = 30
 
@@ -181,7 +181,7 @@ async def test_serving_until_closed(path: str, opened: SocketListener, services:
 
 
 async def test_closing_answers_what_is_in_flight(
-    path: str, opened: SocketListener, services: Services, gate: Gate
+    path: str, opened: SocketListener, services: Services, blocker: Blocker
 ) -> None:
     """A closed server answers requests in flight, refuses later ones, and takes no new connection."""
     server, framing = Server(), MessagePack()
@@ -190,13 +190,13 @@ async def test_closing_answers_what_is_in_flight(
             await tasks.start(server.run, opened, services)
             async with await anyio.connect_unix(path) as stream:
                 await stream.send(framing.request(2, "wait_for_it", []))
-                await gate.entered.wait()
+                await blocker.entered.wait()
                 tasks.start_soon(server.close)
                 await wait_all_tasks_blocked()
                 with pytest.raises(OSError, match="refused"):
                     await anyio.connect_unix(path)
                 assert str(from_wire((await ping(stream)).error)).startswith("shutting_down: ")
-                gate.opened.set()
+                blocker.released.set()
                 assert [Response(2, None, {})] == list(framing.feed(await stream.receive()))
 
 

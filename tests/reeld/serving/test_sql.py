@@ -3,15 +3,15 @@
 import anyio
 
 from reel.errors import NotFound
-from tests.reeld.serving.conftest import Dial
+from tests.reeld.serving.conftest import Connect
 
 EVIL = "'); DROP TABLE events; --\" :row ? %s"
 
 
-async def test_what_is_said_stays_what_it_is(dial: Dial) -> None:
+async def test_what_is_said_stays_what_it_is(connect: Connect) -> None:
     """Text that looks like SQL is returned unchanged, in every place that takes text."""
     with anyio.fail_after(30):
-        peer = dial()
+        peer = connect()
         await peer.call("hello", {"client": {"name": EVIL}})
         wanted = {"agent": "demo", "system": EVIL, "title": EVIL, "tags": {EVIL: EVIL}, "key": EVIL}
         made = await peer.call("create", wanted)

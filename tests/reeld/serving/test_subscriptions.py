@@ -15,7 +15,7 @@ from reel.errors import Busy, InvalidParams, NotFound
 from reeld.agents.event_bus import CommittedEvent
 from reeld.serving.call import Services
 from reeld.serving.flow import Limits
-from tests.reeld.serving.conftest import Dial, Peer
+from tests.reeld.serving.conftest import Connect, Peer
 
 LIMIT = 30
 # A push that fills a queue of the limits below; two of them do not fit.
@@ -54,9 +54,9 @@ TOLD = [
 
 
 @pytest.fixture
-async def demo(dial: Dial) -> Peer:
+async def demo(connect: Connect) -> Peer:
     """A connection that has made the agent ``demo``, which is live."""
-    peer = dial()
+    peer = connect()
     await peer.ask(("create", "demo"), ("agent", "demo"))
     return peer
 
@@ -72,9 +72,9 @@ def seqs(pushes: list[tuple[str, Any]]) -> list[int]:
     return [event["seq"] for _, event in pushes]
 
 
-async def stuck(dial: Dial, *subscribe: Any, limits: Limits = NARROW) -> Peer:
+async def stuck(connect: Connect, *subscribe: Any, limits: Limits = NARROW) -> Peer:
     """Return a connection with a subscription whose peer does not read: one piece is on its way."""
-    peer = dial(limits, room=0)
+    peer = connect(limits, room=0)
     await peer.call("subscribe", *subscribe)
     await wait_all_tasks_blocked()
     return peer
@@ -85,10 +85,10 @@ async def stuck(dial: Dial, *subscribe: Any, limits: Limits = NARROW) -> Peer:
 
 @pytest.mark.parametrize("past", [False, True])
 @pytest.mark.parametrize("agent", ["demo", None])
-async def test_three_views(dial: Dial, past: bool, agent: str | None) -> None:
+async def test_three_views(connect: Connect, past: bool, agent: str | None) -> None:
     """From the log and as they happen, of one agent and of all, every view has the same events and its own counts."""
     with anyio.fail_after(LIMIT):
-        writer, peers = dial(), {view: dial() for view in ("conversation", "messages", "none")}
+        writer, peers = connect(), {view: connect() for view in ("conversation", "messages", "none")}
         await writer.call("create", "other")
         begun = STORY if past else STORY[:1]
         await writer.ask(*begun)
@@ -106,10 +106,10 @@ async def test_three_views(dial: Dial, past: bool, agent: str | None) -> None:
     assert {"sub", "agent", "name", "id", "seq", "command", "kind", "time"} == set(events["none"][-1])
 
 
-async def test_what_an_event_brings(dial: Dial, demo: Peer) -> None:
+async def test_what_an_event_brings(connect: Connect, demo: Peer) -> None:
     """A conversation event brings its record or message as it is read later; a system event is not a message."""
     with anyio.fail_after(LIMIT):
-        peers = {"conversation": dial(), "messages": dial(), "none": dial()}
+        peers = {"conversation": connect(), "messages": connect(), "none": connect()}
         for view, peer in peers.items():
             await peer.call("subscribe", "demo", {"view": view})
         await demo.ask(("add", "demo", ["hi", {"role": "system", "content": "be kind"}]), ("mark", "demo"))
@@ -125,10 +125,10 @@ async def test_what_an_event_brings(dial: Dial, demo: Peer) -> None:
     assert (1, "demo", 2, 2, 2) == tuple(first[field] for field in ("sub", "name", "id", "seq", "command"))
 
 
-async def test_only_events_of_some_kinds(dial: Dial, demo: Peer) -> None:
+async def test_only_events_of_some_kinds(connect: Connect, demo: Peer) -> None:
     """A subscription to certain kinds has no counts, because its client keeps no copy."""
     with anyio.fail_after(LIMIT):
-        live, again = dial(), dial()
+        live, again = connect(), connect()
         await live.call("subscribe", "demo", {"kinds": ["mark", "user"]})
         await demo.ask(("add", "demo", ["one", {"kind": "note"}]), ("mark", "demo"), ("clear", "demo"))
         await again.call("subscribe", "demo", {"since": 0, "kinds": ["mark", "user"]})
@@ -153,10 +153,10 @@ async def test_the_reply_comes_first(demo: Peer) -> None:
     assert [1, 2] == [message[2][0]["seq"] for message in came if message[0] == 2]
 
 
-async def test_events_of_all_agents(dial: Dial, demo: Peer) -> None:
+async def test_events_of_all_agents(connect: Connect, demo: Peer) -> None:
     """Events of all agents come in the order of their ids, with those that make an agent, and a clone's counts."""
     with anyio.fail_after(LIMIT):
-        peer = dial()
+        peer = connect()
         said = await peer.call("subscribe")
         for call in (
             ("add", "demo", ["one", "two"]),
@@ -186,10 +186,10 @@ async def test_events_of_all_agents(dial: Dial, demo: Peer) -> None:
     assert {"demo", "copy", "early"} == {event["name"] for event in events[8:]}
 
 
-async def test_names_as_they_are(dial: Dial, demo: Peer) -> None:
+async def test_names_as_they_are(connect: Connect, demo: Peer) -> None:
     """An event has the name that its agent has after it."""
     with anyio.fail_after(LIMIT):
-        peer = dial()
+        peer = connect()
         await peer.call("subscribe", "demo")
         await demo.call("change", "demo", {"name": "new"})
         await demo.call("add", "new", "hi")
@@ -214,10 +214,10 @@ async def test_many_subscriptions_of_one_connection(demo: Peer) -> None:
     assert "not_found: sub: this connection has no subscription 2" == str(refused)
 
 
-async def test_a_peer_dropped_while_it_is_told_what_it_missed(dial: Dial, demo: Peer) -> None:
+async def test_a_peer_dropped_while_it_is_told_what_it_missed(connect: Connect, demo: Peer) -> None:
     """A peer whose queue grows too long with ``lagged`` is dropped, with all its subscriptions."""
     with anyio.fail_after(LIMIT):
-        peer = await stuck(dial, "demo", limits=NARROW._replace(all_waiting=1900))
+        peer = await stuck(connect, "demo", limits=NARROW._replace(all_waiting=1900))
         for _ in range(100):
             await peer.call("subscribe", "demo")
         await demo.call("add", "demo", LARGE)
@@ -228,10 +228,10 @@ async def test_a_peer_dropped_while_it_is_told_what_it_missed(dial: Dial, demo: 
     assert 1 == peer.load.dropped
 
 
-async def test_attached_in_an_agents_info(dial: Dial, demo: Peer) -> None:
+async def test_attached_in_an_agents_info(connect: Connect, demo: Peer) -> None:
     """An agent's info counts the connections that follow it, not those that follow all agents."""
     with anyio.fail_after(LIMIT):
-        one, two = dial(), dial()
+        one, two = connect(), connect()
         for peer, asked in ((one, ["demo"]), (one, ["demo"]), (two, ["demo"]), (two, [])):
             await peer.call("subscribe", *asked)
         await demo.call("create", "other")
@@ -254,10 +254,10 @@ async def test_attached_in_an_agents_info(dial: Dial, demo: Peer) -> None:
     assert [2, 1, 0] == [info["attached"] for info in (still, less, none)]
 
 
-async def test_dead_and_unknown_agents(dial: Dial, demo: Peer) -> None:
+async def test_dead_and_unknown_agents(connect: Connect, demo: Peer) -> None:
     """A dead agent can be followed, and its revival is pushed; an unknown agent is refused."""
     with anyio.fail_after(LIMIT):
-        peer = dial()
+        peer = connect()
         await demo.call("kill", "demo")
         said = await peer.call("subscribe", "demo")
         (refused,) = await peer.ask(("subscribe", "nobody"))
@@ -268,10 +268,10 @@ async def test_dead_and_unknown_agents(dial: Dial, demo: Peer) -> None:
     assert isinstance(refused, NotFound)
 
 
-async def test_an_agent_that_is_evicted(dial: Dial, demo: Peer, services: Services) -> None:
+async def test_an_agent_that_is_evicted(connect: Connect, demo: Peer, services: Services) -> None:
     """Events are pushed also after the agent was evicted and loaded again."""
     with anyio.fail_after(LIMIT):
-        peer = dial()
+        peer = connect()
         await peer.call("subscribe", "demo")
         for _ in range(3):
             services.registry.evict(keep=0)
@@ -280,10 +280,10 @@ async def test_an_agent_that_is_evicted(dial: Dial, demo: Peer, services: Servic
         assert [(0, 1), (1, 2), (2, 3)] == [(event["keep"], event["count"]) for event in await peer.events(4)]
 
 
-async def test_a_reset_is_pushed(dial: Dial, demo: Peer, services: Services) -> None:
+async def test_a_reset_is_pushed(connect: Connect, demo: Peer, services: Services) -> None:
     """Subscribers of an agent are told to read it again if its live state was wrong; others are not."""
     with anyio.fail_after(LIMIT):
-        one, every, other = dial(), dial(), dial()
+        one, every, other = connect(), connect(), connect()
         made = await demo.call("create", "other")
         for peer, asked in ((one, ["demo"]), (every, []), (other, ["other"])):
             await peer.call("subscribe", *asked)
@@ -301,11 +301,11 @@ async def test_a_reset_is_pushed(dial: Dial, demo: Peer, services: Services) -> 
 # --- from the log into live
 
 
-async def test_events_since_a_seq(dial: Dial, demo: Peer) -> None:
+async def test_events_since_a_seq(connect: Connect, demo: Peer) -> None:
     """Later events than ``since`` come from the log, then as they happen; up to a ``since`` past the head none come."""
     with anyio.fail_after(LIMIT):
         await demo.call("add", "demo", ["x"] * 600)
-        peers = {since: dial() for since in (0, 300, 601, 603)}
+        peers = {since: connect() for since in (0, 300, 601, 603)}
         for since, peer in peers.items():
             await peer.call("subscribe", "demo", since)
         await demo.ask(*[("add", "demo", "y")] * 3)
@@ -314,23 +314,23 @@ async def test_events_since_a_seq(dial: Dial, demo: Peer) -> None:
     assert {since: [*range(since + 1, 605)] for since in peers} == heard
 
 
-async def test_subscriptions_during_writes_get_every_event_once(dial: Dial, demo: Peer) -> None:
+async def test_subscriptions_during_writes_get_every_event_once(connect: Connect, demo: Peer) -> None:
     """A subscription that begins while others write gets every event once."""
     with anyio.fail_after(LIMIT):
         await demo.call("create", "other")
         peers: list[tuple[Peer, int, bool]] = []
 
         async def write(agent: str) -> None:
-            peer = dial(Limits(requests=5000))
+            peer = connect(Limits(requests=5000))
             for _ in range(40):
                 await peer.ask(*[("add", agent, "x")] * 5)
 
         async def subscribe() -> None:
             for number in range(30):
-                peer = dial()
+                peer = connect()
                 await peer.call("subscribe", {"since": number * 3, "view": "none"})
                 peers.append((peer, number * 3, False))
-                one = dial()
+                one = connect()
                 await one.call("subscribe", "demo", number)
                 peers.append((one, number, True))
 
@@ -349,11 +349,11 @@ async def test_subscriptions_during_writes_get_every_event_once(dial: Dial, demo
     assert all(heard)
 
 
-async def test_a_replay_waits_for_its_reader(dial: Dial, demo: Peer) -> None:
+async def test_a_replay_waits_for_its_reader(connect: Connect, demo: Peer) -> None:
     """However slowly the log is read by its peer, all of it comes, and then the subscription is live."""
     with anyio.fail_after(LIMIT):
         await demo.call("add", "demo", [LARGE] * 20)
-        peer = await stuck(dial, "demo", 0)
+        peer = await stuck(connect, "demo", 0)
         await demo.ask(*[("add", "demo", LARGE)] * 20)
         events = await peer.events(41)
         await peer.call("ping")
@@ -362,10 +362,10 @@ async def test_a_replay_waits_for_its_reader(dial: Dial, demo: Peer) -> None:
         assert [*range(1, 43)] == [event["seq"] for event in events] + seqs([await peer.push()])
 
 
-async def test_a_past_of_many_agents(dial: Dial) -> None:
+async def test_a_past_of_many_agents(connect: Connect) -> None:
     """Events from the log of many agents have the counts that were pushed when they were written."""
     with anyio.fail_after(LIMIT):
-        writer, live, again = dial(), dial(), dial()
+        writer, live, again = connect(), connect(), connect()
         await live.call("subscribe")
         for number in range(60):
             await writer.ask(("add", f"a{number % 20}", ["x", "y"], True), ("undo", f"a{number % 20}"))
@@ -377,11 +377,11 @@ async def test_a_past_of_many_agents(dial: Dial) -> None:
     assert len(pushes) == 20 + 3 * 60
 
 
-async def test_unsubscribe_in_the_middle_of_the_past(dial: Dial, demo: Peer) -> None:
+async def test_unsubscribe_in_the_middle_of_the_past(connect: Connect, demo: Peer) -> None:
     """A catch-up that is unsubscribed ends; queued events still come, and the connection goes on."""
     with anyio.fail_after(LIMIT):
         await demo.call("add", "demo", [LARGE] * 20)
-        peer = await stuck(dial, "demo", 0)
+        peer = await stuck(connect, "demo", 0)
         await peer.call("unsubscribe", 1)
         came = seqs(await peer.pushed())
         await demo.call("add", "demo", "hi")
@@ -391,10 +391,10 @@ async def test_unsubscribe_in_the_middle_of_the_past(dial: Dial, demo: Peer) -> 
         assert [] == await peer.pushed()
 
 
-async def test_unsubscribe_before_the_past_begins(dial: Dial, demo: Peer) -> None:
+async def test_unsubscribe_before_the_past_begins(connect: Connect, demo: Peer) -> None:
     """A subscription that is ended in the same piece gets no events."""
     with anyio.fail_after(LIMIT):
-        peer = dial()
+        peer = connect()
         await demo.call("add", "demo", "hi")
         await peer.send(peer.encoded(("subscribe", 0), ("ping",)))
         outcomes = await peer.ask(("subscribe", {"since": 0}), ("unsubscribe", 1))
@@ -404,7 +404,7 @@ async def test_unsubscribe_before_the_past_begins(dial: Dial, demo: Peer) -> Non
 
 
 async def test_a_past_that_cannot_be_read(
-    dial: Dial, demo: Peer, services: Services, monkeypatch: pytest.MonkeyPatch, errors: Callable[[], list[str]]
+    connect: Connect, demo: Peer, services: Services, monkeypatch: pytest.MonkeyPatch, errors: Callable[[], list[str]]
 ) -> None:
     """A subscription that fails reports from where on events are missing, and ends; the connection does not."""
     with anyio.fail_after(LIMIT):
@@ -417,7 +417,7 @@ async def test_a_past_that_cannot_be_read(
             return await read(row, place, *more)
 
         monkeypatch.setattr(services.store, "after", after)
-        peer = dial()
+        peer = connect()
         await peer.call("subscribe", "demo", 0)
         events = await peer.events(256)
         over = await peer.push()
@@ -433,10 +433,10 @@ async def test_a_past_that_cannot_be_read(
 # --- slow readers
 
 
-async def test_lagged_names_the_dropped_seqs(dial: Dial, demo: Peer) -> None:
+async def test_lagged_names_the_dropped_seqs(connect: Connect, demo: Peer) -> None:
     """Events without room are dropped; ``lagged`` reports the range once there is room, and ends the subscription."""
     with anyio.fail_after(LIMIT):
-        peer, well = await stuck(dial, "demo"), dial()
+        peer, well = await stuck(connect, "demo"), connect()
         await well.call("subscribe", "demo")
         await demo.ask(*[("add", "demo", LARGE)] * 8, ("mark", "demo"))
         came = [await peer.push()]
@@ -456,10 +456,10 @@ async def test_lagged_names_the_dropped_seqs(dial: Dial, demo: Peer) -> None:
         assert [*range(first, 12)] == [event["seq"] for event in await peer.events(11)]
 
 
-async def test_lagged_by_ids(dial: Dial, demo: Peer) -> None:
+async def test_lagged_by_ids(connect: Connect, demo: Peer) -> None:
     """A subscription to all agents gets the range of ids that it missed, counting only wanted events."""
     with anyio.fail_after(LIMIT):
-        peer = await stuck(dial, {"kinds": ["user"]})
+        peer = await stuck(connect, {"kinds": ["user"]})
         await demo.ask(("create", "other"), ("agent", "other"))
         await demo.ask(*[("add", agent, LARGE) for agent in ("demo", "other") * 3])
         await demo.call("mark", "demo")
@@ -469,10 +469,10 @@ async def test_lagged_by_ids(dial: Dial, demo: Peer) -> None:
     assert ("lagged", {"sub": 1, "from": last + 1, "to": 8}) == push
 
 
-async def test_others_of_a_connection_that_lags(dial: Dial, demo: Peer) -> None:
+async def test_others_of_a_connection_that_lags(connect: Connect, demo: Peer) -> None:
     """A subscription that missed nothing goes on beside one that did."""
     with anyio.fail_after(LIMIT):
-        peer = dial(NARROW, room=0)
+        peer = connect(NARROW, room=0)
         await demo.call("create", "other")
         await peer.ask(("subscribe", "demo"), ("subscribe", "other"))
         await demo.ask(*[("add", "demo", LARGE)] * 4)
@@ -483,10 +483,10 @@ async def test_others_of_a_connection_that_lags(dial: Dial, demo: Peer) -> None:
         assert [("event", 2, 2)] == [(name, event["sub"], event["seq"]) for name, event in await peer.pushed()]
 
 
-async def test_lagged_is_told_of_while_other_pushes_come(dial: Dial, demo: Peer) -> None:
+async def test_lagged_is_told_of_while_other_pushes_come(connect: Connect, demo: Peer) -> None:
     """A connection whose queue is never empty is still told that it missed something."""
     with anyio.fail_after(LIMIT):
-        peer = dial(NARROW, room=0)
+        peer = connect(NARROW, room=0)
         await demo.call("create", "other")
         await peer.ask(("subscribe", "demo"), ("subscribe", "other"))
         await demo.ask(*[("add", "demo", LARGE)] * 4)
@@ -500,10 +500,10 @@ async def test_lagged_is_told_of_while_other_pushes_come(dial: Dial, demo: Peer)
     assert "lagged" == names[-1]
 
 
-async def test_a_push_of_any_size(dial: Dial, demo: Peer) -> None:
+async def test_a_push_of_any_size(connect: Connect, demo: Peer) -> None:
     """An event of any size is pushed if no other is queued."""
     with anyio.fail_after(LIMIT):
-        peer = dial(NARROW)
+        peer = connect(NARROW)
         await peer.call("subscribe", "demo")
         await demo.call("add", "demo", "x" * (1 << 20))
         (event,) = await peer.events(2)
@@ -511,10 +511,10 @@ async def test_a_push_of_any_size(dial: Dial, demo: Peer) -> None:
     assert (1 << 20) == len(event["message"]["content"][0]["text"])
 
 
-async def test_replies_past_their_limit(dial: Dial, demo: Peer, errors: Callable[[], list[str]]) -> None:
+async def test_replies_past_their_limit(connect: Connect, demo: Peer, errors: Callable[[], list[str]]) -> None:
     """A peer that keeps asking and does not read is dropped, whatever is pushed to it; others notice nothing."""
     with anyio.fail_after(LIMIT):
-        peer, well = dial(Limits(unread=5000), room=0), dial()
+        peer, well = connect(Limits(unread=5000), room=0), connect()
         for each in (peer, well):
             await each.call("subscribe", "demo")
         await demo.call("add", "demo", LARGE)
@@ -528,11 +528,11 @@ async def test_replies_past_their_limit(dial: Dial, demo: Peer, errors: Callable
 
 
 @pytest.mark.parametrize("since", [0, 21])
-async def test_a_peer_that_vanishes(dial: Dial, demo: Peer, services: Services, since: int) -> None:
+async def test_a_peer_that_vanishes(connect: Connect, demo: Peer, services: Services, since: int) -> None:
     """A connection that is lost during a catch-up or a push leaves nothing behind."""
     with anyio.fail_after(LIMIT):
         await demo.call("add", "demo", [LARGE] * 20)
-        peer = await stuck(dial, "demo", since)
+        peer = await stuck(connect, "demo", since)
         await demo.call("add", "demo", LARGE)
         await peer.stream.aclose()
         await peer.ended.wait()
@@ -543,10 +543,10 @@ async def test_a_peer_that_vanishes(dial: Dial, demo: Peer, services: Services, 
 
 
 async def test_a_connection_that_fails(
-    dial: Dial, demo: Peer, services: Services, monkeypatch: pytest.MonkeyPatch
+    connect: Connect, demo: Peer, services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A bug in serving a connection ends its subscriptions with it."""
-    peer = dial()
+    peer = connect()
 
     def feed(_: bytes) -> list[Any]:
         raise RuntimeError("a bug")
@@ -562,10 +562,10 @@ async def test_a_connection_that_fails(
         assert 2 == (await demo.call("add", "demo", "hi"))["head"]
 
 
-async def test_half_close_with_a_subscription(dial: Dial, demo: Peer) -> None:
+async def test_half_close_with_a_subscription(connect: Connect, demo: Peer) -> None:
     """A half-closed peer gets what is queued and is closed, although it has a subscription."""
     with anyio.fail_after(LIMIT):
-        peer = dial()
+        peer = connect()
         await peer.call("subscribe", "demo")
         await demo.call("add", "demo", "hi")
         await peer.stream.send_eof()
@@ -578,10 +578,10 @@ async def test_half_close_with_a_subscription(dial: Dial, demo: Peer) -> None:
 # --- limits
 
 
-async def test_too_many_subscriptions(dial: Dial, demo: Peer) -> None:
+async def test_too_many_subscriptions(connect: Connect, demo: Peer) -> None:
     """A connection has a maximum of subscriptions; ending one makes room for another."""
     with anyio.fail_after(LIMIT):
-        peer = dial(Limits(subscriptions=2))
+        peer = connect(Limits(subscriptions=2))
         await peer.call("subscribe", "demo")
         await peer.call("subscribe")
         outcomes = await peer.ask(("subscribe", "demo"), ("subscribe",))
@@ -602,28 +602,28 @@ async def test_too_many_subscriptions(dial: Dial, demo: Peer) -> None:
         ({"agent": 7}, "agent"),
     ],
 )
-async def test_what_cannot_be_subscribed_to(dial: Dial, params: dict[str, Any], field: str) -> None:
+async def test_what_cannot_be_subscribed_to(connect: Connect, params: dict[str, Any], field: str) -> None:
     """The error names the wrong parameter."""
     with anyio.fail_after(LIMIT):
-        (refused,) = await dial().ask(("subscribe", params))
+        (refused,) = await connect().ask(("subscribe", params))
 
     assert isinstance(refused, InvalidParams)
     assert str(refused).startswith(f"invalid_params: {field}")
 
 
-async def test_hello_lists_the_features(dial: Dial) -> None:
+async def test_hello_lists_the_features(connect: Connect) -> None:
     """Hello lists the features."""
     with anyio.fail_after(LIMIT):
-        assert {"subscriptions", "drafts"} <= {*(await dial().call("hello"))["features"]}
+        assert {"subscriptions", "drafts"} <= {*(await connect().call("hello"))["features"]}
 
 
 # --- the end
 
 
-async def test_bye_goes_to_subscribers_only(dial: Dial, demo: Peer) -> None:
+async def test_bye_goes_to_subscribers_only(connect: Connect, demo: Peer) -> None:
     """A peer with a subscription is told when the daemon stops; one without is not."""
     with anyio.fail_after(LIMIT):
-        peer = dial()
+        peer = connect()
         await peer.call("subscribe", "demo")
         for each in (peer, demo):
             each.connection.refuse_more()
@@ -636,7 +636,7 @@ async def test_bye_goes_to_subscribers_only(dial: Dial, demo: Peer) -> None:
 
 
 async def test_a_failing_subscriber_beside_a_connection(
-    dial: Dial, demo: Peer, services: Services, errors: Callable[[], list[str]]
+    connect: Connect, demo: Peer, services: Services, errors: Callable[[], list[str]]
 ) -> None:
     """If a subscriber raises, neither the writer nor other subscribers are affected."""
 
@@ -651,7 +651,7 @@ async def test_a_failing_subscriber_beside_a_connection(
         def on_draft(self, *_: Any) -> None: ...
 
     with anyio.fail_after(LIMIT):
-        peer = dial()
+        peer = connect()
         services.registry.bus.subscribe(Bad(), 1)
         await peer.call("subscribe", "demo")
         await demo.call("add", "demo", "hi")

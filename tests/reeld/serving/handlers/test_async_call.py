@@ -18,7 +18,7 @@ from reeld.serving.flow import Limits
 from reeld.serving.handlers.async_call import SIGNATURE
 from reeld.serving.methods import METHODS, Method
 from reeld.serving.params import Signature
-from tests.reeld.serving.conftest import Dial, Gate, Peer
+from tests.reeld.serving.conftest import Connect, Blocker, Peer
 
 LIMIT = 30
 in_all = pytest.mark.parametrize("make", [MessagePack, ContentLength, Lines])
@@ -44,10 +44,10 @@ async def later(peer: Peer, *params: Any) -> list[Any]:
         (7, "add", {"params": {"agent": "demo", "messages": "hi", "create": True}}),
     ],
 )
-async def test_a_later_answer(dial: Dial, make: Callable[[], Framing], call: tuple[Any, ...]) -> None:
+async def test_a_later_answer(connect: Connect, make: Callable[[], Framing], call: tuple[Any, ...]) -> None:
     """The outcome of a call is pushed as ``reply`` with its token, whether its parameters are a list or a map."""
     with anyio.fail_after(LIMIT):
-        peer = dial(framing=make())
+        peer = connect(framing=make())
         (said,) = await later(peer, *call)
         page = await peer.call("messages", "demo")
 
@@ -56,18 +56,18 @@ async def test_a_later_answer(dial: Dial, make: Callable[[], Framing], call: tup
 
 
 @pytest.mark.parametrize("params", [[], None, {}, [[]]])
-async def test_a_call_without_parameters(dial: Dial, params: Any) -> None:
+async def test_a_call_without_parameters(connect: Connect, params: Any) -> None:
     """No parameters, and every way in which Lua encodes none, are the same."""
     with anyio.fail_after(LIMIT):
-        assert await later(dial(), "t", "ping", params) == [{"token": "t", "result": {"pong": True}}]
-        assert await later(dial(), "t", "ping") == [{"token": "t", "result": {"pong": True}}]
+        assert await later(connect(), "t", "ping", params) == [{"token": "t", "result": {"pong": True}}]
+        assert await later(connect(), "t", "ping") == [{"token": "t", "result": {"pong": True}}]
 
 
 @in_all
-async def test_a_long_answer(dial: Dial, make: Callable[[], Framing]) -> None:
+async def test_a_long_answer(connect: Connect, make: Callable[[], Framing]) -> None:
     """A page of messages is pushed in the form in which a request gets it."""
     with anyio.fail_after(LIMIT):
-        peer = dial(framing=make())
+        peer = connect(framing=make())
         await peer.call("add", "demo", [f"{number}" for number in range(300)], True)
         await peer.send(peer._framing.notify("call_async", [1, "messages", ["demo"]]))
         page = await peer.call("messages", "demo")
@@ -91,10 +91,10 @@ async def test_a_long_answer(dial: Dial, make: Callable[[], Framing]) -> None:
         ((7, "call_async", [8, "ping"]), 7, "invalid_request"),
     ],
 )
-async def test_a_later_error(dial: Dial, call: tuple[Any, ...], token: Any, name: str) -> None:
+async def test_a_later_error(connect: Connect, call: tuple[Any, ...], token: Any, name: str) -> None:
     """An error is pushed as a map with the token, even if the call could not be read."""
     with anyio.fail_after(LIMIT):
-        ((said),) = await later(dial(), *call)
+        ((said),) = await later(connect(), *call)
 
     assert (token, name) == (said["token"], said["error"]["name"])
     assert said["error"]["message"].startswith(f"{name}: ")
@@ -104,42 +104,42 @@ async def test_a_later_error(dial: Dial, call: tuple[Any, ...], token: Any, name
 @pytest.mark.parametrize(
     "call", [(), (None, "ping"), (1.5, "ping"), ("", "ping"), (2**53, "ping"), ([], "ping"), ({},)]
 )
-async def test_no_token(dial: Dial, call: tuple[Any, ...], errors: Callable[[], list[str]]) -> None:
+async def test_no_token(connect: Connect, call: tuple[Any, ...], errors: Callable[[], list[str]]) -> None:
     """A call without a token cannot be answered, so it is logged."""
     with anyio.fail_after(LIMIT):
-        assert await later(dial(), *call) == []
+        assert await later(connect(), *call) == []
 
     (logged,) = errors()
     assert "notification=call_async failed: invalid_params" in logged
 
 
-async def test_no_parameters_at_all(dial: Dial, errors: Callable[[], list[str]]) -> None:
+async def test_no_parameters_at_all(connect: Connect, errors: Callable[[], list[str]]) -> None:
     """A notification without a call in it is logged."""
     with anyio.fail_after(LIMIT):
-        peer = dial()
+        peer = connect()
         await peer.send(peer._framing.notify("call_async", "nothing"))  # type: ignore[arg-type]  # on purpose
         await peer.call("ping")
 
     assert len(errors()) == 1
 
 
-async def test_it_is_a_notification(dial: Dial) -> None:
+async def test_it_is_a_notification(connect: Connect) -> None:
     """A ``call_async`` with an id is answered with an error that says so."""
     with anyio.fail_after(LIMIT):
-        (error,) = await dial().ask(("call_async", 7, "ping"))
+        (error,) = await connect().ask(("call_async", 7, "ping"))
 
     assert "a notification" in str(error)
 
 
-async def test_busy_is_told_later(dial: Dial, gate: Gate) -> None:
+async def test_busy_is_told_later(connect: Connect, blocker: Blocker) -> None:
     """A call beyond the limits is refused as busy, with its token."""
     with anyio.fail_after(LIMIT):
-        peer = dial(Limits(requests=1))
+        peer = connect(Limits(requests=1))
         await peer.send(peer.encoded(("wait_for_it",)))
-        await gate.entered.wait()
+        await blocker.entered.wait()
         await peer.send(peer._framing.notify("call_async", [7, "ping"]))
         await wait_all_tasks_blocked()
-        gate.opened.set()
+        blocker.released.set()
         await peer.answer(1)
         await peer.call("ping")
 
@@ -147,10 +147,10 @@ async def test_busy_is_told_later(dial: Dial, gate: Gate) -> None:
     assert ("reply", 7, "busy") == (name, said["token"], said["error"]["name"])
 
 
-async def test_async_calls_and_requests_keep_their_order(dial: Dial) -> None:
+async def test_async_calls_and_requests_keep_their_order(connect: Connect) -> None:
     """Async calls and requests of one connection take effect in the order in which they came."""
     with anyio.fail_after(LIMIT):
-        peer = dial()
+        peer = connect()
         framing = peer._framing
         data = framing.notify("call_async", [1, "create", ["demo"]]) + peer.encoded(("add", "demo", "1"))
         data += framing.notify("call_async", [2, "add", ["demo", "2"]]) + peer.encoded(("add", "demo", "3"))
@@ -171,10 +171,10 @@ def test_the_table_has_it() -> None:
 
 
 @in_all
-async def test_pushes_as_the_peer_wants_them(dial: Dial, make: Callable[[], Framing]) -> None:
+async def test_pushes_as_the_peer_wants_them(connect: Connect, make: Callable[[], Framing]) -> None:
     """Pushes go to the function that hello names, until another hello names none."""
     with anyio.fail_after(LIMIT):
-        peer = dial(framing=make())
+        peer = connect(framing=make())
         await peer.call("hello", {"notify": ["nvim_exec_lua", "push(...)"]})
         await later(peer, 1, "ping")
         await peer.send(peer._framing.notify("call_async", [2, "ping"]))
@@ -188,18 +188,18 @@ async def test_pushes_as_the_peer_wants_them(dial: Dial, make: Callable[[], Fram
 
 
 @pytest.mark.parametrize("notify", ["f", [1], ["a\x00"], {"f": 1}, ["f", "x" * 4096]])
-async def test_no_function(dial: Dial, notify: Any) -> None:
+async def test_no_function(connect: Connect, notify: Any) -> None:
     """The function and its first arguments must be short strings, because every push has them."""
     with anyio.fail_after(LIMIT):
         with pytest.raises(InvalidParams):
-            await dial().call("hello", {"notify": notify})
+            await connect().call("hello", {"notify": notify})
 
 
 @pytest.mark.parametrize("version", ["0.7.2", "0.10.0", None])
-async def test_neovim_is_told_who_we_are(dial: Dial, version: str | None) -> None:
+async def test_neovim_is_told_who_we_are(connect: Connect, version: str | None) -> None:
     """Neovim gets our name before the answer to its hello; no other client does."""
     with anyio.fail_after(LIMIT):
-        peer, other = dial(), dial()
+        peer, other = connect(), connect()
         await peer.call("hello", {"client": {"name": "nvim", "version": version}})
         await other.call("hello", {"client": {"name": "vim", "version": version}})
 
@@ -208,27 +208,27 @@ async def test_neovim_is_told_who_we_are(dial: Dial, version: str | None) -> Non
     assert other.told == []
 
 
-async def test_only_messagepack_has_neovims(dial: Dial) -> None:
+async def test_only_messagepack_has_neovims(connect: Connect) -> None:
     """A client that speaks JSON is not treated as Neovim, whatever its name is."""
     with anyio.fail_after(LIMIT):
-        peer = dial(framing=Lines())
+        peer = connect(framing=Lines())
         await peer.call("hello", {"client": {"name": "nvim", "version": "0.7"}})
 
     assert peer.told == []
 
 
 @pytest.mark.parametrize(("version", "expected"), [("0.9.5", [4, 3, 2]), ("0.10.1", [4, 2, 3])])
-async def test_an_old_neovim_is_answered_in_lifo_order(dial: Dial, gate: Gate, version: str, expected: list[int]) -> None:
+async def test_an_old_neovim_is_answered_in_lifo_order(connect: Connect, blocker: Blocker, version: str, expected: list[int]) -> None:
     """An old Neovim gets the answer to its newest call first, busy or not; a new one gets answers as they come."""
     with anyio.fail_after(LIMIT):
-        peer = dial(Limits(requests=2))
+        peer = connect(Limits(requests=2))
         await peer.call("hello", {"client": {"name": "nvim", "version": version}})
         await peer.send(peer.encoded(("wait_for_it",)))
-        await gate.entered.wait()
+        await blocker.entered.wait()
         peer._answers = order = Order()
         await peer.send(peer.encoded(("nonsense",), ("ping",)))
         await wait_all_tasks_blocked()
-        gate.opened.set()
+        blocker.released.set()
         for number in (2, 3, 4):
             await peer.answer(number)
 
@@ -247,18 +247,18 @@ class Order(dict[Any, Any]):
         super().__setitem__(key, value)
 
 
-async def test_held_answers_are_sent_before_the_end(dial: Dial, gate: Gate) -> None:
+async def test_held_answers_are_sent_before_the_end(connect: Connect, blocker: Blocker) -> None:
     """A peer that closes its end gets the held answers too."""
     with anyio.fail_after(LIMIT):
-        peer = dial()
+        peer = connect()
         await peer.call("hello", {"client": {"name": "nvim", "version": "0.7.2"}})
         await peer.call("hello", {"client": {"name": "nvim", "version": "0.7.2"}})
         await peer.call("create", "demo")
         peer._answers = order = Order()
         await peer.send(peer.encoded(("agent", "demo"), ("wait_for_it",), ("agent", "demo")))
         await peer.stream.send_eof()
-        await gate.entered.wait()
-        gate.opened.set()
+        await blocker.entered.wait()
+        blocker.released.set()
         outcomes = [await peer.answer(number) for number in (4, 5, 6)]
         assert await peer.rest() == b""
 
@@ -266,16 +266,16 @@ async def test_held_answers_are_sent_before_the_end(dial: Dial, gate: Gate) -> N
     assert not any(isinstance(outcome, ReelError) for outcome in outcomes)
 
 
-async def test_too_much_is_held(dial: Dial, gate: Gate, errors: Callable[[], list[str]]) -> None:
+async def test_too_much_is_held(connect: Connect, blocker: Blocker, errors: Callable[[], list[str]]) -> None:
     """A peer that leaves its newest call open and keeps asking is dropped: what is held has a bound."""
     with anyio.fail_after(LIMIT):
-        peer = dial(Limits(unread=20_000))
+        peer = connect(Limits(unread=20_000))
         await peer.call("hello", {"client": {"name": "nvim", "version": "0.7.2"}})
         await peer.call("add", "demo", "x" * 9_000, True)
         await peer.send(peer.encoded(*[("messages", "demo")] * 3, ("wait_for_it",)))
-        await gate.entered.wait()
+        await blocker.entered.wait()
         await peer.rest()
-        gate.opened.set()
+        blocker.released.set()
         await peer.ended.wait()
 
     assert [error for error in errors() if "held back; closing it" in error]
@@ -284,13 +284,13 @@ async def test_too_much_is_held(dial: Dial, gate: Gate, errors: Callable[[], lis
 @in_all
 @pytest.mark.parametrize("later", [False, True])
 async def test_a_result_that_cannot_be_encoded(
-    dial: Dial, make: Callable[[], Framing], later: bool, monkeypatch: pytest.MonkeyPatch
+    connect: Connect, make: Callable[[], Framing], later: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A result that cannot be encoded is ``internal`` for its caller, and the connection goes on."""
-    method = Method("broken", Signature(()), "A test's own", lambda _desk, _call: {"bad": object()})
+    method = Method("broken", Signature(()), "A test's own", lambda _services, _call: {"bad": object()})
     monkeypatch.setitem(METHODS, "broken", method)
     with anyio.fail_after(LIMIT):
-        peer = dial(framing=make())
+        peer = connect(framing=make())
         if later:
             await peer.send(peer._framing.notify("call_async", [7, "broken"]))
             await peer.call("ping")
@@ -302,10 +302,10 @@ async def test_a_result_that_cannot_be_encoded(
         assert await peer.call("ping") == {"pong": True}
 
 
-async def test_neovims_complaints(dial: Dial, errors: Callable[[], list[str]]) -> None:
+async def test_neovims_complaints(connect: Connect, errors: Callable[[], list[str]]) -> None:
     """Neovim's complaint about a push is logged without its text, and not answered."""
     with anyio.fail_after(LIMIT):
-        peer = dial()
+        peer = connect()
         await peer.send(peer._framing.notify("nvim_error_event", [0, "a secret"]))
         await peer.call("ping")
         (asked,) = await peer.ask(("nvim_error_event", 0, "x"))
@@ -314,10 +314,10 @@ async def test_neovims_complaints(dial: Dial, errors: Callable[[], list[str]]) -
     assert str(asked).startswith("method_not_found")
 
 
-async def test_ten_complaints_in_a_row_end_the_subscriptions(dial: Dial, errors: Callable[[], list[str]]) -> None:
+async def test_ten_complaints_in_a_row_end_the_subscriptions(connect: Connect, errors: Callable[[], list[str]]) -> None:
     """After ten complaints in a row the peer's subscriptions end; a call in between resets the count."""
     with anyio.fail_after(LIMIT):
-        peer = dial()
+        peer = connect()
         await peer.call("create", "demo")
         await peer.call("subscribe", "demo")
         complaint = peer._framing.notify("nvim_error_event", [0, "no such function"])
@@ -339,10 +339,10 @@ async def test_ten_complaints_in_a_row_end_the_subscriptions(dial: Dial, errors:
 
 @in_all
 @pytest.mark.parametrize("wrapper", [[], ["f", "a"]])
-async def test_a_subscription(dial: Dial, make: Callable[[], Framing], wrapper: list[str]) -> None:
+async def test_a_subscription(connect: Connect, make: Callable[[], Framing], wrapper: list[str]) -> None:
     """Events come in every framing, to the chosen function, with the same message that is read later."""
     with anyio.fail_after(LIMIT):
-        peer = dial(framing=make())
+        peer = connect(framing=make())
         await peer.call("hello", {"notify": wrapper})
         await peer.call("create", "demo")
         sub = (await peer.call("subscribe", "demo"))["sub"]
@@ -357,10 +357,10 @@ async def test_a_subscription(dial: Dial, make: Callable[[], Framing], wrapper: 
 
 
 @in_all
-async def test_a_later_subscription(dial: Dial, make: Callable[[], Framing]) -> None:
+async def test_a_later_subscription(connect: Connect, make: Callable[[], Framing]) -> None:
     """An asynchronous subscription is answered before its first event."""
     with anyio.fail_after(LIMIT):
-        peer = dial(framing=make())
+        peer = connect(framing=make())
         await peer.call("add", "demo", ["one", "two"], True)
         await peer.send(peer._framing.notify("call_async", [7, "subscribe", ["demo", 0]]))
         while len(peer.told) < 4:

@@ -7,7 +7,7 @@ import pytest
 
 from reel.errors import Conflict, InvalidMessage, InvalidParams, Killed, NotFound, ReelError
 from tests.reel.streams.samples import CHAT
-from tests.reeld.serving.conftest import Dial, Peer
+from tests.reeld.serving.conftest import Connect, Peer
 
 BODY = json.dumps(CHAT.body)
 REQUEST = json.dumps(
@@ -30,9 +30,9 @@ async def events(peer: Peer, agent: str = "demo") -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("body", [BODY, CHAT.data.decode()], ids=["whole", "streamed"])
-async def test_ingest_of_an_answer(dial: Dial, body: str) -> None:
+async def test_ingest_of_an_answer(connect: Connect, body: str) -> None:
     """An ingested answer is one message, then its usage; its calls are open, and one undo takes all of it back."""
-    peer = dial()
+    peer = connect()
     await peer.call("add", "demo", "What?", {"create": True})
     added = await peer.call("ingest", "demo", "openai-chat", body)
 
@@ -43,9 +43,9 @@ async def test_ingest_of_an_answer(dial: Dial, body: str) -> None:
     assert 1 == (await peer.call("agent", "demo"))["messages"]
 
 
-async def test_an_answer_that_broke_off(dial: Dial) -> None:
+async def test_an_answer_that_broke_off(connect: Connect) -> None:
     """An incomplete answer is kept as far as it came, and marked in the same command."""
-    peer = dial()
+    peer = connect()
     await peer.call("create", "demo")
     await peer.call("ingest", "demo", "openai-chat", CHAT.data.decode()[:900])
     await peer.call("ingest", "demo", "openai-chat", BODY, {"interrupted": True})
@@ -55,9 +55,9 @@ async def test_an_answer_that_broke_off(dial: Dial) -> None:
     ]
 
 
-async def test_names_and_model(dial: Dial) -> None:
+async def test_names_and_model(connect: Connect) -> None:
     """Tools get their original names back, and the message names the model that answered."""
-    peer = dial()
+    peer = connect()
     await peer.call("create", "demo")
     body = json.dumps({key: value for key, value in CHAT.body.items() if key != "model"})
     await peer.call("ingest", "demo", "openai-chat", body, "gpt-7", {"names": {"time": "the time"}})
@@ -67,9 +67,9 @@ async def test_names_and_model(dial: Dial) -> None:
     assert "gpt-7" == message["provider_metadata"]["model"]
 
 
-async def test_a_history(dial: Dial) -> None:
+async def test_a_history(connect: Connect) -> None:
     """The prompt and the messages are added in one command; what was left out is reported."""
-    peer = dial()
+    peer = connect()
     await peer.call("create", "demo")
     loaded = await peer.call("load", "demo", "openai-chat", REQUEST)
 
@@ -80,9 +80,9 @@ async def test_a_history(dial: Dial) -> None:
 
 
 @pytest.mark.parametrize(("method", "body"), [("ingest", BODY), ("load", REQUEST)])
-async def test_load_creates_the_agent(dial: Dial, method: str, body: str) -> None:
+async def test_load_creates_the_agent(connect: Connect, method: str, body: str) -> None:
     """With ``create`` a missing agent is made in the same command."""
-    peer = dial()
+    peer = connect()
     with pytest.raises(NotFound):
         await peer.call(method, "demo", "openai-chat", body)
     made = await peer.call(method, "demo", "openai-chat", body, {"create": True, "key": "k"})
@@ -94,9 +94,9 @@ async def test_load_creates_the_agent(dial: Dial, method: str, body: str) -> Non
 
 
 @pytest.mark.parametrize(("method", "body"), [("ingest", BODY), ("load", REQUEST)])
-async def test_ingest_with_if_seq_and_key(dial: Dial, method: str, body: str) -> None:
+async def test_ingest_with_if_seq_and_key(connect: Connect, method: str, body: str) -> None:
     """``if_seq`` and ``key`` work as for every command; nothing is added to a dead agent."""
-    peer = dial()
+    peer = connect()
     await peer.call("create", "demo")
     with pytest.raises(Conflict):
         await peer.call(method, "demo", "openai-chat", body, {"if_seq": 9})
@@ -123,9 +123,9 @@ async def test_ingest_with_if_seq_and_key(dial: Dial, method: str, body: str) ->
         ("load", ["openai-chat", '{"messages": [{"role": "x"}]}'], InvalidMessage, "messages[0].role"),
     ],
 )
-async def test_an_invalid_body_is_refused(dial: Dial, method: str, params: list[Any], error: type[ReelError], about: str) -> None:
+async def test_an_invalid_body_is_refused(connect: Connect, method: str, params: list[Any], error: type[ReelError], about: str) -> None:
     """An invalid body adds nothing, and the error says where it is wrong."""
-    peer = dial()
+    peer = connect()
     await peer.call("create", "demo")
     with pytest.raises(error) as caught:
         await peer.call(method, "demo", *params)
@@ -134,18 +134,18 @@ async def test_an_invalid_body_is_refused(dial: Dial, method: str, params: list[
     assert 1 == (await peer.call("agent", "demo"))["head"]
 
 
-async def test_invalid_characters_of_a_body_are_replaced(dial: Dial) -> None:
+async def test_invalid_characters_of_a_body_are_replaced(connect: Connect) -> None:
     """Characters that a text cannot have are replaced and counted."""
-    peer = dial()
+    peer = connect()
     await peer.call("create", "demo")
     body = BODY.replace("Let me", r"\ud83d Let \u0000 me", 1)
 
     assert 2 == (await peer.call("ingest", "demo", "openai-chat", body))["replaced"]
 
 
-async def test_large_numbers_of_a_body(dial: Dial) -> None:
+async def test_large_numbers_of_a_body(connect: Connect) -> None:
     """Large numbers stay in the log as they came; those that a message shows are text, and counted."""
-    peer = dial()
+    peer = connect()
     body = BODY.replace('"prompt_tokens": ', '"prompt_tokens": 9007199254740993, "x": ')
     body = body.replace('"id": ', '"id": 7e999, "y": ', 1)
     added = await peer.call("ingest", "demo", "openai-chat", body, {"create": True})
@@ -159,9 +159,9 @@ async def test_large_numbers_of_a_body(dial: Dial) -> None:
     assert '"prompt_tokens":9007199254740993' in used
 
 
-async def test_ingest_keeps_the_order_of_a_connection(dial: Dial) -> None:
+async def test_ingest_keeps_the_order_of_a_connection(connect: Connect) -> None:
     """The calls of one connection take effect in order, although a body is read in a thread."""
-    peer = dial()
+    peer = connect()
     await peer.call("create", "demo")
     await peer.ask(
         ("ingest", "demo", "openai-chat", BODY), ("add", "demo", "And?"), ("load", "demo", "openai-chat", REQUEST)

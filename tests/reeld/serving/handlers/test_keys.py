@@ -8,7 +8,7 @@ import pytest
 
 from reel.errors import Conflict
 from reeld.serving.methods import METHODS
-from tests.reeld.serving.conftest import Dial, Peer
+from tests.reeld.serving.conftest import Connect, Peer
 
 LIMIT = 30
 RESPONSE = json.dumps({"choices": [{"message": {"role": "assistant", "content": "That."}, "finish_reason": "stop"}]})
@@ -51,10 +51,10 @@ def test_every_command_is_tried() -> None:
 
 
 @every_command
-async def test_a_key_with_another_agent(dial: Dial, method: str) -> None:
+async def test_a_key_with_another_agent(connect: Connect, method: str) -> None:
     """The error names the agent that the key was used for, and nothing is written."""
     with anyio.fail_after(LIMIT):
-        peer = dial()
+        peer = connect()
         await prepare(peer, method)
         first = await peer.call(method, "a", {**COMMANDS[method], "key": "k"})
         before = await peer.call("stats")
@@ -69,11 +69,11 @@ async def test_a_key_with_another_agent(dial: Dial, method: str) -> None:
 
 
 @pytest.mark.parametrize("method", [name for name, method in METHODS.items() if method.may_create])
-async def test_an_agent_that_would_be_made(dial: Dial, method: str) -> None:
+async def test_an_agent_that_would_be_made(connect: Connect, method: str) -> None:
     """A key that was used for another agent creates none; a retry of the creating command is answered."""
     given = {**COMMANDS[method], "create": True, "key": "k"}
     with anyio.fail_after(LIMIT):
-        peer = dial()
+        peer = connect()
         first = await peer.call(method, "a", given)
         (refused,) = await peer.ask((method, "b", given))
         again = await peer.call(method, "a", given)
@@ -84,10 +84,10 @@ async def test_an_agent_that_would_be_made(dial: Dial, method: str) -> None:
         assert ["a"] == [agent["name"] for agent in (await peer.call("agents"))["agents"]]
 
 
-async def test_an_agent_that_is_not_live(dial: Dial) -> None:
+async def test_an_agent_that_is_not_live(connect: Connect) -> None:
     """A retry after a rename is answered, whether the agent is live or has to be found."""
     with anyio.fail_after(LIMIT):
-        peer = dial()
+        peer = connect()
         made = await peer.call("create", "a")
         first = await peer.call("add", "a", "x", {"key": "k"})
         await peer.call("change", "a", "renamed")

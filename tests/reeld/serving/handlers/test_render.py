@@ -15,7 +15,7 @@ from reeld.formats.table import FORMATS
 from reeld.serving.call import Services
 from reeld.serving.handlers import render as render_handler
 from tests.formats.checker import check
-from tests.reeld.serving.conftest import Dial, Peer
+from tests.reeld.serving.conftest import Connect, Peer
 
 CALL = {"role": "assistant", "content": [{"type": "tool_call", "id": "c1", "name": "look", "arguments": "{}"}]}
 
@@ -34,9 +34,9 @@ async def body(peer: Peer, agent: str = "demo", **more: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-async def test_render_of_a_conversation(dial: Dial, name: str) -> None:
+async def test_render_of_a_conversation(connect: Connect, name: str) -> None:
     """The body is valid for the provider; the reply has the seq it was taken at, and what became of the body."""
-    peer = dial()
+    peer = connect()
     await talk(peer)
     extras: dict[str, Any] = {"anthropic": {"model": "claude-opus-4", "max_tokens": 9}, "gemini": {}}
     extra = extras.get(name, {"model": "gpt-5"})
@@ -51,9 +51,9 @@ async def test_render_of_a_conversation(dial: Dial, name: str) -> None:
     assert {"body", "prefix"} == set(found) - {"format", "at", "ready", "report"}
 
 
-async def test_render_at_an_earlier_position(dial: Dial) -> None:
+async def test_render_at_an_earlier_position(connect: Connect) -> None:
     """``at`` renders a past state, even a rewound one; the head is the current one."""
-    peer = dial()
+    peer = connect()
     await talk(peer)
     now = await body(peer)
     await peer.call("rewind", "demo", "here")
@@ -67,9 +67,9 @@ async def test_render_at_an_earlier_position(dial: Dial) -> None:
         await body(peer, at=8)
 
 
-async def test_a_second_render_keeps_the_prefix(dial: Dial, services: Services) -> None:
+async def test_a_second_render_keeps_the_prefix(connect: Connect, services: Services) -> None:
     """An added message keeps the body's prefix, a rewind does not, and the reply says which."""
-    peer = dial()
+    peer = connect()
     await talk(peer)
     first = await peer.call("render", "demo", "anthropic")
     kept = services.render_cache.size
@@ -84,9 +84,9 @@ async def test_a_second_render_keeps_the_prefix(dial: Dial, services: Services) 
     assert 0 < kept < grown
 
 
-async def test_another_history_of_the_same_length(dial: Dial) -> None:
+async def test_another_history_of_the_same_length(connect: Connect) -> None:
     """A cached rendering is not used for another history of the same length."""
-    peer = dial()
+    peer = connect()
     await peer.call("create", "demo")
     told = []
     for word in ("one", "two"):
@@ -97,9 +97,9 @@ async def test_another_history_of_the_same_length(dial: Dial) -> None:
     assert [["one"] * 3, ["two"] * 3] == told
 
 
-async def test_what_is_kept_is_never_stale(dial: Dial, services: Services) -> None:
+async def test_what_is_kept_is_never_stale(connect: Connect, services: Services) -> None:
     """After every command the cached rendering equals one made from the log alone."""
-    peer, chance = dial(), random.Random(7)  # a fixed sequence of commands
+    peer, chance = connect(), random.Random(7)  # a fixed sequence of commands
     await talk(peer)
     commands: list[tuple[Any, ...]] = [
         *(("add", "demo", text) for text in ("one", "two")),
@@ -133,9 +133,9 @@ async def test_what_is_kept_is_never_stale(dial: Dial, services: Services) -> No
         ({"open": "guess"}, InvalidParams, "open"),
     ],
 )
-async def test_parameters_that_render_refuses(dial: Dial, more: dict[str, Any], error: type[ReelError], about: str) -> None:
+async def test_parameters_that_render_refuses(connect: Connect, more: dict[str, Any], error: type[ReelError], about: str) -> None:
     """Each error names the parameter or entry that it is about."""
-    peer = dial()
+    peer = connect()
     await peer.call("hello", {"errors": "map"})
     await talk(peer)
     await peer.call("add", "demo", [CALL])
@@ -145,17 +145,17 @@ async def test_parameters_that_render_refuses(dial: Dial, more: dict[str, Any], 
     assert about in f"{caught.value.message} {caught.value.data}"
 
 
-async def test_an_unknown_format(dial: Dial) -> None:
+async def test_an_unknown_format(connect: Connect) -> None:
     """The error of an unknown format lists the formats."""
-    peer = dial()
+    peer = connect()
     await talk(peer)
     with pytest.raises(InvalidParams, match=r"openai-chat or openai-responses or anthropic or gemini"):
         await peer.call("render", "demo", "cohere")
 
 
-async def test_a_budget_leaves_what_is_pinned(dial: Dial) -> None:
+async def test_a_budget_leaves_what_is_pinned(connect: Connect) -> None:
     """The oldest turns are left out first, but not those before the pinned mark."""
-    peer = dial()
+    peer = connect()
     await talk(peer)
     for number in range(8):
         await peer.call("add", "demo", [{"role": "assistant", "content": "x" * 400}, f"{number} {'y' * 400}"])
@@ -166,19 +166,19 @@ async def test_a_budget_leaves_what_is_pinned(dial: Dial) -> None:
     assert all("7 yyy" in json.dumps(found) for found in (plain, pinned))
 
 
-async def test_a_body_that_no_provider_takes(dial: Dial, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_body_that_no_provider_takes(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
     """A body that the provider would refuse is an error, with the remedy."""
     monkeypatch.setattr(render_handler, "MAX_BODY", 50)
-    peer = dial()
+    peer = connect()
     await talk(peer)
     with pytest.raises(TooLarge, match=r"give a budget"):
         await body(peer)
 
 
-async def test_others_are_served_during_a_long_rendering(dial: Dial, services: Services) -> None:
+async def test_others_are_served_during_a_long_rendering(connect: Connect, services: Services) -> None:
     """A render shows the conversation at its request, and other requests are answered while its thread is busy."""
     over = threading.Event()
-    slow, other = dial(), dial()
+    slow, other = connect(), connect()
     await talk(slow)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(services.render_cache.run_in_thread, partial(over.wait, 20))

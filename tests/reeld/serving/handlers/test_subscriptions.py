@@ -10,15 +10,15 @@ from reel.errors import Busy, InvalidParams, NotFound, ReelError, ShuttingDown, 
 from reeld.serving.call import Services
 from reeld.serving.drafts import MAX_DRAFT, MAX_DRAFTS
 from reeld.serving.flow import Limits
-from tests.reeld.serving.conftest import Dial, Gate, Outcome, Peer, Pushed
+from tests.reeld.serving.conftest import Connect, Blocker, Outcome, Peer, Pushed
 
 LIMIT = 30
 
 
 @pytest.fixture
-async def demo(dial: Dial) -> Peer:
+async def demo(connect: Connect) -> Peer:
     """A connection that has made the agent ``demo``, which is live and has a message."""
-    peer = dial()
+    peer = connect()
     await peer.ask(("add", "demo", "hi", True), ("agent", "demo"))
     return peer
 
@@ -57,20 +57,20 @@ async def test_wait_holds_up_nothing(demo: Peer) -> None:
         assert (3, ["user"]) == found(await demo.answer(3))
 
 
-async def test_wait_for_kinds(dial: Dial, demo: Peer) -> None:
+async def test_wait_for_kinds(connect: Connect, demo: Peer) -> None:
     """Only an event of the wanted kinds ends a wait, and only such events are returned."""
     with anyio.fail_after(LIMIT):
-        peer = dial()
+        peer = connect()
         await peer.send(peer.encoded(("wait", "demo", 0, ["mark", "clear"])))
         await demo.ask(("add", "demo", "no"), ("mark", "demo"))
 
         assert (4, ["mark"]) == found(await peer.answer(1))
 
 
-async def test_wait_past_the_head(dial: Dial, demo: Peer) -> None:
+async def test_wait_past_the_head(connect: Connect, demo: Peer) -> None:
     """A wait since a seq beyond the head ignores the events up to that seq."""
     with anyio.fail_after(LIMIT):
-        peer = dial()
+        peer = connect()
         await peer.send(peer.encoded(("wait", "demo", 4)))
         await wait_all_tasks_blocked()
         for _ in range(3):
@@ -79,7 +79,7 @@ async def test_wait_past_the_head(dial: Dial, demo: Peer) -> None:
         assert (5, ["mark"]) == found(await peer.answer(1))
 
 
-async def test_wait_for_the_next_of_many(dial: Dial, demo: Peer) -> None:
+async def test_wait_for_the_next_of_many(connect: Connect, demo: Peer) -> None:
     """Consecutive waits see every event once, however fast events are written."""
 
     async def write() -> None:
@@ -87,7 +87,7 @@ async def test_wait_for_the_next_of_many(dial: Dial, demo: Peer) -> None:
             await demo.call("mark", "demo")
 
     with anyio.fail_after(LIMIT):
-        peer = dial()
+        peer = connect()
         seqs: list[int] = [2]
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(write)
@@ -104,10 +104,10 @@ async def test_wait_until_the_timeout(demo: Peer, patience: int) -> None:
         assert {"head": 2, "events": []} == await demo.call("wait", "demo", 2, {"timeout": patience})
 
 
-async def test_waits_are_not_in_flight(dial: Dial, demo: Peer) -> None:
+async def test_waits_are_not_in_flight(connect: Connect, demo: Peer) -> None:
     """Waits have a limit of their own, and do not count among the requests in flight."""
     with anyio.fail_after(LIMIT):
-        peer = dial(Limits(requests=2, asides=3))
+        peer = connect(Limits(requests=2, asides=3))
         for number in range(3):
             await peer.send(peer.encoded(("wait", "demo", 2)))
             await wait_all_tasks_blocked()
@@ -121,24 +121,24 @@ async def test_waits_are_not_in_flight(dial: Dial, demo: Peer) -> None:
         assert (3, ["mark"]) == found(await peer.call("wait", "demo", 2))
 
 
-async def test_wait_while_the_daemon_stops(demo: Peer, gate: Gate) -> None:
+async def test_wait_while_the_daemon_stops(demo: Peer, blocker: Blocker) -> None:
     """A waiting peer is told that the daemon stops, even if the wait had not begun."""
     with anyio.fail_after(LIMIT):
         await demo.send(demo.encoded(("wait", "demo", 2), ("wait_for_it",), ("wait", "demo", 2)))
-        await gate.entered.wait()
+        await blocker.entered.wait()
         await wait_all_tasks_blocked()
         demo.connection.refuse_more()
-        gate.opened.set()
+        blocker.released.set()
         outcomes = [await demo.answer(number) for number in (3, 5)]
         await demo.connection.drain()
 
     assert [ShuttingDown, ShuttingDown] == [type(outcome) for outcome in outcomes]
 
 
-async def test_wait_of_a_half_closed_peer(dial: Dial, demo: Peer) -> None:
+async def test_wait_of_a_half_closed_peer(connect: Connect, demo: Peer) -> None:
     """A wait of a peer that has closed its half is answered."""
     with anyio.fail_after(LIMIT):
-        peer = dial()
+        peer = connect()
         await peer.send(peer.encoded(("wait", "demo", 2)))
         await peer.stream.send_eof()
         await wait_all_tasks_blocked()
@@ -149,16 +149,16 @@ async def test_wait_of_a_half_closed_peer(dial: Dial, demo: Peer) -> None:
 
 
 @pytest.mark.parametrize("begun", [True, False])
-async def test_wait_of_a_lost_peer(dial: Dial, demo: Peer, gate: Gate, services: Services, begun: bool) -> None:
+async def test_wait_of_a_lost_peer(connect: Connect, demo: Peer, blocker: Blocker, services: Services, begun: bool) -> None:
     """A wait of a lost peer ends with its connection, whether it had begun or not."""
     with anyio.fail_after(LIMIT):
-        peer = dial(room=0)
+        peer = connect(room=0)
         calls = [("wait", "demo", 2), ("wait_for_it",)]
         await peer.send(peer.encoded(*(calls if begun else calls[::-1]), ("ping",), ("nonsense",)))
-        await gate.entered.wait()
+        await blocker.entered.wait()
         await wait_all_tasks_blocked()
         peer.connection.drop()  # what a failing send does
-        gate.opened.set()
+        blocker.released.set()
         await peer.ended.wait()
 
         assert (0, 0) == (demo.load.requests, demo.load.bytes)
@@ -187,10 +187,10 @@ async def test_waits_that_are_refused(demo: Peer, params: tuple[Any, ...], error
 # --- draft
 
 
-async def test_a_draft_is_pushed_to_other_subscribers(dial: Dial, demo: Peer) -> None:
+async def test_a_draft_is_pushed_to_other_subscribers(connect: Connect, demo: Peer) -> None:
     """Other subscribers get a draft once each; its end comes before the event, and is not stored."""
     with anyio.fail_after(LIMIT):
-        other, twice = dial(), dial()
+        other, twice = connect(), connect()
         for peer, asked in ((demo, ["demo"]), (other, ["demo"]), (twice, ["demo"]), (twice, [])):
             await peer.call("subscribe", *asked)
         await demo.ask(("draft", "demo", "so far"), ("add", "demo", "all of it"))
@@ -206,11 +206,11 @@ async def test_a_draft_is_pushed_to_other_subscribers(dial: Dial, demo: Peer) ->
     assert 3 == head
 
 
-async def test_a_draft_names_its_client(dial: Dial, demo: Peer) -> None:
+async def test_a_draft_names_its_client(connect: Connect, demo: Peer) -> None:
     """A draft names its writer's client, also to later subscribers."""
     with anyio.fail_after(LIMIT):
         await demo.call("hello", {"client": {"name": "emacs", "version": "28"}})
-        early, late = dial(), dial()
+        early, late = connect(), connect()
         await early.call("subscribe", "demo")
         await demo.call("draft", "demo", "so far")
         await late.call("subscribe", "demo")
@@ -219,10 +219,10 @@ async def test_a_draft_names_its_client(dial: Dial, demo: Peer) -> None:
     assert ["emacs", "emacs"] == [draft["client"] for _, draft in pushes]
 
 
-async def test_a_draft_that_stays(dial: Dial, demo: Peer) -> None:
+async def test_a_draft_that_stays(connect: Connect, demo: Peer) -> None:
     """A draft stays if another client adds something, or if an add is refused."""
     with anyio.fail_after(LIMIT):
-        writer, other = dial(), dial()
+        writer, other = connect(), connect()
         await other.call("subscribe", "demo", {"kinds": ["mark"]})
         await writer.call("draft", "demo", "so far")
         await demo.call("add", "demo", "in between")
@@ -233,12 +233,12 @@ async def test_a_draft_that_stays(dial: Dial, demo: Peer) -> None:
         assert [""] == drafts(await other.pushed())
 
 
-async def test_drafts_for_newcomers(dial: Dial, demo: Peer) -> None:
+async def test_drafts_for_newcomers(connect: Connect, demo: Peer) -> None:
     """A new subscriber gets the current drafts of its agent, or of all agents."""
     with anyio.fail_after(LIMIT):
         await demo.ask(("create", "other"), ("draft", "demo", "so far"), ("draft", "other", "as well"))
         await demo.call("agent", "other")
-        one, every = dial(), dial()
+        one, every = connect(), connect()
         await one.call("subscribe", "demo", 0)
         await every.call("subscribe")
         await demo.call("subscribe", "demo")
@@ -247,10 +247,10 @@ async def test_drafts_for_newcomers(dial: Dial, demo: Peer) -> None:
     assert [["so far"], ["so far", "as well"], []] == list(map(drafts, heard))
 
 
-async def test_a_draft_ends_with_its_connection(dial: Dial, demo: Peer) -> None:
+async def test_a_draft_ends_with_its_connection(connect: Connect, demo: Peer) -> None:
     """The draft of a lost connection ends."""
     with anyio.fail_after(LIMIT):
-        writer = dial()
+        writer = connect()
         await demo.call("subscribe", "demo")
         await writer.call("draft", "demo", "so far")
         await writer.stream.aclose()
@@ -259,10 +259,10 @@ async def test_a_draft_ends_with_its_connection(dial: Dial, demo: Peer) -> None:
         assert ["so far", ""] == drafts(await demo.pushed())
 
 
-async def test_no_draft_of_a_lost_connection(dial: Dial, demo: Peer, services: Services) -> None:
+async def test_no_draft_of_a_lost_connection(connect: Connect, demo: Peer, services: Services) -> None:
     """A draft whose turn comes after its connection was lost is shown to nobody."""
     with anyio.fail_after(LIMIT):
-        writer = dial(room=0)
+        writer = connect(room=0)
         await demo.call("subscribe", "demo")
         async with services.registry.lock([await services.registry.find("demo")]):
             await writer.send(writer.encoded(("draft", "demo", "boo")))
@@ -293,9 +293,9 @@ async def test_drafts_that_are_refused(demo: Peer) -> None:
     assert {} == now
 
 
-async def test_a_wait_that_brings_a_full_page(dial: Dial) -> None:
+async def test_a_wait_that_brings_a_full_page(connect: Connect) -> None:
     """A client that waits again from the returned head misses nothing, however many events there were."""
-    peer = dial()
+    peer = connect()
     with anyio.fail_after(LIMIT):
         await peer.call("add", "demo", [str(number) for number in range(1500)], True)
         first = await peer.call("wait", "demo", 1)

@@ -1,7 +1,7 @@
 """The method ``verify``: what it reports, whom it asks, and that it changes nothing."""
 
 from contextlib import closing
-from sqlite3 import connect
+import sqlite3
 from typing import Any
 
 import pytest
@@ -9,13 +9,13 @@ import pytest
 from reel.errors import NotFound
 from reeld.core.state import State
 from reeld.serving.call import Services
-from tests.reeld.serving.conftest import Dial, Peer
+from tests.reeld.serving.conftest import Connect, Peer
 from tests.reeld.verify.damage import damage
 
 
-async def filled(dial: Dial) -> Peer:
+async def filled(connect: Connect) -> Peer:
     """A peer, and two agents."""
-    peer = dial()
+    peer = connect()
     for call in (("create", "one"), ("add", "one", "hi"), ("clone", "one", "two")):
         await peer.call(*call)
     return peer
@@ -26,14 +26,14 @@ async def living(services: Services, name: str) -> State:
     return (await services.registry.find(name)).committed
 
 
-async def test_verify_of_an_empty_database(dial: Dial) -> None:
+async def test_verify_of_an_empty_database(connect: Connect) -> None:
     """An empty database has no problems."""
-    assert {"agents": 0, "events": 0, "problems": [], "omitted": 0} == await dial().call("verify")
+    assert {"agents": 0, "events": 0, "problems": [], "omitted": 0} == await connect().call("verify")
 
 
-async def test_verify_of_all_and_of_one(dial: Dial) -> None:
+async def test_verify_of_all_and_of_one(connect: Connect) -> None:
     """Without an agent all are checked, with one only that one; an unknown agent is refused."""
-    peer = await filled(dial)
+    peer = await filled(connect)
 
     everything, one = await peer.call("verify"), await peer.call("verify", "two")
     assert {"agents": 2, "events": 3, "problems": [], "omitted": 0} == everything
@@ -42,18 +42,18 @@ async def test_verify_of_all_and_of_one(dial: Dial) -> None:
         await peer.call("verify", "three")
 
 
-async def test_what_was_asked_for_before_is_checked(dial: Dial) -> None:
+async def test_what_was_asked_for_before_is_checked(connect: Connect) -> None:
     """A check of an agent runs after the connection's earlier commands to that agent."""
-    peer = await filled(dial)
+    peer = await filled(connect)
     *_, checked = await peer.ask(*[("add", "one", "more")] * 20, ("verify", "one"))
 
     assert isinstance(checked, dict)
     assert 22 == checked["events"]
 
 
-async def test_verify_reports_a_wrong_live_state(dial: Dial, services: Services) -> None:
+async def test_verify_reports_a_wrong_live_state(connect: Connect, services: Services) -> None:
     """A live state that differs from its log is reported, and stays as it is: only replay repairs it."""
-    peer = await filled(dial)
+    peer = await filled(connect)
     del (await living(services, "one")).conversation.entries[0]
 
     (problem,) = (await peer.call("verify"))["problems"]
@@ -64,9 +64,9 @@ async def test_verify_reports_a_wrong_live_state(dial: Dial, services: Services)
     assert (await peer.call("verify"))["problems"] == []
 
 
-async def test_an_agent_that_cannot_be_asked(dial: Dial, services: Services) -> None:
+async def test_an_agent_that_cannot_be_asked(connect: Connect, services: Services) -> None:
     """An agent that cannot be asked is reported, and the others are checked."""
-    peer = await filled(dial)
+    peer = await filled(connect)
     agent = await services.registry.find("one")
     agent._mailbox.extend([None] * 8192)  # type: ignore[list-item]
     checked = await peer.call("verify")
@@ -75,9 +75,9 @@ async def test_an_agent_that_cannot_be_asked(dial: Dial, services: Services) -> 
     assert [("unchecked", 3)] == [(problem["what"], checked["events"]) for problem in checked["problems"]]
 
 
-async def test_an_agent_that_is_not_live_is_not_started(dial: Dial, services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_agent_that_is_not_live_is_not_started(connect: Connect, services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
     """An agent that is not live has no live state to compare, and is not started for it."""
-    peer = await filled(dial)
+    peer = await filled(connect)
     live = services.registry.live()
     services.registry.evict(keep=0)
     monkeypatch.setattr(services.registry, "live", lambda row=None: live if row is None else [])
@@ -93,9 +93,9 @@ async def test_an_agent_that_is_not_live_is_not_started(dial: Dial, services: Se
         ("DROP INDEX agents_by_name", {"what": "schema"}),
     ],
 )
-async def test_a_problem_has_a_place_and_a_reason(dial: Dial, services: Services, statement: str, expected: dict[str, Any]) -> None:
+async def test_a_problem_has_a_place_and_a_reason(connect: Connect, services: Services, statement: str, expected: dict[str, Any]) -> None:
     """A problem has its word, the reason, and its place."""
-    peer = await filled(dial)
+    peer = await filled(connect)
     uid = (await living(services, "one")).profile.uid
     damage(services.store._path, statement)
 
@@ -105,9 +105,9 @@ async def test_a_problem_has_a_place_and_a_reason(dial: Dial, services: Services
     assert problem.get("agent") == (uid if "seq" in expected else None)
 
 
-async def test_key_of_a_dead_root(dial: Dial) -> None:
+async def test_key_of_a_dead_root(connect: Connect) -> None:
     """A key that killed only the clones of a dead agent belongs to the command that wrote their deaths."""
-    peer = await filled(dial)
+    peer = await filled(connect)
     await peer.call("kill", "one")
     killed = await peer.call("kill", "one", {"cascade": True, "key": "k"})
     repeated = await peer.call("kill", "one", {"cascade": True, "key": "k"})
@@ -116,21 +116,21 @@ async def test_key_of_a_dead_root(dial: Dial) -> None:
     assert (await peer.call("verify"))["problems"] == []
 
 
-async def test_checks_run_one_after_the_other(dial: Dial) -> None:
+async def test_checks_run_one_after_the_other(connect: Connect) -> None:
     """Checks wait for one another, and other requests do not wait."""
-    peer = await filled(dial)
+    peer = await filled(connect)
     outcomes = await peer.ask(*[("verify",)] * 5, ("ping",), ("verify", "one"))
 
     assert [3, 3, 3, 3, 3, None, 2] == [outcome.get("events") for outcome in outcomes if isinstance(outcome, dict)]
 
 
-async def test_an_agent_that_cannot_be_loaded_is_checked(dial: Dial, services: Services) -> None:
+async def test_an_agent_that_cannot_be_loaded_is_checked(connect: Connect, services: Services) -> None:
     """An agent that cannot be loaded is checked all the same."""
-    peer = await filled(dial)
+    peer = await filled(connect)
     services.registry.evict(keep=0)
     damage(services.store._path, "UPDATE events SET content = CAST(x'ff' AS TEXT) WHERE id = 2")
 
     (problem,) = (await peer.call("verify", "one"))["problems"]
     assert ("record", 2) == (problem["what"], problem["seq"])
-    with closing(connect(services.store._path)) as connection:
+    with closing(sqlite3.connect(services.store._path)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
