@@ -49,7 +49,7 @@ class Peer:
         self.load = load
         self.ended = anyio.Event()
         # The pushes that nobody has read.
-        self.told: list[tuple[str, Any]] = []
+        self.unread_pushes: list[tuple[str, Any]] = []
         # Whether a bug is what the test is about.
         self.may_fail = False
         self._framing = framing
@@ -90,16 +90,16 @@ class Peer:
 
     async def push(self) -> Pushed:
         """Wait for the next push."""
-        while not self.told:
+        while not self.unread_pushes:
             await self._receive()
-        name, (said,) = self.told.pop(0)
+        name, (said,) = self.unread_pushes.pop(0)
         return name, said
 
     async def pushed(self) -> list[Pushed]:
         """Return every push that was queued before now: the answer to a ping comes after them."""
         await self.call("ping")
-        told, self.told = self.told, []
-        return [(name, said) for name, (said,) in told]
+        pushes, self.unread_pushes = self.unread_pushes, []
+        return [(name, said) for name, (said,) in pushes]
 
     async def events(self, last: int) -> list[dict[str, Any]]:
         """Wait for the events up to a seq, and for nothing else."""
@@ -113,7 +113,7 @@ class Peer:
     async def _receive(self) -> None:
         for frame in self._framing.feed(await self.stream.receive()):
             if isinstance(frame, Notification):
-                self.told.append((frame.method, frame.params))
+                self.unread_pushes.append((frame.method, frame.params))
                 continue
             assert isinstance(frame, Response)
             refused = frame.error is not None
@@ -180,11 +180,15 @@ async def connect(services: Services) -> AsyncIterator[Connect]:
             peer.ended.set()
 
         def open_connection(
-            limits: Limits | None = None, *, room: float = math.inf, framing: Framing | None = None
+            limits: Limits | None = None,
+            *,
+            room: float = math.inf,
+            framing: Framing | None = None,
+            daemon_end: type[BufferedByteStream] = BufferedByteStream,
         ) -> Peer:
             to_daemon, from_peer = anyio.create_memory_object_stream[bytes](math.inf)
             to_peer, from_daemon = anyio.create_memory_object_stream[bytes](room)
-            its_end = BufferedByteStream(StapledObjectStream(to_peer, from_peer))
+            its_end = daemon_end(StapledObjectStream(to_peer, from_peer))
             connection = Connection(its_end, len(peers) + 1, services, load, limits or Limits())
             my_end = BufferedByteStream(StapledObjectStream(to_daemon, from_daemon))
             peer = Peer(my_end, connection, load, framing or MessagePack(64 << 20))

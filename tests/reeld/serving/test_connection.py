@@ -28,7 +28,7 @@ from reeld.serving.call import Call, Result, Services
 from reeld.serving.flow import Limits
 from reeld.serving.methods import METHODS, Method
 from reeld.serving.params import Signature
-from tests.reeld.serving.conftest import Connect, Blocker, Outcome, texts, unpacked
+from tests.reeld.serving.conftest import Blocker, Connect, Outcome, texts, unpacked
 
 LIMIT = 30
 NO_METHOD = "method_not_found: unknown method 'nonsense'; `methods` lists them"

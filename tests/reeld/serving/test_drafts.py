@@ -24,7 +24,7 @@ def by(connection: int) -> Writer:
     return Writer(connection, None)
 
 
-class Watcher:
+class RecordingSubscriber:
     """A subscriber that records drafts with their time."""
 
     def __init__(self, connection: int | None = 9) -> None:
@@ -59,28 +59,30 @@ async def drafts(bus: EventBus, nursery: trio.Nursery) -> Drafts:
 
 
 @pytest.fixture
-def watcher(bus: EventBus) -> Watcher:
+def subscriber(bus: EventBus) -> RecordingSubscriber:
     """A subscriber to the first agent."""
-    watcher = Watcher()
-    bus.subscribe(watcher, 1)
-    return watcher
+    subscriber = RecordingSubscriber()
+    bus.subscribe(subscriber, 1)
+    return subscriber
 
 
-async def test_a_burst_is_thinned_out(drafts: Drafts, watcher: Watcher, autojump_clock: trio.testing.MockClock) -> None:
+async def test_a_burst_is_thinned_out(
+    drafts: Drafts, subscriber: RecordingSubscriber, autojump_clock: trio.testing.MockClock
+) -> None:
     """At most thirty texts a second are shown, the first at once and the last always."""
     for number in range(1001):
         drafts.write(by(1), ONE, str(number))
         await anyio.sleep(0.001)
     await anyio.sleep(1)
-    times = [time for time, *_ in watcher.seen]
+    times = [time for time, *_ in subscriber.seen]
 
-    assert ("0", "1000") == (watcher.texts[0], watcher.texts[-1])
+    assert ("0", "1000") == (subscriber.texts[0], subscriber.texts[-1])
     assert 30 <= len(times) <= 32
     assert min(later - earlier for earlier, later in pairwise(times)) >= 1 / 30 - 1e-9
 
 
 async def test_writing_and_wiping_is_thinned_out_as_well(
-    drafts: Drafts, watcher: Watcher, autojump_clock: trio.testing.MockClock
+    drafts: Drafts, subscriber: RecordingSubscriber, autojump_clock: trio.testing.MockClock
 ) -> None:
     """An empty text counts as a text: a draft that comes and goes is shown no more often than one that grows."""
     for _ in range(500):
@@ -88,24 +90,24 @@ async def test_writing_and_wiping_is_thinned_out_as_well(
             drafts.write(by(1), ONE, text)
             await anyio.sleep(0.001)
     await anyio.sleep(1)
-    times = [time for time, *_ in watcher.seen]
+    times = [time for time, *_ in subscriber.seen]
 
     assert len(times) <= 32
-    assert "" == watcher.texts[-1]
-    assert all(earlier != later for earlier, later in pairwise(watcher.texts))
+    assert "" == subscriber.texts[-1]
+    assert all(earlier != later for earlier, later in pairwise(subscriber.texts))
 
 
 async def test_each_draft_has_its_own_pace(
-    drafts: Drafts, watcher: Watcher, bus: EventBus, autojump_clock: trio.testing.MockClock
+    drafts: Drafts, subscriber: RecordingSubscriber, bus: EventBus, autojump_clock: trio.testing.MockClock
 ) -> None:
     """Two writers do not slow each other down; nor does one that writes to two agents."""
-    bus.subscribe(watcher, 2)
+    bus.subscribe(subscriber, 2)
     for number in range(100):
         for connection, agent in ((1, ONE), (2, ONE), (1, TWO)):
             drafts.write(by(connection), agent, str(number))
         await anyio.sleep(0.001)
     await anyio.sleep(1)
-    seen = {key: [text for _, *at, text in watcher.seen if at == [*key]] for key in ((1, 1), (1, 2), (2, 1))}
+    seen = {key: [text for _, *at, text in subscriber.seen if at == [*key]] for key in ((1, 1), (1, 2), (2, 1))}
 
     assert [("0", "99")] * 3 == [(texts[0], texts[-1]) for texts in seen.values()]
     assert {4} == set(map(len, seen.values()))
@@ -121,19 +123,21 @@ async def test_a_text_takes_the_room_of_the_one_before(drafts: Drafts) -> None:
         drafts.write(by(99), ONE, "c")
 
 
-async def test_the_end_comes_at_once(drafts: Drafts, watcher: Watcher, autojump_clock: trio.testing.MockClock) -> None:
+async def test_the_end_comes_at_once(
+    drafts: Drafts, subscriber: RecordingSubscriber, autojump_clock: trio.testing.MockClock
+) -> None:
     """The end is shown at once, and a text that was not shown by then never is."""
     drafts.write(by(1), ONE, "a")
     drafts.write(by(1), ONE, "b")
     drafts.end(1, 1)
-    assert ["a", ""] == watcher.texts
+    assert ["a", ""] == subscriber.texts
     await anyio.sleep(1)
 
-    assert ["a", ""] == watcher.texts
+    assert ["a", ""] == subscriber.texts
 
 
 async def test_what_nobody_saw_does_not_end(
-    drafts: Drafts, watcher: Watcher, autojump_clock: trio.testing.MockClock
+    drafts: Drafts, subscriber: RecordingSubscriber, autojump_clock: trio.testing.MockClock
 ) -> None:
     """Ending a draft that was never shown, or has ended, shows nothing."""
     drafts.end(1, 1)
@@ -144,10 +148,12 @@ async def test_what_nobody_saw_does_not_end(
     drafts.end_all(1)
     await anyio.sleep(1)
 
-    assert ["a", ""] == watcher.texts
+    assert ["a", ""] == subscriber.texts
 
 
-async def test_a_draft_after_the_end(drafts: Drafts, watcher: Watcher, autojump_clock: trio.testing.MockClock) -> None:
+async def test_a_draft_after_the_end(
+    drafts: Drafts, subscriber: RecordingSubscriber, autojump_clock: trio.testing.MockClock
+) -> None:
     """A draft that goes on after an add is shown again."""
     drafts.write(by(1), ONE, "a")
     drafts.end(1, 1)
@@ -155,28 +161,30 @@ async def test_a_draft_after_the_end(drafts: Drafts, watcher: Watcher, autojump_
     await anyio.sleep(1)
     drafts.write(by(1), ONE, "c")
 
-    assert ["a", "", "b", "c"] == watcher.texts
+    assert ["a", "", "b", "c"] == subscriber.texts
 
 
 async def test_the_end_of_a_connection(
-    drafts: Drafts, watcher: Watcher, bus: EventBus, autojump_clock: trio.testing.MockClock
+    drafts: Drafts, subscriber: RecordingSubscriber, bus: EventBus, autojump_clock: trio.testing.MockClock
 ) -> None:
     """All drafts of a connection end with it, and no others."""
-    bus.subscribe(watcher, 2)
+    bus.subscribe(subscriber, 2)
     for connection, agent in ((1, ONE), (1, TWO), (2, ONE)):
         drafts.write(by(connection), agent, "x")
     drafts.end_all(1)
     await anyio.sleep(1)
-    late = Watcher(8)
+    late = RecordingSubscriber(8)
     drafts.show_to(late, None)
 
-    assert [(1, 1, ""), (2, 1, "")] == [tuple(seen) for _, *seen in watcher.seen[3:]]
+    assert [(1, 1, ""), (2, 1, "")] == [tuple(seen) for _, *seen in subscriber.seen[3:]]
     assert [(1, 2, "x")] == [tuple(seen) for _, *seen in late.seen]
 
 
-async def test_a_draft_reaches_every_other_connection_once(drafts: Drafts, bus: EventBus, autojump_clock: trio.testing.MockClock) -> None:
+async def test_a_draft_reaches_every_other_connection_once(
+    drafts: Drafts, bus: EventBus, autojump_clock: trio.testing.MockClock
+) -> None:
     """Every other connection that follows gets a draft once; its writer and subscribers without one do not."""
-    one, again, every, own, nobody, other = (Watcher(each) for each in (9, 9, 8, 1, None, 7))
+    one, again, every, own, nobody, other = (RecordingSubscriber(each) for each in (9, 9, 8, 1, None, 7))
     for follower, row in ((one, 1), (again, None), (every, None), (own, 1), (nobody, 1), (other, 2)):
         bus.subscribe(follower, row)
     drafts.write(by(1), ONE, "x")
@@ -185,10 +193,12 @@ async def test_a_draft_reaches_every_other_connection_once(drafts: Drafts, bus: 
 
 
 @pytest.mark.parametrize(("connection", "row", "texts"), [(9, 1, ["x"]), (9, None, ["x"]), (1, 1, []), (9, 2, [])])
-async def test_a_new_subscriber_gets_the_drafts(drafts: Drafts, connection: int, row: int | None, texts: list[str]) -> None:
+async def test_a_new_subscriber_gets_the_drafts(
+    drafts: Drafts, connection: int, row: int | None, texts: list[str]
+) -> None:
     """A new subscriber gets the current drafts of what it follows, unless it is the writer."""
     drafts.write(by(1), ONE, "x")
-    late: Any = Watcher(connection)
+    late: Any = RecordingSubscriber(connection)
     drafts.show_to(late, row)
 
     assert texts == late.texts
@@ -198,7 +208,7 @@ async def test_ended_drafts_are_not_shown_to_newcomers(drafts: Drafts) -> None:
     """A draft that has just ended is not shown to new subscribers."""
     drafts.write(by(1), ONE, "x")
     drafts.end(1, 1)
-    late = Watcher()
+    late = RecordingSubscriber()
     drafts.show_to(late, 1)
 
     assert [] == late.texts

@@ -116,16 +116,16 @@ def about(value: Any, agent: str) -> Any:
     return value.replace("{}", agent) if isinstance(value, str) and value.startswith("{}") else value
 
 
-async def told(peer: Peer, agent: str) -> list[Any]:
+async def outcomes_of(peer: Peer, agent: str) -> list[Any]:
     """Make every call, and return the outcomes in a form that can be compared."""
-    found: list[Any] = []
+    outcomes: list[Any] = []
     for method, *params in CALLS:
         (outcome,) = await peer.ask((method, *about(params, agent)))
         if isinstance(outcome, ReelError):
-            found.append((method, type(outcome), outcome.message.replace(agent, "{}"), masked(outcome.data, agent)))
+            outcomes.append((method, type(outcome), outcome.message.replace(agent, "{}"), masked(outcome.data, agent)))
         else:
-            found.append((method, masked(outcome, agent)))
-    return found
+            outcomes.append((method, masked(outcome, agent)))
+    return outcomes
 
 
 @in_json
@@ -134,8 +134,8 @@ async def test_json_is_answered_as_messagepack_is(connect: Connect, make: Make) 
     with anyio.fail_after(LIMIT):
         packed = connect()
         await packed.call("hello", {"errors": "map"})
-        expected = await told(packed, "agent-one")
-        found = await told(connect(framing=make(LARGE)), "agent-two")
+        expected = await outcomes_of(packed, "agent-one")
+        found = await outcomes_of(connect(framing=make(LARGE)), "agent-two")
 
     assert len(CALLS) == len(expected)
     for one, other in zip(expected, found, strict=True):
@@ -177,7 +177,9 @@ async def test_a_page_of_many_messages(connect: Connect, make: Make) -> None:
         ('"\udcff\udc80"', "\ufffd\ufffd", 2),
     ],
 )
-async def test_invalid_characters_in_json(connect: Connect, make: Make, text: str, expected: str, replaced: int) -> None:
+async def test_invalid_characters_in_json(
+    connect: Connect, make: Make, text: str, expected: str, replaced: int
+) -> None:
     """Invalid characters are replaced and counted in free text, and refused in a name."""
     with anyio.fail_after(LIMIT):
         peer = connect(framing=make(LARGE))
@@ -190,7 +192,7 @@ async def test_invalid_characters_in_json(connect: Connect, make: Make, text: st
 
 async def both(peer: Peer, *calls: str) -> list[dict[str, Any]]:
     """Send hand-written JSON, and return the decoded answers."""
-    found = []
+    answers = []
     framing = peer._framing
     assert isinstance(framing, ContentLength | Lines)
     for call in calls:
@@ -198,10 +200,10 @@ async def both(peer: Peer, *calls: str) -> list[dict[str, Any]]:
         await peer.send(framing._lay(body))
         answer = await peer.answer("x")
         if isinstance(answer, ReelError):
-            found.append({"error": {"message": str(answer), "data": {**answer.data, "name": answer.name}}})
+            answers.append({"error": {"message": str(answer), "data": {**answer.data, "name": answer.name}}})
         else:
-            found.append({"result": answer})
-    return found
+            answers.append({"result": answer})
+    return answers
 
 
 @in_json
@@ -374,7 +376,7 @@ async def test_notifications_in_json(connect: Connect, make: Make, errors: Calla
         await peer.send(framing.notify("add", ["zed", "hi"]))
 
         assert (await peer.call("agent", "demo"))["messages"] == 1
-        assert (peer._answers, peer.told) == ({}, [])
+        assert (peer._answers, peer.unread_pushes) == ({}, [])
     (logged,) = errors()
     assert "notification=add failed: not_found" in logged
 

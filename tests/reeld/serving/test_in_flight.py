@@ -5,7 +5,7 @@ import anyio
 from reel.errors import Busy
 from reeld.serving.call import Services
 from reeld.serving.flow import Limits
-from tests.reeld.serving.conftest import Connect, Blocker, texts
+from tests.reeld.serving.conftest import Blocker, Connect, texts
 
 LIMIT = 30
 

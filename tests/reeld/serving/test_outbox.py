@@ -17,7 +17,7 @@ from reeld.serving.flow import Limits, Traffic
 from reeld.serving.outbox import Outbox
 
 
-class Kept:
+class RecordedOutbox:
     """An outbox, and what happened to it.
 
     Args:
@@ -47,16 +47,16 @@ class Kept:
             end.close()
 
 
-Keep: TypeAlias = Callable[..., Awaitable[Kept]]
+OpenOutbox: TypeAlias = Callable[..., Awaitable[RecordedOutbox]]
 
 
 @pytest.fixture
-async def keep(nursery: trio.Nursery) -> AsyncIterator[Keep]:
+async def open_outbox(nursery: trio.Nursery) -> AsyncIterator[OpenOutbox]:
     """Return a function that makes an outbox with a running sender, whose peer is the test."""
-    made: list[Kept] = []
+    made: list[RecordedOutbox] = []
 
-    async def make(limits: Limits, room: float = 0) -> Kept:
-        made.append(Kept(limits, room))
+    async def make(limits: Limits, room: float = 0) -> RecordedOutbox:
+        made.append(RecordedOutbox(limits, room))
         nursery.start_soon(made[-1].box.send, made[-1].stream)
         await wait_all_tasks_blocked()
         return made[-1]
@@ -70,9 +70,9 @@ async def keep(nursery: trio.Nursery) -> AsyncIterator[Keep]:
 SMALL = Limits(unread=10, pushes=10)
 
 
-async def test_everything_in_one_piece(keep: Keep) -> None:
+async def test_everything_queued_is_one_piece(open_outbox: OpenOutbox) -> None:
     """Everything queued before the sender wakes up is sent at once, answers and pushes in order."""
-    it = await keep(SMALL, math.inf)
+    it = await open_outbox(SMALL, math.inf)
     it.box.reply(b"a1")
     assert it.box.push(b"p1")
     it.box.reply(b"a2")
@@ -81,9 +81,9 @@ async def test_everything_in_one_piece(keep: Keep) -> None:
     assert (b"a1p1a2", True, 1) == (it.peer.receive_nowait(), it.box.empty, it.times_sent)
 
 
-async def test_room_for_pushes(keep: Keep) -> None:
+async def test_room_for_pushes(open_outbox: OpenOutbox) -> None:
     """Pushes have room up to their limit, including what is being sent; answers do not count."""
-    it = await keep(SMALL)
+    it = await open_outbox(SMALL)
     it.box.reply(b"x" * 1000)
     first = [it.box.push(b"12345") for _ in range(3)]
     await wait_all_tasks_blocked()
@@ -94,9 +94,9 @@ async def test_room_for_pushes(keep: Keep) -> None:
     assert [True, True, False] == [it.box.push(b"12345") for _ in range(3)]
 
 
-async def test_one_of_any_size(keep: Keep) -> None:
+async def test_one_of_any_size(open_outbox: OpenOutbox) -> None:
     """A push or an answer above its limit is taken if no other of its kind is queued."""
-    it = await keep(SMALL)
+    it = await open_outbox(SMALL)
 
     assert [True, False] == [it.box.push(b"x" * 100), it.box.push(b"x")]
     it.box.reply(b"x" * 100)
@@ -105,9 +105,9 @@ async def test_one_of_any_size(keep: Keep) -> None:
     assert 1 == it.given_up
 
 
-async def test_the_newest_of_a_key(keep: Keep) -> None:
+async def test_the_newest_of_a_key(open_outbox: OpenOutbox) -> None:
     """Of the pushes that may be late only the newest of each key is sent, as soon as there is room."""
-    it = await keep(SMALL)
+    it = await open_outbox(SMALL)
     it.box.push(b"x" * 10)
     for key, text in (("a", b"a1"), ("b", b"b1"), ("a", b"a2")):
         it.box.push_latest(key, text)
@@ -119,9 +119,9 @@ async def test_the_newest_of_a_key(keep: Keep) -> None:
     assert it.box.empty
 
 
-async def test_the_newest_goes_ahead_of_what_it_replaces(keep: Keep) -> None:
+async def test_the_newest_goes_ahead_of_what_it_replaces(open_outbox: OpenOutbox) -> None:
     """A short text that replaces one without room goes out before later pushes."""
-    it = await keep(SMALL)
+    it = await open_outbox(SMALL)
     it.box.push(b"12345")
     it.box.push_latest("draft", b"x" * 9)
     it.box.push_latest("draft", b"end")
@@ -134,9 +134,9 @@ async def test_the_newest_goes_ahead_of_what_it_replaces(keep: Keep) -> None:
     assert it.box.empty
 
 
-async def test_no_room_for_all_that_is_late(keep: Keep) -> None:
+async def test_no_room_for_all_that_is_late(open_outbox: OpenOutbox) -> None:
     """A late push waits until there is as much room as it needs."""
-    it = await keep(SMALL._replace(unread=20))
+    it = await open_outbox(SMALL._replace(unread=20))
     it.box.push(b"x" * 10)
     for key in range(4):
         it.box.push_latest(key, b"12345")
@@ -149,9 +149,9 @@ async def test_no_room_for_all_that_is_late(keep: Keep) -> None:
     assert [10, 10, 10] == sizes
 
 
-async def test_waiting_for_room(keep: Keep, nursery: trio.Nursery) -> None:
+async def test_waiting_for_room(open_outbox: OpenOutbox, nursery: trio.Nursery) -> None:
     """A task that waits for room goes on when something was sent, or when nothing will be."""
-    it = await keep(SMALL)
+    it = await open_outbox(SMALL)
     rooms = []
 
     async def wait() -> None:
@@ -173,9 +173,9 @@ async def test_waiting_for_room(keep: Keep, nursery: trio.Nursery) -> None:
     assert rooms == [True, True]
 
 
-async def test_sent_is_said_after_each_piece(keep: Keep) -> None:
+async def test_sent_is_said_after_each_piece(open_outbox: OpenOutbox) -> None:
     """The callback for free room is called after each send, although more was queued in the meantime."""
-    it = await keep(SMALL)
+    it = await open_outbox(SMALL)
     for times in range(1, 4):
         it.box.push(b"1")
         await wait_all_tasks_blocked()
@@ -185,9 +185,9 @@ async def test_sent_is_said_after_each_piece(keep: Keep) -> None:
         assert times == it.times_sent
 
 
-async def test_a_closed_outbox_is_empty(keep: Keep) -> None:
+async def test_a_closed_outbox_is_empty(open_outbox: OpenOutbox) -> None:
     """A closed outbox accepts everything, keeps nothing and is empty."""
-    it = await keep(SMALL)
+    it = await open_outbox(SMALL)
     it.box.push(b"12345")
     it.box.push_latest("key", b"x" * 10)
     it.box.close()
@@ -198,9 +198,9 @@ async def test_a_closed_outbox_is_empty(keep: Keep) -> None:
     assert (True, 0) == (it.box.empty, it.given_up)
 
 
-async def test_closing_while_the_last_piece_goes_out(keep: Keep) -> None:
+async def test_closing_while_the_last_piece_goes_out(open_outbox: OpenOutbox) -> None:
     """An outbox that is closed just after a send is empty too."""
-    it = await keep(SMALL)
+    it = await open_outbox(SMALL)
     it.box.reply(b"12345")
     it.box.push(b"12345")
     await wait_all_tasks_blocked()
@@ -212,9 +212,9 @@ async def test_closing_while_the_last_piece_goes_out(keep: Keep) -> None:
 
 
 @pytest.mark.parametrize("reads", [True, False])
-async def test_a_peer_that_stalls(keep: Keep, autojump_clock: trio.testing.MockClock, reads: bool) -> None:
+async def test_a_peer_that_stalls(open_outbox: OpenOutbox, autojump_clock: trio.testing.MockClock, reads: bool) -> None:
     """A peer that takes nothing for so many seconds is dropped; one that takes a part is not."""
-    it = await keep(Limits(stall=60))
+    it = await open_outbox(Limits(stall=60))
     it.box.reply(b"x" * (1 << 20))
     with trio.move_on_after(1000) as waited:
         async with trio.open_nursery() as both:
@@ -234,18 +234,18 @@ async def test_a_peer_that_stalls(keep: Keep, autojump_clock: trio.testing.MockC
     assert reads == waited.cancelled_caught
 
 
-async def test_nothing_to_send_is_no_stall(keep: Keep, autojump_clock: trio.testing.MockClock) -> None:
+async def test_nothing_to_send_is_no_stall(open_outbox: OpenOutbox, autojump_clock: trio.testing.MockClock) -> None:
     """A peer for which nothing is queued may be silent for ever."""
-    it = await keep(Limits(stall=60))
+    it = await open_outbox(Limits(stall=60))
     with trio.move_on_after(10_000) as waited:
         await it.box.wait_for_stall()
 
     assert waited.cancelled_caught
 
 
-async def test_too_much_that_is_late(keep: Keep) -> None:
+async def test_too_much_that_is_late(open_outbox: OpenOutbox) -> None:
     """A peer that does not read the newest pushes of ever more keys is dropped."""
-    it = await keep(SMALL)
+    it = await open_outbox(SMALL)
     it.box.push(b"x" * 10)
     it.box.push_latest("a", b"x" * 10)
     it.box.push_latest("a", b"y" * 10)
@@ -255,9 +255,9 @@ async def test_too_much_that_is_late(keep: Keep) -> None:
     assert 1 == it.given_up
 
 
-async def test_what_waits_is_counted(keep: Keep) -> None:
+async def test_what_waits_is_counted(open_outbox: OpenOutbox) -> None:
     """Queued bytes of every kind count as load until they are sent or discarded."""
-    it = await keep(SMALL)
+    it = await open_outbox(SMALL)
     it.box.reply(b"x" * 3)
     it.box.push(b"x" * 10)
     it.box.push_latest("a", b"x" * 7)

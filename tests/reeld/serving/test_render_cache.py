@@ -8,19 +8,20 @@ from reeld.serving.render_cache import RenderCache
 
 def kept(size: int) -> RenderState:
     """Return a rendering of a size."""
-    found = RenderState("gemini", None, 0)
-    found.turns.data = bytearray(size)
-    return found
+    rendering = RenderState("gemini", None, 0)
+    rendering.turns.data = bytearray(size)
+    return rendering
 
 
 def test_a_popped_rendering_is_not_in_the_cache() -> None:
     """A popped rendering is no longer in the cache: two renders must not change it at once."""
-    render_cache, thing = RenderCache(), kept(10)
-    render_cache.put((1, "gemini"), thing)
+    render_cache, rendering = RenderCache(), kept(10)
+    render_cache.put((1, "gemini"), rendering)
 
-    assert [None, None, thing, None] == [
-        render_cache.pop(place) for place in ((1, "anthropic"), (2, "gemini"), (1, "gemini"), (1, "gemini"))
-    ]
+    assert render_cache.pop((1, "anthropic")) is None
+    assert render_cache.pop((2, "gemini")) is None
+    assert rendering is render_cache.pop((1, "gemini"))
+    assert render_cache.pop((1, "gemini")) is None
     assert 0 == render_cache.size
 
 

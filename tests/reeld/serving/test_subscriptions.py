@@ -8,6 +8,7 @@ from typing import Any
 
 import anyio
 import pytest
+from anyio.streams.buffered import BufferedByteStream
 from msgpack import Unpacker
 from trio.testing import wait_all_tasks_blocked
 
@@ -15,7 +16,8 @@ from reel.errors import Busy, InvalidParams, NotFound
 from reeld.agents.event_bus import CommittedEvent
 from reeld.serving.call import Services
 from reeld.serving.flow import Limits
-from tests.reeld.serving.conftest import Connect, Peer
+from tests.reeld.serving.conftest import Asked, Connect, Peer
+from tests.reeld.verify.damage import damage
 
 LIMIT = 30
 # A push that fills a queue of the limits below; two of them do not fit.
@@ -153,20 +155,24 @@ async def test_the_reply_comes_first(demo: Peer) -> None:
     assert [1, 2] == [message[2][0]["seq"] for message in came if message[0] == 2]
 
 
+# Calls that make agents, write to them, and kill them; the agent ``demo`` exists.
+MANY_AGENTS: list[Asked] = [
+    ("add", "demo", ["one", "two"]),
+    ("clone", "demo", "copy"),
+    ("add", "copy", "three"),
+    ("add", "new", "four", True),
+    ("clone", "new", {"into": "copy"}),
+    ("clone", "demo", "early", 1),
+    ("kill", "demo", {"cascade": True}),
+]
+
+
 async def test_events_of_all_agents(connect: Connect, demo: Peer) -> None:
     """Events of all agents come in the order of their ids, with those that make an agent, and a clone's counts."""
     with anyio.fail_after(LIMIT):
         peer = connect()
         said = await peer.call("subscribe")
-        for call in (
-            ("add", "demo", ["one", "two"]),
-            ("clone", "demo", "copy"),
-            ("add", "copy", "three"),
-            ("add", "new", "four", True),
-            ("clone", "new", {"into": "copy"}),
-            ("clone", "demo", "early", 1),
-            ("kill", "demo", {"cascade": True}),
-        ):
+        for call in MANY_AGENTS:
             await demo.ask(call)
         pushes = await peer.pushed()
         events = [event for _, event in pushes]
@@ -316,37 +322,37 @@ async def test_events_since_a_seq(connect: Connect, demo: Peer) -> None:
 
 async def test_subscriptions_during_writes_get_every_event_once(connect: Connect, demo: Peer) -> None:
     """A subscription that begins while others write gets every event once."""
+    of_demo: dict[int, Peer] = {}
+    of_all: dict[int, Peer] = {}
     with anyio.fail_after(LIMIT):
         await demo.call("create", "other")
-        peers: list[tuple[Peer, int, bool]] = []
-
-        async def write(agent: str) -> None:
-            peer = connect(Limits(requests=5000))
-            for _ in range(40):
-                await peer.ask(*[("add", agent, "x")] * 5)
-
-        async def subscribe() -> None:
-            for number in range(30):
-                peer = connect()
-                await peer.call("subscribe", {"since": number * 3, "view": "none"})
-                peers.append((peer, number * 3, False))
-                one = connect()
-                await one.call("subscribe", "demo", number)
-                peers.append((one, number, True))
-
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(write, "demo")
-            tasks.start_soon(write, "other")
-            tasks.start_soon(subscribe)
-        heard = []
-        for peer, since, one in peers:
-            last, field = (201, "seq") if one else (402, "id")
-            events: list[int] = []
-            while not events or events[-1] < last:
-                events.append((await peer.push())[1][field])
-            heard.append(events == [*range(since + 1, last + 1)])
+            tasks.start_soon(_write, connect, "demo")
+            tasks.start_soon(_write, connect, "other")
+            for since in range(30):
+                of_demo[since], of_all[since * 3] = connect(), connect()
+                await of_demo[since].call("subscribe", "demo", since)
+                await of_all[since * 3].call("subscribe", {"since": since * 3, "view": "none"})
+        seqs_by_since = {since: await _numbers(peer, "seq", 201) for since, peer in of_demo.items()}
+        ids_by_since = {since: await _numbers(peer, "id", 402) for since, peer in of_all.items()}
 
-    assert all(heard)
+    assert {since: [*range(since + 1, 202)] for since in of_demo} == seqs_by_since
+    assert {since: [*range(since + 1, 403)] for since in of_all} == ids_by_since
+
+
+async def _write(connect: Connect, agent: str) -> None:
+    """Add two hundred messages."""
+    peer = connect(Limits(requests=5000))
+    for _ in range(40):
+        await peer.ask(*[("add", agent, "x")] * 5)
+
+
+async def _numbers(peer: Peer, field: str, last: int) -> list[int]:
+    """Return a field of each event that is pushed, up to its last value."""
+    numbers: list[int] = []
+    while not numbers or numbers[-1] < last:
+        numbers.append((await peer.push())[1][field])
+    return numbers
 
 
 async def test_a_replay_waits_for_its_reader(connect: Connect, demo: Peer) -> None:
@@ -404,19 +410,12 @@ async def test_unsubscribe_before_the_past_begins(connect: Connect, demo: Peer) 
 
 
 async def test_a_past_that_cannot_be_read(
-    connect: Connect, demo: Peer, services: Services, monkeypatch: pytest.MonkeyPatch, errors: Callable[[], list[str]]
+    connect: Connect, demo: Peer, services: Services, errors: Callable[[], list[str]]
 ) -> None:
     """A subscription that fails reports from where on events are missing, and ends; the connection does not."""
     with anyio.fail_after(LIMIT):
         await demo.call("add", "demo", ["x"] * 300)
-        read = services.store.after
-
-        async def after(row: int | None, place: int, *more: int) -> Any:
-            if place:
-                raise RuntimeError("no more")
-            return await read(row, place, *more)
-
-        monkeypatch.setattr(services.store, "after", after)
+        damage(services.store._path, "UPDATE events SET content = CAST(x'ff' AS TEXT) WHERE id = 290")
         peer = connect()
         await peer.call("subscribe", "demo", 0)
         events = await peer.events(256)
@@ -542,20 +541,23 @@ async def test_a_peer_that_vanishes(connect: Connect, demo: Peer, services: Serv
         assert not services.registry.bus.has_subscribers(1)
 
 
-async def test_a_connection_that_fails(
-    connect: Connect, demo: Peer, services: Services, monkeypatch: pytest.MonkeyPatch
-) -> None:
+class FailingStream(BufferedByteStream):
+    """A stream with a bug: it raises an error that no stream should raise when it receives ``fail``."""
+
+    async def receive(self, max_bytes: int = 65536) -> bytes:
+        data = await super().receive(max_bytes)
+        if data == b"fail":
+            raise RuntimeError("a bug")
+        return data
+
+
+async def test_a_connection_that_fails(connect: Connect, demo: Peer, services: Services) -> None:
     """A bug in serving a connection ends its subscriptions with it."""
-    peer = connect()
-
-    def feed(_: bytes) -> list[Any]:
-        raise RuntimeError("a bug")
-
+    peer = connect(daemon_end=FailingStream)
     with anyio.fail_after(LIMIT):
         await peer.call("subscribe", "demo")
         peer.may_fail = True
-        monkeypatch.setattr(peer.connection.framing, "feed", feed)
-        await peer.send(b"\x93")
+        await peer.send(b"fail")
         await peer.ended.wait()
 
         assert not services.registry.bus.has_subscribers(1)

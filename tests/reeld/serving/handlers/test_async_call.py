@@ -18,7 +18,7 @@ from reeld.serving.flow import Limits
 from reeld.serving.handlers.async_call import SIGNATURE
 from reeld.serving.methods import METHODS, Method
 from reeld.serving.params import Signature
-from tests.reeld.serving.conftest import Connect, Blocker, Peer
+from tests.reeld.serving.conftest import Blocker, Connect, Peer
 
 LIMIT = 30
 in_all = pytest.mark.parametrize("make", [MessagePack, ContentLength, Lines])
@@ -28,8 +28,8 @@ async def later(peer: Peer, *params: Any) -> list[Any]:
     """Send a notification of a call, and return every push up to the next answer."""
     await peer.send(peer._framing.notify("call_async", list(params)))
     await peer.call("ping")
-    told, peer.told = peer.told, []
-    return [parameters[0] if isinstance(parameters, list) else parameters for _, parameters in told]
+    pushes, peer.unread_pushes = peer.unread_pushes, []
+    return [parameters[0] if isinstance(parameters, list) else parameters for _, parameters in pushes]
 
 
 @in_all
@@ -72,7 +72,7 @@ async def test_a_long_answer(connect: Connect, make: Callable[[], Framing]) -> N
         await peer.send(peer._framing.notify("call_async", [1, "messages", ["demo"]]))
         page = await peer.call("messages", "demo")
 
-    ((_, params),) = peer.told
+    ((_, params),) = peer.unread_pushes
     assert {"token": 1, "result": page} == (params[0] if isinstance(params, list) else params)
 
 
@@ -143,7 +143,7 @@ async def test_busy_is_told_later(connect: Connect, blocker: Blocker) -> None:
         await peer.answer(1)
         await peer.call("ping")
 
-    ((name, (said,)),) = peer.told
+    ((name, (said,)),) = peer.unread_pushes
     assert ("reply", 7, "busy") == (name, said["token"], said["error"]["name"])
 
 
@@ -159,7 +159,7 @@ async def test_async_calls_and_requests_keep_their_order(connect: Connect) -> No
         page = await peer.call("messages", "demo")
 
     assert ["1", "2", "3"] == [message["content"][0]["text"] for message in page["messages"]]
-    assert {1, 2} == {said["token"] for _, (said,) in peer.told}
+    assert {1, 2} == {said["token"] for _, (said,) in peer.unread_pushes}
 
 
 def test_the_table_has_it() -> None:
@@ -179,7 +179,7 @@ async def test_pushes_as_the_peer_wants_them(connect: Connect, make: Callable[[]
         await later(peer, 1, "ping")
         await peer.send(peer._framing.notify("call_async", [2, "ping"]))
         await peer.call("hello", {"client": {"name": "again"}})
-        (wrapped,), peer.told = peer.told, []
+        (wrapped,), peer.unread_pushes = peer.unread_pushes, []
         await peer.call("hello", {"notify": []})
         (plain,) = await later(peer, 3, "ping")
 
@@ -203,9 +203,9 @@ async def test_neovim_is_told_who_we_are(connect: Connect, version: str | None) 
         await peer.call("hello", {"client": {"name": "nvim", "version": version}})
         await other.call("hello", {"client": {"name": "vim", "version": version}})
 
-    ((name, params),) = peer.told
+    ((name, params),) = peer.unread_pushes
     assert ("nvim_set_client_info", "reeld", "msgpack-rpc") == (name, params[0], params[2])
-    assert other.told == []
+    assert other.unread_pushes == []
 
 
 async def test_only_messagepack_has_neovims(connect: Connect) -> None:
@@ -214,11 +214,13 @@ async def test_only_messagepack_has_neovims(connect: Connect) -> None:
         peer = connect(framing=Lines())
         await peer.call("hello", {"client": {"name": "nvim", "version": "0.7"}})
 
-    assert peer.told == []
+    assert peer.unread_pushes == []
 
 
 @pytest.mark.parametrize(("version", "expected"), [("0.9.5", [4, 3, 2]), ("0.10.1", [4, 2, 3])])
-async def test_an_old_neovim_is_answered_in_lifo_order(connect: Connect, blocker: Blocker, version: str, expected: list[int]) -> None:
+async def test_an_old_neovim_is_answered_in_lifo_order(
+    connect: Connect, blocker: Blocker, version: str, expected: list[int]
+) -> None:
     """An old Neovim gets the answer to its newest call first, busy or not; a new one gets answers as they come."""
     with anyio.fail_after(LIMIT):
         peer = connect(Limits(requests=2))
@@ -294,7 +296,7 @@ async def test_a_result_that_cannot_be_encoded(
         if later:
             await peer.send(peer._framing.notify("call_async", [7, "broken"]))
             await peer.call("ping")
-            ((_, said),) = [unwrapped(*told, []) for told in peer.told]
+            ((_, said),) = [unwrapped(*push, []) for push in peer.unread_pushes]
             assert said["error"]["name"] == "internal"
         else:
             (error,) = await peer.ask(("broken",))
@@ -330,7 +332,7 @@ async def test_ten_complaints_in_a_row_end_the_subscriptions(connect: Connect, e
         await peer.call("add", "demo", "three")
 
         assert (await peer.call("agent", "demo"))["attached"] == 0
-    assert ["event", "event"] == [method for method, _ in peer.told]
+    assert ["event", "event"] == [method for method, _ in peer.unread_pushes]
     assert errors()[-1] == "connection=1 failed 10 times in a row; its subscriptions end"
 
 
@@ -348,7 +350,7 @@ async def test_a_subscription(connect: Connect, make: Callable[[], Framing], wra
         sub = (await peer.call("subscribe", "demo"))["sub"]
         await peer.call("add", "demo", [{"role": "system", "content": "Be brief."}, "hi é"])
         page = await peer.call("messages", "demo")
-        said = [unwrapped(method, params, wrapper) for method, params in peer.told]
+        said = [unwrapped(method, params, wrapper) for method, params in peer.unread_pushes]
 
     assert [("event", sub, 2, 0, 0), ("event", sub, 3, 0, 1)] == [
         (name, event["sub"], event["seq"], event["keep"], event["count"]) for name, event in said
@@ -363,9 +365,9 @@ async def test_a_later_subscription(connect: Connect, make: Callable[[], Framing
         peer = connect(framing=make())
         await peer.call("add", "demo", ["one", "two"], True)
         await peer.send(peer._framing.notify("call_async", [7, "subscribe", ["demo", 0]]))
-        while len(peer.told) < 4:
+        while len(peer.unread_pushes) < 4:
             await peer.call("ping")
-        said = [unwrapped(method, params, []) for method, params in peer.told]
+        said = [unwrapped(method, params, []) for method, params in peer.unread_pushes]
 
     assert ["reply", "event", "event", "event"] == [name for name, _ in said]
     assert (7, {said[1][1]["sub"]}) == (said[0][1]["token"], {event["sub"] for _, event in said[1:]})

@@ -25,8 +25,8 @@ async def kinds(peer: Peer, agent: str = "demo") -> list[tuple[int, int, str]]:
 
 
 async def events(peer: Peer, agent: str = "demo") -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = (await peer.call("history", agent))["events"]
-    return found
+    events: list[dict[str, Any]] = (await peer.call("history", agent))["events"]
+    return events
 
 
 @pytest.mark.parametrize("body", [BODY, CHAT.data.decode()], ids=["whole", "streamed"])
@@ -123,7 +123,9 @@ async def test_ingest_with_if_seq_and_key(connect: Connect, method: str, body: s
         ("load", ["openai-chat", '{"messages": [{"role": "x"}]}'], InvalidMessage, "messages[0].role"),
     ],
 )
-async def test_an_invalid_body_is_refused(connect: Connect, method: str, params: list[Any], error: type[ReelError], about: str) -> None:
+async def test_an_invalid_body_is_refused(
+    connect: Connect, method: str, params: list[Any], error: type[ReelError], about: str
+) -> None:
     """An invalid body adds nothing, and the error says where it is wrong."""
     peer = connect()
     await peer.call("create", "demo")

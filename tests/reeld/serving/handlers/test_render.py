@@ -40,15 +40,15 @@ async def test_render_of_a_conversation(connect: Connect, name: str) -> None:
     await talk(peer)
     extras: dict[str, Any] = {"anthropic": {"model": "claude-opus-4", "max_tokens": 9}, "gemini": {}}
     extra = extras.get(name, {"model": "gpt-5"})
-    found = await peer.call("render", "demo", name, {"extra": extra})
+    reply = await peer.call("render", "demo", name, {"extra": extra})
 
-    assert [] == check(name.replace("-", "_"), json.loads(found["body"]))
+    assert [] == check(name.replace("-", "_"), json.loads(reply["body"]))
     assert {"format": name, "at": 6, "ready": True, "report": []} == {
-        key: found[key] for key in ("format", "at", "ready", "report")
+        key: reply[key] for key in ("format", "at", "ready", "report")
     }
     # In Chat Completions the prompt is an entry like the others.
-    assert 2 + (name == "openai-chat") == found["prefix"]["messages"]
-    assert {"body", "prefix"} == set(found) - {"format", "at", "ready", "report"}
+    assert 2 + (name == "openai-chat") == reply["prefix"]["messages"]
+    assert {"body", "prefix"} == set(reply) - {"format", "at", "ready", "report"}
 
 
 async def test_render_at_an_earlier_position(connect: Connect) -> None:
@@ -88,13 +88,13 @@ async def test_another_history_of_the_same_length(connect: Connect) -> None:
     """A cached rendering is not used for another history of the same length."""
     peer = connect()
     await peer.call("create", "demo")
-    told = []
+    rendered = []
     for word in ("one", "two"):
         await peer.call("add", "demo", [word, {"role": "assistant", "content": word}, word])
-        told.append([message["content"][0]["text"] for message in (await body(peer))["messages"]])
+        rendered.append([message["content"][0]["text"] for message in (await body(peer))["messages"]])
         await peer.call("clear", "demo")
 
-    assert [["one"] * 3, ["two"] * 3] == told
+    assert [["one"] * 3, ["two"] * 3] == rendered
 
 
 async def test_what_is_kept_is_never_stale(connect: Connect, services: Services) -> None:
@@ -133,7 +133,9 @@ async def test_what_is_kept_is_never_stale(connect: Connect, services: Services)
         ({"open": "guess"}, InvalidParams, "open"),
     ],
 )
-async def test_parameters_that_render_refuses(connect: Connect, more: dict[str, Any], error: type[ReelError], about: str) -> None:
+async def test_parameters_that_render_refuses(
+    connect: Connect, more: dict[str, Any], error: type[ReelError], about: str
+) -> None:
     """Each error names the parameter or entry that it is about."""
     peer = connect()
     await peer.call("hello", {"errors": "map"})
@@ -163,7 +165,7 @@ async def test_a_budget_leaves_what_is_pinned(connect: Connect) -> None:
 
     assert "What?" not in json.dumps(plain)
     assert "What?" in json.dumps(pinned)
-    assert all("7 yyy" in json.dumps(found) for found in (plain, pinned))
+    assert all("7 yyy" in json.dumps(rendered) for rendered in (plain, pinned))
 
 
 async def test_a_body_that_no_provider_takes(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from reel.errors import Busy, InvalidParams, NotFound, ReelError, ShuttingDown, 
 from reeld.serving.call import Services
 from reeld.serving.drafts import MAX_DRAFT, MAX_DRAFTS
 from reeld.serving.flow import Limits
-from tests.reeld.serving.conftest import Connect, Blocker, Outcome, Peer, Pushed
+from tests.reeld.serving.conftest import Blocker, Connect, Outcome, Peer, Pushed
 
 LIMIT = 30
 
@@ -23,7 +23,7 @@ async def demo(connect: Connect) -> Peer:
     return peer
 
 
-def found(outcome: Outcome) -> tuple[int, list[str]]:
+def result_of(outcome: Outcome) -> tuple[int, list[str]]:
     """Return the result of a wait: the head, and the kinds of its events."""
     assert isinstance(outcome, dict)
     return outcome["head"], [event["kind"] for event in outcome["events"]]
@@ -44,7 +44,7 @@ async def test_wait_for_what_has_happened(demo: Peer) -> None:
         outcome = await demo.call("wait", "demo", 1)
 
         assert outcome["events"] == (await demo.call("history", "demo", 1))["events"]
-        assert (2, ["user"]) == found(outcome)
+        assert (2, ["user"]) == result_of(outcome)
 
 
 async def test_wait_holds_up_nothing(demo: Peer) -> None:
@@ -54,7 +54,7 @@ async def test_wait_holds_up_nothing(demo: Peer) -> None:
         await demo.answer(4)
         await demo.answer(5)
 
-        assert (3, ["user"]) == found(await demo.answer(3))
+        assert (3, ["user"]) == result_of(await demo.answer(3))
 
 
 async def test_wait_for_kinds(connect: Connect, demo: Peer) -> None:
@@ -64,7 +64,7 @@ async def test_wait_for_kinds(connect: Connect, demo: Peer) -> None:
         await peer.send(peer.encoded(("wait", "demo", 0, ["mark", "clear"])))
         await demo.ask(("add", "demo", "no"), ("mark", "demo"))
 
-        assert (4, ["mark"]) == found(await peer.answer(1))
+        assert (4, ["mark"]) == result_of(await peer.answer(1))
 
 
 async def test_wait_past_the_head(connect: Connect, demo: Peer) -> None:
@@ -76,7 +76,7 @@ async def test_wait_past_the_head(connect: Connect, demo: Peer) -> None:
         for _ in range(3):
             await demo.call("mark", "demo")
 
-        assert (5, ["mark"]) == found(await peer.answer(1))
+        assert (5, ["mark"]) == result_of(await peer.answer(1))
 
 
 async def test_wait_for_the_next_of_many(connect: Connect, demo: Peer) -> None:
@@ -116,13 +116,13 @@ async def test_waits_are_not_in_flight(connect: Connect, demo: Peer) -> None:
         assert {"pong": True} == await peer.call("ping")
         await demo.call("mark", "demo")
 
-        assert [(3, ["mark"])] * 3 == [found(await peer.answer(number)) for number in (1, 2, 3)]
+        assert [(3, ["mark"])] * 3 == [result_of(await peer.answer(number)) for number in (1, 2, 3)]
         assert isinstance(refused, Busy)
-        assert (3, ["mark"]) == found(await peer.call("wait", "demo", 2))
+        assert (3, ["mark"]) == result_of(await peer.call("wait", "demo", 2))
 
 
 async def test_wait_while_the_daemon_stops(demo: Peer, blocker: Blocker) -> None:
-    """A waiting peer is told that the daemon stops, even if the wait had not begun."""
+    """A waiting peer is shown that the daemon stops, even if the wait had not begun."""
     with anyio.fail_after(LIMIT):
         await demo.send(demo.encoded(("wait", "demo", 2), ("wait_for_it",), ("wait", "demo", 2)))
         await blocker.entered.wait()
@@ -144,12 +144,14 @@ async def test_wait_of_a_half_closed_peer(connect: Connect, demo: Peer) -> None:
         await wait_all_tasks_blocked()
         await demo.call("mark", "demo")
 
-        assert (3, ["mark"]) == found(await peer.answer(1))
+        assert (3, ["mark"]) == result_of(await peer.answer(1))
         await peer.ended.wait()
 
 
 @pytest.mark.parametrize("begun", [True, False])
-async def test_wait_of_a_lost_peer(connect: Connect, demo: Peer, blocker: Blocker, services: Services, begun: bool) -> None:
+async def test_wait_of_a_lost_peer(
+    connect: Connect, demo: Peer, blocker: Blocker, services: Services, begun: bool
+) -> None:
     """A wait of a lost peer ends with its connection, whether it had begun or not."""
     with anyio.fail_after(LIMIT):
         peer = connect(room=0)
@@ -198,8 +200,8 @@ async def test_a_draft_is_pushed_to_other_subscribers(connect: Connect, demo: Pe
         head = (await demo.call("agent", "demo"))["head"]
         uid = (await demo.call("agent", "demo"))["id"]
 
-    told = [("draft", {"agent": uid, "connection": 1, "client": None, "text": text}) for text in ("so far", "")]
-    assert [told, told, []] == [heard[0][:2], heard[1][:2], heard[2][:0]]
+    shown = [("draft", {"agent": uid, "connection": 1, "client": None, "text": text}) for text in ("so far", "")]
+    assert [shown, shown, []] == [heard[0][:2], heard[1][:2], heard[2][:0]]
     assert [["event"], ["event", "event"], ["event"]] == [
         [name for name, _ in pushes] for pushes in (heard[0][2:], heard[1][2:], heard[2])
     ]

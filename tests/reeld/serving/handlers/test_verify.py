@@ -1,9 +1,10 @@
 """The method ``verify``: what it reports, whom it asks, and that it changes nothing."""
 
-from contextlib import closing
 import sqlite3
+from contextlib import closing
 from typing import Any
 
+import anyio
 import pytest
 
 from reel.errors import NotFound
@@ -21,7 +22,7 @@ async def filled(connect: Connect) -> Peer:
     return peer
 
 
-async def living(services: Services, name: str) -> State:
+async def live_state(services: Services, name: str) -> State:
     """Return the live state of an agent."""
     return (await services.registry.find(name)).committed
 
@@ -54,7 +55,7 @@ async def test_what_was_asked_for_before_is_checked(connect: Connect) -> None:
 async def test_verify_reports_a_wrong_live_state(connect: Connect, services: Services) -> None:
     """A live state that differs from its log is reported, and stays as it is: only replay repairs it."""
     peer = await filled(connect)
-    del (await living(services, "one")).conversation.entries[0]
+    del (await live_state(services, "one")).conversation.entries[0]
 
     (problem,) = (await peer.call("verify"))["problems"]
     assert ("living", "one") == (problem["what"], problem["name"])
@@ -75,15 +76,22 @@ async def test_an_agent_that_cannot_be_asked(connect: Connect, services: Service
     assert [("unchecked", 3)] == [(problem["what"], checked["events"]) for problem in checked["problems"]]
 
 
-async def test_an_agent_that_is_not_live_is_not_started(connect: Connect, services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An agent that is not live has no live state to compare, and is not started for it."""
+async def test_an_agent_that_is_evicted_during_a_check(connect: Connect, services: Services) -> None:
+    """An agent that is evicted before its turn in a check is not compared, and is not started for it."""
     peer = await filled(connect)
-    live = services.registry.live()
-    services.registry.evict(keep=0)
-    monkeypatch.setattr(services.registry, "live", lambda row=None: live if row is None else [])
-    checked = await peer.call("verify")
+    first, _ = [await services.registry.find(name) for name in ("one", "two")]
+    with anyio.fail_after(30):
+        async with services.registry.lock([first]):
+            jobs = len(first._mailbox)
+            await peer.send(peer.encoded(("verify",)))
+            while len(first._mailbox) == jobs:  # the check waits for the first agent
+                await anyio.lowlevel.checkpoint()
+            services.registry.evict(keep=0)
+        checked = await peer.answer(4)
 
-    assert ([], 0) == (checked["problems"], len(services.registry))
+    assert isinstance(checked, dict)
+    assert checked["problems"] == []
+    assert services.registry.get("two") is None
 
 
 @pytest.mark.parametrize(
@@ -93,10 +101,12 @@ async def test_an_agent_that_is_not_live_is_not_started(connect: Connect, servic
         ("DROP INDEX agents_by_name", {"what": "schema"}),
     ],
 )
-async def test_a_problem_has_a_place_and_a_reason(connect: Connect, services: Services, statement: str, expected: dict[str, Any]) -> None:
+async def test_a_problem_has_a_place_and_a_reason(
+    connect: Connect, services: Services, statement: str, expected: dict[str, Any]
+) -> None:
     """A problem has its word, the reason, and its place."""
     peer = await filled(connect)
-    uid = (await living(services, "one")).profile.uid
+    uid = (await live_state(services, "one")).profile.uid
     damage(services.store._path, statement)
 
     problem = (await peer.call("verify"))["problems"][-1]
