@@ -18,6 +18,8 @@ from reel.peer import peer_of
 from reel.session import MessagePack
 from reel.stop_marker import require_unmarked, unmark
 
+# The exit status of a daemon with a setting that is wrong.
+_USAGE = 2
 # The exit status of a daemon that finds another one running.
 ANOTHER_RUNS = 3
 # How long a daemon that was started may take until it answers, in seconds.
@@ -226,6 +228,30 @@ def _executable() -> list[str]:
     if found := shutil.which("reeld"):
         return [found]
     raise NotRunning("reeld is not installed here; it comes with: pip install 'reeld[daemon]'")
+
+
+def settings_problem() -> str | None:
+    """Return what keeps a daemon from starting with its settings, in its own words; ``None`` if nothing does.
+
+    Raises:
+        NotRunning: it is not installed, or does not say.
+    """
+    command = [*_executable(), "--check"]
+    try:
+        ran = subprocess.run(  # noqa: S603 - our own executable
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=READY_WITHIN,
+            env=trusted_environment(),
+        )
+    except subprocess.TimeoutExpired as error:
+        raise NotRunning(f"{' '.join(command)} took longer than {READY_WITHIN:g} s") from error
+    if ran.returncode not in (0, _USAGE):
+        raise NotRunning(f"{' '.join(command)} ended with status {ran.returncode}")
+    return ran.stderr.strip().removeprefix("reeld: ") if ran.returncode else None
 
 
 def _last_words(log: Path, size: int) -> str:

@@ -11,13 +11,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
-from reel.address import MAX_PATH, default_database
+from reel.address import MAX_PATH, config_file, default_database, default_socket, standard_database
 from reel.cli.context import Context
 from reel.cli.exits import OK, REFUSED
 from reel.cli.failures import explain
 from reel.cli.terminal import wrap
-from reel.errors import ReelError, Timeout
-from reel.process import lock_holder
+from reel.errors import NotRunning, ReelError, Timeout
+from reel.process import lock_holder, settings_problem
 from reel.replies import Hello
 from reel.sync.client import Client
 from reel.version import PROTOCOL, __version__
@@ -34,6 +34,12 @@ _TOO_LITTLE = 50 * _MEGABYTE
 # A daemon that is well answers within milliseconds.
 _ANSWER_TIMEOUT = 5.0
 _STUCK = "its log says with what it is busy; where it stays so, kill the process that holds the locks"
+# The header of SQLite's file format, and the first bytes of the page that lists the tables: how many there are.
+_HEADER = 105
+_SQLITE = b"SQLite format 3\0"
+# As the daemon marks its files.
+_APPLICATION = b"reel"
+_MOVE = "move it away with its -wal and -shm, and put a backup in its place, or name another file with $REEL_DATABASE"
 # What stands below a finding stands below what it is about.
 _MARGIN = " " * 23
 _ELSEWHERE = "name another path with --socket or $REEL_SOCKET"
@@ -61,9 +67,10 @@ def doctor(ctx: Context) -> int:
 
 def examine(socket: str) -> Iterator[Finding]:
     """Ask one question after the other; those about a daemon that does not answer, of what is on disk."""
+    yield check_settings()
     yield check_path(socket)
     yield check_directory(socket)
-    pid, database, problem = None, default_database(), None
+    pid, database, problem = None, _own_database(), None
     with Client(socket, patience=0, timeout=_ANSWER_TIMEOUT, name="reel doctor") as client:
         try:
             hello = client.connect().server
@@ -76,9 +83,19 @@ def examine(socket: str) -> Iterator[Finding]:
             what, _, remedy = explain(error, "").partition("; ")
             yield Finding("daemon", BAD, what, _STUCK if isinstance(error, Timeout) else remedy or _ELSEWHERE)
     yield check_lock("socket's lock", socket, pid)
-    yield check_space(database) if problem is None else _storage_problem(problem)
+    if problem is not None:
+        yield _storage_problem(problem)
+    else:
+        yield check_database(database) or check_space(database)
     yield check_lock("database's lock", database, pid)
     yield check_installed(needed=pid is None)
+
+
+def _own_database() -> str:
+    try:
+        return default_database()
+    except NotRunning:  # check_settings says why
+        return standard_database()
 
 
 def _storage_problem(problem: str) -> Finding:
@@ -96,6 +113,26 @@ def show(ctx: Context, findings: Iterable[Finding]) -> None:
         ctx.out.lines([_MARGIN, line] for line in more)
         if finding.verdict in (WARN, BAD):
             ctx.out.lines([_MARGIN, (line, "bold")] for line in wrap(finding.remedy, room))
+
+
+def check_settings() -> Finding:
+    """Judge whether a daemon could start with what its file and the environment say."""
+    try:
+        problem = settings_problem()
+    except NotRunning:  # it is not installed, say: then what the clients read of its file
+        problem = _own_problem()
+    if problem is not None:
+        return Finding("settings", BAD, problem, "correct it; see all settings with: reeld --check")
+    file = config_file()
+    return Finding("settings", FINE, file if Path(file).exists() else f"{file}: none")
+
+
+def _own_problem() -> str | None:
+    try:
+        default_socket()
+    except NotRunning as error:
+        return error.message.partition("; ")[0]
+    return None
 
 
 def check_path(socket: str) -> Finding:
@@ -156,6 +193,32 @@ def check_lock(check: str, locked: str, daemon: int | None) -> Finding:
         about = f"{name}: held by pid {pid}, which does not answer here"
         return Finding(check, BAD, about, f"see what it is: ps -fp {pid}; end it: kill {pid}")
     return Finding(check, BAD, f"{name}: held by pid {pid}, not by the daemon (pid {daemon})", f"see: ps -fp {pid}")
+
+
+def check_database(database: str) -> Finding | None:
+    """Judge whether a file is a database of ours, as far as its first page says; ``None`` if nothing is wrong."""
+    try:
+        with Path(database).open("rb") as file:
+            header = file.read(_HEADER)
+    except FileNotFoundError:
+        return None  # reeld makes it
+    except OSError as error:
+        return Finding("database", BAD, f"{database}: {error.strerror}", "name another file with $REEL_DATABASE")
+    if header and not header.startswith(_SQLITE):
+        return Finding("database", BAD, f"{database}: is not an SQLite database", _MOVE)
+    application, user_version, tables = header[68:72], header[60:64], header[103:105]
+    # A database that was just made has its application id, and its tables, in the WAL.
+    begun = not any(application) and (_has_wal(database) or not any(user_version + tables))
+    if application != _APPLICATION and not begun:
+        return Finding("database", BAD, f"{database}: is another program's database", _MOVE)
+    return None
+
+
+def _has_wal(database: str) -> bool:
+    try:
+        return Path(f"{database}-wal").stat().st_size > 0
+    except OSError:
+        return False
 
 
 def check_space(database: str) -> Finding:

@@ -73,8 +73,10 @@ COMMANDS = (
         "find out what is wrong, and what to do about it",
         "doctor.doctor",
         "reel doctor",
-        notes="Looks at the socket, its directory, the daemon and its version, who holds the\n"
-        "locks, and the room on the disk. Exit status 1 where something is bad.",
+        notes="Looks at the settings, the socket, its directory, the daemon and its version,\n"
+        "who holds the locks, the database and the room on its disk. Exit status 1 if\n"
+        "something is bad.",
+        without_socket=True,
     ),
     Command("socket", "", "print the path of the daemon's socket", "daemon.socket", "nc -U $(reel socket)"),
     Command(

@@ -3,7 +3,10 @@
 import os
 import re
 import socket
+import sqlite3
 import sys
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +17,19 @@ from reel.cli.doctor import (
     FINE,
     WARN,
     Finding,
+    check_database,
     check_directory,
     check_installed,
     check_lock,
     check_path,
+    check_settings,
     check_space,
     check_versions,
 )
 from reel.replies import Hello
 from reel.version import PROTOCOL, __version__
 from reeld.store.database import SQLITE
+from reeld.store.schema import prepare
 
 from .conftest import Reel
 from .test_processes import on_terminal
@@ -72,6 +78,102 @@ def test_a_narrow_terminal(reel: Reel, nowhere: Path) -> None:
     assert max(len(re.sub("\x1b.*?m", "", line)) for line in lines) <= 80
     assert lines[begins + 1].startswith(" " * 23)
     assert not list(nowhere.iterdir())
+
+
+@pytest.fixture
+def settings(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the daemon's settings are."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(nowhere))
+    (nowhere / "reel").mkdir()
+    return nowhere / "reel" / "reeld.toml"
+
+
+@pytest.mark.parametrize(
+    ("text", "about"),
+    [
+        ("durabilty = 1", "unknown setting durabilty; did you mean durability?"),
+        ("socket", "Expected '=' after a key in a key/value pair (at end of document)"),
+    ],
+)
+def test_settings_that_are_wrong(
+    reel: Reel, settings: Path, monkeypatch: pytest.MonkeyPatch, text: str, about: str
+) -> None:
+    """What would keep the daemon from starting is found, also where it keeps us from finding the daemon."""
+    settings.write_text(text)
+    monkeypatch.delenv("REEL_SOCKET")
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(settings.parent))
+
+    (found,) = (finding for finding in reel("doctor", "--json").documents if finding["check"] == "settings")
+    assert (BAD, f"{settings}: {about}") == (found["verdict"], found["about"])
+
+
+def test_settings_that_are_right(reel: Reel, settings: Path) -> None:
+    """It is said which file they come from, and whether there is one."""
+    assert f"ok    settings         {settings}: none\n" in reel("doctor").out
+    settings.touch()
+
+    assert f"ok    settings         {settings}\n" in reel("doctor").out
+
+
+def test_settings_without_a_daemon_to_ask(settings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the clients themselves read is looked at in any case."""
+    monkeypatch.setitem(sys.modules, "reeld", None)
+    monkeypatch.setenv("PATH", str(settings.parent))
+    monkeypatch.delenv("REEL_SOCKET")
+    settings.write_text("socket")
+    assert BAD == check_settings().verdict
+    settings.write_text("durabilty = 1")
+
+    assert FINE == check_settings().verdict
+
+
+def text_file(path: Path) -> None:
+    """Make a text."""
+    path.write_text("dear diary" * 100)
+
+
+def other_program(path: Path) -> None:
+    """Make another program's database."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE bookmarks (url)")
+
+
+def other_program_that_says_so(path: Path) -> None:
+    """Make another program's database, with its name in it."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA application_id = 7")
+
+
+@pytest.mark.parametrize(
+    ("make", "about"),
+    [
+        (text_file, "is not an SQLite database"),
+        (other_program, "is another program's database"),
+        (other_program_that_says_so, "is another program's database"),
+        (Path.mkdir, "Is a directory"),
+    ],
+)
+def test_a_database_that_cannot_be_used(reel: Reel, nowhere: Path, make: Callable[[Path], None], about: str) -> None:
+    """A file that the daemon would refuse is found before it does."""
+    make(nowhere / "r.db")
+    ran = reel("doctor")
+
+    assert ran.status == 1
+    assert f"bad   database         {nowhere}/r.db: {about}\n" in ran.out
+
+
+def test_a_database_of_our_own(nowhere: Path) -> None:
+    """One that has everything in its WAL is ours, as are one that is there and one that is empty."""
+    database = str(nowhere / "r.db")
+    Path(database).touch()
+    assert None is check_database(database)
+    with closing(sqlite3.connect(database, isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        assert None is check_database(database)
+        prepare(connection, database)
+        assert None is check_database(database)
+
+    assert None is check_database(database)
 
 
 def test_lock_of_a_process_that_does_not_answer(reel: Reel, nowhere: Path) -> None:
