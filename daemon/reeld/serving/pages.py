@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from reel.frames import PackedList
 from reeld.core.conversation import Conversation
 from reeld.core.events import Entry, Pack
+from reeld.core.paging import packed_page
 from reeld.core.state import Profile
 
 PAGE_BYTES = 8 << 20
@@ -30,19 +31,13 @@ def record(entry: Entry, pack: Pack) -> bytes:
 
 def page(entries: list[Entry], window: Window, pack: Pack) -> tuple[PackedList, bool]:
     """Return the items of a page, at least one, and whether there are more."""
-    everything = window.view == "conversation"
-    limit, room = window.limit or PAGE_ITEMS, window.max_bytes or PAGE_BYTES
-    items: list[bytes] = []
-    for index in range(_start(entries, window), len(entries)):
-        entry = entries[index]
-        item = record(entry, pack) if everything else entry.message
-        if item is None:
-            continue
-        room -= len(item)
-        if len(items) == limit or (room < 0 and items):
-            return PackedList(items), True
-        items.append(item)
-    return PackedList(items), False
+    read = range(_start(entries, window), len(entries))
+    if window.view == "conversation":
+        items = (record(entries[index], pack) for index in read)
+    else:
+        items = (message for index in read if (message := entries[index].message) is not None)
+    found = packed_page(items, window.limit or PAGE_ITEMS, window.max_bytes or PAGE_BYTES)
+    return PackedList(found.items), found.more
 
 
 def _start(entries: list[Entry], window: Window) -> int:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from reel.blocks import InvalidRecord
 from reeld.core.conversation import data_of, label_of
 from reeld.core.events import Event, Mark, Node, Pack, entry, read
+from reeld.core.paging import PackedPage, packed_page, take_page
 from reeld.core.state import Profile, Source
 from reeld.core.tree import tip_after
 from reeld.core.undo import UNDOABLE_KINDS, Command, Newest, end_of_first_state, redoable, undoable
@@ -93,13 +94,6 @@ class StoredKey(NamedTuple):
     name: str
 
 
-class PackedPage(NamedTuple):
-    """Agents or events in the form of the protocol, as MessagePack, and whether there are more."""
-
-    items: list[bytes]
-    more: bool
-
-
 def find(connection: sqlite3.Connection, address: str) -> Profile | None:
     """Return the agent with a name or id."""
     for query in _FIND:
@@ -137,18 +131,7 @@ def agents(
         where.append("a.id > (SELECT id FROM agents WHERE uid = :after)")
     query = f"{_AGENTS} WHERE {' AND '.join(where)} ORDER BY a.id LIMIT :limit"
     rows = connection.execute(query, {"prefix": prefix, "after": after, "limit": limit + 1})
-    return _page((pack(_profile(row).as_map()) for row in rows), limit, max_bytes)
-
-
-def _page(found: Iterable[bytes], limit: int, room: int) -> PackedPage:
-    """Take items from what was found, as many as fit, but one at least."""
-    items: list[bytes] = []
-    for item in found:
-        room -= len(item)
-        if len(items) == limit or (room < 0 and items):
-            return PackedPage(items, more=True)
-        items.append(item)
-    return PackedPage(items, more=False)
+    return packed_page((pack(_profile(row).as_map()) for row in rows), limit, max_bytes)
 
 
 def descendants(connection: sqlite3.Connection, row: int) -> dict[int, bool]:
@@ -280,7 +263,7 @@ def history(
 ) -> PackedPage:
     """Return a page of an agent's log, with the inherited past in front if asked for."""
     line = _lineage(connection, row, head) if inherited else [_own(connection, row, head)]
-    return _page((pack(event) for event in _events(connection, line, since, limit, kinds)), limit, max_bytes)
+    return packed_page((pack(event) for event in _events(connection, line, since, limit, kinds)), limit, max_bytes)
 
 
 def _events(
@@ -385,19 +368,22 @@ def after(
         max_bytes: how many bytes their texts may have together; there is always one event.
         pack: encodes a message for the wire.
     """
-    events: list[Logged] = []
-    profiles: dict[int, Profile] = {}
-    room = max_bytes
     query = _LOGGED_OF_ALL if row is None else _LOGGED_OF_ONE
-    for event_id, agent, *columns in connection.execute(query, {"row": row, "place": place, "limit": limit}):
+    rows = connection.execute(query, {"row": row, "place": place, "limit": limit})
+    events, _ = take_page(_logged(connection, rows, pack), limit, max_bytes, _text_size)
+    return events
+
+
+def _logged(connection: sqlite3.Connection, rows: Iterable[Sequence[Any]], pack: Pack) -> Iterator[Logged]:
+    profiles: dict[int, Profile] = {}
+    for event_id, agent, *columns in rows:
         if agent not in profiles:
             profiles[agent] = profile_of(connection, agent)
-        event = _read(pack, Event(*columns))
-        room -= len(event.content or "") + len(event.data_json or "")
-        if room < 0 and events:
-            break
-        events.append(Logged(profiles[agent], event_id, event))
-    return events
+        yield Logged(profiles[agent], event_id, _read(pack, Event(*columns)))
+
+
+def _text_size(logged: Logged) -> int:
+    return len(logged.event.content or "") + len(logged.event.data_json or "")
 
 
 def _read(pack: Pack, event: Event) -> Event:

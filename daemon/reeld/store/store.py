@@ -17,13 +17,14 @@ import anyio
 from reel.errors import Storage
 from reel.msgpack_codec import packer
 from reeld.core.conversation import Conversation
+from reeld.core.paging import PackedPage
 from reeld.core.state import Profile, State
 from reeld.store import queries, transactions
 from reeld.store.backup import require_foreign, sync, write_backup
 from reeld.store.bridge import open_bridge
 from reeld.store.database import Database, Job, T, open_database
 from reeld.store.presence import DATABASE, LOCK, WAL, Displaced, Presence
-from reeld.store.queries import Logged, PackedPage, Past, Position, Skip, StoredKey
+from reeld.store.queries import Logged, Past, Position, Skip, StoredKey
 from reeld.store.schema import FULL, opening, prepare, prepare_copier, prepare_reader
 from reeld.store.transactions import Transaction
 from reeld.store.writer import Settle, Writer

@@ -14,8 +14,9 @@ from msgpack import unpackb
 from reel.msgpack_codec import packer
 from reeld.core.conversation import Conversation
 from reeld.core.events import Entry, Mark
+from reeld.core.paging import PackedPage
 from reeld.store import queries
-from reeld.store.queries import PackedPage, Position, Skip
+from reeld.store.queries import Position, Skip
 from reeld.store.schema import MIGRATIONS, migrate
 from tests.reeld.store.rows import Rows
 

@@ -1,0 +1,41 @@
+"""Pages: how much of a list one reply holds.
+
+A page is bounded in items and in bytes, so that no reply is larger than its reader expects. It always has one item, so
+that a client that reads page by page gets past an item that is larger than a page.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple, TypeVar
+
+T = TypeVar("T")
+
+
+class PackedPage(NamedTuple):
+    """Items in the form of the protocol, as MessagePack, and whether there are more."""
+
+    items: list[bytes]
+    more: bool
+
+
+def take_page(items: Iterable[T], limit: int, max_bytes: int, size: Callable[[T], int]) -> tuple[list[T], bool]:
+    """Return the first items, at least one, that fit into a page, and whether there are more.
+
+    Args:
+        items: read only as far as needed, and one item further to learn whether there are more.
+        limit: how many items at most.
+        max_bytes: how many bytes at most.
+        size: returns the bytes of an item.
+    """
+    page: list[T] = []
+    room = max_bytes
+    for item in items:
+        room -= size(item)
+        if len(page) == limit or (room < 0 and page):
+            return page, True
+        page.append(item)
+    return page, False
+
+
+def packed_page(items: Iterable[bytes], limit: int, max_bytes: int) -> PackedPage:
+    """Return a page of packed items."""
+    return PackedPage(*take_page(items, limit, max_bytes, len))
