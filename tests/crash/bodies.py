@@ -1,4 +1,4 @@
-"""What a call asks to be said, and the bodies of a provider that say it; hard ones are tested with the formats."""
+"""The rows that a call asks for, and simple provider bodies that produce them; tests/formats has the hard bodies."""
 
 import json
 from typing import Any
@@ -12,7 +12,7 @@ Row = tuple[str, str | None]
 
 
 def answer(text: str) -> str:
-    """Make what a provider answers."""
+    """Make the response of a provider."""
     content = [{"type": "text", "text": text}]
     return json.dumps({"role": "assistant", "content": content, "usage": {"input_tokens": 1}})
 
@@ -24,7 +24,7 @@ def request(system: str, question: str, reply: str) -> str:
 
 
 def wanted(call: Call) -> list[Row]:
-    """Give the rows that a call asks for."""
+    """Return the rows that a call asks for."""
     if call.method == "create":
         return [("system", text)] if (text := call.params.get("system")) else []
     if call.method == "add":
@@ -36,11 +36,11 @@ def wanted(call: Call) -> list[Row]:
 
 
 def changes(call: Call) -> dict[str, Any]:
-    """Give what a change asks for, as its event has it: an empty title is none."""
+    """Return the data of the event of a change; an empty title becomes null."""
     asked = {name: call.params.get(name) for name in ("name", "title", "tags")}
     return {name: value or (None if name == "title" else value) for name, value in asked.items() if value is not None}
 
 
 def written(command: Command) -> list[Row]:
-    """Give the rows that a command wrote, its agent's beginning left out."""
+    """Return the rows that a command wrote, except `created`."""
     return [(event.kind, event.content) for event in command.events if event.kind != "created"]

@@ -1,4 +1,4 @@
-"""Clients that do anything in any order, lose their connections, try again, and write it all down."""
+"""Clients that send random commands, lose their connections, retry, and record everything."""
 
 import random
 import socket
@@ -10,20 +10,20 @@ from typing import Any
 from reel.errors import from_wire
 from reel.frames import Response
 from reel.session import MessagePack
-from tests.crash.choices import Asked, Choices, Names, one_restore
+from tests.crash.command_generator import Asked, CommandGenerator, Names, one_restore
 from tests.crash.history import Call
 from tests.daemon import PATIENCE
 
 
 class Worker:
-    """One client; what it asked and was told is in ``calls``.
+    """One client; ``calls`` records its calls and their replies.
 
     Args:
-        name: what its sessions are called, with a number behind.
+        name: prefix of the names of its sessions.
         path: the socket.
         names: the agents.
-        seed: decides what it does.
-        cuts: how often it loses its connection, as a share of its bursts.
+        seed: seed of its commands.
+        cuts: the share of bursts in which it loses its connection.
     """
 
     def __init__(self, name: str, path: str, names: Names, seed: int, cuts: float = 0.05) -> None:
@@ -32,14 +32,14 @@ class Worker:
         self._path = path
         self._names = names
         self._random = random.Random(seed)
-        self._choices = Choices(name, names, self._random)
+        self._generator = CommandGenerator(name, names, self._random)
         self._cuts = cuts
         self._sessions = 0
-        # What is to be tried again, because nobody knows what became of it.
+        # Commands with a key and an unknown outcome, to retry.
         self._again: list[Asked] = []
 
     def run(self, stop: Event) -> None:
-        """Go on until told to stop, or until nobody answers."""
+        """Send commands until ``stop`` is set or the daemon refuses connections."""
         while not stop.is_set():
             with socket.socket(socket.AF_UNIX) as connection:
                 connection.settimeout(PATIENCE)
@@ -64,7 +64,7 @@ class Worker:
             self._note(calls, answers)
             if len(answers) < len(calls):
                 return
-            asked = self._choices.some()
+            asked = self._generator.burst()
 
     def _take_again(self) -> list[Asked]:
         again, self._again = self._again, []
@@ -73,7 +73,7 @@ class Worker:
     def _exchange(
         self, connection: socket.socket, framing: MessagePack, calls: list[Call], enough: int | None
     ) -> dict[int, tuple[float, Response]]:
-        """Send calls in one piece, and take in answers: all of them, or some and then no more."""
+        """Send calls in one write, and read the replies to all of them, or to ``enough`` of them."""
         answers: dict[int, tuple[float, Response]] = {}
         try:
             connection.sendall(b"".join(framing.request(call.number, call.method, _wire(call)) for call in calls))
@@ -86,7 +86,7 @@ class Worker:
                     if isinstance(frame, Response) and isinstance(frame.id, int):
                         answers[frame.id] = (now, frame)
         except ConnectionError:
-            pass  # it has died
+            pass  # the daemon died
         return answers
 
     def _note(self, calls: Iterable[Call], answers: dict[int, tuple[float, Response]]) -> None:

@@ -1,20 +1,20 @@
-"""A directory of the test's own, and a line of figures at the end."""
+"""Fixtures of the crash tests, and statistics at the end of the run."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.crash import tally
-from tests.crash.nursery import Doomed, Nursery
+from tests.crash import stats
+from tests.crash.forkserver import CrashingDaemon, ForkServer
 from tests.crash.shim import Shim
 from tests.daemon import short_directory
-from tests.unmeasured import unmeasured  # noqa: F401 - for every test here
+from tests.without_coverage import without_coverage  # noqa: F401 - for every test here
 
 
 @pytest.fixture
 def directory() -> Iterator[Path]:
-    """A directory whose name is short enough for a socket's path."""
+    """A directory with a name short enough for a socket's path."""
     with short_directory() as path:
         yield path
 
@@ -27,39 +27,39 @@ def shim() -> Iterator[Shim]:
 
 
 @pytest.fixture(scope="session")
-def nursery() -> Iterator[Nursery]:
-    """Where daemons come from."""
-    with Nursery() as nursery:
-        yield nursery
+def fork_server() -> Iterator[ForkServer]:
+    """The fork server of the daemons."""
+    with ForkServer() as fork_server:
+        yield fork_server
 
 
 @pytest.fixture(scope="session")
-def frail_nursery(shim: Shim) -> Iterator[Nursery]:
-    """Where daemons over the shim come from."""
-    with Nursery(shim.environment) as nursery:
-        yield nursery
+def shimmed_fork_server(shim: Shim) -> Iterator[ForkServer]:
+    """The fork server of the daemons that run on the shim."""
+    with ForkServer(shim.environment) as fork_server:
+        yield fork_server
 
 
 @pytest.fixture
-def doomed(directory: Path, nursery: Nursery) -> Iterator[Doomed]:
-    """A daemon that dies where it is told to; it is not started yet."""
-    daemon = Doomed(directory, nursery)
+def crashing(directory: Path, fork_server: ForkServer) -> Iterator[CrashingDaemon]:
+    """A daemon, not started yet, that kills itself at a crash point."""
+    daemon = CrashingDaemon(directory, fork_server)
     yield daemon
     daemon.close()
 
 
 @pytest.fixture
-def frail(shim: Shim, frail_nursery: Nursery) -> Iterator[Doomed]:
-    """A daemon over the shim; it is not started yet, and has a database of its own."""
-    daemon = Doomed(shim.directory, frail_nursery, f"d{shim.mark()}")
+def shimmed(shim: Shim, shimmed_fork_server: ForkServer) -> Iterator[CrashingDaemon]:
+    """A daemon, not started yet, that runs on the shim, with its own database."""
+    daemon = CrashingDaemon(shim.directory, shimmed_fork_server, f"d{shim.mark()}")
     yield daemon
     shim.calm()
     daemon.close()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say what was gone through."""
-    if shown := tally.lines():
+    """Print the statistics."""
+    if shown := stats.lines():
         terminalreporter.section("crashes")
         for line in shown:
             terminalreporter.write_line(line)

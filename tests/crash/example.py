@@ -1,9 +1,9 @@
-"""A short history that tests of the checker go on from: an agent is made, and two clients say something to it."""
+"""A short history for the tests of the checker to extend: one client creates an agent, two clients add a message."""
 
 import json
 from typing import Any
 
-from tests.crash.history import Call, Event, Living
+from tests.crash.history import Call, Event, FinalAgent
 from tests.model import Said
 
 # The agents' ids, and their names.
@@ -20,35 +20,35 @@ CREATED = Event(1, A, 1, 1, "created", None, '{"name": "demo"}', "s")
 SAID_HI = Event(2, A, 2, 2, "user", "hi", None, "s")
 SAID_HO = Event(3, A, 3, 3, "user", "ho", None, "t")
 LOG = (CREATED, SAID_HI, SAID_HO)
-END = Living(A, "demo", True, 3, (Said(2, "user", "hi", None), Said(3, "user", "ho", None)), ())
+END = FinalAgent(A, "demo", True, 3, (Said(2, "user", "hi", None), Said(3, "user", "ho", None)), ())
 
 
 def shown(*records: tuple[int, str]) -> list[dict[str, Any]]:
-    """Records as they come over the wire."""
+    """Return records as they are on the wire."""
     return [{"seq": seq, "kind": "user", "content": text, "data_json": None} for seq, text in records]
 
 
 def reading(head: int, *records: tuple[int, str], sent: float = 7, answered: float = 8) -> Call:
-    """Somebody read this."""
+    """Return a read with this result."""
     reply = {"agent": A, "head": head, "conversation": shown(*records)}
     return READ._replace(reply=reply, sent=sent, answered=answered)
 
 
 def unheard(call: Call) -> Call:
-    """The same call, of which nothing was heard."""
+    """Return the call without a reply."""
     return call._replace(answered=float("inf"), reply=None)
 
 
 def refused(call: Call, error: str, **data: Any) -> Call:
-    """The same call, refused."""
+    """Return the call, refused."""
     return call._replace(reply=None, error=error, data=data)
 
 
 def answered(call: Call, command: int, **more: Any) -> Call:
-    """The same call, answered as a command of one event."""
+    """Return the call, answered as a command of one event."""
     return call._replace(reply={"agent": A, "head": command, "command": command, **more})
 
 
 def event(number: int, kind: str, data: dict[str, Any], *, agent: str = A, seq: int = 0, client: str = "s") -> Event:
-    """An event of a command of its own."""
+    """Return an event that is a whole command."""
     return Event(number, agent, seq or number, seq or number, kind, None, json.dumps(data), client)

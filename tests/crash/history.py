@@ -1,4 +1,4 @@
-"""What clients asked and were told, and what the log says: the material of the checker."""
+"""Calls, events, commands and agents: the input of the checker."""
 
 import json
 import math
@@ -13,13 +13,13 @@ Place = tuple[str, int]
 
 
 class Call(NamedTuple):
-    """One attempt of a client; times are of one monotonic clock, in seconds.
+    """One attempt of a client; times are seconds of one monotonic clock.
 
     Args:
-        session: the name that the client gave on this connection; events carry it.
-        number: its place among the session's calls, in the order in which they were sent.
-        reply: what was answered, ``None`` where it was refused or nothing was heard.
-        error: the name of the error that refused it.
+        session: the client's name on this connection; events carry it.
+        number: its index among the session's calls, in the order in which they were sent.
+        reply: the result, or ``None`` if there was an error or no reply.
+        error: the name of the error.
     """
 
     session: str
@@ -35,22 +35,22 @@ class Call(NamedTuple):
 
     @property
     def key(self) -> str | None:
-        """What makes several attempts one command."""
+        """The idempotency key, which makes several attempts one command."""
         return self.params.get("key")
 
     @property
     def acknowledged(self) -> bool:
-        """Whether something was written for it, then or at an earlier attempt."""
+        """Whether the reply says that this attempt, or an earlier one, wrote a command."""
         return self.reply is not None and "command" in self.reply
 
     @property
     def renames(self) -> bool:
-        """Whether it gave an agent another name."""
+        """Whether it gave an agent a new name."""
         return self.method == "change" and self.acknowledged and self.params.get("name") is not None
 
     @property
     def place(self) -> Place:
-        """Where its command is, as it was acknowledged; a cascade from a dead agent begins with another."""
+        """The place of its command in the reply; a cascade from a dead agent starts in another agent's log."""
         reply = self.reply or {}
         return (reply.get("killed") or [reply.get("id") or reply["agent"]])[0], reply["command"]
 
@@ -62,12 +62,12 @@ class Call(NamedTuple):
 
     @property
     def judge(self) -> str:
-        """The address of the agent that decides whether it is possible."""
+        """The address of the agent whose state decides whether the call is refused."""
         return self.params.get("into") or self.agent
 
     @property
     def unknown(self) -> bool:
-        """Whether nobody can say what became of it; ``internal`` promises nothing either."""
+        """Whether its outcome is unknown: there was no reply, or the error ``internal``, which promises nothing."""
         return self.reply is None and self.error in {None, "internal"}
 
     def __str__(self) -> str:
@@ -88,12 +88,12 @@ class Event(NamedTuple):
 
     @property
     def data(self) -> Any:
-        """What its data says."""
+        """Its parsed data."""
         return json.loads(self.data_json or "{}")
 
 
 class Command(NamedTuple):
-    """The events that one command wrote, the first of them in this agent's log; a cascade goes on in others."""
+    """The events that one command wrote, starting in this agent's log; a cascade continues in other logs."""
 
     agent: str
     seq: int
@@ -106,20 +106,20 @@ class Command(NamedTuple):
 
     @property
     def heads(self) -> dict[str, int]:
-        """The last of its seqs in each log."""
+        """Its last seq in each log."""
         return {event.agent: event.seq for event in self.events}
 
     @property
     def subject(self) -> str:
-        """The agent that was asked."""
+        """The agent that the call named."""
         return str(self.events[0].data.get("by", self.agent))
 
     def __str__(self) -> str:
         return f"{self.kind} at {self.seq} of {self.agent} by {self.events[0].client}"
 
 
-class Living(NamedTuple):
-    """An agent as the daemon shows it after all."""
+class FinalAgent(NamedTuple):
+    """An agent as the daemon shows it at the end."""
 
     agent: str
     name: str
@@ -145,10 +145,10 @@ def _of_one_command(event: Event) -> tuple[str, object]:
 
 
 def said(records: Sequence[Mapping[str, Any]]) -> tuple[Said, ...]:
-    """Read records as they come over the wire."""
+    """Parse records of the wire."""
     return tuple(Said(record["seq"], record["kind"], record["content"], record["data_json"]) for record in records)
 
 
 def marked(marks: Sequence[Mapping[str, Any]]) -> tuple[Marked, ...]:
-    """Read marks as they come over the wire."""
+    """Parse marks of the wire."""
     return tuple(Marked(mark["seq"], mark["label"]) for mark in marks)

@@ -1,19 +1,19 @@
-"""What a disk may hold after a power cut: all that was synced, and any part of what was not."""
+"""The possible contents of a disk after a power cut: all that was synced, and any part of what was not."""
 
 import random
 from collections.abc import Iterator
 
 from tests.crash.shim import Done, File, Op
 
-# What a disk writes whole.
+# A disk writes this many bytes atomically.
 SECTOR = 512
 
-# How much of what was not synced is there after all: none, all, or each sector with this probability.
+# The probability with which each unsynced sector is on the disk.
 KEPT = (0.0, 1.0, 0.5, 0.9, 0.1)
 
 
 class _Content:
-    """A file: what is on the disk for certain, and what may be."""
+    """A file: the content that is on the disk for certain, and the calls that may be."""
 
     def __init__(self) -> None:
         self.synced = bytearray()
@@ -34,13 +34,13 @@ class _Content:
 
 
 class Disk:
-    """The files of one database, as the calls that were done on them leave them."""
+    """The files of one database after a series of calls."""
 
     def __init__(self) -> None:
         self._files: dict[File, _Content] = {}
 
     def do(self, done: Done) -> None:
-        """Follow a call."""
+        """Apply a call."""
         if done.op is Op.SEND:
             return
         content = self._files.setdefault(File(done.where), _Content())
@@ -54,16 +54,16 @@ class Disk:
             content.pending.append(done)
 
     def unsynced(self, file: File) -> bool:
-        """Whether something of a file could be lost."""
+        """Return whether a power cut could lose a part of a file."""
         return file in self._files and bool(self._files[file].pending)
 
     def cut(self, kept: float, chance: random.Random) -> dict[File, bytes]:
-        """Give what may be left."""
+        """Return files that a power cut may leave."""
         return {file: content.after_cut(kept, chance) for file, content in self._files.items()}
 
 
 def _sectors(done: Done) -> Iterator[Done]:
-    """Split a write at the borders of sectors."""
+    """Split a write at sector boundaries."""
     if done.op is not Op.WRITE:
         yield done
         return

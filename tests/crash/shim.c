@@ -1,9 +1,9 @@
-/* Stands between SQLite and the disk (LD_PRELOAD): writes down what is asked of the database's files and what is sent
- * to clients, in the order in which it happens, and fails, delays or kills where a board in shared memory says so.
+/* A shim between SQLite and the disk (LD_PRELOAD). It records the calls on the database's files and the sends to
+ * clients, in order, and fails or delays calls, or kills the process, as a board in shared memory orders.
  *
  * CRASH_DIRECTORY  where the databases are: *.db, with their WALs and journals
- * CRASH_BOARD      the board: struct board, mapped by whoever gives the orders
- * CRASH_JOURNAL    where things are written down
+ * CRASH_BOARD      the board: a struct board, which the test maps
+ * CRASH_JOURNAL    the file with the recorded calls
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -25,13 +25,13 @@ enum { DATABASE = 1, WAL = 2, JOURNAL = 4 };
 enum { FAIL = 1, DIE_BEFORE, DIE_AFTER, DELAY };
 
 struct board {
-    int32_t action; /* what to do, 0 for nothing; what follows says to which calls */
+    int32_t action; /* FAIL, ... or 0 for nothing; the other fields select the calls */
     int32_t call;   /* WRITE, SYNC, ... */
     int32_t files;  /* a sum of DATABASE, WAL, JOURNAL */
-    int32_t skip;   /* so many calls pass first */
-    int32_t count;  /* so many are hit */
+    int32_t skip;   /* number of calls that pass first */
+    int32_t count;  /* number of calls to hit after that */
     int32_t value;  /* an errno, or microseconds */
-    int32_t hits;   /* so many have been hit */
+    int32_t hits;   /* number of calls hit so far */
 };
 
 struct record {
@@ -106,7 +106,7 @@ static void note(uint32_t call, uint32_t where, uint64_t offset, uint64_t length
         abort();
 }
 
-/* Says whether the board means this call, and counts it. */
+/* Returns whether the board selects this call, and counts it. */
 static int meant(int call, int file) {
     if (!board->action || board->call != call || !(board->files & file))
         return 0;
@@ -126,7 +126,7 @@ static void die(void) {
         pause();
 }
 
-/* Does a call on a file of the database, as the board says, and writes it down. */
+/* Makes a call on a file of the database as the board orders, and records it. */
 #define DISK(CALL, FILE, OFFSET, LENGTH, DATA, RESULT, DONE)          \
     do {                                                              \
         int saved = errno, file = (FILE);                             \
@@ -177,12 +177,12 @@ int ftruncate(int fd, off_t length) { return ftruncate64(fd, length); }
 
 int unlink(const char *path) { DISK(UNLINK, which(path), 0, 0, NULL, real_unlink(path), !result); }
 
-/* A daemon's sockets do not block, so that nothing comes between a send and its line in the journal. */
+/* The daemon's sockets do not block, so no other record comes between a send and its own. */
 ssize_t send(int fd, const void *data, size_t length, int flags) {
     pthread_mutex_lock(&lock);
     ssize_t result = real_send(fd, data, length, flags);
     int saved = errno;
-    if (result > 1) /* one byte wakes a loop */
+    if (result > 1) /* a send of one byte only wakes an event loop */
         note(SEND, fd, 0, result, data);
     pthread_mutex_unlock(&lock);
     errno = saved;

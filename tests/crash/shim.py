@@ -1,4 +1,4 @@
-"""The shim between SQLite and the disk: compiled, told what to do, and what it wrote down."""
+"""The shim between SQLite and the disk: it injects faults, and records the calls in a journal."""
 
 import mmap
 import shutil
@@ -18,14 +18,14 @@ COMPILER = shutil.which("cc")
 
 
 class Op(IntEnum):
-    """What is asked of a disk, and of a socket."""
+    """A call on a file or a socket."""
 
     WRITE = 1
     SYNC = 2
     TRUNCATE = 3
     UNLINK = 4
     SEND = 5
-    # A sync that failed: the kernel takes what was to be synced for clean, and never writes it.
+    # A sync that failed: the kernel marks the pages clean all the same, and never writes them.
     LOST = 6
 
 
@@ -41,7 +41,7 @@ SUFFIXES = {File.DATABASE: "", File.WAL: "-wal", File.JOURNAL: "-journal"}
 
 
 class Action(IntEnum):
-    """What becomes of a call."""
+    """What the shim does to a call."""
 
     FAIL = 1
     DIE_BEFORE = 2
@@ -50,7 +50,7 @@ class Action(IntEnum):
 
 
 class Done(NamedTuple):
-    """A call that was done; ``where`` is a file, or the descriptor of a socket."""
+    """A recorded call; ``where`` is a file, or the descriptor of a socket."""
 
     op: Op
     where: int
@@ -59,7 +59,7 @@ class Done(NamedTuple):
 
 
 class Shim:
-    """One shim over the databases in a directory."""
+    """A shim for the databases in a directory."""
 
     def __init__(self, directory: Path) -> None:
         assert COMPILER is not None
@@ -75,7 +75,7 @@ class Shim:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What a process must be started with."""
+        """The environment variables with which a process runs on the shim."""
         return {
             "LD_PRELOAD": str(self._library),
             "CRASH_DIRECTORY": f"{self.directory}/",
@@ -86,25 +86,25 @@ class Shim:
     def order(
         self, action: Action, op: Op, files: File, *, skip: int = 0, count: int = 1 << 30, value: int = 0
     ) -> None:
-        """Say what becomes of calls from now on: ``skip`` pass, ``count`` are hit."""
+        """Apply an action to calls from now on: ``skip`` calls pass, then ``count`` calls are hit."""
         self._board[:] = _BOARD.pack(0, *bytes(6))
         self._board[4:] = _BOARD.pack(0, op, files, skip, count, value, 0)[4:]
-        self._board[:4] = struct.pack("i", action)  # last: all else stands by then
+        self._board[:4] = struct.pack("i", action)  # last: it activates the other fields
 
     def calm(self) -> None:
-        """Let everything pass."""
+        """Let all calls pass."""
         self._board[:4] = bytes(4)
 
     @property
     def hits(self) -> int:
-        """How many calls were hit by the last order."""
+        """The number of calls that the last order hit."""
         return int(_BOARD.unpack(self._board)[6])
 
     @contextmanager
     def ordered(
         self, action: Action, op: Op, files: File, *, skip: int = 0, count: int = 1 << 30, value: int = 0
     ) -> Iterator[None]:
-        """Give an order for as long as the block lasts."""
+        """Apply an action during the block."""
         self.order(action, op, files, skip=skip, count=count, value=value)
         try:
             yield
@@ -112,11 +112,11 @@ class Shim:
             self.calm()
 
     def mark(self) -> int:
-        """Give the place where the journal ends."""
+        """Return the length of the journal."""
         return self._journal.stat().st_size
 
     def done(self, since: int = 0) -> Iterator[Done]:
-        """Read what was written down, from a place on."""
+        """Read the journal from an offset."""
         with self._journal.open("rb") as file:
             file.seek(since)
             while len(header := file.read(_RECORD.size)) == _RECORD.size:

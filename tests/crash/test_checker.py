@@ -1,4 +1,4 @@
-"""The checker takes every history that one daemon could have, and refuses those that it could not."""
+"""The checker accepts every history that one daemon can produce, and reports the others."""
 
 from collections.abc import Sequence
 
@@ -22,7 +22,7 @@ from tests.crash.example import (
     refused,
     unheard,
 )
-from tests.crash.history import Call, Event, Living
+from tests.crash.history import Call, Event, FinalAgent
 from tests.model import Marked, Said
 
 INGEST = Call(
@@ -56,7 +56,7 @@ CHANGE = Call(
 )
 CHANGED = event(3, "changed", {"title": "T", "tags": {"k": "v"}})
 
-RIGHT: dict[str, tuple[Sequence[Call], Sequence[Event], Living]] = {
+RIGHT: dict[str, tuple[Sequence[Call], Sequence[Event], FinalAgent]] = {
     "as it should be": ([CREATE, HI, HO], LOG, END),
     "read at the end": ([CREATE, HI, HO, reading(3, (2, "hi"), (3, "ho"))], LOG, END),
     "read in between": ([CREATE, HI, HO, reading(2, (2, "hi"), sent=4.5, answered=5.5)], LOG, END),
@@ -158,7 +158,7 @@ RIGHT: dict[str, tuple[Sequence[Call], Sequence[Event], Living]] = {
     ),
 }
 
-WRONG: dict[str, tuple[Sequence[Call], Sequence[Event], Living, str]] = {
+WRONG: dict[str, tuple[Sequence[Call], Sequence[Event], FinalAgent, str]] = {
     "an acknowledged add is lost": ([CREATE, HI, HO], LOG[:2], END._replace(head=2, records=END.records[:1]), "lost"),
     "a refused add is there": ([CREATE, HI, refused(HO, "storage")], LOG, END, "nobody asked for it"),
     "nobody asked": ([CREATE, HI], LOG, END, "nobody asked for it"),
@@ -322,16 +322,16 @@ WRONG: dict[str, tuple[Sequence[Call], Sequence[Event], Living, str]] = {
 
 
 @pytest.mark.parametrize("name", RIGHT)
-def test_a_right_history(name: str) -> None:
-    """What may happen is taken."""
-    calls, events, living = RIGHT[name]
+def test_a_linearizable_history(name: str) -> None:
+    """The checker accepts a history that one daemon can produce."""
+    calls, events, final = RIGHT[name]
 
-    assert [] == check(calls, events, [living])
+    assert [] == check(calls, events, [final])
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_a_wrong_history(name: str) -> None:
-    """What may not happen is found, and named."""
-    calls, events, living, expected = WRONG[name]
+def test_a_history_that_is_not_linearizable(name: str) -> None:
+    """The checker names the problem of a history that no daemon can produce."""
+    calls, events, final, expected = WRONG[name]
 
-    assert expected in " | ".join(check(calls, events, [living]))
+    assert expected in " | ".join(check(calls, events, [final]))

@@ -1,4 +1,4 @@
-"""The checker follows agents through clones and deaths, and by the names that they have."""
+"""The checker follows agents through clones, deaths and renames."""
 
 from tests.crash.checker import check
 from tests.crash.example import (
@@ -16,7 +16,7 @@ from tests.crash.example import (
     refused,
     unheard,
 )
-from tests.crash.history import Call, Event, Living
+from tests.crash.history import Call, Event, FinalAgent
 from tests.model import Marked, Said
 
 CLONE = Call(
@@ -29,7 +29,7 @@ FAMILY, BIRTHS = (CREATE, HI, CLONE), (CREATED, SAID_HI, CLONED)
 
 
 def killing(command: int, *killed: str, sent: float = 7) -> Call:
-    """A cascade over the family."""
+    """Return a cascade over the family."""
     reply = {"agent": A, "head": 3, "command": command, "killed": list(killed)}
     return Call("s", 10, "kill", "demo", {"cascade": True, "key": "k"}, sent, sent + 1, reply)
 
@@ -39,30 +39,30 @@ COPY_DIES = event(5, "agent_killed", {"by": A, "cascade": True}, agent=B, seq=4)
 DEAD = [DEMO._replace(head=3, alive=False), COPY._replace(head=4, alive=False)]
 
 
-def said_of(calls: list[Call], log: list[Event], living: list[Living]) -> str:
-    """What the checker says about a family."""
-    return " | ".join(check([*FAMILY, *calls], [*BIRTHS, *log], living))
+def said_of(calls: list[Call], log: list[Event], final: list[FinalAgent]) -> str:
+    """Return what the checker reports about the family."""
+    return " | ".join(check([*FAMILY, *calls], [*BIRTHS, *log], final))
 
 
-def test_a_key_of_another_agent() -> None:
-    """A key is for one agent: the same for another is a conflict, if the first attempt was, or may have been, done."""
+def test_a_key_in_use_for_another_agent() -> None:
+    """A key used for a second agent is a conflict if the first agent's command was, or may have been, executed."""
     mark = answered(Call("s", 3, "mark", A, {"label": None, "key": "m"}, 7, 8), 3, seq=3, label=None)
     reused = Call("s", 4, "mark", B, {"label": None, "key": "m"}, 9, 10)
     conflict = refused(reused, "conflict", key="m", agent=A)
     log = [event(4, "mark", {"label": None}, seq=3)]
-    living = [DEMO._replace(head=3, marks=(Marked(3, None),)), COPY]
+    final = [DEMO._replace(head=3, marks=(Marked(3, None),)), COPY]
 
-    assert not said_of([mark, conflict], log, living)
-    assert not said_of([unheard(mark), conflict], log, living)
-    assert "one key for two agents" in said_of([mark, reused._replace(reply=mark.reply)], log, living)
+    assert not said_of([mark, conflict], log, final)
+    assert not said_of([unheard(mark), conflict], log, final)
+    assert "one key for two agents" in said_of([mark, reused._replace(reply=mark.reply)], log, final)
     assert "the key was not used for this agent" in said_of(
-        [mark._replace(params={"label": None}), conflict], log, living
+        [mark._replace(params={"label": None}), conflict], log, final
     )
-    assert "the key was not used for this agent" in said_of([mark, conflict._replace(agent=A)], log, living)
+    assert "the key was not used for this agent" in said_of([mark, conflict._replace(agent=A)], log, final)
 
 
-def test_a_clone() -> None:
-    """A clone begins where its source was, and goes its own way; its state can be replaced."""
+def test_a_clone_into_another() -> None:
+    """A clone starts with the state of its source, and a second clone into it replaces that state."""
     info = {**INFO, "name": "copy"}
     into = Call("s", 3, "clone", "demo", {"into": "copy"}, 7, 8, {"id": B, "head": 4, "command": 4, **info})
     log = [event(4, "clone", {"from": A, "at": 2}, agent=B)]
@@ -72,8 +72,8 @@ def test_a_clone() -> None:
     assert "in the model" in said_of([into], log, [DEMO, copy._replace(records=())])
 
 
-def test_death_and_life() -> None:
-    """The dead refuse, are not killed again, and can be revived."""
+def test_kill_and_revive() -> None:
+    """A dead agent refuses commands, is not killed again, and can be revived."""
     kill = Call("s", 2, "kill", "demo", {}, 5, 6, {"agent": A, "head": 3, "command": 3, "killed": [A]})
     again = Call("s", 3, "kill", "demo", {}, 7, 8, {"agent": A, "head": 3, "killed": []})
     late = refused(HI, "killed")._replace(number=4, sent=7, answered=8)
@@ -87,8 +87,8 @@ def test_death_and_life() -> None:
     )
 
 
-def test_a_cascade() -> None:
-    """It takes all clones with it, at once, whether it was heard of or not."""
+def test_a_cascade_takes_all_clones() -> None:
+    """A cascade kills all clones at once, whether its reply arrived or not."""
     kill = killing(3, A, B)
 
     for calls in ([kill], [unheard(kill)], [unheard(kill), kill._replace(session="t", sent=9, answered=10)]):
@@ -96,7 +96,7 @@ def test_a_cascade() -> None:
 
 
 def test_a_cascade_from_the_dead() -> None:
-    """It takes the living clones."""
+    """A cascade from a dead agent kills its live clones."""
     alone = Call("s", 3, "kill", "demo", {}, 5, 6, {"agent": A, "head": 3, "command": 3, "killed": [A]})
     log = [event(4, "agent_killed", {}, seq=3), COPY_DIES]
 
@@ -105,7 +105,7 @@ def test_a_cascade_from_the_dead() -> None:
 
 
 def test_a_cascade_that_found_nobody() -> None:
-    """There was nobody, at some moment of it at least."""
+    """A cascade may kill no agent only if all clones were dead at some moment of it."""
     alone = Call("s", 3, "kill", "demo", {}, 5, 6, {"agent": A, "head": 3, "command": 3, "killed": [A]})
     nobody = Call("s", 11, "kill", "demo", {"cascade": True}, 9, 10, {"agent": A, "head": 3, "killed": []})
     log = [event(4, "agent_killed", {}, seq=3), COPY_DIES]
@@ -115,7 +115,7 @@ def test_a_cascade_that_found_nobody() -> None:
 
 
 def test_a_cascade_that_took_a_part() -> None:
-    """Whoever lives on, or is not told of, and whatever came in between, is noticed."""
+    """The checker reports a surviving clone, a clone missing in the reply, and a command within the cascade."""
     half = [DEAD[0], COPY]
     between = event(5, "mark", {"label": None}, agent=B, seq=4, client="t")
     mark = Call("t", 0, "mark", "copy", {}, 7, 8, {"agent": B, "head": 4, "command": 4, "seq": 4, "label": None})
@@ -139,7 +139,7 @@ NEW = DEMO._replace(head=3, name="new")
 
 
 def test_a_new_name() -> None:
-    """Who is renamed is found by the new name from then on, by the old one before, by the id always."""
+    """A renamed agent is found by its old name before, by its new name after, and always by its id."""
     gone = refused(HI, "not_found", agent="demo")._replace(number=5, sent=9, answered=10)
     calls = [
         RENAME,
@@ -158,8 +158,8 @@ def test_a_new_name() -> None:
     assert "in the model" in said_of([RENAME], [RENAMED], [NEW._replace(name="demo"), COPY])
 
 
-def test_a_head_of_nobody() -> None:
-    """Who is not there has no head, so that nothing can be said there after one."""
+def test_a_head_of_a_missing_agent() -> None:
+    """With `if_seq` an add to a missing agent is a conflict, with `create` as well."""
     first = refused(HI._replace(params={**HI.params, "create": True, "if_seq": 2}), "conflict", head=0)
     late = first._replace(number=5, sent=9, answered=10)
 
@@ -167,8 +167,8 @@ def test_a_head_of_nobody() -> None:
     assert "no reason for conflict" in said_of([late], [], [DEMO, COPY])
 
 
-def test_said_to_a_name_of_before() -> None:
-    """What was asked of a name is not done to who had it once, nor cloned from them."""
+def test_an_old_name() -> None:
+    """A command for a name is not executed on the agent that had the name before."""
     late = answered(HI._replace(number=5, sent=9, answered=10), 4, first=4)
     said = Event(5, A, 4, 4, "user", "hi", None, "s")
     two = NEW._replace(head=4, records=(*NEW.records, Said(4, "user", "hi", None)))
@@ -177,8 +177,8 @@ def test_said_to_a_name_of_before() -> None:
     assert not said_of([RENAME, late._replace(agent="new")], [RENAMED, said], [two, COPY])
 
 
-def test_a_name_that_is_taken() -> None:
-    """It is so where somebody lives who has it, and nobody else gets it."""
+def test_a_name_of_another_agent() -> None:
+    """A name is taken as long as a live agent has it, and no other agent gets it."""
     taken = refused(RENAME._replace(params={"name": "copy"}), "exists", agent="copy")
     given = RENAME._replace(params={"name": "copy"}, reply={**(RENAME.reply or {}), "name": "copy"})
     two = event(4, "changed", {"name": "copy"}, seq=3)

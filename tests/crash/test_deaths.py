@@ -1,4 +1,4 @@
-"""A real daemon under load dies, at random and at every named place; what was acknowledged is there, once, in order."""
+"""Kill a real daemon under load, at random and at every crash point; acknowledged commands survive, once, in order."""
 
 import os
 import signal
@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.crash import tally
-from tests.crash.doomed import CALLS, MIGRATIONS, STATEMENTS
-from tests.crash.nursery import Doomed
-from tests.crash.siege import Siege
+from tests.crash import stats
+from tests.crash.crash_points import CALLS, MIGRATIONS, STATEMENTS
+from tests.crash.forkserver import CrashingDaemon
+from tests.crash.workload import Workload
 from tests.daemon import Daemon
 
 LONG = bool(os.environ.get("REEL_CRASH_LONG"))
@@ -22,94 +22,94 @@ _WORKING = [point for point in (*STATEMENTS, *CALLS) if point not in {*_OPENING,
 _FIRST, _LATER = list(MIGRATIONS)[:4], list(MIGRATIONS)[4:]
 
 
-def kill_under_load(siege: Siege) -> None:
-    """Let clients work for a moment, and kill the daemon."""
-    with siege.load():
-        time.sleep(siege.random.uniform(0.02, 0.3))  # the moment of death, not a wait for something
-        siege.daemon.kill()
-    tally.count("deaths")
+def kill_under_load(workload: Workload) -> None:
+    """Run the clients for a moment, and kill the daemon."""
+    with workload.load():
+        time.sleep(workload.random.uniform(0.02, 0.3))  # the moment of death, not a wait for something
+        workload.daemon.kill()
+    stats.count("deaths")
 
 
 @contextmanager
-def death_at(doomed: Doomed, point: str) -> Iterator[None]:
-    """Let the daemon die at a place that it comes to because of the block; the next one lives."""
-    doomed.doom(point)
+def death_at(crashing: CrashingDaemon, point: str) -> Iterator[None]:
+    """Expect the daemon to die at a point that it reaches because of the block; then disable the point."""
+    crashing.crash_at(point)
     yield
-    assert point == doomed.died()
-    doomed.doom("")
-    tally.count("fault points hit")
+    assert point == crashing.wait_for_death()
+    crashing.crash_at("")
+    stats.count("fault points hit")
 
 
 def test_ready_again(directory: Path) -> None:
-    """A daemon as it is installed comes back after kill -9 under load; how soon is shown, and fails nothing."""
+    """The installed daemon starts again after kill -9 under load; the time is printed, and fails nothing."""
     daemon = Daemon(directory)
-    siege = Siege(daemon, seed=0)
+    workload = Workload(daemon, seed=0)
     daemon.start()
     for _ in range(10 if LONG else 2):
-        kill_under_load(siege)
+        kill_under_load(workload)
         began = time.monotonic()
         daemon.start()
-        tally.took("ready after a death", time.monotonic() - began)
-        siege.look()
+        stats.record_time("ready after a death", time.monotonic() - began)
+        workload.verify()
     daemon.close()
 
 
 @pytest.mark.parametrize("seed", range(1, 33 if LONG else 2))
-def test_deaths_at_random(doomed: Doomed, seed: int) -> None:
-    """After kill -9 at any moment, every history is one that a daemon could have without it."""
-    siege = Siege(doomed, seed)
-    doomed.start()
+def test_deaths_at_random(crashing: CrashingDaemon, seed: int) -> None:
+    """After kill -9 at any moment, the history is one that an uninterrupted daemon could produce."""
+    workload = Workload(crashing, seed)
+    crashing.start()
     for _ in range(12 if LONG else 6):
-        kill_under_load(siege)
-        doomed.start()
-        siege.look()
+        kill_under_load(workload)
+        crashing.start()
+        workload.verify()
 
 
-def test_death_at_every_place(doomed: Doomed) -> None:
-    """It dies at each named place, under load, and nothing is lost, doubled or torn."""
-    siege = Siege(doomed, seed=100)
-    doomed.start()
+def test_death_at_every_point(crashing: CrashingDaemon) -> None:
+    """After a death at any crash point, under load, no command is lost, doubled or torn."""
+    workload = Workload(crashing, seed=100)
+    crashing.start()
     for point in _WORKING:
-        with siege.load(), death_at(doomed, point):
+        with workload.load(), death_at(crashing, point):
             pass
-        doomed.start()
-        siege.look()
+        crashing.start()
+        workload.verify()
 
 
 @pytest.mark.parametrize("point", _STOPPING)
-def test_death_while_it_stops(doomed: Doomed, point: str) -> None:
-    """It dies while it stops under load, and nothing is lost."""
-    siege = Siege(doomed, seed=101)
-    doomed.start()
-    with siege.load(), death_at(doomed, point):
-        doomed.process.send_signal(signal.SIGTERM)
-    doomed.start()
-    siege.look()
+def test_death_while_it_stops(crashing: CrashingDaemon, point: str) -> None:
+    """After a death during shutdown, under load, no command is lost."""
+    workload = Workload(crashing, seed=101)
+    crashing.start()
+    with workload.load(), death_at(crashing, point):
+        crashing.process.send_signal(signal.SIGTERM)
+    crashing.start()
+    workload.verify()
 
 
-def test_death_while_it_opens(doomed: Doomed) -> None:
-    """It dies while it opens what a crash has left, and the next one opens it."""
-    siege = Siege(doomed, seed=102)
-    doomed.start()
+def test_death_while_it_opens(crashing: CrashingDaemon) -> None:
+    """After a death while it opens a crashed database, the next daemon opens it."""
+    workload = Workload(crashing, seed=102)
+    crashing.start()
     for point in _OPENING:
-        kill_under_load(siege)
-        with death_at(doomed, point):
-            doomed.launch()
-        doomed.start()
-        siege.look()
+        kill_under_load(workload)
+        with death_at(crashing, point):
+            crashing.launch()
+        crashing.start()
+        workload.verify()
 
 
-def test_death_in_a_migration(doomed: Doomed) -> None:
-    """It dies while a new file, or one of an older version, becomes one of today; the next one finishes that."""
-    siege = Siege(doomed, seed=103)
+def test_death_in_a_migration(crashing: CrashingDaemon) -> None:
+    """After a death while a new or an older database is migrated, the next daemon finishes the migration."""
+    workload = Workload(crashing, seed=103)
     for point in _FIRST:
-        with death_at(doomed, point):
-            doomed.launch()
-    doomed.start()
-    kill_under_load(siege)
-    doomed.later = True
+        with death_at(crashing, point):
+            crashing.launch()
+    crashing.start()
+    kill_under_load(workload)
+    crashing.later = True
     for point in _LATER:
-        with death_at(doomed, point):
-            doomed.launch()
-    doomed.start()
-    siege.look()
+        with death_at(crashing, point):
+            crashing.launch()
+    crashing.start()
+    workload.verify()

@@ -1,4 +1,4 @@
-"""The disk fails, is slow, or the daemon dies while it writes to it: nothing is lost, and nothing refused is there."""
+"""The disk fails, is slow, or the daemon dies while writing: nothing is lost, and refused commands leave no trace."""
 
 import errno
 import signal
@@ -6,15 +6,15 @@ import signal
 import pytest
 
 import reel
-from tests.crash import tally
-from tests.crash.nursery import Doomed
+from tests.crash import stats
+from tests.crash.forkserver import CrashingDaemon
 from tests.crash.shim import COMPILER, Action, File, Op, Shim
-from tests.crash.siege import Siege
+from tests.crash.workload import Workload
 from tests.daemon import until
 
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="there is no compiler")
 
-# What the disk is asked at each of these places.
+# The call on the disk at each of these points.
 PLACES = {
     "before the first page of the WAL": (Action.DIE_BEFORE, Op.WRITE, File.WAL, 0),
     "between pages of the WAL": (Action.DIE_BEFORE, Op.WRITE, File.WAL, 7),
@@ -31,47 +31,47 @@ CLOSING = {
 }
 
 
-def test_death_in_the_midst_of_writing(frail: Doomed, shim: Shim) -> None:
-    """It dies at each place where SQLite writes or syncs, under load, and nothing is lost, doubled or torn."""
-    siege = Siege(frail, seed=300)
-    frail.start()
+def test_death_in_the_midst_of_writing(shimmed: CrashingDaemon, shim: Shim) -> None:
+    """After a death at any write or sync of SQLite, under load, no command is lost, doubled or torn."""
+    workload = Workload(shimmed, seed=300)
+    shimmed.start()
     for action, op, files, skip in PLACES.values():
         shim.order(action, op, files, skip=skip)
-        with siege.load():
-            frail.died()
+        with workload.load():
+            shimmed.wait_for_death()
         shim.calm()
         assert 1 == shim.hits
-        frail.start()
-        siege.look()
-        tally.count("fault points hit")
+        shimmed.start()
+        workload.verify()
+        stats.count("fault points hit")
 
 
-def test_death_while_it_closes(frail: Doomed, shim: Shim) -> None:
-    """It dies while its last checkpoint is made and the WAL goes."""
-    siege = Siege(frail, seed=301)
+def test_death_while_it_closes(shimmed: CrashingDaemon, shim: Shim) -> None:
+    """After a death during the last checkpoint, or around the removal of the WAL, no command is lost."""
+    workload = Workload(shimmed, seed=301)
     for action, op, files, skip in CLOSING.values():
-        frail.start()
-        with siege.load():
-            siege.work(100)
+        shimmed.start()
+        with workload.load():
+            workload.wait_for_commands(100)
         with shim.ordered(action, op, files, skip=skip):
-            frail.process.send_signal(signal.SIGTERM)
-            frail.died()
-        frail.start()
-        siege.look()
-        frail.end()
-        tally.count("fault points hit")
+            shimmed.process.send_signal(signal.SIGTERM)
+            shimmed.wait_for_death()
+        shimmed.start()
+        workload.verify()
+        shimmed.end()
+        stats.count("fault points hit")
 
 
 @pytest.mark.parametrize("code", [errno.EIO, errno.ENOSPC, errno.EROFS, errno.EDQUOT])
 @pytest.mark.parametrize("op", [Op.WRITE, Op.SYNC])
-def test_a_disk_that_fails_for_a_while(frail: Doomed, shim: Shim, op: Op, code: int) -> None:
-    """What cannot be written changes nothing, reads go on, and when the disk works again, so do adds.
+def test_a_disk_that_fails_for_a_while(shimmed: CrashingDaemon, shim: Shim, op: Op, code: int) -> None:
+    """An add that cannot be written changes nothing, reads go on, and adds work again when the disk does.
 
-    Of what was written and could not be synced nobody knows what a crash would make of it, and it is said so.
+    After a failed sync nobody knows whether the add would survive a crash, and the error says so.
     """
-    error, says = (reel.Storage, "nothing was written") if op is Op.WRITE else (reel.Internal, "nobody knows")
-    frail.start()
-    with frail.client() as client:
+    error, says = (reel.Storage, "nothing was written") if op is Op.WRITE else (reel.Internal, "commit state unknown")
+    shimmed.start()
+    with shimmed.client() as client:
         client.add("demo", "before", create=True)
         with shim.ordered(Action.FAIL, op, File.WAL, value=code):
             with pytest.raises(error, match=says):
@@ -83,49 +83,49 @@ def test_a_disk_that_fails_for_a_while(frail: Doomed, shim: Shim, op: Op, code: 
 
 
 @pytest.mark.parametrize("op", [Op.WRITE, Op.SYNC])
-def test_what_was_refused_stays_refused(frail: Doomed, shim: Shim, op: Op) -> None:
-    """Where the disk fails and the daemon dies before another commit, what was refused is not there afterwards."""
-    frail.start()
-    with frail.client() as client:
+def test_a_refused_add_stays_refused(shimmed: CrashingDaemon, shim: Shim, op: Op) -> None:
+    """If the disk fails and the daemon dies before another commit, the refused add is not there afterwards."""
+    shimmed.start()
+    with shimmed.client() as client:
         client.add("demo", "before", create=True)
         with shim.ordered(Action.FAIL, op, File.WAL, count=1, value=errno.EIO), pytest.raises(reel.Storage):
             client.add("demo", "refused")
-        frail.kill()
-        frail.start()
+        shimmed.kill()
+        shimmed.start()
 
         assert ["before"] == [record["content"] for record in client.iter_conversation("demo")]
 
 
-def struck(shim: Shim, times: int) -> None:
-    """Wait until the last order was carried out so often."""
+def wait_for_hits(shim: Shim, times: int) -> None:
+    """Wait until the last order has hit so many calls."""
     until(lambda: shim.hits == times)
 
 
 @pytest.mark.parametrize("op", [Op.WRITE, Op.SYNC])
 @pytest.mark.parametrize("files", [File.WAL, File.DATABASE])
-def test_faults_under_load(frail: Doomed, shim: Shim, op: Op, files: File) -> None:
-    """Under load the disk fails now and then, and then the daemon dies."""
-    siege = Siege(frail, seed=302)
-    frail.start()
+def test_faults_under_load(shimmed: CrashingDaemon, shim: Shim, op: Op, files: File) -> None:
+    """No acknowledged command is lost if the disk fails now and then, under load, and then the daemon dies."""
+    workload = Workload(shimmed, seed=302)
+    shimmed.start()
     for skip in range(2):
-        with siege.load():
+        with workload.load():
             for _ in range(3):
                 shim.order(Action.FAIL, op, files, skip=skip, count=1 + skip, value=errno.EIO)
-                struck(shim, 1 + skip)
-                siege.work(10)
-            frail.kill()
+                wait_for_hits(shim, 1 + skip)
+                workload.wait_for_commands(10)
+            shimmed.kill()
         shim.calm()
-        frail.start()
-        siege.look()
+        shimmed.start()
+        workload.verify()
 
 
-def test_a_slow_disk(frail: Doomed, shim: Shim) -> None:
-    """A disk that takes its time changes nothing but the time."""
-    siege = Siege(frail, seed=303)
-    frail.start()
-    with shim.ordered(Action.DELAY, Op.SYNC, File.WAL, value=30_000), siege.load():
-        siege.work(20)
-        frail.kill()
+def test_a_slow_disk(shimmed: CrashingDaemon, shim: Shim) -> None:
+    """A slow disk changes only the time that commands take."""
+    workload = Workload(shimmed, seed=303)
+    shimmed.start()
+    with shim.ordered(Action.DELAY, Op.SYNC, File.WAL, value=30_000), workload.load():
+        workload.wait_for_commands(20)
+        shimmed.kill()
     assert shim.hits > 0
-    frail.start()
-    siege.look()
+    shimmed.start()
+    workload.verify()

@@ -1,4 +1,4 @@
-"""After a power cut at any moment the log is a beginning of what it was, and all that was acknowledged is in it."""
+"""After a power cut at any moment the log is a prefix of the full log with all acknowledged commands."""
 
 import os
 import random
@@ -13,13 +13,13 @@ import pytest
 
 from reel.frames import Response
 from reel.session import MessagePack
-from tests.crash import tally
-from tests.crash.evidence import logged
+from tests.crash import stats
+from tests.crash.final_state import read_log
+from tests.crash.forkserver import CrashingDaemon
 from tests.crash.history import Event
-from tests.crash.nursery import Doomed
 from tests.crash.power import KEPT, Disk
 from tests.crash.shim import COMPILER, SUFFIXES, Action, Done, File, Op, Shim
-from tests.crash.siege import Siege, integrity
+from tests.crash.workload import Workload, integrity
 
 LONG = bool(os.environ.get("REEL_CRASH_LONG"))
 CUTS = 300 if LONG else 60
@@ -27,31 +27,31 @@ CUTS = 300 if LONG else 60
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="there is no compiler")
 
 
-def worked(frail: Doomed, shim: Shim, *, faults: bool = False) -> tuple[list[Done], list[Event]]:
-    """Let clients work for a while; give what was asked of the disk, and the log."""
-    since, siege = shim.mark(), Siege(frail, seed=200)
-    frail.start()
-    with siege.load():
+def record_work(shimmed: CrashingDaemon, shim: Shim, *, faults: bool = False) -> tuple[list[Done], list[Event]]:
+    """Run the clients for a while; return the recorded calls on the disk, and the log."""
+    since, workload = shim.mark(), Workload(shimmed, seed=200)
+    shimmed.start()
+    with workload.load():
         for turn in range(10 if LONG else 6):
             if faults:
                 shim.order(Action.FAIL, Op.SYNC, File.WAL | File.DATABASE, skip=turn, count=1 + turn % 2, value=EIO)
-            siege.work(50)
-        frail.kill()
+            workload.wait_for_commands(50)
+        shimmed.kill()
     shim.calm()
     done = list(shim.done(since))
-    frail.start()
-    siege.look()
-    frail.end()
-    return done, read(frail.database)
+    shimmed.start()
+    workload.verify()
+    shimmed.end()
+    return done, read(shimmed.database)
 
 
 def read(database: str) -> list[Event]:
-    """Read a log; before its tables are made there is none."""
+    """Read a log; it is empty if there are no tables yet."""
     with closing(sqlite3.connect(database)) as connection:
         if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'events'").fetchone():
             return []
         assert [] == connection.execute(_WRONG_HEADS).fetchall()
-        return logged(connection)
+        return read_log(connection)
 
 
 _WRONG_HEADS = """
@@ -61,8 +61,8 @@ _WRONG_HEADS = """
 """
 
 
-def spoken(done: Sequence[Done], log: Sequence[Event]) -> dict[int, list[int]]:
-    """Find the sends with answers that say where an agent is: their places, and how long the log is that each means."""
+def acknowledged_lengths(done: Sequence[Done], log: Sequence[Event]) -> dict[int, list[int]]:
+    """Return, for the index of each send with a head in its replies, the lengths of the log that those imply."""
     lengths = {(event.agent, event.seq): length for length, event in enumerate(log, 1)}
     framings: dict[int, MessagePack] = defaultdict(lambda: MessagePack(64 << 20))
     news: dict[int, list[int]] = defaultdict(list)
@@ -78,7 +78,7 @@ def spoken(done: Sequence[Done], log: Sequence[Event]) -> dict[int, list[int]]:
 def cuts(
     done: Sequence[Done], news: dict[int, list[int]], chance: random.Random
 ) -> Iterator[tuple[int, dict[File, bytes]]]:
-    """Cut the power, every other time right after an answer has left; give how much of the log must be there."""
+    """Cut the power, half of the times right after a reply; yield the required length of the log, and the files."""
     anywhere = chance.sample(range(len(done)), min(CUTS // 2, len(done)))
     sharp = chance.sample(sorted(news), min(CUTS // 2, len(news)))
     disk, length = Disk(), 0
@@ -92,7 +92,7 @@ def cuts(
 
 
 def lay_out(directory: Path, files: dict[File, bytes]) -> str:
-    """Write what a power cut left; give the path of the database."""
+    """Write the files that a power cut left; return the path of the database."""
     database = directory / "left.db"
     for file, suffix in SUFFIXES.items():
         path = Path(f"{database}{suffix}")
@@ -103,40 +103,40 @@ def lay_out(directory: Path, files: dict[File, bytes]) -> str:
 
 
 @pytest.mark.parametrize("durability", ["full", "normal"])
-def test_a_power_cut(frail: Doomed, shim: Shim, tmp_path: Path, durability: str) -> None:
-    """What is left is sound and a beginning of the log; with ``full``, all that was acknowledged is in it."""
-    frail.arguments = ["--durability", durability]
+def test_a_power_cut(shimmed: CrashingDaemon, shim: Shim, tmp_path: Path, durability: str) -> None:
+    """The database is sound and a prefix of the log; with ``full``, it has all acknowledged commands."""
+    shimmed.arguments = ["--durability", durability]
     chance = random.Random(1)
-    done, log = worked(frail, shim)
+    done, log = record_work(shimmed, shim)
     short = 0
-    for length, files in cuts(done, spoken(done, log), chance):
+    for length, files in cuts(done, acknowledged_lengths(done, log), chance):
         left = lay_out(tmp_path, files)
         events = read(left)
         short += len(events) < length
 
         assert log[: len(events)] == events
         assert [("ok",)] == integrity(left)
-        tally.count(f"power cuts, {durability}")
+        stats.count(f"power cuts, {durability}")
     assert durability == "normal" or not short
-    tally.count(f"power cuts after which something acknowledged was gone, {durability}", short)
+    stats.count(f"power cuts after which something acknowledged was gone, {durability}", short)
 
 
-def test_a_power_cut_after_failed_syncs(frail: Doomed, shim: Shim, tmp_path: Path) -> None:
-    """Also where syncs failed, and the kernel forgot what they were for, all that was acknowledged is there."""
-    done, log = worked(frail, shim, faults=True)
+def test_a_power_cut_after_failed_syncs(shimmed: CrashingDaemon, shim: Shim, tmp_path: Path) -> None:
+    """All acknowledged commands are there even if syncs failed and the kernel dropped their pages."""
+    done, log = record_work(shimmed, shim, faults=True)
     assert Op.LOST in {call.op for call in done}
-    for length, files in cuts(done, spoken(done, log), random.Random(2)):
+    for length, files in cuts(done, acknowledged_lengths(done, log), random.Random(2)):
         left = lay_out(tmp_path, files)
 
         assert log[:length] == read(left)[:length]
         assert [("ok",)] == integrity(left)
-        tally.count("power cuts after failed syncs")
+        stats.count("power cuts after failed syncs")
 
 
-def test_synced_before_each_answer(frail: Doomed, shim: Shim, tmp_path: Path) -> None:
-    """Whenever an answer leaves, a reader's as well, what it speaks of is synced, whatever is written for others."""
-    done, log = worked(frail, shim)
-    news = spoken(done, log)
+def test_synced_before_each_reply(shimmed: CrashingDaemon, shim: Shim, tmp_path: Path) -> None:
+    """When a reply leaves, also one to a read, the events that it mentions are synced."""
+    done, log = record_work(shimmed, shim)
+    news = acknowledged_lengths(done, log)
     disk, safe = Disk(), 0
     for place, call in enumerate(done):
         disk.do(call)
@@ -145,4 +145,4 @@ def test_synced_before_each_answer(frail: Doomed, shim: Shim, tmp_path: Path) ->
 
             assert max(news[place]) <= safe
     assert safe
-    tally.count("answers seen to leave after their sync", sum(map(len, news.values())))
+    stats.count("replies seen to leave after their sync", sum(map(len, news.values())))

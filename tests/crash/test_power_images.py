@@ -1,4 +1,4 @@
-"""What is synced survives a power cut, what is not may be there in part, sector by sector."""
+"""The simulated disk keeps synced data through a power cut, and any sectors of the rest."""
 
 import random
 from itertools import pairwise
@@ -12,7 +12,7 @@ WAL = File.WAL
 
 
 def disk(*done: Done) -> Disk:
-    """A disk on which this was done."""
+    """Return a disk after these calls."""
     made = Disk()
     for call in done:
         made.do(call)
@@ -20,12 +20,12 @@ def disk(*done: Done) -> Disk:
 
 
 def left(made: Disk, kept: float, seed: int = 0) -> bytes | None:
-    """What a power cut leaves of the WAL."""
+    """Return what a power cut leaves of the WAL."""
     return made.cut(kept, random.Random(seed)).get(WAL)
 
 
 def write(data: bytes, offset: int = 0) -> Done:
-    """A write to the WAL."""
+    """Return a write to the WAL."""
     return Done(Op.WRITE, WAL, offset, data)
 
 
@@ -48,12 +48,12 @@ SYNC = Done(Op.SYNC, WAL, 0, b"")
     ],
 )
 def test_what_is_left(done: list[Done], nothing: bytes | None, everything: bytes | None) -> None:
-    """At least what was synced is left, at most all."""
+    """A power cut leaves at least what was synced, at most everything."""
     assert (nothing, everything) == (left(disk(*done), 0.0), left(disk(*done), 1.0))
 
 
 def test_a_torn_write() -> None:
-    """Of a write that was not synced any sectors may be there, each of them whole."""
+    """Any sectors of an unsynced write may be there, each of them whole."""
     made = disk(write(bytes(4 * SECTOR)), SYNC, write(b"x" * (3 * SECTOR), SECTOR // 2))
     borders = [0, SECTOR // 2, SECTOR, 2 * SECTOR, 3 * SECTOR, 3 * SECTOR + SECTOR // 2, 4 * SECTOR]
     seen = set()

@@ -4,4 +4,4 @@
 from tests.daemon_fixtures import client, daemon, directory, prepared
 from tests.editors.dripping import dripping, halting
 from tests.editors.surroundings import environment, require
-from tests.unmeasured import unmeasured
+from tests.without_coverage import without_coverage

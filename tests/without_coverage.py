@@ -1,4 +1,4 @@
-"""Daemons that run as fast under ``make coverage`` as elsewhere: what they reach is counted by other tests."""
+"""A fixture for tests whose daemons run without coverage, which would slow them; other tests reach the same code."""
 
 from collections.abc import Iterator
 
@@ -6,8 +6,8 @@ import pytest
 
 
 @pytest.fixture(scope="module", autouse=True)
-def unmeasured() -> Iterator[None]:
-    """Start processes without measuring them; for whole directories, whose conftest imports this."""
+def without_coverage() -> Iterator[None]:
+    """Start processes without coverage; a conftest imports this for its whole directory."""
     with pytest.MonkeyPatch.context() as patch:
         for name in ("COVERAGE_PROCESS_CONFIG", "COVERAGE_PROCESS_START"):
             patch.delenv(name, raising=False)

@@ -1,4 +1,4 @@
-"""What the model makes of a log: its commands done anew, one after the other, and the replies that they would give."""
+"""The reference model: it executes the commands of a log one after the other, and returns the expected replies."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -8,8 +8,8 @@ from tests.crash.history import Call, Command
 from tests.model import ModelAgent, Refused, Said, Snapshot
 
 
-class Called(NamedTuple):
-    """What an agent is called."""
+class Profile(NamedTuple):
+    """The name, title and tags of an agent."""
 
     name: str
     title: str | None = None
@@ -27,33 +27,33 @@ class Position(NamedTuple):
     name: str
 
 
-class World:
-    """All agents, and each position that each of them ever had."""
+class ReferenceModel:
+    """All agents, and every position that each of them ever had."""
 
     def __init__(self) -> None:
         self.agents: dict[str, ModelAgent] = {}
-        self.called: dict[str, Called] = {}
+        self.profiles: dict[str, Profile] = {}
         self.positions: dict[str, list[Position]] = {}
-        # Whose clone each is.
+        # The source of each clone.
         self._sources: dict[str, str] = {}
 
     def do(self, call: Call, command: Command) -> dict[str, Any]:
-        """Do a command of the log; give the fields that its reply must have.
+        """Execute a command of the log; return the fields that its reply must have.
 
         Raises:
-            Refused: it was not possible.
+            Refused: the command is not possible.
         """
         uid = command.subject
         self._require_head(call, command)
-        expected = self._change(call, command) if uid in self.agents else self._found(call, command)
+        expected = self._apply(call, command) if uid in self.agents else self._create(call, command)
         for touched in command.heads:
             self.positions.setdefault(touched, []).append(self._position(touched))
         if call.method in {"create", "clone", "change", "revive"}:
-            expected |= self.called[uid]._asdict()
+            expected |= self.profiles[uid]._asdict()
         return {**expected, "head": self.agents[uid].head}
 
     def descendants(self, uid: str) -> Iterator[str]:
-        """Give an agent's clones, and theirs."""
+        """Return an agent's clones, and the clones of those."""
         for clone, source in self._sources.items():
             if source == uid:
                 yield clone
@@ -62,33 +62,33 @@ class World:
     def _position(self, uid: str) -> Position:
         agent = self.agents[uid]
         can = bool(agent.undoable), bool(agent.redoable)
-        return Position(agent.head, agent.now, agent.alive, *can, self.called[uid].name)
+        return Position(agent.head, agent.now, agent.alive, *can, self.profiles[uid].name)
 
     def _require_head(self, call: Call, command: Command) -> None:
-        """Refuse what supposes another head; where a clone makes an agent, its source's."""
+        """Refuse a command whose `if_seq` is not the head; for a new clone, the head of its source."""
         head, new = call.params.get("if_seq"), command.subject not in self.agents
         judge = self._source(command) if new and command.kind == "clone" else self.agents.get(command.subject)
         if head is not None and judge is not None and judge.head != head:
             raise Refused("conflict")
 
     def _require_free(self, name: str, uid: str) -> None:
-        """Refuse a name that somebody else has who lives."""
-        if any(self.agents[other].alive and self.called[other].name == name for other in self.agents if other != uid):
+        """Refuse a name that another live agent has."""
+        if any(self.agents[other].alive and self.profiles[other].name == name for other in self.agents if other != uid):
             raise Refused("exists")
 
-    def _found(self, call: Call, command: Command) -> dict[str, Any]:
-        """Let an agent begin."""
+    def _create(self, call: Call, command: Command) -> dict[str, Any]:
+        """Create an agent."""
         uid, params = command.agent, call.params
         self._require_free(call.target, uid)
         if command.kind == "clone":
             source = self._sources[uid] = command.events[0].data["from"]
             self.agents[uid] = self._source(command).clone(command.events[0].data["at"])
-            self.called[uid] = self.called[source]._replace(name=call.target)
+            self.profiles[uid] = self.profiles[source]._replace(name=call.target)
             return {}
         if command.kind != "created":
             raise Refused("not_found")
         agent, rows = ModelAgent(), _rows(call, command)
-        self.called[uid] = Called(call.target)
+        self.profiles[uid] = Profile(call.target)
         if call.method == "create":
             agent.create(params.get("system"))
         else:
@@ -103,7 +103,7 @@ class World:
             raise Refused("invalid_params")
         return source
 
-    def _change(self, call: Call, command: Command) -> dict[str, Any]:
+    def _apply(self, call: Call, command: Command) -> dict[str, Any]:
         agent, params = self.agents[command.subject], call.params
         was, before = agent.head, agent.now
         match call.method:
@@ -134,39 +134,39 @@ class World:
             case "restore":
                 agent.restore(params["at"])
                 return {"was": was}
-        return self._be(call, command)
+        return self._apply_inert(call, command)
 
-    def _be(self, call: Call, command: Command) -> dict[str, Any]:
-        """Do what changes nothing of a conversation."""
+    def _apply_inert(self, call: Call, command: Command) -> dict[str, Any]:
+        """Execute a command that leaves the conversation as it is."""
         uid, params = command.subject, call.params
         if call.method == "kill":
             return self._kill(command, cascade=bool(params.get("cascade")))
-        agent, called = self.agents[uid], self.called[uid]
+        agent, profile = self.agents[uid], self.profiles[uid]
         if agent.alive == (call.method == "revive"):
-            raise Refused("it lives, or does not")
+            raise Refused("it is already alive, or it is dead")
         if call.method == "change":
-            called = called._replace(**changes(call))
-        self._require_free(called.name, uid)
-        self.called[uid] = called
+            profile = profile._replace(**changes(call))
+        self._require_free(profile.name, uid)
+        self.profiles[uid] = profile
         agent.alive = True
         agent.inert()
         return {}
 
     def _kill(self, command: Command, *, cascade: bool) -> dict[str, Any]:
-        """Kill whom the log says, who must be all that it had to be."""
+        """Kill the agents in the log, which must be exactly those that the command had to kill."""
         root = command.subject
         family = {root, *(self.descendants(root) if cascade else ())}
-        doomed = {uid for uid in family if self.agents[uid].alive}
-        if doomed != command.heads.keys():
-            raise Refused(f"takes {sorted(command.heads)}, not {sorted(doomed)}")
-        for uid in doomed:
+        victims = {uid for uid in family if self.agents[uid].alive}
+        if victims != command.heads.keys():
+            raise Refused(f"takes {sorted(command.heads)}, not {sorted(victims)}")
+        for uid in victims:
             self.agents[uid].alive = False
             self.agents[uid].inert()
         return {"killed": list(command.heads)}
 
 
 def _rows(call: Call, command: Command) -> list[tuple[str, str | None, str | None]]:
-    """Give what is said: what was asked for, with the data that the daemon made of it."""
+    """Return the rows that the call asked for, with the data that the daemon added."""
     if wanted(call) != written(command):
         raise Refused("says something else")
     said = [event for event in command.events if event.kind != "created"]

@@ -1,31 +1,31 @@
-"""Was there a reason to refuse a call, or to do nothing for it?"""
+"""Decide whether there was a reason to refuse a call, or nothing to do for it."""
 
 from collections.abc import Sequence
 
 from tests.crash.history import Call
-from tests.crash.spans import Seen
-from tests.crash.world import Position
+from tests.crash.realtime_order import Seen
+from tests.crash.reference_model import Position
 from tests.model import Said, Snapshot
 
 
 def is_refused(call: Call) -> bool:
-    """Whether a call was refused, or there was nothing to do for it."""
+    """Return whether a call was refused, or there was nothing to do for it."""
     nothing_to_do = call.method in {"kill", "revive"} and call.reply is not None and not call.acknowledged
     return not call.unknown and bool(call.error or nothing_to_do)
 
 
 def has_reason(call: Call, seen: Sequence[Seen]) -> bool:
-    """Whether any order in which all can have happened has a reason for what came of a call.
+    """Return whether any possible order of the commands has a reason for the outcome of a call.
 
     Args:
-        call: what was refused.
-        seen: all agents that ever had a name that the call is about.
+        call: the refused call.
+        seen: all agents that ever had a name in the call.
     """
     meant = [one for one in seen if one.may_be(call.judge)]
     match call.error:
         case "not_found":
             return not any(one.must_be(call.data["agent"]) for one in seen)
-        case "conflict" if not call.data["head"]:  # it would have made the agent
+        case "conflict" if not call.data["head"]:  # it would have created the agent
             return bool(call.params.get("create")) and not any(one.must_be(call.judge) for one in seen)
         case "exists":
             return any(_is_taken(name, seen) for name in _names(call, meant))
@@ -33,7 +33,7 @@ def has_reason(call: Call, seen: Sequence[Seen]) -> bool:
 
 
 def _names(call: Call, meant: Sequence[Seen]) -> set[str]:
-    """Give the names that a call may have wanted for its agent."""
+    """Return the names that a call may have wanted for its agent."""
     if call.method == "revive":
         return {position.name for one in meant for position in one.positions}
     return {call.params.get("name") or call.agent}
@@ -44,7 +44,7 @@ def _is_taken(name: str, seen: Sequence[Seen]) -> bool:
 
 
 def refuses(position: Position, call: Call) -> bool:
-    """Whether an agent that stands here refuses a call with the error that it got, or has nothing to do for it."""
+    """Return whether an agent in this position refuses a call with the error that it got, or has nothing to do."""
     match call.error:
         case "conflict":
             return position.head == call.data.get("head") != call.params.get("if_seq")
@@ -60,7 +60,7 @@ def refuses(position: Position, call: Call) -> bool:
 
 
 def _has_mark(now: Snapshot, label: str | None) -> bool:
-    """Whether a rewind would find its mark."""
+    """Return whether a rewind would find its mark."""
     said_after = False
     for node in reversed(now):
         if isinstance(node, Said):

@@ -1,4 +1,4 @@
-"""What clients ask: anything, in any order, of a few agents that all of them know."""
+"""Random commands: any method, in any order, on a few agents that all clients share."""
 
 import random
 from itertools import count
@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 from tests.crash.bodies import FORMAT, answer, request
 from tests.crash.history import Call
 
-# What is done how often.
+# How often each method is chosen.
 _WEIGHTS = {
     "add": 34,
     "ingest": 5,
@@ -26,33 +26,34 @@ _WEIGHTS = {
     "revive": 8,
 }
 _LABELS = (None, "one", "two")
-# Agents that are worked on at a time.
+# Agents in use at a time.
 _AGENTS = 6
-# Commands whose keys may be given again for another agent, and how often one is.
+# The number of commands whose keys may be used again for another agent, and the share of commands that do.
 _KEYED = 8
 _REUSE = 0.03
 
-# A method, the address of an agent, and what else it is given.
+# A method, the address of an agent, and the other parameters.
 Asked: TypeAlias = tuple[str, str, dict[str, Any]]
 
 
 class Names:
-    """The agents that there may be, shared by the clients of one daemon."""
+    """The agents that may exist, shared by the clients of one daemon."""
 
     def __init__(self) -> None:
         self._numbers = count(1)
         self.recent: list[str] = []
         self.heads: dict[str, int] = {}
-        # Of agents of which it is known who made them, and under which name.
+
+        # The ids by name, of agents whose creation was acknowledged.
         self.ids: dict[str, str] = {}
 
     def new(self) -> str:
-        """Give a name that nobody has had."""
+        """Return an unused name."""
         self.recent = [*self.recent[1 - _AGENTS :], f"agent-{next(self._numbers)}"]
         return self.recent[-1]
 
     def note(self, call: Call) -> None:
-        """Note where an agent is, and who it is, as an answer says."""
+        """Note the head and the id of an agent from a reply."""
         reply = call.reply or {}
         if "head" in reply:
             self.heads[call.target] = reply["head"]
@@ -63,13 +64,13 @@ class Names:
             self.ids[reply["name"]] = reply["id"]
 
 
-class Choices:
-    """What one client asks.
+class CommandGenerator:
+    """The commands of one client.
 
     Args:
-        name: the client's; its texts and keys begin with it.
+        name: the client's name; its texts and keys begin with it.
         names: the agents.
-        chance: decides.
+        chance: the source of randomness.
     """
 
     def __init__(self, name: str, names: Names, chance: random.Random) -> None:
@@ -77,11 +78,11 @@ class Choices:
         self._names = names
         self._random = chance
         self._texts = 0
-        # Commands with a key of agents that were named by their ids, which never mean another one.
+        # Commands with a key that address an agent by its id, which never means another agent.
         self._keyed: list[Asked] = []
 
-    def some(self) -> list[Asked]:
-        """Choose what to ask in one burst."""
+    def burst(self) -> list[Asked]:
+        """Return the commands of one burst."""
         return [self._one() for _ in range(self._random.choice((1, 1, 8, 32)))]
 
     def _one(self) -> Asked:
@@ -126,7 +127,7 @@ class Choices:
         return method, agent, {**params, "create": create, **self._options(agent)}
 
     def _change(self, name: str) -> Asked:
-        """Call an agent something else; by a name only what keeps it, see :func:`tests.crash.claims.peers`."""
+        """Change an agent's profile; its name only by its id, see :func:`tests.crash.attribution.name_holders`."""
         pick = self._random.choice
         params = {"title": pick(("", self._text()[:9])), "tags": pick((None, {}, {"by": self._name}))}
         agent = self._names.ids.get(name)
@@ -149,7 +150,7 @@ class Choices:
         return {}
 
     def _options(self, agent: str | None = None) -> dict[str, Any]:
-        """Give most commands a key, and some a head to be at."""
+        """Return a key for most commands, and `if_seq` for some."""
         options: dict[str, Any] = {}
         if self._random.random() < 0.7:
             options["key"] = f"{self._name}-{self._random.getrandbits(64):x}"
@@ -158,12 +159,12 @@ class Choices:
         return options
 
     def _text(self) -> str:
-        """Make a text that nobody else says; one in twenty is long."""
+        """Make a unique text; one in twenty is long."""
         self._texts += 1
         return f"{self._name}:{self._texts}".ljust(self._random.choice([0] * 19 + [20_000]))
 
 
 def one_restore(asked: list[Asked]) -> list[Asked]:
-    """Leave out all restores but one: of two that nobody heard of, the log does not say which it has."""
+    """Keep only the first restore: if two had no reply, the log does not say which one was executed."""
     restores = [each for each in asked if each[0] == "restore"]
     return [each for each in asked if each not in restores[1:]]

@@ -1,4 +1,4 @@
-"""A daemon under siege: the clients that make it work, and everything that was ever asked of it."""
+"""The clients that load a daemon, and the check of everything that they recorded."""
 
 import random
 import sqlite3
@@ -8,21 +8,21 @@ from contextlib import closing, contextmanager
 from threading import Event, Thread
 
 from reel.sync.client import Client
-from tests.crash import tally
+from tests.crash import stats
 from tests.crash.checker import check
-from tests.crash.choices import Names
 from tests.crash.clients import Worker
-from tests.crash.evidence import evidence
+from tests.crash.command_generator import Names
+from tests.crash.final_state import read_final_state
 from tests.daemon import PATIENCE, Daemon, until
 
 
-class Siege:
-    """A daemon under load that dies again and again.
+class Workload:
+    """Clients that load a daemon through its deaths.
 
     Args:
-        daemon: whose start and death is the test's affair.
-        seed: decides what its clients do.
-        workers: how many they are.
+        daemon: the daemon, which the test starts and kills.
+        seed: seed of the commands.
+        workers: number of clients.
     """
 
     def __init__(self, daemon: Daemon, seed: int, workers: int = 3) -> None:
@@ -37,7 +37,7 @@ class Siege:
 
     @contextmanager
     def load(self) -> Iterator[None]:
-        """Let all clients work until the block ends; those whom nobody answers end by themselves."""
+        """Run all clients until the block ends; a client stops early if the daemon refuses its connection."""
         stop = Event()
         threads = [Thread(target=worker.run, args=(stop,)) for worker in self._workers]
         for thread in threads:
@@ -49,28 +49,28 @@ class Siege:
             for thread in threads:
                 thread.join(PATIENCE)
 
-    def work(self, commands: int) -> None:
-        """Wait under load until so many more commands were acknowledged."""
+    def wait_for_commands(self, commands: int) -> None:
+        """Wait until so many more commands were acknowledged; call it during :meth:`load`."""
         wanted = self._acknowledged() + commands
         until(lambda: self._acknowledged() >= wanted)
 
     def _acknowledged(self) -> int:
         return sum(call.acknowledged for worker in self._workers for call in worker.calls)
 
-    def look(self) -> None:
-        """Look whether everything is as it was acknowledged.
+    def verify(self) -> None:
+        """Check the history, and let the daemon verify its database.
 
         Raises:
-            AssertionError: it is not.
+            AssertionError: there is a problem.
         """
         calls = [call for worker in self._workers for call in worker.calls]
         with Client(self.daemon.socket) as client:
-            events, living = evidence(client)
-            problems = check(calls, events, living)
+            events, final = read_final_state(client)
+            problems = check(calls, events, final)
             found = client.verify().problems
         assert not problems, "\n".join(problems[:10])
         assert not found, found
-        tally.count("histories found right")
+        stats.count("histories found right")
         replies = [call.reply for call in calls if call.acknowledged and call.reply is not None]
         self._count(
             {
@@ -85,13 +85,13 @@ class Siege:
         )
 
     def _count(self, counts: dict[str, int]) -> None:
-        """Count what was not there at the last look."""
+        """Count the increase since the last check."""
         for what, times in counts.items():
-            tally.count(what, times - self._counted[what])
+            stats.count(what, times - self._counted[what])
         self._counted.update(counts)
 
 
 def integrity(path: str) -> list[tuple[str, ...]]:
-    """Let SQLite check a database."""
+    """Return the results of SQLite's checks of a database."""
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
         return [*connection.execute("PRAGMA integrity_check"), *connection.execute("PRAGMA foreign_key_check")]

@@ -1,10 +1,10 @@
-"""What is left: the log of every agent, and the agents as they stand."""
+"""The log of every agent, and all agents, as they are at the end."""
 
 import sqlite3
 from typing import Final
 
 from reel.sync.client import Client
-from tests.crash.history import Event, Living, marked, said
+from tests.crash.history import Event, FinalAgent, marked, said
 
 _EVENTS = """
     SELECT e.id, a.uid, e.seq, e.command, e.kind, e.content, e.data_json, e.client
@@ -13,23 +13,23 @@ _EVENTS = """
 _FIELDS: Final = ("id", "agent", "seq", "command", "kind", "content", "data_json", "client")
 
 
-def evidence(client: Client) -> tuple[list[Event], list[Living]]:
-    """Ask a daemon for everything."""
+def read_final_state(client: Client) -> tuple[list[Event], list[FinalAgent]]:
+    """Read all events and all agents from a daemon."""
     events: list[Event] = []
-    living: list[Living] = []
+    final: list[FinalAgent] = []
     for row in client.iter_agents():
         events += (Event._make(event[field] for field in _FIELDS) for event in client.iter_history(row.id))
-        living.append(_living(client, row.id))
-    return events, living
+        final.append(_final_agent(client, row.id))
+    return events, final
 
 
-def _living(client: Client, agent: str) -> Living:
+def _final_agent(client: Client, agent: str) -> FinalAgent:
     info = client.agent(agent)
     records = said(list(client.iter_conversation(agent)))
     marks = marked([mark._asdict() for mark in info.marks])
-    return Living(agent, info.name, info.alive, info.head, records, marks, info.title, info.tags)
+    return FinalAgent(agent, info.name, info.alive, info.head, records, marks, info.title, info.tags)
 
 
-def logged(connection: sqlite3.Connection) -> list[Event]:
-    """Read the log from a database itself."""
+def read_log(connection: sqlite3.Connection) -> list[Event]:
+    """Read the log directly from a database."""
     return list(map(Event._make, connection.execute(_EVENTS)))

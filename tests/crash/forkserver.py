@@ -1,4 +1,4 @@
-"""Where doomed daemons come from; see :mod:`tests.crash.doomed`."""
+"""A fork server, which starts daemons fast, and daemons that it kills; see :mod:`tests.crash.crash_points`."""
 
 import json
 import os
@@ -10,16 +10,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
-from tests.crash import tally
+from tests.crash import stats
 from tests.daemon import PATIENCE, Daemon
 
 
-class Nursery:
-    """A process that has loaded all that a daemon needs, and starts one after the other."""
+class ForkServer:
+    """A process that has imported everything that a daemon needs, and forks one daemon after the other."""
 
     def __init__(self, environment: Mapping[str, str] | None = None) -> None:
-        command = [sys.executable, "-m", "tests.crash.doomed"]
-        # Coverage counts what other tests run; here it would only be slow, and is lost with each kill.
+        command = [sys.executable, "-m", "tests.crash.crash_points"]
+        # Without coverage: it is slow, it is lost with each kill, and other tests run the same code.
         own = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
         self._process = subprocess.Popen[str](
             command,
@@ -49,65 +49,65 @@ class Nursery:
         return self._said.readline()
 
     def death(self, patience: float) -> int | None:
-        """Wait for what the daemon dies of."""
+        """Wait for the daemon's exit code; ``None`` if it still runs after so many seconds."""
         ready, _, _ = select.select([self._said], [], [], patience)
         return int(self._line()) if ready else None
 
 
 class Child:
-    """A daemon that a nursery has started, with as much of a process as is asked of one."""
+    """A daemon that a fork server has started, with the part of ``Popen`` that the tests need."""
 
-    def __init__(self, pid: int, nursery: Nursery) -> None:
+    def __init__(self, pid: int, fork_server: ForkServer) -> None:
         self.pid = pid
-        self._nursery = nursery
+        self._fork_server = fork_server
         self._status: int | None = None
 
     def poll(self) -> int | None:
-        """Give what it died of."""
+        """Return its exit code, or ``None`` if it runs."""
         return self.wait(0)
 
     def wait(self, patience: float = PATIENCE) -> int | None:
-        """Wait for it to die, and give what of."""
+        """Wait for it to end, and return its exit code."""
         if self._status is None:
-            self._status = self._nursery.death(patience)
+            self._status = self._fork_server.death(patience)
         return self._status
 
     def send_signal(self, number: int) -> None:
-        """Tell it something."""
+        """Send it a signal."""
         os.kill(self.pid, number)
 
     def kill(self) -> None:
-        """End it without a warning."""
+        """Kill it."""
         self.send_signal(signal.SIGKILL)
 
 
-class Doomed(Daemon):
-    """A daemon that dies where it is told to."""
+class CrashingDaemon(Daemon):
+    """A daemon that kills itself at a crash point."""
 
-    def __init__(self, directory: Path, nursery: Nursery, name: str = "r") -> None:
+    def __init__(self, directory: Path, fork_server: ForkServer, name: str = "r") -> None:
         super().__init__(directory)
         self.database = str(directory / f"{name}.db")
-        self._doom = directory / f"{name}.doom"
-        self._died = directory / f"{name}.doom.died"
-        self._nursery = nursery
+        self._point_file = directory / f"{name}.point"
+        self._death_file = directory / f"{name}.point.died"
+        self._fork_server = fork_server
         self.later = False
         self.arguments: list[str] = []
-        self.doom("")
+        self.crash_at("")
 
     def launch(self) -> None:
         arguments = ["--socket", self.socket, "--database", self.database, *self.arguments]
-        order = {"doom": str(self._doom), "log": str(self.log), "later": self.later, "arguments": arguments}
-        self._process = self._nursery.start(order)  # type: ignore[assignment]  # as much of one as is asked for
+        order = {"point_file": str(self._point_file), "log": str(self.log), "later": self.later, "arguments": arguments}
+        self._process = self._fork_server.start(order)  # type: ignore[assignment]  # the part of Popen that is used
 
-    def doom(self, point: str) -> None:
-        """Let it die when it next comes to a place; with none, let it live."""
-        self._died.unlink(missing_ok=True)
-        fate = self._doom.with_suffix(".next")
-        fate.write_text(point)
-        fate.rename(self._doom)
+    def crash_at(self, point: str) -> None:
+        """Kill it when it next reaches a point; an empty name disables that."""
+        self._death_file.unlink(missing_ok=True)
+        following = self._point_file.with_suffix(".next")
+        following.write_text(point)
+        following.rename(self._point_file)
 
-    def died(self) -> str:
-        """Wait until it has been killed; give the place where it killed itself."""
+    def wait_for_death(self) -> str:
+        """Wait until it was killed; return the point where it killed itself, if it did."""
         assert -signal.SIGKILL == self.process.wait(PATIENCE), self.log.read_text()
-        tally.count("deaths")
-        return self._died.read_text() if self._died.exists() else ""
+        stats.count("deaths")
+        return self._death_file.read_text() if self._death_file.exists() else ""

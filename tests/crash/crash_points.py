@@ -1,12 +1,12 @@
-"""Daemons that die where they are told to.
+"""Daemons that kill themselves at named points of their code.
 
-A nursery (``python -m tests.crash.doomed``) has loaded all that a daemon needs, and starts one for each line that it
-is told: ``{"doom": PATH, "log": PATH, "later": bool, "arguments": [what reeld is told]}``. It answers with its pid, and
-later with what it died of.
+A fork server (``python -m tests.crash.crash_points``) has imported everything that a daemon needs. For each line on its
+stdin, ``{"point_file": PATH, "log": PATH, "later": bool, "arguments": [reeld's arguments]}``, it forks a daemon, and
+prints the pid, and the exit code when the daemon ends.
 
-The doom is a file with the name of a place. Whenever the daemon comes to that place it leaves the name in
-``PATH.died`` and kills itself. It is the real daemon: only in this process, SQLite says which statement it is about to
-run, and a few functions are wrapped.
+The point file contains the name of a point. When the daemon reaches that point, it writes the name to ``PATH.died``
+and kills itself. It is the real daemon; in this process alone, SQLite traces the statements that it is about to run,
+and a few functions are wrapped.
 """
 
 import functools
@@ -25,12 +25,12 @@ from reeld.store import database, schema, transactions, writer
 
 # Pages between two checkpoints: few, so that there are many.
 CHECKPOINT_EVERY = 200
-# Bytes from which the WAL is begun anew after a checkpoint, so that this happens as well.
+# The size in bytes from which the WAL restarts after a checkpoint: small, so that this happens too.
 LARGE = 1 << 19
 # Seconds between two rounds of the janitor.
 TIDY_EVERY = 0.2
 
-# How the statement begins that is about to run at each of these places.
+# How the statement begins that is about to run at each of these points.
 STATEMENTS = {
     "opening, before anything": "PRAGMA application_id",
     "opening, before the WAL is recovered": "PRAGMA journal_mode",
@@ -47,7 +47,7 @@ STATEMENTS = {
     "before the WAL begins anew": "PRAGMA wal_checkpoint(RESTART)",
     "before old keys are forgotten": "DELETE FROM keys",
 }
-# What is about to be called, or has just returned.
+# The function that is about to be called, or has just returned.
 CALLS = {
     "after COMMIT": (transactions.EventWriter, "commit", "after"),
     "committed, before it is applied": (Agent, "apply", "before"),
@@ -57,7 +57,7 @@ CALLS = {
     "after the WAL began anew": (writer, "restart_wal", "after"),
     "stopping, before the writer ends": (writer.Writer, "close", "before"),
 }
-# A file of an older version, and what makes it one of today; the places are told by a function of SQL.
+# How the statement of a migration begins that is about to run at each of these points.
 MIGRATIONS = {
     "in the first migration": "CREATE INDEX agents_by_source",
     "before the first migration ends": "CREATE INDEX keys_by_time",
@@ -72,22 +72,26 @@ _LATER = "CREATE TABLE probes (id INTEGER) STRICT; INSERT INTO probes SELECT id 
 POINTS = (*STATEMENTS, *CALLS, *MIGRATIONS)
 
 
-class Doom:
-    """Where to die: what the file says at the moment."""
+class CrashPoints:
+    """The points of a daemon, one of which the file may name.
+
+    Args:
+        path: the point file.
+    """
 
     def __init__(self, path: str) -> None:
         self._path = Path(path)
-        self._died = Path(f"{path}.died")
+        self._death_file = Path(f"{path}.died")
         self._previous = ""
 
     def reach(self, point: str) -> None:
-        """Die here, if this is the place."""
+        """Kill this process if the file names this point."""
         if self._path.read_text() == point:
-            self._died.write_text(point)
+            self._death_file.write_text(point)
             os.kill(os.getpid(), signal.SIGKILL)
 
     def statement(self, text: str) -> None:
-        """Look whether a statement that is about to run begins as one of a place does."""
+        """Reach the points of a statement that is about to run."""
         for point, begins in (STATEMENTS | MIGRATIONS).items():
             first = not self._previous.startswith(begins)
             if text.lstrip().startswith(begins) and not (first and point.startswith("between ")):
@@ -95,7 +99,7 @@ class Doom:
         self._previous = text
 
     def wrap(self, point: str, owner: Any, name: str, when: str) -> None:
-        """Put a place before or after a function."""
+        """Reach a point before or after each call of a function."""
         function: Callable[..., Any] = getattr(owner, name)
 
         @functools.wraps(function)
@@ -110,14 +114,14 @@ class Doom:
         setattr(owner, name, wrapped)
 
 
-def doom(path: str, *, later: bool) -> None:
-    """Change this process; ``later`` adds a migration."""
-    fate = Doom(path)
+def install(path: str, *, later: bool) -> None:
+    """Install the points in this process; ``later`` adds a migration."""
+    points = CrashPoints(path)
 
     class Connection(database._FunctionRunner):
         def __init__(self, *args: Any, **kwargs: Any) -> None:
             super().__init__(*args, **kwargs)
-            self.set_trace_callback(fate.statement)
+            self.set_trace_callback(points.statement)
 
     database._FunctionRunner = Connection  # type: ignore[misc]
     writer._CHECKPOINT_EVERY = CHECKPOINT_EVERY
@@ -127,34 +131,34 @@ def doom(path: str, *, later: bool) -> None:
         schema.MIGRATIONS = (*schema.MIGRATIONS, _LATER)
         schema.VERSION = len(schema.MIGRATIONS)
     for point, (owner, name, when) in CALLS.items():
-        fate.wrap(point, owner, name, when)
+        points.wrap(point, owner, name, when)
 
 
-def live(order: dict[str, Any]) -> None:
-    """Be a daemon."""
+def run_daemon(order: dict[str, Any]) -> None:
+    """Run a daemon in this process."""
     log = os.open(order["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     for descriptor in (1, 2):
         os.dup2(log, descriptor)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    doom(order["doom"], later=order["later"])
+    install(order["point_file"], later=order["later"])
     sys.exit(app.main(config.parse(order["arguments"])))
 
 
-def nurse() -> None:
-    """Start one daemon after the other."""
+def serve() -> None:
+    """Fork one daemon after the other."""
     for line in sys.stdin:
         pid = os.fork()
         if pid == 0:
-            live(json.loads(line))
-        say(pid)
-        say(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+            run_daemon(json.loads(line))
+        report(pid)
+        report(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 
 
-def say(number: int) -> None:
-    """Tell who gives the orders."""
+def report(number: int) -> None:
+    """Send a number to the test."""
     sys.stdout.write(f"{number}\n")
     sys.stdout.flush()
 
 
 if __name__ == "__main__":
-    nurse()
+    serve()

@@ -1,4 +1,4 @@
-"""A disk that is full, or may only be read: what is refused, what is said, and that nothing is lost."""
+"""On a full or read-only disk the daemon refuses with a clear error, and loses nothing."""
 
 import shutil
 import subprocess
@@ -13,7 +13,7 @@ from reeld.startup import CANNOT_START
 from tests.daemon import Daemon
 
 _UNSHARE = ["unshare", "--user", "--mount", "--map-root-user"]
-# Runs what follows the directory with a small file system of its own there, or with one that is not to be written.
+# Each runs a command with a small, full or read-only file system mounted on the directory.
 _SMALL = 'mount -t tmpfs -o size=2m tmpfs "$0" && exec "$@"'
 _NARROW = 'mount -t tmpfs -o size=64k tmpfs "$0" && exec "$@"'
 _FULL = 'mount -t tmpfs -o size=64k tmpfs "$0" && : >"$0/r.db.lock" && ! cat /dev/zero 2>&- >"$0/all" && exec "$@"'
@@ -27,11 +27,11 @@ def _may_mount() -> bool:
     return tried.returncode == 0
 
 
-pytestmark = pytest.mark.skipif(not _may_mount(), reason="nobody may mount here")
+pytestmark = pytest.mark.skipif(not _may_mount(), reason="unprivileged mounts are not allowed here")
 
 
 class Mounted(Daemon):
-    """A daemon whose database is on a file system of its own."""
+    """A daemon whose database is on its own file system."""
 
     def __init__(self, directory: Path) -> None:
         super().__init__(directory)
@@ -45,7 +45,7 @@ class Mounted(Daemon):
 
     @property
     def seen_from_outside(self) -> Path:
-        """Where the file system is for us."""
+        """The path of the mounted directory outside the daemon's mount namespace."""
         return Path(f"/proc/{self.process.pid}/root{self.disk}")
 
 
@@ -57,17 +57,17 @@ def mounted(directory: Path) -> Iterator[Mounted]:
 
 
 def fill(client: Client) -> int:
-    """Add until there is no more room; give how often that went."""
+    """Add until the disk is full; return the number of successful adds."""
     for said in range(1000):
         try:
             client.add("demo", "x" * 20_000)
         except reel.Storage:
             return said
-    raise AssertionError("there was room for all")
+    raise AssertionError("the disk did not fill up")
 
 
 def test_a_full_disk(mounted: Mounted) -> None:
-    """What does not fit is refused and changes nothing; reads go on, and adds as soon as there is room."""
+    """An add that does not fit is refused and changes nothing; reads go on, and adds work once there is room."""
     mounted.start()
     filler = mounted.seen_from_outside / "filler"
     filler.write_bytes(bytes(1 << 20))
@@ -92,8 +92,8 @@ def test_a_full_disk(mounted: Mounted) -> None:
         pytest.param(_READ_ONLY, "cannot lock the database {}: {}.lock: Read-only file system", id="read-only"),
     ],
 )
-def test_a_disk_on_which_nothing_can_begin(mounted: Mounted, mount: str, says: str) -> None:
-    """It says what is in the way, and ends with the status of one that cannot start as told."""
+def test_a_disk_without_room_to_start(mounted: Mounted, mount: str, says: str) -> None:
+    """The daemon says what prevents its start, and ends with the status for that."""
     mounted.mount = mount
     ended = mounted.refused()
 
