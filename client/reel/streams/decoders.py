@@ -1,12 +1,18 @@
-"""Server-sent events (WHATWG HTML, section 9.2): text in, events out.
+"""The two ways in which the events of a stream arrive: text in, events out.
 
-The fields ``id`` and ``retry`` are for reconnecting, which is not done here, so they are ignored.
+Most APIs send server-sent events (WHATWG HTML, section 9.2). Their fields ``id`` and ``retry`` are for reconnecting,
+which is not done here, so they are ignored. Gemini sends a JSON array if ``alt=sse`` was not requested.
 """
 
 import re
 from typing import NamedTuple
 
 _LINE_END = re.compile("\r\n?|\n")
+# All that changes the state of the scan: brackets, quotes, and an escape with the character that it escapes.
+_TOKEN = re.compile(r'["{}\[\]]|\\(?:.|$)', re.DOTALL)
+_DEPTH = {"{": 1, "[": 1, "}": -1, "]": -1}
+# The depth of an element of the outermost array.
+_ELEMENT = 2
 
 
 class Event(NamedTuple):
@@ -17,7 +23,7 @@ class Event(NamedTuple):
 
 
 class ServerSentEvents:
-    """A decoder of text that arrives in pieces of any size."""
+    """A decoder of server-sent events in text that arrives in pieces of any size."""
 
     def __init__(self) -> None:
         # The pieces of an incomplete line, and whether a line feed would still belong to the line before.
@@ -68,3 +74,41 @@ class ServerSentEvents:
         if self._data:
             events.append(Event(self._name, "\n".join(self._data)))
         self._name, self._data = "", []
+
+
+class ArrayElements:
+    """A decoder of a JSON array in pieces of any size; each object in it is an event without a name."""
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+        self._depth = 0
+        self._in_string = False
+        self._in_escape = False
+
+    def feed(self, text: str) -> list[Event]:
+        """Take received text; return the elements that it completes, in order."""
+        events: list[Event] = []
+        start = 0
+        position = 0
+        if self._in_escape and text:
+            self._in_escape, position = False, 1
+        for token in _TOKEN.finditer(text, position):
+            mark = token.group()
+            if mark[0] == "\\":
+                self._in_escape = len(mark) == 1
+            elif mark == '"':
+                self._in_string = not self._in_string
+            elif not self._in_string:
+                self._depth += _DEPTH[mark]
+                if _DEPTH[mark] > 0 and self._depth == _ELEMENT:
+                    self._pieces, start = [], token.start()
+                elif _DEPTH[mark] < 0 and self._depth == _ELEMENT - 1:
+                    events.append(Event("", "".join((*self._pieces, text[start : token.end()]))))
+                    self._pieces, start = [], token.end()
+        if self._depth >= _ELEMENT:
+            self._pieces.append(text[start:])
+        return events
+
+    def end(self) -> list[Event]:
+        """Take the end of the text; an element that is cut off is dropped."""
+        return []

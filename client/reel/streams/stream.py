@@ -9,12 +9,11 @@ import codecs
 from typing import Any, Protocol
 
 from reel.streams.anthropic import Anthropic
-from reel.streams.array import ArrayElements
+from reel.streams.decoders import ArrayElements, Event, ServerSentEvents
 from reel.streams.gemini import Gemini
 from reel.streams.incremental import dict_or_empty, text_or_empty
 from reel.streams.openai_chat import OpenAIChat
 from reel.streams.openai_responses import OpenAIResponses
-from reel.streams.sse import Event, ServerSentEvents
 from reel.strict_json import parse_bounded
 
 # The longest stream that is read, in characters. An event for every token is many times longer than the token.

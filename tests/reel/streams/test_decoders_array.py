@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reel.streams.array import ArrayElements
+from reel.streams.decoders import ArrayElements
 
 values = st.recursive(
     st.none() | st.integers() | st.text(alphabet='a"\\{}[],\n\u00e9'),
@@ -41,5 +41,5 @@ def test_an_element_comes_as_soon_as_it_ends() -> None:
 
 
 def test_an_element_that_breaks_off() -> None:
-    """It is lost, those before it are not."""
+    """An element that breaks off is dropped, those before it are not."""
     assert [{"a": 1}] == elements(['[{"a": 1}, {"b": {}'])

@@ -1,4 +1,4 @@
-"""Server-sent events are read as the standard has them, whatever pieces they come in."""
+"""Server-sent events are decoded as the standard says, in pieces of any size."""
 
 import itertools
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reel.streams.sse import Event, ServerSentEvents
+from reel.streams.decoders import Event, ServerSentEvents
 
 
 def decode(*pieces: str) -> list[Event]:
@@ -44,7 +44,7 @@ def test_the_second_half_of_a_line_end() -> None:
 
 
 def test_an_event_comes_as_soon_as_it_can() -> None:
-    """Its blank line is enough: nothing waits for what may follow a carriage return."""
+    """A blank line completes an event: the decoder does not wait for what may follow a carriage return."""
     decoder = ServerSentEvents()
 
     assert [Event("", "1")] == decoder.feed("data: 1\r\n\r")
