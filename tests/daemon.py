@@ -1,4 +1,4 @@
-"""A real daemon in a process of its own."""
+"""A real daemon in its own process."""
 
 import os
 import signal
@@ -14,23 +14,23 @@ from typing import Self
 from reel.errors import NotRunning
 from reel.sync.client import Client
 
-# Generous: what takes longer has hung.
+# Generous: a daemon that takes longer hangs.
 PATIENCE = 30.0
 
 
 @contextmanager
 def short_directory() -> Iterator[Path]:
-    """Make a directory whose name is short enough for a socket's path."""
+    """Make a directory with a name short enough for a socket's path."""
     with tempfile.TemporaryDirectory(prefix="reel-", dir="/tmp") as path:
         yield Path(path)
 
 
 def until(condition: Callable[[], bool]) -> None:
-    """Wait until something is so that nobody tells of."""
+    """Poll until a condition holds that nothing signals."""
     deadline = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < deadline
-        time.sleep(0.005)  # between two looks
+        time.sleep(0.005)  # between two polls
 
 
 class Daemon:
@@ -40,21 +40,21 @@ class Daemon:
         self.socket = str(directory / "s.sock")
         self.database = str(directory / "r.db")
         self.log = directory / "log"
-        # What it is started with in place of our own.
+        # The command line that replaces our own.
         self.environment: Mapping[str, str] | None = None
-        # More of the command line, and how many files it may open, where that is said.
+        # More arguments, and the limit of open files, if there is one.
         self.options: list[str] = []
         self.files: int | None = None
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
     def process(self) -> subprocess.Popen[bytes]:
-        """The process that was started last."""
+        """The process of the latest start."""
         assert self._process is not None
         return self._process
 
     def command(self) -> list[str]:
-        """Give the command line."""
+        """Return the command line."""
         return [sys.executable, "-m", "reeld", "--socket", self.socket, "--database", self.database, *self.options]
 
     def _limited(self) -> list[str]:
@@ -62,18 +62,18 @@ class Daemon:
         return [*limit, *self.command()]
 
     def launch(self) -> None:
-        """Start it, and do not wait for it."""
+        """Start it without waiting."""
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(self._limited(), stdout=log, stderr=log, env=self.environment)
 
     def start(self) -> Self:
-        """Start it, and wait until it has answered."""
+        """Start it, and wait until it has replied."""
         self.launch()
         deadline = time.monotonic() + PATIENCE
         while not self._answers():
             assert self.process.poll() is None, self.log.read_text()
             assert time.monotonic() < deadline, self.log.read_text()
-            time.sleep(0.005)  # between two looks
+            time.sleep(0.005)  # between two polls
         return self
 
     def _answers(self) -> bool:
@@ -84,11 +84,11 @@ class Daemon:
             return False
 
     def refused(self) -> subprocess.CompletedProcess[str]:
-        """Start one that ends by itself, and give what it said."""
+        """Start a daemon that ends by itself, and return what it printed."""
         return subprocess.run(self.command(), text=True, capture_output=True, check=False, timeout=PATIENCE)
 
     def largest_memory(self) -> int:
-        """Give the most memory that it ever had, in bytes."""
+        """Return its peak memory in bytes."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         (line,) = (line for line in status.splitlines() if line.startswith("VmHWM:"))
         return int(line.split()[1]) << 10
@@ -98,12 +98,12 @@ class Daemon:
         return Client(self.socket).connect()
 
     def kill(self) -> None:
-        """End it without a warning."""
+        """Kill it."""
         self.process.kill()
         self.process.wait(PATIENCE)
 
     def end(self, number: signal.Signals = signal.SIGTERM) -> int:
-        """Ask it to end, and give its exit status."""
+        """Ask it to end, and return its exit status."""
         os.kill(self.process.pid, number)
         return self.process.wait(PATIENCE)
 

@@ -1,4 +1,4 @@
-"""A daemon of the test's own, and a client of it; a ``conftest`` imports the fixtures."""
+"""A daemon and a client of it for each test; a ``conftest`` imports the fixtures."""
 
 import os
 import sys
@@ -13,14 +13,14 @@ from tests.daemon import Daemon, short_directory
 
 @pytest.fixture
 def directory() -> Iterator[Path]:
-    """A directory of the test's own whose name is short enough for a socket's path; the daemon's files are in it."""
+    """A directory for the daemon's files, with a name short enough for a socket's path."""
     with short_directory() as path:
         yield path
 
 
 @pytest.fixture
 def prepared(directory: Path) -> Iterator[Daemon]:
-    """A daemon that is not started yet; it is ended with the test."""
+    """A daemon that is not started yet; it ends with the test."""
     daemon = Daemon(directory)
     yield daemon
     daemon.close()
@@ -28,7 +28,7 @@ def prepared(directory: Path) -> Iterator[Daemon]:
 
 @pytest.fixture
 def daemon(prepared: Daemon) -> Daemon:
-    """A daemon that runs."""
+    """A running daemon."""
     return prepared.start()
 
 
@@ -41,7 +41,7 @@ def client(daemon: Daemon) -> Iterator[Client]:
 
 @pytest.fixture
 def home(directory: Path, prepared: Daemon, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home whose database is the default one; the daemon on it is not started yet."""
+    """A home directory with the default database of a daemon that is not started yet."""
     home = directory / "home"
     prepared.database = str(home / ".local/state/reel/reel.db")
     for variable in ("XDG_STATE_HOME", "XDG_CONFIG_HOME", "REEL_DATABASE", "REEL_AGENT"):

@@ -1,4 +1,4 @@
-"""What ``docs/`` takes from the code.
+"""The parts of ``docs/`` that are generated from the code.
 
 ``make docs`` writes it between the marks where it belongs; a test holds that it has been.
 """
@@ -16,10 +16,10 @@ from reeld import config
 from reeld.serving.methods import METHODS, Method
 
 DOCS = Path(__file__).parent.parent / "docs"
-# What every command of the protocol takes and answers.
+# The parameters and replies of every command of the protocol.
 _TAKEN = {"if_seq?", "key?"}
 _ANSWERED = {"agent", "head", "command", "time", "repeated"}
-# What the clients have no type for.
+# The replies for which the clients have no type.
 _OTHERS = {
     "ping": "`pong`",
     "methods": "`methods`",
@@ -38,7 +38,7 @@ def methods() -> Iterator[str]:
 
 
 def _answers(method: Method) -> str:
-    """Say what a method answers, as the clients' types have it."""
+    """Return what a method replies, in the clients' types."""
     request = getattr(requests, method.name, None)
     (reply,) = get_args(get_type_hints(request)["return"]) if request else (None,)
     if reply is AgentInfo and method.name != "agent":
@@ -87,7 +87,7 @@ def _row(*cells: str) -> str:
 
 
 def blocks(page: str, heading: str, language: str) -> list[str]:
-    """Give the blocks in a language under a heading of a page, down to the next heading."""
+    """Return the blocks in a language under a heading of a page, up to the next heading."""
     text = (DOCS / page).read_text().partition(f"\n{heading}\n")[2]
     section = re.split(r"^#+ ", text, maxsplit=1, flags=re.MULTILINE)[0]
     found: list[str] = re.findall(rf"^```{language}\n(.*?)^```", section, re.DOTALL | re.MULTILINE)
@@ -102,7 +102,7 @@ PARTS: dict[str, tuple[str, Callable[[], Iterator[str]]]] = {
 
 
 def current(page: str) -> str:
-    """Give a page as it should be."""
+    """Return a page with its generated parts."""
     name, lines = PARTS[page]
     text = (DOCS / page).read_text()
     marks = rf"(<!-- {name}: written by make docs -->\n).*(<!-- end of {name} -->)"

@@ -1,6 +1,6 @@
-"""A naive model of conversations: every state that ever was is kept whole, and nothing is clever.
+"""A naive model of conversations: it keeps every state whole, and nothing in it is clever.
 
-It shares no code with what it is compared to.
+It shares no code with the implementation.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from reel.errors import ReelError
 
 
 class Said(NamedTuple):
-    """A record that stands in a conversation."""
+    """A record of a conversation."""
 
     seq: int
     kind: str
@@ -20,7 +20,7 @@ class Said(NamedTuple):
 
 
 class Marked(NamedTuple):
-    """A mark that stands in a conversation."""
+    """A mark of a conversation."""
 
     seq: int
     label: str | None
@@ -30,7 +30,7 @@ Snapshot = tuple[Said | Marked, ...]
 
 
 class Refused(Exception):
-    """The command is not possible; the name of the error that says so."""
+    """The command is not possible; ``name`` is the name of the error."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -38,7 +38,7 @@ class Refused(Exception):
 
 
 def refusal(action: Callable[[], Any]) -> str | None:
-    """Do something, and give the name of the error that refused it, ``None`` where it was done."""
+    """Call a function; return the name of the error that refused it, or ``None``."""
     try:
         action()
     except (Refused, ReelError) as error:
@@ -59,7 +59,7 @@ class ModelAgent:
     undoable: list[tuple[int, Snapshot, Snapshot]] = field(default_factory=list)
     redoable: list[tuple[int, Snapshot, Snapshot]] = field(default_factory=list)
 
-    # --- what it looks like
+    # --- its state
 
     @property
     def records(self) -> list[Said]:
@@ -68,7 +68,7 @@ class ModelAgent:
 
     @property
     def marks(self) -> list[Marked]:
-        """The living marks."""
+        """The current marks."""
         return [node for node in self.now if isinstance(node, Marked)]
 
     @property
@@ -76,7 +76,7 @@ class ModelAgent:
         """The newest system record."""
         return next((node for node in reversed(self.records) if node.kind == "system"), None)
 
-    # --- what can be done to it
+    # --- its commands
 
     def create(self, system: str | None) -> None:
         """Begin; the first state cannot be undone."""
@@ -87,7 +87,7 @@ class ModelAgent:
         self._keep(1)
 
     def add(self, rows: list[tuple[str, str | None, str | None]], *, create: bool = False) -> None:
-        """Say something, and begin with that where ``create`` says so; inert rows are said to nobody."""
+        """Add rows, and begin with them if ``create`` is true; inert rows leave the conversation as it is."""
         self._alive()
         command, before = self.head + 1, self.now
         self.head += create
@@ -120,7 +120,7 @@ class ModelAgent:
         raise Refused("no_such_mark")
 
     def clear(self) -> None:
-        """Forget everything but the prompt."""
+        """Remove everything but the prompt."""
         self._alive()
         command, before, prompt = self.head + 1, self.now, self.prompt
         self.head += 1
@@ -131,7 +131,7 @@ class ModelAgent:
         self._done(command, before)
 
     def restore(self, at: int) -> None:
-        """Be what it was."""
+        """Return to an earlier state."""
         self._alive()
         self._move(self.state_at(at))
 
@@ -147,7 +147,7 @@ class ModelAgent:
         self._keep(self.head)
 
     def redo(self) -> None:
-        """Bring it back."""
+        """Redo the command that was undone last."""
         self._alive()
         if not self.redoable:
             raise Refused("nothing_to_undo")
@@ -158,7 +158,7 @@ class ModelAgent:
         self._keep(self.head)
 
     def clone(self, at: int) -> "ModelAgent":
-        """Start another one from here, or from before."""
+        """Return a clone of its current state, or of an earlier one."""
         end = self._end(at)
         past = {seq: state for seq, state in self.past.items() if seq <= end}
         ends = {seq: last for seq, last in self.ends.items() if seq <= end}
@@ -168,7 +168,7 @@ class ModelAgent:
         return twin
 
     def take_over(self, source: "ModelAgent", at: int) -> None:
-        """Become what another one was."""
+        """Take over the state of another agent."""
         self._alive()
         before = self.now
         end = source._end(at)
@@ -177,15 +177,15 @@ class ModelAgent:
         self._done(self.head, before)
 
     def inert(self) -> None:
-        """Something happens that changes nothing: a death, a new name."""
+        """Write an event that leaves the conversation as it is: a kill, a new name."""
         self.head += 1
         self._keep(self.head)
 
     def state_at(self, at: int) -> Snapshot:
-        """What it was at a seq."""
+        """Return the state at a seq."""
         return self.past[self._end(at)]
 
-    # --- how
+    # --- details
 
     def _alive(self) -> None:
         if not self.alive:
@@ -210,6 +210,6 @@ class ModelAgent:
             self.ends[seq] = self.head
 
     def _end(self, at: int) -> int:
-        """The end of the command that a position is in; of the one before, in a gap."""
+        """Return the end of the command that a seq is in; in a gap, that of the command before."""
         nearest = max(seq for seq in self.past if seq <= at)
         return self.ends.get(nearest, nearest)

@@ -1,4 +1,4 @@
-"""Requests without waiting for answers, as editors send them."""
+"""Pipelined requests, as editors send them."""
 
 import socket
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from tests.daemon import PATIENCE
 
 
 class Pipeline:
-    """A connection on which requests go out and answers come in independently; requests are numbered from 1."""
+    """A connection that sends requests and receives replies independently; requests are numbered from 1."""
 
     def __init__(self, path: str) -> None:
         self.socket = socket.socket(socket.AF_UNIX)
@@ -30,7 +30,7 @@ class Pipeline:
         self.socket.close()
 
     def send(self, calls: Iterable[tuple[Any, ...]]) -> None:
-        """Send calls in one piece."""
+        """Send calls in one write."""
         data = b""
         for method, *params in calls:
             self._sent += 1
@@ -38,7 +38,7 @@ class Pipeline:
         self.socket.sendall(data)
 
     def receive(self, count: int | None = None) -> None:
-        """Take in answers until there are so many, or to the end of the connection."""
+        """Receive replies until there are so many, or until the connection ends."""
         while count is None or len(self.answers) < count:
             try:
                 data = self.socket.recv(1 << 16)

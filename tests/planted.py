@@ -1,4 +1,4 @@
-"""A directory full of modules that nobody asked for: each of them leaves a trace if it is imported."""
+"""A directory full of modules that must not be imported: each leaves a trace if it is."""
 
 import os
 from pathlib import Path
@@ -17,13 +17,13 @@ _TRACE = "import os; open({trace!r}, 'a').write({name!r} + ' imported by ' + ' '
 
 
 class Planted:
-    """Modules with the names of ours, of what we import, and of what Python imports by itself.
+    """Modules with the names of ours, of our dependencies, and of those that Python imports by itself.
 
     Args:
         directory: where they are put; ``lib`` in it has them as well.
     """
 
-    # What names the directory, if Python is started there: an empty entry, and relative ones.
+    # A PYTHONPATH that names the directory of the process: an empty entry, and relative ones.
     PYTHONPATH = os.pathsep.join(["", ".", "lib", "./lib"])
 
     def __init__(self, directory: Path) -> None:

@@ -1,4 +1,4 @@
-"""What the pages for contributors say of the tree of files, and of the tree of events, is true."""
+"""What the pages for contributors say about the tree of files and the tree of events is true."""
 
 import os
 import re
@@ -15,11 +15,11 @@ from tests.daemon_fixtures import client, daemon, directory, prepared  # noqa: F
 _ROOT = Path(__file__).parent.parent
 _PAGE = _ROOT / "docs" / "architecture.md"
 _PAGES = pytest.mark.parametrize("page", [_PAGE, _ROOT / "CONTRIBUTING.md", _ROOT / "tests" / "README.md"])
-# Where a path that a page names may begin.
+# The first parts of paths in a page.
 _TOPS = (_ROOT, _ROOT / "daemon" / "reeld")
 _PATH = re.compile(r"(?<![\w./-])[\w./-]+\.(?:py|md|toml|lua|c)\b|(?<=`)[\w./-]+/(?=`)")
 _LINK = re.compile(r"\]\(([^):#]*)[^)]*\)")
-# A file, and something in it.
+# A file, and a name in it.
 _NAME = re.compile(r"`([\w./-]+\.py)`,? `(\w+)`")
 
 

@@ -1,4 +1,4 @@
-"""What the README shows works as it stands there."""
+"""The commands, programs, links and tables of the documentation are right."""
 
 import os
 import re
@@ -22,7 +22,7 @@ _PROTOCOL = (_ROOT / "docs" / "protocol.md").read_text()
 
 @pytest.fixture
 def daemon() -> Iterator[Daemon]:
-    """A daemon that runs."""
+    """A running daemon."""
     with short_directory() as directory:
         daemon = Daemon(directory).start()
         yield daemon
@@ -39,7 +39,7 @@ def _run(words: list[str], daemon: Daemon) -> str:
 
 
 def test_the_commands_of_the_readme(daemon: Daemon) -> None:
-    """Every line that calls reel works, one after the other, and the conversation is there."""
+    """Every command line of the README works, one after the other, and the conversation is there."""
     lines = [line for block in _blocks("sh") for line in block.splitlines() if line.startswith("reel ")]
     for line in lines:
         _run([str(Path(sys.executable).parent / "reel"), *shlex.split(line, comments=True)[1:]], daemon)
@@ -62,14 +62,14 @@ _PAGES = [*_ROOT.glob("*.md"), *documents.DOCS.glob("*.md"), *(_ROOT / folder / 
 
 
 def anchors(page: Path) -> set[str]:
-    """Return what GitHub calls the headings of a page."""
+    """Return the anchors that GitHub makes for the headings of a page."""
     headings = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 @pytest.mark.parametrize("page", _PAGES, ids=lambda page: str(page.relative_to(_ROOT)))
 def test_links_of_a_page(page: Path) -> None:
-    """Every link of a page to a file, or to a heading, leads somewhere."""
+    """Every link of a page to a file or a heading has a target."""
     broken = []
     for path, anchor in re.findall(r"\]\((?!https?:)([^)#]*)#?([^)]*)\)", page.read_text()):
         target = page.parent / path if path else page
@@ -80,7 +80,7 @@ def test_links_of_a_page(page: Path) -> None:
 
 
 def test_the_readme_leads_to_every_page() -> None:
-    """No page for users or contributors has to be guessed."""
+    """The README links, directly or not, to every page for users and contributors."""
     pages = {str(page.relative_to(_ROOT)) for page in (*_ROOT.glob("*.md"), *documents.DOCS.glob("*.md"))}
 
     assert set() == pages - {"README.md"} - set(re.findall(r"\]\(([\w/.-]+\.md)", _README))
@@ -88,7 +88,7 @@ def test_the_readme_leads_to_every_page() -> None:
 
 @pytest.mark.parametrize("page", documents.PARTS)
 def test_what_the_documents_take_from_the_code_is_current(page: str) -> None:
-    """Where this fails, `make docs` mends it."""
+    """The generated parts of the pages are current; `make docs` updates them."""
     assert documents.current(page) == (documents.DOCS / page).read_text()
 
 
@@ -102,7 +102,7 @@ def test_what_the_documents_take_from_the_code_is_current(page: str) -> None:
     ],
 )
 def test_what_is_taken_from_the_code(page: str, line: str) -> None:
-    """A row has what a reader needs, in a form that shows as a table."""
+    """A generated row has what a reader needs, in a form that is valid in a table."""
     assert line in documents.current(page).splitlines()
 
 
@@ -125,7 +125,7 @@ def test_every_word_of_verify_is_explained() -> None:
 
 
 def test_the_operators_symptoms_are_what_the_programs_say() -> None:
-    """A text that the operator's table quotes is in the code, or in what a command is called."""
+    """Every message that the operator's table quotes is in the code, or in the name of a command."""
     page = (documents.DOCS / "operations.md").read_text()
     rows = page.split("| you see |")[1].split("\n\n")[0].splitlines()
     quoted = [text for row in rows for text in re.findall(r"`([^`]+)`", row.split("|")[1]) if "reel " not in text]

@@ -1,4 +1,4 @@
-"""The examples do what they say."""
+"""The examples do what their pages say."""
 
 import os
 import re
@@ -25,7 +25,7 @@ _EXAMPLES = Path(__file__).parent.parent / "examples"
 
 @pytest.fixture
 def daemon() -> Iterator[Daemon]:
-    """A daemon that runs."""
+    """A running daemon."""
     with short_directory() as directory:
         daemon = Daemon(directory).start()
         yield daemon
@@ -33,37 +33,37 @@ def daemon() -> Iterator[Daemon]:
 
 
 class Running:
-    """A program that is talked to over pipes."""
+    """A program on pipes."""
 
     def __init__(self, process: "subprocess.Popen[str]") -> None:
         self._process = process
 
     def type(self, line: str) -> None:
-        """Type a line."""
+        """Write a line."""
         assert self._process.stdin is not None
         self._process.stdin.write(f"{line}\n")
         self._process.stdin.flush()
 
     def read(self, count: int) -> list[str]:
-        """Read so many lines, without the blanks around them."""
+        """Read so many lines, stripped."""
         assert self._process.stdout is not None
         return [self._process.stdout.readline().strip() for _ in range(count)]
 
     def leave(self) -> int:
-        """Press Ctrl-D; give the exit status."""
+        """Press Ctrl-D; return the exit status."""
         assert self._process.stdin is not None
         self._process.stdin.close()
         return self._process.wait(10)
 
     def interrupt(self) -> int:
-        """Press Ctrl-C; give the exit status."""
+        """Press Ctrl-C; return the exit status."""
         self._process.send_signal(signal.SIGINT)
         return self._process.wait(10)
 
 
 @contextmanager
 def running(daemon: Daemon, name: str, *words: str, **environment: str) -> Iterator[Running]:
-    """Run an example for as long as the block lasts."""
+    """Run an example during the block."""
     environment = {**os.environ, "REEL_SOCKET": daemon.socket, **environment}
     command = [sys.executable, str(_EXAMPLES / name), *words]
     with subprocess.Popen(
@@ -76,7 +76,7 @@ def running(daemon: Daemon, name: str, *words: str, **environment: str) -> Itera
 
 
 def test_every_example_is_listed_and_tested() -> None:
-    """A new one needs its line in the table, and its test here."""
+    """Every example has a line in the table, and a test here."""
     there = {path.name for path in _EXAMPLES.iterdir() if path.suffix in (".py", ".sh")}
 
     assert there == set(re.findall(r"^\| \[(\S+)\]", (_EXAMPLES / "README.md").read_text(), re.MULTILINE))
@@ -84,7 +84,7 @@ def test_every_example_is_listed_and_tested() -> None:
 
 
 def test_scratchpad(daemon: Daemon) -> None:
-    """Two terminals show the same lines, whoever types; who comes later sees what is left."""
+    """Two terminals show the same lines, whoever types them; a third one that joins later sees the conversation."""
     with running(daemon, "scratchpad.py", "pad") as one, running(daemon, "scratchpad.py", "pad") as two:
         one.type("milk")
         assert ["2  milk"] == one.read(1) == two.read(1)
@@ -105,7 +105,7 @@ def test_scratchpad(daemon: Daemon) -> None:
 
 @pytest.mark.skipif(None in (shutil.which("nc"), shutil.which("jq")), reason="nc or jq is not installed")
 def test_netcat(daemon: Daemon) -> None:
-    """What comes on stdin is added, and all of the conversation printed; what is refused is the exit status."""
+    """The example adds its stdin and prints the whole conversation; a refusal sets the exit status."""
 
     def run(said: str, name: str) -> tuple[int, str]:
         environment = {**os.environ, "REEL_SOCKET": daemon.socket}
@@ -126,7 +126,7 @@ def test_netcat(daemon: Daemon) -> None:
 
 
 def test_agent(daemon: Daemon) -> None:
-    """It answers what was said before it came, and what is said while it is there, and shows its answer growing."""
+    """The agent answers messages from before and after its start, and shows its answer as it grows."""
     with serving("openai_chat") as provider, daemon.client() as client:
         provider.answers += [answers.chat_words("Hi", " there"), answers.chat_words("Bye")]
         client.add("ann", "Hello", create=True)
@@ -149,7 +149,7 @@ def test_agent(daemon: Daemon) -> None:
 
 
 def test_agent_that_is_interrupted(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If somebody speaks while it writes, nobody sees its draft any longer, and it answers again."""
+    """If a user writes during the answer, the draft disappears, and the agent answers again."""
     cleared = threading.Event()
     with serving("openai_chat") as provider, daemon.client() as client:
         provider.answers += [answers.chat_words("Hi"), answers.chat_words("Bye")]
@@ -176,17 +176,17 @@ def test_agent_that_is_interrupted(daemon: Daemon, monkeypatch: pytest.MonkeyPat
 
 
 def is_draft(push: Push) -> bool:
-    """Whether a push shows what is being written."""
+    """Return whether a push shows a draft."""
     return isinstance(push, DraftPush)
 
 
 def text_of(block: Block) -> str:
-    """Give the text of a block."""
+    """Return the text of a block."""
     return block["text"] if block["type"] == "text" else ""
 
 
 def test_agent_that_is_told_nothing() -> None:
-    """It says how it is used."""
+    """Without arguments the example prints its usage."""
     ran = subprocess.run(
         [sys.executable, str(_EXAMPLES / "agent.py")], capture_output=True, text=True, check=False, timeout=30
     )
@@ -197,7 +197,7 @@ def test_agent_that_is_told_nothing() -> None:
 
 
 def test_scratchpad_that_is_interrupted(daemon: Daemon) -> None:
-    """Ctrl-C leaves as well, without a traceback."""
+    """Ctrl-C ends the example without a traceback."""
     with running(daemon, "scratchpad.py") as pad:
         pad.type("a line")
         pad.read(1)

@@ -1,4 +1,4 @@
-"""The house's rules: imports point one way, and each library has its one place."""
+"""The rules for imports: they point one way, and each library is used in one place."""
 
 import ast
 import subprocess
@@ -129,7 +129,7 @@ def height(module: str) -> int:
 
 
 def test_there_is_something_to_read() -> None:
-    """The rules below are about modules that are really there."""
+    """The modules that the rules below name exist."""
     modules = {module for module, _ in ALL}
 
     assert {"reel.session", "reeld.core.events", "reeld.store.bridge", "reeld.app"} <= modules
@@ -158,7 +158,7 @@ def test_the_client_knows_nothing_of_the_daemon() -> None:
     ],
 )
 def test_imports_point_one_way(package: str, allowed: tuple[str, ...]) -> None:
-    """Beside the standard library a layer knows what it stands on, and nothing above."""
+    """A layer imports only the standard library and the packages listed for it."""
     known = (*sys.stdlib_module_names, *allowed)
 
     assert [] == [found for found in ALL if inside(found.module, package) and not inside(found.name, *known)]
@@ -184,7 +184,7 @@ def test_no_import_from_a_higher_layer() -> None:
 
 
 def test_the_two_clients_do_not_know_each_other() -> None:
-    """What the blocking client and the async one share is in a module that waits for nothing."""
+    """The blocking and the async client share only modules that do no I/O."""
     assert [] == [found for found in ALL if inside(found.module, "reel.sync") and inside(found.name, "reel.aio")]
     assert [] == [found for found in ALL if inside(found.module, "reel.aio") and inside(found.name, "reel.sync")]
 
@@ -198,7 +198,7 @@ def test_the_two_clients_do_not_know_each_other() -> None:
     ],
 )
 def test_libraries_have_one_place(library: str, homes: list[str]) -> None:
-    """A library that may be replaced one day is named in one place; ``reeld`` itself only asks whether it is there."""
+    """A library that may be replaced is imported in one place; ``reeld`` itself only checks that it is installed."""
     users = {found.module for found in ALL if inside(found.name, library)}
 
     assert users
@@ -206,7 +206,7 @@ def test_libraries_have_one_place(library: str, homes: list[str]) -> None:
 
 
 def test_core_does_nothing() -> None:
-    """In the core nothing waits, reads a clock or touches the world."""
+    """The core does not await, read a clock or do I/O."""
     forbidden = ("asyncio", "io", "os", "pathlib", "random", "secrets", "socket", "threading", "time", "datetime")
 
     assert [] == [found for found in ALL if inside(found.module, "reeld.core") and inside(found.name, *forbidden)]

@@ -1,4 +1,4 @@
-"""The manual pages are complete, and those who print them have nothing to say against them."""
+"""The manual pages are complete, and the programs that format them report no problem."""
 
 import re
 import shutil
@@ -16,13 +16,13 @@ PAGES = ("reel.1", "reeld.8")
 
 @pytest.fixture
 def pages(tmp_path: Path) -> Path:
-    """The directory with both."""
+    """The directory with both pages."""
     manual.main(str(tmp_path / "man"))
     return tmp_path / "man"
 
 
 def shown(page: Path) -> str:
-    """What a reader sees of a page."""
+    """Return a page as a reader sees it."""
     if (program := shutil.which("man")) is None:
         pytest.skip("man is not installed")
     environment = {"PATH": "/usr/bin:/bin", "MANWIDTH": "80", "MAN_KEEP_FORMATTING": "", "LC_ALL": "C.UTF-8"}
@@ -34,13 +34,13 @@ def shown(page: Path) -> str:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_man_has_no_complaint(pages: Path, name: str) -> None:
-    """Nothing is warned of, and no line is longer than the screen."""
+    """man prints no warning, and no line is wider than the screen."""
     assert all(len(line) <= 80 for line in shown(pages / name).splitlines())
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_mandoc_has_no_complaint(pages: Path, name: str) -> None:
-    """The other program that prints manual pages agrees."""
+    """mandoc, the other formatter, reports no problem."""
     if (program := shutil.which("mandoc")) is None:
         pytest.skip("mandoc is not installed")
     ended = subprocess.run(
@@ -51,7 +51,7 @@ def test_mandoc_has_no_complaint(pages: Path, name: str) -> None:
 
 
 def test_every_command_and_option_is_there(pages: Path) -> None:
-    """What the help says, the page says: examples as one types them."""
+    """The page has everything that the help has, with examples as one types them."""
     page = shown(pages / "reel.1")
 
     for command in COMMANDS:
@@ -71,5 +71,5 @@ def test_every_setting_is_there(pages: Path) -> None:
 
 @pytest.mark.parametrize(("text", "expected"), [(".B x", r"\&.B x"), ("a\n'b", "a\n\\&'b"), ("--a\\", r"\-\-a\e")])
 def test_text_is_not_roff(text: str, expected: str) -> None:
-    """What begins like a request is none."""
+    """A text that starts like a roff request is printed as text."""
     assert expected == manual._text(text)

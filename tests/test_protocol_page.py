@@ -1,4 +1,4 @@
-"""What the page of the protocol shows is what the daemon does."""
+"""The daemon does what the page of the protocol shows."""
 
 import json
 import re
@@ -12,10 +12,10 @@ from tests.daemon import PATIENCE, Daemon
 from tests.daemon_fixtures import daemon, directory, prepared  # noqa: F401
 
 _PAGE = (Path(__file__).parent.parent / "docs" / "protocol.md").read_text()
-# What is sent and what comes, each over one or several lines.
+# A request or a reply, on one line or several.
 _LINES = re.findall(r"^(-->|<--) (.*(?:\n {4}.*)*)", _PAGE, re.MULTILINE)
 _MORE = "…"
-# What differs from run to run.
+# The parts that differ from run to run.
 _VARIES = {
     "time",
     "created",
@@ -52,7 +52,7 @@ def same(shown: Any, came: Any) -> bool:
 
 
 def test_examples(daemon: Daemon, directory: Path) -> None:  # noqa: F811
-    """Sent one after the other, the requests of the page get its replies and pushes."""
+    """The requests of the page, sent one after the other, get its replies and pushes."""
     with socket.socket(socket.AF_UNIX) as client:
         client.settimeout(PATIENCE)
         client.connect(daemon.socket)
@@ -74,7 +74,7 @@ def test_every_method_has_an_example() -> None:
 
 
 def test_limits() -> None:
-    """The limits that are settings are told with their defaults."""
+    """The page states the default of each limit that is a setting."""
     rows = re.findall(r"^\| .* \| ([\d,]+)( MiB)? \| `(\S+)` \|", _PAGE, re.MULTILINE)
     told = {name: int(number.replace(",", "")) << (20 if unit else 0) for number, unit, name in rows}
 

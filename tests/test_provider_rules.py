@@ -80,7 +80,7 @@ def test_every_citation_has_its_rule() -> None:
 
 
 def test_every_rule_is_cited() -> None:
-    """A rule that neither code nor a test cites is one that nobody follows."""
+    """Code or a test cites every rule."""
     cited = {number for number, _ in citations()}
 
     assert [] == [number for number in NUMBERS if number not in cited]
@@ -88,7 +88,7 @@ def test_every_rule_is_cited() -> None:
 
 @pytest.mark.parametrize("rule", ALL, ids=lambda rule: rule.number)
 def test_a_rule_names_its_evidence_and_its_code(rule: Rule) -> None:
-    """Somebody who doubts a rule finds where it comes from, and somebody who changes it where it is."""
+    """A rule names its evidence, and the code that follows it."""
     missing = [
         (module, name)
         for module, name in rule.functions
@@ -102,14 +102,14 @@ def test_a_rule_names_its_evidence_and_its_code(rule: Rule) -> None:
 
 @pytest.mark.parametrize("provider", list(RULES))
 def test_the_checker_judges_by_these_rules(provider: str) -> None:
-    """Every name that the checker has for a provider is in the document, under its letter or for all."""
+    """Every name that the checker has for a provider is in the document, under its letter or for all providers."""
     named = {name for rule in ALL if rule.number[0] in ("X", LETTERS[provider]) for name in rule.checked_as}
 
     assert set() == RULES[provider] - named
 
 
 def test_the_document_names_no_rule_that_is_not_checked() -> None:
-    """What a rule is checked as is a rule of the checker."""
+    """The name under which a rule is checked is a rule of the checker."""
     assert set() == {name for rule in ALL for name in rule.checked_as} - {
         name for names in RULES.values() for name in names
     }

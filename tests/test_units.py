@@ -1,4 +1,4 @@
-"""The units: what systemd says of them, and how they come to a user."""
+"""The systemd units are valid, restrictive, and installed for the right program."""
 
 import os
 import shutil
@@ -9,13 +9,13 @@ import pytest
 
 _ROOT = Path(__file__).parent.parent
 _needs_systemd = pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
-# In tenths. Offline, systemd takes root for the user and counts what root could do; what needs namespaces is not used.
+# In tenths. Offline, systemd rates the user manager as root, and this figure leaves out namespaces.
 _EXPOSURE = 61
 
 
 @pytest.fixture
 def units(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Install the units for a user of the test's own; give where they are."""
+    """Install the units for a temporary user directory; return that directory."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "a config"))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     command = ["make", "--silent", "--old-file=.venv/.ready", "install-units"]  # .venv as it is: no test fetches it
@@ -24,7 +24,7 @@ def units(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def analyze(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """Ask systemd about units of a user."""
+    """Run systemd's analysis on units of a user."""
     return subprocess.run(
         ["systemd-analyze", "--user", *arguments],
         env={**os.environ, "SYSTEMD_COLORS": "0"},
@@ -36,7 +36,7 @@ def analyze(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_they_start_the_reeld_that_make_built(units: Path) -> None:
-    """What is installed names the program of this tree, and is otherwise what stands here."""
+    """The installed unit names the program of this checkout, and is otherwise the file in this repository."""
     installed = (units / "reeld.service").read_text().splitlines()
     ours = (_ROOT / "systemd" / "reeld.service").read_text().splitlines()
 
@@ -47,7 +47,7 @@ def test_they_start_the_reeld_that_make_built(units: Path) -> None:
 @_needs_systemd
 @pytest.mark.skipif(not (_ROOT / ".venv" / "bin" / "reeld").exists(), reason="make has built no reeld here")
 def test_systemd_understands_them(units: Path) -> None:
-    """Every setting in them is one that systemd knows, and the program can be run."""
+    """systemd knows every setting of the units, and the program can be executed."""
     ran = analyze("verify", "--man=no", units / "reeld.service", units / "reeld.socket")
 
     assert (0, "") == (ran.returncode, ran.stderr)
@@ -55,7 +55,7 @@ def test_systemd_understands_them(units: Path) -> None:
 
 @_needs_systemd
 def test_exposure(units: Path) -> None:
-    """The daemon may do no more than it could when this figure was written down."""
+    """The daemon has no more privileges than when this figure was written."""
     ran = analyze("security", "--offline=true", f"--threshold={_EXPOSURE}", units / "reeld.service")
 
     assert 0 == ran.returncode, ran.stdout.splitlines()[-1]

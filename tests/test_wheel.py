@@ -1,4 +1,4 @@
-"""What is published: a wheel, installed where nothing else is."""
+"""The wheel, installed into an empty directory, contains what it promises."""
 
 import os
 import shutil
@@ -28,7 +28,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def place(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Install it without extras; the one thing that it needs is copied from here, for no test fetches anything."""
+    """Install it without extras; its one dependency is copied from this environment, since no test downloads."""
     place = tmp_path_factory.mktemp("place")
     run([sys.executable, "-m", "venv", "--without-pip", str(place)])
     python = str(place / "bin" / "python")
@@ -39,7 +39,7 @@ def place(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(command: Sequence[str | Path], status: int = 0) -> subprocess.CompletedProcess[str]:
-    """Run a program that sees nothing of this process's packages, and ends with a certain status."""
+    """Run a program without this process's packages, and expect an exit status."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COVERAGE"))}
     ran = subprocess.run(command, cwd=_ROOT, env=environment, text=True, capture_output=True, check=False, timeout=60)
     assert ran.returncode == status, ran.stderr
@@ -53,7 +53,7 @@ def test_the_command(place: Path) -> None:
 
 
 def test_the_client(place: Path) -> None:
-    """The package can be imported, and finds that no daemon runs."""
+    """The package can be imported, and reports that no daemon runs."""
     code = (
         "import reel; print(reel.__file__)\ntry: reel.connect('/nowhere')\nexcept reel.NotRunning: print('as expected')"
     )
@@ -64,7 +64,7 @@ def test_the_client(place: Path) -> None:
 
 
 def test_the_daemon_without_its_extra(place: Path) -> None:
-    """The daemon is there, and says what else to install."""
+    """The daemon is installed, and says which extra is missing."""
     ran = run([place / "bin" / "reeld"], status=CANNOT_START)
 
     assert ran.stderr == "reeld: aiosqlite is missing; the daemon comes with: pip install 'reeld[daemon]'\n"
@@ -72,7 +72,7 @@ def test_the_daemon_without_its_extra(place: Path) -> None:
 
 @pytest.mark.parametrize("name", ["reeld.service", "reeld.socket"])
 def test_units(place: Path, name: str) -> None:
-    """The units are where systemd looks for them below a prefix, and say where to read on."""
+    """The units are where systemd looks below a prefix, and refer to the documentation."""
     unit = (place / "share" / "systemd" / "user" / name).read_text()
 
     assert "Documentation=man:reeld(8)" in unit.splitlines()
@@ -80,12 +80,12 @@ def test_units(place: Path, name: str) -> None:
 
 @pytest.mark.parametrize(("page", "title"), [("man1/reel.1", ".TH REEL 1 "), ("man8/reeld.8", ".TH REELD 8 ")])
 def test_manual(place: Path, page: str, title: str) -> None:
-    """The manual pages are where man looks for them beside a directory of programs."""
+    """The manual pages are where man looks beside a directory of programs."""
     assert (place / "share" / "man" / page).read_text().startswith(title)
 
 
 def test_contents(wheel: Path) -> None:
-    """Both packages are typed, the licence is there, the extras are offered, and nothing else came along."""
+    """Both packages are typed; the licence and the extras are there, and nothing unexpected."""
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
         (metadata,) = (archive.read(name).decode() for name in names if name.endswith("METADATA"))

@@ -1,1 +1,1 @@
-"""Benchmarks: `make bench`. Figures, never tests: nothing here fails for being slow."""
+"""Benchmarks: `make bench`. They print figures and never fail because something is slow."""

@@ -1,4 +1,4 @@
-"""Print how fast this machine runs it: ``make bench``, or ``python -m tests.bench [DIRECTORY]``.
+"""Print how fast reel is on this machine: ``make bench``, or ``python -m tests.bench [DIRECTORY]``.
 
 Each figure stands beside what bounds it, measured in the same run on the same disk: one commit of one row by
 ``sqlite3`` alone, and what others reach that are installed. Run it on a quiet machine.
@@ -42,7 +42,7 @@ def _median(action: Callable[[], Any], rounds: int = _ROUNDS) -> float:
 
 
 def bare_commit(directory: Path) -> float:
-    """One row, one commit, by SQLite alone; the WAL is written over, as it is in a daemon that has run a while."""
+    """One row, one commit, by SQLite alone; the WAL is overwritten, as in a daemon that has run for a while."""
     connection = sqlite3.connect(directory / "bare.db", isolation_level=None)
     connection.executescript("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; CREATE TABLE t (a, b);")
     for _ in range(2):
@@ -76,7 +76,7 @@ def adding(running: Daemon, bare: float, sessions: Sessions | None, streams: Str
     client = running.client()
     client.create("lone")
     theirs = f"; SQLiteSession {sessions.add * 1e6:.0f} us" if sessions else ""
-    for _ in range(2):  # the WAL is written over from some moment on, as it is in a daemon that has run a while
+    for _ in range(2):  # the WAL is overwritten from some moment on, as in a daemon that has run for a while
         lone = _median(lambda: client.add("lone", TEXT))
     _show("add, one at a time, p50", f"{lone * 1e6:.0f} us", f"the client sends a key{theirs}")
     plain = _plain_adds(running)
@@ -106,7 +106,7 @@ def _plain_adds(running: Daemon) -> float:
 
 
 def following(running: Daemon) -> None:
-    """What a push takes, and what followers cost."""
+    """The latency of a push, and the cost of followers."""
     client = running.client()
     client.create("followed")
     pushed, answered = push_delays(running.socket, "followed", 1000, 5)
@@ -145,7 +145,7 @@ def cloning(running: Daemon) -> None:
 
 
 def interleaved(client: Any) -> None:
-    """Fill 100 agents in turns, so that the rows of each lie far apart."""
+    """Fill 100 agents in turns, so that the rows of each are far apart."""
     for _ in range(100):
         for number in range(100):
             client.add(f"cold-{number}", [TEXT] * 100, create=True)

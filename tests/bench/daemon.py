@@ -1,4 +1,4 @@
-"""A real daemon to measure, on the disk that the benchmarks are run from."""
+"""A real daemon to measure, on the disk of the working directory."""
 
 import os
 import subprocess
@@ -26,12 +26,12 @@ class Daemon(NamedTuple):
         return Client(self.socket).connect()
 
     def memory(self) -> float:
-        """Give its resident memory in MB."""
+        """Return its resident memory in MB."""
         pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
     def cpu(self) -> float:
-        """Give the processor time that it has used, in seconds."""
+        """Return the processor time that it has used, in seconds."""
         fields = Path(f"/proc/{self.pid}/stat").read_text().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 

@@ -1,4 +1,4 @@
-"""Followers: how long a push takes after its commit, and what they cost those who write."""
+"""Followers: the latency of a push after its commit, and the cost for writers."""
 
 import selectors
 import socket
@@ -26,7 +26,7 @@ def _subscribed(path: str, agent: str) -> tuple[socket.socket, MessagePack]:
 
 @contextmanager
 def followers(path: str, agent: str, awake: int, asleep: int = 0) -> Iterator[None]:
-    """Let an agent be followed, by some who read and some who never do."""
+    """Subscribe clients to an agent; some read, some never do."""
     connections = [_subscribed(path, agent)[0] for _ in range(awake + asleep)]
     selector, over = selectors.DefaultSelector(), threading.Event()
     for connection in connections[:awake]:

@@ -36,7 +36,7 @@ class _Peer:
 
 
 def adds_a_second(path: str, connections: int, depth: int, total: int, prefix: str) -> float:
-    """Add messages as fast as it goes, each connection to an agent of its own; give how many a second."""
+    """Add messages as fast as possible, each connection to its own agent; return the rate per second."""
     each = total // connections
     selector = selectors.DefaultSelector()
     peers = [_Peer(path, f"{prefix}-{number}", each) for number in range(connections)]

@@ -1,4 +1,4 @@
-"""What others do with the same load on the same disk: openai-agents' SQLiteSession, and Redis that syncs each write.
+"""The same load on comparable programs: openai-agents' SQLiteSession, and Redis that syncs each write.
 
 Neither keeps what a conversation is made of; both are what people use to keep one. One that is not installed is left
 out: ``pip install '.[bench]'`` has the first, a package ``redis-server`` the second.
@@ -20,7 +20,7 @@ _EACH = 250
 
 
 class Sessions(NamedTuple):
-    """What SQLiteSession takes: seconds of one add, adds a second of 16 sessions at once, seconds of 10,000 items."""
+    """SQLiteSession's figures: seconds of one add, adds per second of 16 sessions, seconds of 10,000 items."""
 
     add: float
     adds: float
@@ -35,7 +35,7 @@ class Streams(NamedTuple):
 
 
 def sqlite_sessions(directory: Path, text: str) -> Sessions | None:
-    """Measure openai-agents' sessions in one file; ``None``: it is not installed."""
+    """Measure openai-agents' sessions in one file; return ``None`` if it is not installed."""
     if find_spec("agents") is None:
         return None
     from agents import SQLiteSession  # noqa: PLC0415 - it is large, and may not be there
@@ -74,7 +74,7 @@ def sqlite_sessions(directory: Path, text: str) -> Sessions | None:
 
 
 def redis_streams(directory: Path, text: str) -> Streams | None:
-    """Measure ``XADD`` with ``appendfsync always``; ``None``: Redis is not installed."""
+    """Measure ``XADD`` with ``appendfsync always``; return ``None`` if Redis is not installed."""
     if shutil.which("redis-server") is None or shutil.which("redis-benchmark") is None:
         return None
     path = str(directory / "redis")

@@ -1,4 +1,4 @@
-"""How long it takes to render a long conversation, and to render it again after one message more."""
+"""The time to render a long conversation, and to render it again after one more message."""
 
 import json
 import time
@@ -19,7 +19,7 @@ _WORDS = "The quick brown fox jumps over the lazy dog. " * 4
 
 
 class Times(NamedTuple):
-    """Seconds: all of it, after one more, and what encoding the finished body alone takes; the body's bytes."""
+    """Seconds for all of it, after one more message, and for encoding the body alone; the body's bytes."""
 
     cold: float
     again: float
@@ -28,7 +28,7 @@ class Times(NamedTuple):
 
 
 def render_times() -> Iterator[tuple[str, Times]]:
-    """Render 10,000 messages, half of them tool calls and results, in every format; give the best of several times."""
+    """Render 10,000 messages, half of them tool calls and results, in every format; return the best of several runs."""
     entries = list(_entries())
     encode = _encoder()
     for name in FORMATS:
@@ -62,7 +62,7 @@ def _entries() -> Iterator[Entry]:
 
 
 def _encoder() -> Callable[[Any], Any]:
-    """Give msgspec's encoder where it is installed, else the standard library's."""
+    """Return msgspec's encoder if it is installed, else the standard library's."""
     try:
         encode: Callable[[Any], Any] = import_module("msgspec.json").encode
     except ImportError:

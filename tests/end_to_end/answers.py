@@ -1,9 +1,9 @@
-"""What four providers answer: thinking that they sign, a text, and calls of the ids that are given."""
+"""Responses of four providers: signed thinking, a text, and calls with given ids."""
 
 from typing import Any
 
 Json = dict[str, Any]
-# As it is sent: not every provider takes the dot in look.up.
+# The name on the wire: not every provider accepts the dot in look.up.
 NAME = "look_up_c2199496"
 ARGUMENTS = '{"tape": 1}'
 SIGNED_BY_ANTHROPIC = "QW50aHJvcGljIHNpZ25lZA=="

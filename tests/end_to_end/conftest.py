@@ -1,3 +1,3 @@
-"""A daemon of the test's own, and a client of it."""
+"""The fixtures of the daemon and its client."""
 
 from tests.daemon_fixtures import client, daemon, directory, home, prepared  # noqa: F401 - for every test here

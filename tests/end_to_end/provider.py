@@ -1,4 +1,4 @@
-"""A provider's API on this machine: it judges what it is sent, and answers as it was told."""
+"""A provider's API on this machine: it checks each body that it receives, and returns prepared responses."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from tests.formats.checker import Problem, check
 
 Json = dict[str, Any]
-# The path of each API, and in Gemini's the model.
+# The path of each API; Gemini's contains the model.
 _PATHS = {
     "openai_chat": re.compile(r"/v1/chat/completions$"),
     "openai_responses": re.compile(r"/v1/responses$"),
@@ -38,7 +38,7 @@ class Provider(ThreadingHTTPServer):
         self.url = f"http://127.0.0.1:{self.server_address[1]}"
 
     def answer(self, path: str, body: Json) -> Json | list[Json]:
-        """Judge a body, and give what was prepared: an answer, or the events of one."""
+        """Check a body, and return the next prepared response, or the events of one."""
         found = _PATHS[self.api].search(path)
         assert found is not None, path
         self.bodies.append(body)
@@ -49,7 +49,7 @@ class Provider(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     server: Provider
     protocol_version = "HTTP/1.1"
-    # Who ends a stream how: OpenAI's Chat Completions alone with a word of its own.
+    # How each stream ends: only OpenAI's Chat Completions has an end marker.
     _END: ClassVar[dict[str, str]] = {"openai_chat": "data: [DONE]\n\n"}
 
     def do_POST(self) -> None:
@@ -70,7 +70,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(data)
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class's word
-        """Say nothing."""
+        """Log nothing."""
 
 
 def event(data: Json) -> str:
@@ -81,7 +81,7 @@ def event(data: Json) -> str:
 
 @contextmanager
 def serving(api: str) -> Iterator[Provider]:
-    """Run a provider for as long as the block lasts."""
+    """Run a provider during the block."""
     with Provider(api) as provider:
         thread = threading.Thread(target=provider.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()

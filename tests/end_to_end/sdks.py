@@ -1,4 +1,4 @@
-"""The official SDKs: what ``render`` gives goes out through each, and what comes back is said in its own types."""
+"""The official SDKs send what ``render`` returns, and parse the responses into their own types."""
 
 import json
 from typing import Any
@@ -53,7 +53,7 @@ def _anthropic(url: str, body: Json, stream: bool) -> str:
 
 
 def _gemini(url: str, body: Json, stream: bool) -> str:
-    """Ask by the SDK's own types, read from JSON: what is bytes to them is base64 in it."""
+    """Parse JSON into the SDK's own types; a field of bytes is base64 in JSON."""
     contents = [genai.types.Content.model_validate_json(json.dumps(content)) for content in body.pop("contents")]
     config = genai.types.GenerateContentConfig.model_validate_json(json.dumps(body))
     asked = {"model": MODELS["gemini"], "contents": contents, "config": config}

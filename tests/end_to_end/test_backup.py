@@ -11,7 +11,7 @@ from tests.end_to_end.writers import Writers, texts
 
 
 def test_the_documented_backup(prepared: Daemon, home: Path) -> None:
-    """It ends while clients write, and is one private file with everything that was acknowledged before."""
+    """The documented backup ends while clients write, and is one private file with all that was acknowledged before."""
     (backup,) = documents.blocks("operations.md", "## Backups", "sh")
     prepared.start()
     with prepared.client() as client:

@@ -1,4 +1,4 @@
-"""A real daemon that is killed at any moment holds what a naive model of snapshots holds."""
+"""A real daemon that is killed at any moment has the same conversations as a naive model of snapshots."""
 
 import signal
 from typing import Any
@@ -44,7 +44,7 @@ class Conversations(RuleBasedStateMachine):
         assert ([], len(self.models)) == (checked.problems, checked.agents)
 
     def both(self, agent: str, real: Any, model: Any) -> None:
-        """Ask the daemon and the model for the same; they agree on whether it is possible."""
+        """Send the daemon and the model the same command; both accept it or both refuse it."""
         self.touched.add(agent)
         refused = refusal(lambda: model(self.models[agent]))
 

@@ -1,4 +1,4 @@
-"""A daemon whose database is removed or replaced while it runs: nothing that was acknowledged is lost."""
+"""If a daemon's database is removed or replaced while it runs, no acknowledged command is lost."""
 
 import shutil
 from pathlib import Path
@@ -15,12 +15,12 @@ from tests.end_to_end.writers import Writers, texts
 
 
 def noticed(client: Client) -> bool:
-    """Whether the daemon knows that a file is not at its path."""
+    """Return whether the daemon knows that a file is not at its path."""
     return client.stats()["storage_problem"] is not None
 
 
 def test_everything_was_removed(daemon: Daemon, client: Client, directory: Path) -> None:
-    """What was acknowledged before it was noticed is saved by a backup, and is there after a restart from it."""
+    """A backup saves what was acknowledged before the daemon noticed, and a restart from the backup has it."""
     with Writers(daemon) as writers:
         for path in directory.glob("r.db*"):
             path.unlink()
@@ -36,7 +36,7 @@ def test_everything_was_removed(daemon: Daemon, client: Client, directory: Path)
 
 
 def test_what_is_documented(prepared: Daemon, home: Path) -> None:
-    """The documented commands bring back everything that was acknowledged, though the whole directory was removed."""
+    """The documented commands restore everything that was acknowledged, even if the whole directory was removed."""
     (procedure,) = documents.blocks("operations.md", "### The database file was removed while the daemon ran", "sh")
     prepared.start()
     with Writers(prepared) as writers:
@@ -50,7 +50,7 @@ def test_what_is_documented(prepared: Daemon, home: Path) -> None:
 
 
 def test_the_wal_was_removed(daemon: Daemon, client: Client) -> None:
-    """An idle daemon notices it, and though it is killed, the next one has everything."""
+    """An idle daemon notices that the WAL was removed; if it is then killed, the next one still has everything."""
     for number in range(20):
         client.add("demo", f"{number}", create=True)
     Path(f"{daemon.database}-wal").unlink()
@@ -62,7 +62,7 @@ def test_the_wal_was_removed(daemon: Daemon, client: Client) -> None:
 
 
 def test_a_command_that_is_refused_changes_nothing(daemon: Daemon, client: Client) -> None:
-    """The conversation stays what it was and can be read; commands work again when the file is back."""
+    """A refused command leaves the conversation as it was and readable; commands work again when the file is back."""
     head = client.add("demo", "one", create=True).head
     shutil.move(daemon.database, f"{daemon.database}.away")
     with pytest.raises(Storage, match=r"nothing was written: .* was removed or moved away while reeld ran; put"):
@@ -75,7 +75,7 @@ def test_a_command_that_is_refused_changes_nothing(daemon: Daemon, client: Clien
 
 
 def test_a_daemon_does_not_stop_with_what_would_be_lost(daemon: Daemon, client: Client, directory: Path) -> None:
-    """A client cannot stop it before there is a backup; a signal can."""
+    """A client cannot stop such a daemon before there is a backup; a signal can."""
     client.add("demo", "one", create=True)
     Path(daemon.database).unlink()
     until(lambda: noticed(client))
@@ -90,7 +90,7 @@ def test_a_daemon_does_not_stop_with_what_would_be_lost(daemon: Daemon, client: 
 def test_it_is_reported(
     daemon: Daemon, client: Client, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The status and the doctor say what happened, and the doctor what to do."""
+    """The status and the doctor say what happened, and the doctor says what to do."""
     monkeypatch.setenv("REEL_SOCKET", daemon.socket)
     shutil.copy(daemon.database, f"{daemon.database}.copy")
     shutil.move(f"{daemon.database}.copy", daemon.database)

@@ -22,12 +22,12 @@ from tests.daemon import PATIENCE, Daemon, until
 
 AGENTS = ("a", "b", "c")
 COMMANDS = 100
-# What a writer may be refused: another one was there before.
+# The errors that a writer may get because another writer was faster.
 REFUSED = (reel.NoSuchMark, reel.NothingToUndo)
 
 
 class Writer:
-    """Does whatever can be done, at random."""
+    """A writer of random commands."""
 
     def __init__(self, client: Client, random: Random, names: list[str]) -> None:
         self._client = client
@@ -48,7 +48,7 @@ class Writer:
         ]
 
     def run(self) -> None:
-        """Do so many commands."""
+        """Execute so many commands."""
         for _ in range(COMMANDS):
             act = self._random.choice(self._acts)
             with suppress(*REFUSED):
@@ -69,7 +69,7 @@ class Writer:
 
 
 def written(writers: list[Writer], share: float) -> None:
-    """Wait until they have done this share of their commands."""
+    """Wait until the writers have executed this share of their commands."""
     until(lambda: sum(writer.done for writer in writers) >= share * len(writers) * COMMANDS)
 
 
@@ -91,7 +91,7 @@ class Copy:
         self.over = False
 
     def hear(self, push: EventPush, check: bool) -> None:
-        """Take an event; look now and then whether the copy was right when the command before was done."""
+        """Take an event; now and then compare the copy with the view before it."""
         last, self._last = self._last, push
         if check and last is not None and last.command != push.command:
             assert self.entries == self._read(last), last
@@ -117,7 +117,7 @@ class Copy:
 
 
 def follow_one(daemon: Daemon, agent: str, view: Any, random: Random, pause: float) -> None:
-    """Keep a copy of one agent until it dies; the slower, the longer the pause between two pushes."""
+    """Keep a copy of one agent until it dies, with a pause after each push."""
     with Client(daemon.socket, patience=PATIENCE) as client:
         page: Any = client.messages(agent) if view == "messages" else client.conversation(agent)
         assert not page.more
@@ -134,7 +134,7 @@ def follow_one(daemon: Daemon, agent: str, view: Any, random: Random, pause: flo
 
 
 def follow_all(daemon: Daemon, view: Any, random: Random) -> None:
-    """Keep a copy of every agent from the beginning of time until all have died."""
+    """Keep a copy of every agent from the first event until all agents have died."""
     copies: dict[str, Copy] = {}
     ids: list[int] = []
     with Client(daemon.socket, patience=PATIENCE) as client:
@@ -155,7 +155,7 @@ def follow_all(daemon: Daemon, view: Any, random: Random) -> None:
 
 
 def follow_concurrently(daemon: Daemon, agent: str, backend: str) -> None:
-    """Keep a copy with the async client; what is lacking is read by another one."""
+    """Keep a copy with the async client; another client reads what is missing."""
 
     async def follow() -> None:
         with anyio.fail_after(100):
@@ -180,7 +180,7 @@ def _hear(copy: Copy, push: Push, random: Random) -> None:
 
 
 def begin_to_follow(daemon: Daemon, pool: ThreadPoolExecutor, seeds: Any) -> list[Future[None]]:
-    """Begin to follow in every way."""
+    """Start followers of every kind."""
     return [
         *(
             pool.submit(follow_one, daemon, agent, view, Random(next(seeds)), 0)
@@ -196,7 +196,7 @@ def begin_to_follow(daemon: Daemon, pool: ThreadPoolExecutor, seeds: Any) -> lis
 
 @pytest.mark.parametrize(("seed", "deaths"), [(1, 0), (2, 0), (3, 3)])
 def test_copies_are_what_they_are_copies_of(daemon: Daemon, seed: int, deaths: int) -> None:
-    """Each copy is right at every command's end, and each event came once and in order, over every death."""
+    """Each copy is right at the end of every command, and each event arrives once, in order, despite restarts."""
     seeds = count(1000 * seed)
     names = list(AGENTS)
     with ExitStack() as stack, daemon.client() as client, ThreadPoolExecutor(40) as pool:

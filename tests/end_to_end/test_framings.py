@@ -1,4 +1,4 @@
-"""Programs that were not made for us, against a real daemon: nc, socat, and the client that VS Code is built on."""
+"""Other people's programs against a real daemon: nc, socat, and the client library of VS Code."""
 
 import json
 import os
@@ -19,19 +19,19 @@ ANSWER = {"jsonrpc": "2.0", "id": 1, "result": {"pong": True}}
 
 
 def needs(program: str) -> pytest.MarkDecorator:
-    """Skip a test where a program is missing."""
+    """Skip a test if a program is missing."""
     return pytest.mark.skipif(shutil.which(program) is None, reason=f"{program} is not installed")
 
 
 def run(*command: str, given: bytes = b"") -> bytes:
-    """Run a program to its end; give what it printed."""
+    """Run a program to its end; return its output."""
     done = subprocess.run(command, input=given, capture_output=True, check=False, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr.decode()
     return done.stdout
 
 
 def bodies(data: bytes) -> list[Any]:
-    """Read messages behind their lengths, and hold the very bytes of each header."""
+    """Read messages with headers, and check the exact bytes of each header."""
     found = []
     while data:
         header, _, rest = data.partition(b"\r\n\r\n")
@@ -44,7 +44,7 @@ def bodies(data: bytes) -> list[Any]:
 
 @needs("nc")
 def test_nc(daemon: Daemon, client: Client) -> None:
-    """A shell script writes lines and reads lines; its last one needs no end, and it has every answer."""
+    """A shell script writes and reads lines; its last line needs no newline, and it gets every reply."""
     client.create("demo")
     asked = [
         '{"jsonrpc":"2.0","id":1,"method":"ping"}',
@@ -69,8 +69,8 @@ def test_nc(daemon: Daemon, client: Client) -> None:
 
 
 @needs("nc")
-def test_the_lines_of_the_documentation(daemon: Daemon) -> None:
-    """What the protocol's document has for a shell works as it stands there, and answers what it says there."""
+def test_the_shell_lines_of_the_protocol_page(daemon: Daemon) -> None:
+    """The shell examples of the protocol's page work, and print what the page says."""
     text = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text()
     (script,) = re.findall(r"^```sh\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
     (shown,) = re.findall(r"^```json\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
@@ -88,7 +88,7 @@ def test_the_lines_of_the_documentation(daemon: Daemon) -> None:
 
 @needs("nc")
 def test_nc_with_another_protocol(daemon: Daemon) -> None:
-    """Who speaks something else is told in a line what is spoken here."""
+    """A client that speaks another protocol gets one line that names the supported ones."""
     (line,) = run("nc", "-N", "-U", daemon.socket, given=b"GET / HTTP/1.0\r\n\r\n").splitlines()
 
     assert line.startswith(b"reeld speaks ")
@@ -96,7 +96,7 @@ def test_nc_with_another_protocol(daemon: Daemon) -> None:
 
 @needs("socat")
 def test_socat(daemon: Daemon) -> None:
-    """Messages behind their lengths, in pieces of one byte each, are answered behind theirs."""
+    """Messages with headers, sent one byte at a time, get replies with headers."""
     body = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
     request = b"Content-Type: x\r\ncontent-length:%d\r\n\r\n%b" % (len(body), body)
     command = ("socat", "-b1", "-t5", "-", f"UNIX-CONNECT:{daemon.socket}")
@@ -147,7 +147,7 @@ connection.listen();
 
 @pytest.fixture(scope="session")
 def node(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory in which Node finds vscode-jsonrpc."""
+    """A directory where Node finds vscode-jsonrpc."""
     if shutil.which("node") is None or shutil.which("npm") is None:
         pytest.skip("node or npm is not installed")
     directory = tmp_path_factory.mktemp("node")
@@ -161,7 +161,7 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_vscode_jsonrpc(daemon: Daemon, client: Client, node: Path) -> None:
-    """The client of VS Code calls by name and by position, pipelines, cancels, sends megabytes, and is told things."""
+    """VS Code's client calls by name and position, pipelines, cancels, sends megabytes and receives notifications."""
     said = json.loads(run("node", str(node / "talk.js"), daemon.socket))
 
     assert said["hello"]["framing"] == "json-rpc"

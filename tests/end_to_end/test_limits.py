@@ -1,4 +1,4 @@
-"""Clients that ask for much, or for nothing that makes sense; the others notice nothing."""
+"""Clients that send too much, or nonsense, do not disturb the others."""
 
 import select
 import socket
@@ -33,7 +33,7 @@ def rest(stranger: socket.socket) -> bytes:
 
 
 def test_message_of_ten_megabytes(client: Client) -> None:
-    """A large message goes there and back, and its neighbours' pages with it."""
+    """A large message is stored and read again, together with the messages around it."""
     large = "x" * 5_000_000 + "\n" + "ä" * 2_500_000
     client.add("demo", ["before", large, "after"], create=True)
     texts = [message["content"][0].get("text") for message in client.iter_messages("demo")]
@@ -44,7 +44,7 @@ def test_message_of_ten_megabytes(client: Client) -> None:
 
 
 def test_message_over_the_limit(client: Client) -> None:
-    """A message that is too long is refused by name, and the client goes on."""
+    """A message over the limit is refused with an error that names it, and the client continues."""
     with pytest.raises(reel.TooLarge):
         client.add("demo", "x" * (17 << 20), create=True)
 
@@ -52,7 +52,7 @@ def test_message_over_the_limit(client: Client) -> None:
 
 
 def test_frame_that_claims_a_gigabyte(daemon: Daemon, client: Client, stranger: socket.socket) -> None:
-    """A frame over the limit ends its connection with an error before it is here; others are served meanwhile."""
+    """A frame over the limit ends its connection with an error before it has arrived; others are served meanwhile."""
     stranger.sendall(b"\x94\x00\x01\xa3add\x92\xa4demo\xdb\x40\x00\x00\x00")
     assert client.ping()
     with suppress(OSError):
@@ -77,7 +77,7 @@ def test_frame_that_claims_a_gigabyte(daemon: Daemon, client: Client, stranger: 
     ],
 )
 def test_garbage_and_a_hang_up(client: Client, stranger: socket.socket, data: bytes) -> None:
-    """Whatever somebody sends before vanishing, the next one is served."""
+    """After a client sent garbage and hung up, the next one is served."""
     with suppress(OSError):
         stranger.sendall(data)
     stranger.close()
@@ -87,7 +87,7 @@ def test_garbage_and_a_hang_up(client: Client, stranger: socket.socket, data: by
 
 
 def test_nobody_reads(daemon: Daemon, client: Client, stranger: socket.socket) -> None:
-    """Who asks for ever more and never reads is dropped, and costs the daemon no more than its limit."""
+    """A client that requests and never reads is dropped, and costs the daemon at most its limit of memory."""
     client.add("demo", "x" * 1_000_000, create=True)
     with suppress(OSError):
         for number in range(1000):
@@ -102,7 +102,7 @@ def test_nobody_reads(daemon: Daemon, client: Client, stranger: socket.socket) -
 
 
 def test_client_with_a_name_that_is_no_text(client: Client, stranger: socket.socket) -> None:
-    """A name that cannot be stored is refused, before it is stored with anything."""
+    """A client name that cannot be stored is refused before anything is stored with it."""
     stranger.sendall(b"\x94\x00\x01\xa5hello\x91\x81\xa6client\x81\xa4name\xa1\xff")
     stranger.sendall(packb([0, 2, "create", ["demo"]]))
     stranger.shutdown(socket.SHUT_WR)
@@ -115,8 +115,8 @@ def test_client_with_a_name_that_is_no_text(client: Client, stranger: socket.soc
     assert client.agent("demo").head == 1
 
 
-def test_half_close(daemon: Daemon) -> None:
-    """Who sends everything and half-closes reads all its answers, then the end."""
+def test_a_half_close_of_a_client(daemon: Daemon) -> None:
+    """A client that sends everything and half-closes reads all its replies, then the end."""
     with Pipeline(daemon.socket) as pipeline:
         pipeline.send([("create", "demo"), *[("add", "demo", str(number)) for number in range(200)]])
         pipeline.socket.shutdown(socket.SHUT_WR)
@@ -127,7 +127,7 @@ def test_half_close(daemon: Daemon) -> None:
 
 
 def test_more_than_may_be_in_flight(daemon: Daemon, client: Client) -> None:
-    """Of a flood a prefix is taken and the rest refused, all of it answered; nothing else is added."""
+    """Of too many requests a prefix is accepted and the rest refused; all get replies, and nothing else is added."""
     client.create("demo")
     with Pipeline(daemon.socket) as pipeline:
         pipeline.send([("create",), *[("add", "demo", str(number)) for number in range(2000)]])
@@ -141,7 +141,7 @@ def test_more_than_may_be_in_flight(daemon: Daemon, client: Client) -> None:
 
 
 def test_counters(client: Client) -> None:
-    """After all that nothing is in flight any more but the question itself."""
+    """In the end the only request in flight is the one that asks for the counters."""
     client.add("demo", "hi", create=True)
     stats = client.stats()
 

@@ -1,4 +1,4 @@
-"""More than the daemon has room for: it says so, serves who was there before, and has room again afterwards."""
+"""An overloaded daemon says so, keeps serving its earlier clients, and has room again afterwards."""
 
 import os
 import resource
@@ -21,7 +21,7 @@ MIB = 1 << 20
 
 @pytest.fixture(autouse=True)
 def files() -> Iterator[None]:
-    """The test itself needs as many files as the daemon has connections."""
+    """Raise the limit of open files: the test needs as many as the daemon."""
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (before[1], before[1]))
     yield
@@ -30,7 +30,7 @@ def files() -> Iterator[None]:
 
 @contextmanager
 def dialled(daemon: Daemon, count: int) -> Iterator[list[socket.socket]]:
-    """Open connections that say nothing yet."""
+    """Open connections that send nothing yet."""
     with ExitStack() as stack:
         opened = []
         for _ in range(count):
@@ -41,7 +41,7 @@ def dialled(daemon: Daemon, count: int) -> Iterator[list[socket.socket]]:
 
 
 def asked(stranger: socket.socket, data: bytes = PING) -> Any:
-    """Send a request; give the answer, or ``None`` where the daemon hung up."""
+    """Send a request; return the reply, or ``None`` if the daemon hung up."""
     unpacker = Unpacker()
     with suppress(OSError):
         stranger.sendall(data)
@@ -53,7 +53,7 @@ def asked(stranger: socket.socket, data: bytes = PING) -> Any:
 
 
 def until(daemon: Daemon, name: str, value: int) -> None:
-    """Ask the daemon's counters until one is as it should be; each question is a round trip."""
+    """Poll the daemon's counters until one has the expected value; each poll is a round trip."""
     deadline = time.monotonic() + PATIENCE
     found = None
     while time.monotonic() < deadline:
@@ -65,12 +65,12 @@ def until(daemon: Daemon, name: str, value: int) -> None:
 
 
 def errors(daemon: Daemon) -> list[str]:
-    """Give what the daemon logged as an error."""
+    """Return the errors in the daemon's log."""
     return [line for line in daemon.log.read_text().splitlines() if " ERROR " in line or "Traceback" in line]
 
 
 def test_thousands_of_connections(prepared: Daemon) -> None:
-    """As many are served as may be; who is one too many is told so in its own framing; later there is room again."""
+    """The daemon serves the allowed connections, refuses one more in its own framing, and later has room again."""
     prepared.options = ["--connection-max-open", "1500"]
     prepared.start()
     with prepared.client() as client, dialled(prepared, 1498) as opened:
@@ -104,7 +104,7 @@ def test_one_too_many_for_our_client(prepared: Daemon) -> None:
 
 
 def test_no_more_files(prepared: Daemon) -> None:
-    """Where the system allows few files, connections wait or are told; nothing fails, and there is room again."""
+    """If the system allows few files, connections wait or are refused; nothing fails, and later there is room again."""
     prepared.files = 160
     prepared.start()
     with prepared.client() as client:
@@ -122,7 +122,7 @@ def test_no_more_files(prepared: Daemon) -> None:
 
 
 def test_senders_that_never_finish(prepared: Daemon) -> None:
-    """Halves of messages have a limit together: whoever has most of it is hung up on, and others go on."""
+    """Incomplete messages have a common limit: the connection with the most is closed, and the others continue."""
     prepared.options = ["--connection-all-waiting", str(32 * MIB)]
     prepared.start()
     half = b"\x94\x00\x01\xa3add\x92\xa4demo\xdb\x00\xf8\x00\x00" + b"x" * (15 * MIB)
@@ -141,7 +141,7 @@ def test_senders_that_never_finish(prepared: Daemon) -> None:
 
 
 def test_readers_that_never_read(prepared: Daemon) -> None:
-    """Answers that nobody reads have a limit together; who reads is served."""
+    """Unread replies have a common limit; a client that reads is served."""
     prepared.options = ["--connection-all-waiting", str(48 * MIB)]
     prepared.start()
     with prepared.client() as client, dialled(prepared, 20) as opened:
@@ -158,7 +158,7 @@ def test_readers_that_never_read(prepared: Daemon) -> None:
 
 
 def test_subscribers_that_never_read(prepared: Daemon) -> None:
-    """Drafts and events for those who do not read are dropped, or they are; nobody waits for them."""
+    """Drafts and events for clients that do not read are dropped, or the clients are; nobody waits for them."""
     prepared.options = ["--connection-all-waiting", str(32 * MIB)]
     prepared.start()
     with prepared.client() as client, dialled(prepared, 30) as opened:
@@ -178,7 +178,7 @@ def test_subscribers_that_never_read(prepared: Daemon) -> None:
 
 
 def test_waits_of_one_connection(client: Client, daemon: Daemon) -> None:
-    """As many requests may wait for something to happen as the limit says; then there is busy, and room again."""
+    """The limit of waiting requests of a connection is reached with a busy error, and later there is room again."""
     client.create("demo")
     with dialled(daemon, 1) as (stranger,):
         for first, last in ((1000, 1200), (1200, 1257)):
@@ -195,7 +195,7 @@ def test_waits_of_one_connection(client: Client, daemon: Daemon) -> None:
 
 
 def test_a_message_of_nothing_but_values(daemon: Daemon, client: Client) -> None:
-    """16 MiB of empty lists are refused, in every framing, and cost what they weigh."""
+    """16 MiB of empty lists are refused in every framing, and count with their size in memory."""
     rows = b"\xdc\xff\xff" + b"\x90" * 65535
     hostile = [
         b"\x94\x00\x01\xa3add\x92\xa4demo\xdc\x00\xff" + rows * 255,
@@ -212,7 +212,7 @@ def test_a_message_of_nothing_but_values(daemon: Daemon, client: Client) -> None
 
 
 def test_many_such_messages_at_once(prepared: Daemon) -> None:
-    """Requests in flight are weighed by what they take in memory, not by their bytes."""
+    """Requests in flight count with their size in memory, not with their bytes."""
     prepared.start()
     row = packb([0, 1, "add", ["demo", [[]] * 20_000]])
     with prepared.client() as client, dialled(prepared, 4) as opened:

@@ -1,4 +1,4 @@
-"""Starting and stopping: statuses, sentences, and one daemon at a time."""
+"""Starting and stopping the daemon: exit statuses, messages, and one daemon at a time."""
 
 import resource
 import signal
@@ -21,7 +21,7 @@ from tests.pipeline import Pipeline
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_signals(daemon: Daemon, client: Client, number: signal.Signals) -> None:
-    """A signal ends it as asked, with a client connected, and nothing is left but the locks and the data."""
+    """A signal ends the daemon even if a client is connected, and only the locks and the data remain."""
     client.create("demo")
 
     assert daemon.end(number) == 0
@@ -32,14 +32,14 @@ def test_signals(daemon: Daemon, client: Client, number: signal.Signals) -> None
 
 
 def test_shutdown(daemon: Daemon, client: Client) -> None:
-    """A client may end it, too."""
+    """A client can stop the daemon."""
     client.shutdown()
 
     assert daemon.process.wait(PATIENCE) == 0
 
 
-def test_modes(daemon: Daemon) -> None:
-    """Everything is for its owner alone."""
+def test_modes_of_files(daemon: Daemon) -> None:
+    """Only the owner can access the daemon's files."""
     directory = Path(daemon.socket).parent
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in directory.iterdir() if path != daemon.log}
 
@@ -48,7 +48,7 @@ def test_modes(daemon: Daemon) -> None:
 
 
 def test_one_daemon_a_socket(daemon: Daemon) -> None:
-    """A second one says which process holds the socket, and ends with a status of its own."""
+    """A second daemon on the socket names the process that holds it, and ends with its own exit status."""
     second = Daemon(Path(daemon.socket).parent)
     second.database += "2"
     ran = second.refused()
@@ -61,7 +61,7 @@ def test_one_daemon_a_socket(daemon: Daemon) -> None:
 
 
 def test_one_daemon_a_database(daemon: Daemon, client: Client) -> None:
-    """So does one with a socket of its own on the same database; the first goes on."""
+    """A second daemon on the same database does the same, and the first one continues."""
     second = Daemon(Path(daemon.socket).parent)
     second.socket += "2"
     ran = second.refused()
@@ -75,7 +75,7 @@ def test_one_daemon_a_database(daemon: Daemon, client: Client) -> None:
 
 
 def newer(path: str) -> None:
-    """Make a database of ours that a later version wrote."""
+    """Make a database that a later version of reel wrote."""
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(f"PRAGMA application_id = {0x7265656C}")
         connection.execute("PRAGMA user_version = 99")
@@ -89,12 +89,12 @@ def foreign(path: str) -> None:
 
 
 def damaged(path: str) -> None:
-    """Make a file that is no database."""
+    """Make a file that is not a database."""
     Path(path).write_bytes(b"SQLite format 3\x00" + b"no" * 5000)
 
 
 def no_database(path: str) -> None:
-    """Make a text."""
+    """Make a text file."""
     Path(path).write_text("dear diary" * 1000)
 
 
@@ -104,13 +104,13 @@ def directory(path: str) -> None:
 
 
 def link(path: str) -> None:
-    """Make a symlink to somewhere else."""
+    """Make a symlink to another place."""
     Path(path).symlink_to("/dev/null")
 
 
 @pytest.mark.parametrize("make", [newer, foreign, damaged, no_database, directory, link])
 def test_database_that_is_refused(prepared: Daemon, make: Callable[[str], None]) -> None:
-    """A file that cannot be used is left as it is; one sentence says why, without a traceback."""
+    """A file that cannot be used stays as it is; one sentence says why, without a traceback."""
     make(prepared.database)
     place = Path(prepared.database)
     before = place.read_bytes() if place.is_file() else None
@@ -125,7 +125,7 @@ def test_database_that_is_refused(prepared: Daemon, make: Callable[[str], None])
 
 @pytest.mark.parametrize("wrong", ["long", "file", "no directory"])
 def test_socket_that_is_refused(prepared: Daemon, wrong: str) -> None:
-    """A path where no socket can be made is refused in one sentence, and what is there stays."""
+    """A path where no socket can be created is refused in one sentence, and what is there stays."""
     if wrong == "long":
         prepared.socket = prepared.socket.ljust(108, "x")
     elif wrong == "file":
@@ -142,7 +142,7 @@ def test_socket_that_is_refused(prepared: Daemon, wrong: str) -> None:
 
 
 def test_stale_socket(daemon: Daemon, client: Client) -> None:
-    """What a killed one left behind does not keep the next from starting."""
+    """A daemon starts despite the socket that a killed one left behind."""
     daemon.kill()
 
     assert Path(daemon.socket).is_socket()
@@ -151,7 +151,7 @@ def test_stale_socket(daemon: Daemon, client: Client) -> None:
 
 
 def test_environment(prepared: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The paths may come from the environment, and their directories are made for their owner alone."""
+    """The environment can set the paths, and their directories are created for the owner alone."""
     base = Path(prepared.socket).parent / "new"
     monkeypatch.setenv("REEL_SOCKET", str(base / "run" / "s"))
     monkeypatch.setenv("REEL_DATABASE", str(base / "state" / "r.db"))
@@ -178,7 +178,7 @@ def test_settings_in_the_file(prepared: Daemon, home: Path, monkeypatch: pytest.
 
 
 def test_no_room_for_a_connection(daemon: Daemon, client: Client) -> None:
-    """When no more files can be opened, new connections wait; the others are served, and later the new ones."""
+    """If no more files can be opened, new connections wait; the others are served, and later the new ones."""
     open_files = client.stats()["open_files"]
     _, hard = resource.prlimit(daemon.process.pid, resource.RLIMIT_NOFILE)
     resource.prlimit(daemon.process.pid, resource.RLIMIT_NOFILE, (open_files + 4, hard))
@@ -196,7 +196,7 @@ def test_no_room_for_a_connection(daemon: Daemon, client: Client) -> None:
 
 
 def test_missing_library() -> None:
-    """Without what the extra brings, it says how to install it, and that starting again cannot help."""
+    """Without its extra, the daemon says how to install it, with the status that prevents automatic restarts."""
     code = "import sys; sys.modules['aiosqlite'] = None; from reeld.__main__ import main; sys.exit(main())"
     ran = subprocess.run([sys.executable, "-c", code], text=True, capture_output=True, check=False)
 

@@ -1,4 +1,4 @@
-"""Nobody else gets in: what the daemon makes is for its owner alone, and it is led nowhere by a link."""
+"""The daemon's files are for their owner alone, and it follows no symlinks."""
 
 import os
 import socket
@@ -11,12 +11,12 @@ from tests.daemon import Daemon, short_directory
 
 
 def modes(directory: Path) -> dict[str, str]:
-    """Give the mode of each file."""
+    """Return the mode of each file."""
     return {path.name: oct(stat.S_IMODE(path.lstat().st_mode)) for path in directory.iterdir()}
 
 
-def test_modes() -> None:
-    """Whatever the umask is, directories are 0700 and files 0600, and so is what SQLite makes beside them."""
+def test_modes_under_any_umask() -> None:
+    """With any umask, directories have mode 0700 and files 0600, also the files that SQLite creates."""
     before = os.umask(0)
     try:
         with short_directory() as directory:
@@ -40,7 +40,7 @@ def test_modes() -> None:
 
 
 def test_a_backup_that_is_open_to_all() -> None:
-    """A database that was put back with the mode of any file is its owner's alone before anything is written to it."""
+    """A restored database with any mode is made private before the daemon writes to it."""
     with short_directory() as directory:
         daemon = Daemon(directory).start()
         with daemon.client() as client:
@@ -58,7 +58,7 @@ def test_a_backup_that_is_open_to_all() -> None:
 @pytest.mark.parametrize("name", ["s.sock", "s.sock.lock", "r.db", "r.db.lock"])
 @pytest.mark.parametrize("to", ["a file", "nothing"])
 def test_links_are_not_followed(name: str, to: str) -> None:
-    """A link where one of its files belongs is refused in a sentence, and what it leads to stays as it was."""
+    """A symlink in place of one of its files is refused in one sentence, and its target stays as it was."""
     with short_directory() as directory:
         daemon = Daemon(directory)
         precious = directory / "precious"
@@ -76,7 +76,7 @@ def test_links_are_not_followed(name: str, to: str) -> None:
 
 
 def test_a_socket_that_is_swapped_under_a_daemon(daemon: Daemon) -> None:
-    """A second daemon is stopped by the lock, even where somebody took away the first one's socket."""
+    """The lock stops a second daemon even if the first one's socket was removed."""
     os.unlink(daemon.socket)  # noqa: PTH108 - as a stranger would
     with socket.socket(socket.AF_UNIX) as other:
         other.bind(daemon.socket)

@@ -1,4 +1,4 @@
-"""A daemon with a supervisor: who is told what, and whose socket it is."""
+"""A daemon under a supervisor: notifications, and inherited sockets."""
 
 import os
 import shutil
@@ -13,7 +13,7 @@ import pytest
 from reel.sync.client import Client
 from tests.daemon import PATIENCE, Daemon
 
-# The socket is the first one after stderr, and it is meant for the process that the shell becomes.
+# The first socket is the one after stderr, and it is for the process that the shell becomes.
 _GIVE = ("sh", "-c", 'LISTEN_PID=$$ LISTEN_FDS=1 exec "$@" 3<&0', "sh")
 
 
@@ -21,7 +21,7 @@ _GIVE = ("sh", "-c", 'LISTEN_PID=$$ LISTEN_FDS=1 exec "$@" 3<&0', "sh")
 def running(
     daemon: Daemon, *before: str, given: socket.socket | None = None, **more: str
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a daemon by way of another program, with more in its environment, and end it."""
+    """Run a daemon through another program, with a larger environment, and end it."""
     with (
         daemon.log.open("ab") as log,
         subprocess.Popen(
@@ -41,7 +41,7 @@ def running(
 
 @contextmanager
 def listening(path: str) -> Iterator[socket.socket]:
-    """Make the socket that a supervisor would."""
+    """Make the socket of a supervisor."""
     with socket.socket(socket.AF_UNIX) as given:
         given.bind(path)
         given.listen()
@@ -49,12 +49,12 @@ def listening(path: str) -> Iterator[socket.socket]:
 
 
 def facts(ear: socket.socket) -> list[str]:
-    """Wait for what the supervisor is told next."""
+    """Wait for the next notification."""
     return ear.recv(1000).decode().splitlines()
 
 
 def test_supervisor(prepared: Daemon) -> None:
-    """It says when it is ready, goes on giving signs of life, and says when it stops."""
+    """The daemon notifies its supervisor when it is ready, repeatedly while it runs, and when it stops."""
     directory = Path(prepared.socket).parent
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ear:
         ear.bind(str(directory / "notify"))
@@ -77,7 +77,7 @@ def test_supervisor(prepared: Daemon) -> None:
 
 
 def test_supervisor_is_told_why_not(prepared: Daemon) -> None:
-    """Where it cannot start, the sentence is its status."""
+    """If it cannot start, its status is the sentence that says why."""
     Path(prepared.database).write_text("dear diary" * 1000)
     notify = f"{prepared.socket}.notify"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ear:
@@ -92,7 +92,7 @@ def test_supervisor_is_told_why_not(prepared: Daemon) -> None:
 
 
 def test_given_socket(prepared: Daemon) -> None:
-    """A socket that is given is served, and is there for the next daemon; no lock is made beside it."""
+    """An inherited socket is served without a lock beside it, and stays for the next daemon."""
     given_path, prepared.socket = f"{prepared.socket}.given", f"{prepared.socket}.unused"
     with listening(given_path) as given:
         for head in (2, 3):
@@ -108,7 +108,7 @@ def test_given_socket(prepared: Daemon) -> None:
 
 
 def test_given_socket_beside_another_daemon(daemon: Daemon) -> None:
-    """The database has one daemon, whoever listens for the second."""
+    """A second daemon with an inherited socket is refused if the database is in use."""
     given_path = f"{daemon.socket}.given"
     with listening(given_path) as given, running(daemon, *_GIVE, given=given) as second:
         assert second.wait(PATIENCE) == 3
@@ -126,7 +126,7 @@ def test_given_socket_beside_another_daemon(daemon: Daemon) -> None:
     ],
 )
 def test_given_something_else(prepared: Daemon, kind: Sequence[int] | None, sentence: str) -> None:
-    """What cannot be listened on is refused in a sentence."""
+    """An inherited file that cannot be listened on is refused in one sentence."""
     given = socket.socket(*kind) if kind else Path(os.devnull).open("rb")  # noqa: SIM115 - either is closed below
     with given:
         ran = subprocess.run(
@@ -144,7 +144,7 @@ def test_given_something_else(prepared: Daemon, kind: Sequence[int] | None, sent
 
 @pytest.mark.skipif(shutil.which("systemd-socket-activate") is None, reason="systemd is not installed")
 def test_socket_activation(prepared: Daemon) -> None:
-    """The real thing: the first connection starts it, and is answered."""
+    """With the real systemd, the first connection starts the daemon, and gets a reply."""
     path = f"{prepared.socket}.given"
     activate = ("systemd-socket-activate", "--listen", path)
     with running(prepared, *activate) as process:

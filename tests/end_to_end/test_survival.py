@@ -1,4 +1,4 @@
-"""What was acknowledged is there: after a stop, after a crash, in order, and nothing twice."""
+"""Acknowledged commands survive a stop and a crash, in order, and none is executed twice."""
 
 import json
 import signal
@@ -15,13 +15,13 @@ DATA = '{"tool_call_id": "c2", "tool_name": "ls", "tool_args": "{ }", "thinking"
 
 
 def texts(client: Client, agent: str = "demo") -> list[str]:
-    """Give the texts of an agent's messages."""
+    """Return the texts of an agent's messages."""
     blocks = [message["content"][0] for message in client.iter_messages(agent)]
     return [block["text"] for block in blocks if block["type"] == "text"]
 
 
 def lived(client: Client) -> None:
-    """Make an agent with a past: a conversation of every kind, a mark, a rewind, a clear that was undone."""
+    """Make an agent with a past: messages of every kind, a mark, a rewind, and a clear that was undone."""
     client.create("demo", system="be brief")
     client.add("demo", ["list it", reel.tool_call("c1", "ls", ARGUMENTS), reel.tool_result("c1", "a b")])
     client.mark("demo", "listed")
@@ -39,7 +39,7 @@ def lived(client: Client) -> None:
 
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
 def test_context_after_a_restart(daemon: Daemon, client: Client, end: signal.Signals) -> None:
-    """An agent with a past has its context after a restart: the same state, records, marks and open calls."""
+    """After a restart an agent with a past has the same state, records, marks and open calls."""
     lived(client)
     before = [
         (client.agent(name), client.messages(name), client.conversation(name), client.history(name))
@@ -55,7 +55,7 @@ def test_context_after_a_restart(daemon: Daemon, client: Client, end: signal.Sig
 
 
 def test_what_a_context_is(daemon: Daemon, client: Client) -> None:
-    """After a crash the records stand as they were given, what was rewound stays rewound, and marks still work."""
+    """After a crash the records are unchanged, rewound ones stay rewound, and marks still work."""
     lived(client)
     daemon.kill()
     daemon.start()
@@ -75,7 +75,7 @@ def test_what_a_context_is(daemon: Daemon, client: Client) -> None:
 
 
 def test_clear_stays_cleared(daemon: Daemon, client: Client) -> None:
-    """After a restart a clear still hides what was before it, and still can be undone."""
+    """After a restart a clear still hides the messages before it, and can still be undone."""
     lived(client)
     daemon.end()
     daemon.start()
@@ -102,7 +102,7 @@ def test_crash_with_adds_one_by_one(daemon: Daemon, client: Client) -> None:
 
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_end_with_pipelined_adds(daemon: Daemon, client: Client, end: signal.Signals) -> None:
-    """In the middle of pipelined adds: what was answered is there, in order, and what is there was sent, once."""
+    """If the daemon ends amid pipelined adds, the answered ones are there, in order, and nothing else but sent ones."""
     client.create("demo")
     sent = [str(number) for number in range(20_000)]
     with Pipeline(daemon.socket) as pipeline:
@@ -123,7 +123,7 @@ def test_end_with_pipelined_adds(daemon: Daemon, client: Client, end: signal.Sig
 
 
 def test_stop_in_the_middle_answers_what_it_took(daemon: Daemon, client: Client) -> None:
-    """A daemon that stops acknowledges all that it wrote: nothing is there that nobody heard of."""
+    """A daemon that stops answers every command that it committed."""
     client.create("demo")
     with Pipeline(daemon.socket) as pipeline:
         pipeline.send(("add", "demo", str(number).ljust(4_000_000)) for number in range(6))
@@ -137,7 +137,7 @@ def test_stop_in_the_middle_answers_what_it_took(daemon: Daemon, client: Client)
 
 
 def test_many_agents_after_a_crash(daemon: Daemon, client: Client) -> None:
-    """Adds to many agents at once survive, each in its own order."""
+    """Adds to many agents survive at once, each agent's in order."""
     names = [f"a{number}" for number in range(20)]
     with Pipeline(daemon.socket) as pipeline:
         pipeline.send(("add", name, str(turn), True) for turn in range(10) for name in names)
@@ -149,7 +149,7 @@ def test_many_agents_after_a_crash(daemon: Daemon, client: Client) -> None:
 
 
 def test_key_after_a_restart(daemon: Daemon, client: Client) -> None:
-    """A command repeated under its key is not done again, were the daemon another since; it gives its first reply."""
+    """A command repeated under its key, also after a restart, is not executed again and gets its first reply."""
     first = client.add("demo", "once", create=True, key="k1")
     daemon.kill()
     daemon.start()
@@ -162,7 +162,7 @@ def test_key_after_a_restart(daemon: Daemon, client: Client) -> None:
 
 
 def test_names_after_a_restart(daemon: Daemon, client: Client) -> None:
-    """The dead stay dead under their names, until a living one takes them."""
+    """Dead agents stay dead under their names until a live agent takes them."""
     client.add("demo", "first", create=True)
     killed = client.kill("demo", reason="done")
     daemon.end()

@@ -1,4 +1,4 @@
-"""Clients that write all the time, and what they were told."""
+"""Clients that write all the time, and the replies that they got."""
 
 import threading
 from typing import Self
@@ -16,9 +16,9 @@ class Writers:
     """
 
     def __init__(self, daemon: Daemon, number: int = 4) -> None:
-        # What was acknowledged.
+        # The acknowledged texts.
         self.texts: list[str] = []
-        # What ended a writer before it was told to end.
+        # The error that ended a writer early.
         self.errors: list[ReelError] = []
         self._daemon = daemon
         self._ended = threading.Event()
@@ -47,18 +47,18 @@ class Writers:
         self.wait_for_the_end()
 
     def wait_for_the_end(self) -> None:
-        """Wait until every writer has ended: it was told to, or was refused."""
+        """Wait until every writer has ended: on request, or after an error."""
         for thread in self._threads:
             thread.join(PATIENCE)
             assert not thread.is_alive()
 
     def wait_for_more(self, number: int) -> None:
-        """Wait until so many more were acknowledged."""
+        """Wait until so many more adds were acknowledged."""
         enough = len(self.texts) + number
         until(lambda: len(self.texts) >= enough)
 
 
 def texts(daemon: Daemon) -> set[str | None]:
-    """Give every text that was added."""
+    """Return every text that was added."""
     with daemon.client() as client:
         return {record["content"] for agent in client.iter_agents() for record in client.iter_conversation(agent.id)}

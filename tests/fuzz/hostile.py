@@ -1,6 +1,6 @@
-"""What a peer could send: calls that make sense, calls that do not, and bytes that are none.
+"""Inputs from a hostile peer: calls that make sense, calls that do not, and bytes that are no message.
 
-Everything is made by Hypothesis, so that what was found once is tried again first, and is small.
+Hypothesis makes everything, so that a finding is shrunk, and tried first the next time.
 """
 
 import json
@@ -14,7 +14,7 @@ from reel.kinds import KNOWN
 from reel.streams.stream import ASSEMBLERS
 from reeld.serving.methods import METHODS
 
-# Stands in every text, so that it can be looked for where it must not be.
+# It is in every text, so that tests can search for it where it must not be.
 CANARY = "canary-5d1f"
 AGENTS = ["a", "b", "c/d"]
 
@@ -72,7 +72,7 @@ bodies = st.one_of(
         max_size=4,
     ).map(lambda body: json.dumps(body, default=repr)),
 )
-# What a parameter of this name may well be.
+# Plausible values of the parameters with these names.
 SENSIBLE: dict[str, st.SearchStrategy[Any]] = {
     "agent": st.sampled_from(AGENTS),
     "name": st.sampled_from(["d", "e"]) | texts,
@@ -102,7 +102,7 @@ SENSIBLE: dict[str, st.SearchStrategy[Any]] = {
 
 
 class Call(NamedTuple):
-    """A method, and what is sent as its parameters."""
+    """A method, and the value that is sent as its parameters."""
 
     method: str
     params: Any
@@ -131,7 +131,7 @@ def calls(draw: st.DrawFn) -> Call:
 
 
 def packed(number: int | None, call: Call) -> bytes:
-    """Lay a call out as MessagePack-RPC."""
+    """Encode a call as MessagePack-RPC."""
     message = [2, call.method, call.params] if number is None else [0, number, call.method, call.params]
     return _pack(message)
 
@@ -140,7 +140,7 @@ _pack: Callable[[Any], bytes] = msgpack.Packer(default=repr, unicode_errors="sur
 
 
 def as_json(number: int | None, call: Call) -> bytes:
-    """Lay a call out as JSON-RPC."""
+    """Encode a call as JSON-RPC."""
     message = {"jsonrpc": "2.0", "method": call.method, "params": call.params} | (
         {} if number is None else {"id": number}
     )
@@ -151,18 +151,18 @@ def as_json(number: int | None, call: Call) -> bytes:
 
 
 def as_line(number: int | None, call: Call) -> bytes:
-    """Lay a call out as a line."""
+    """Encode a call as a line."""
     return as_json(number, call) + b"\n"
 
 
 def headed(number: int | None, call: Call) -> bytes:
-    """Lay a call out behind its length."""
+    """Encode a call after a Content-Length header."""
     body = as_json(number, call)
     return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
 
 
 LAYOUTS = [packed, as_line, headed]
-# What readers of each framing could stumble over.
+# Bytes that a decoder of each framing could fail on.
 JUNK = [
     b"\xc1",
     b"\xdd\xff\xff\xff\xff",
@@ -206,7 +206,7 @@ JUNK = [
 
 @st.composite
 def streams(draw: st.DrawFn) -> bytes:
-    """Make what somebody sends on one connection: messages of one framing, whole or not, and junk."""
+    """Make the bytes of one connection: messages of one framing, complete or mutated, and junk."""
     lay = draw(st.sampled_from(LAYOUTS))
     parts = []
     for number in range(draw(st.integers(1, 5))):
@@ -221,7 +221,7 @@ def streams(draw: st.DrawFn) -> bytes:
 
 @st.composite
 def mutations(draw: st.DrawFn, data: bytes) -> bytes:
-    """Cut a message, change a byte of it, or put something into it."""
+    """Cut a message, replace a byte of it, or insert bytes."""
     place = draw(st.integers(0, len(data)))
     more = draw(st.binary(max_size=4) | st.sampled_from(JUNK))
     return draw(

@@ -1,4 +1,4 @@
-"""A daemon that is shot at, and what must hold of it all the while."""
+"""The fuzzed daemon, and what must hold all the while."""
 
 import select
 import socket
@@ -11,7 +11,7 @@ from reel.sync.client import Client
 from tests.daemon import PATIENCE, Daemon, short_directory
 from tests.fuzz.hostile import AGENTS, CANARY
 
-# What the daemon may have, in bytes, whatever it is sent: a message of the largest kind, and itself.
+# The most memory that the daemon may have, in bytes: enough for one message of the largest size.
 MEMORY = 300 << 20
 
 
@@ -25,7 +25,7 @@ class Target:
     def __init__(self, directory: Path) -> None:
         self.daemon = Daemon(directory).start()
         self.witness: Client = self.daemon.client()
-        # Each look goes on where the last one ended.
+        # Each check continues where the last one ended.
         self._log = self.daemon.log.open(encoding="utf-8", errors="replace")
         self.inputs = 0
         self.slowest = 0.0
@@ -34,7 +34,7 @@ class Target:
         self.witness.create("witness")
 
     def shoot(self, data: bytes, cuts: list[int], *, listen: bool = True) -> bytes:
-        """Send bytes on a connection of their own, in pieces, and give all that came back; the daemon hangs up."""
+        """Send bytes on a new connection, in pieces, and return all replies, up to the daemon's hang-up."""
         self.inputs += 1
         with socket.socket(socket.AF_UNIX) as stranger:
             stranger.settimeout(PATIENCE)
@@ -48,7 +48,7 @@ class Target:
             return rest(stranger)
 
     def check(self) -> None:
-        """Hold the daemon to what it promises, whatever came."""
+        """Check that the daemon still serves others, and logged neither an error nor input."""
         began = time.monotonic()
         assert self.witness.ping()
         self.slowest = max(self.slowest, time.monotonic() - began)
@@ -59,14 +59,14 @@ class Target:
             assert CANARY not in line, line
 
     def check_state(self) -> None:
-        """Hold it to its memory, and to what it was told."""
+        """Check its memory, and that it stores messages."""
         self.check()
         assert self.daemon.largest_memory() < MEMORY
         added = self.witness.add("witness", "still here")
         assert self.witness.messages("witness", last=1).messages[0]["seq"] == added.head
 
     def close(self) -> None:
-        """End it, which it does with status 0."""
+        """End it, with status 0."""
         self._log.close()
         self.witness.close()
         assert self.daemon.end() == 0
@@ -91,7 +91,7 @@ def rest(stranger: socket.socket) -> bytes:
 
 
 def is_over(stranger: socket.socket, patience: float = PATIENCE) -> bool:
-    """Tell whether the daemon hangs up on somebody who does not read."""
+    """Return whether the daemon hangs up on a client that does not read."""
     hung_up = select.poll()
     hung_up.register(stranger, 0)
     return any(events & select.POLLHUP for _, events in hung_up.poll(patience * 1000))
@@ -99,7 +99,7 @@ def is_over(stranger: socket.socket, patience: float = PATIENCE) -> bool:
 
 @contextmanager
 def target() -> Iterator[Target]:
-    """Run a daemon to shoot at, and look at it once more at the end."""
+    """Run a daemon to fuzz, and check it once more at the end."""
     with short_directory() as directory:
         made = Target(directory)
         try:

@@ -1,6 +1,6 @@
-"""Bytes on the socket that nobody in their right mind would send; whoever else is there notices nothing.
+"""Send a daemon bytes and calls that no sane client sends; other clients must notice nothing.
 
-``make fuzz`` runs the same for as long as is asked for. What it finds stands below as an ``example`` from then on.
+``make fuzz`` runs the same tests longer. Add its findings below, each as an ``example``.
 """
 
 import os
@@ -22,7 +22,7 @@ often = settings(
 
 @pytest.fixture(scope="module")
 def shot() -> Iterator[Target]:
-    """A daemon that all inputs go to."""
+    """The daemon that receives all inputs."""
     with target() as made:
         yield made
 
@@ -32,7 +32,7 @@ def shot() -> Iterator[Target]:
 @example(data=b"[" * 300 + b'"' + b'\\"' * 300_000 + b"\n", cuts=[], listen=True)
 @example(data=b"\x94\x00\x01\xa3add\x92\xa1a" + b"\xdc\xff\xff" * 900, cuts=[1], listen=False)
 def test_streams(shot: Target, data: bytes, cuts: list[int], *, listen: bool) -> None:
-    """Whatever somebody sends, they are hung up on in the end, nothing fails inside, and others are served."""
+    """After any bytes the daemon hangs up, reports no internal error, and serves the others."""
     said = shot.shoot(data, cuts, listen=listen)
     shot.check()
 
@@ -43,8 +43,8 @@ def test_streams(shot: Target, data: bytes, cuts: list[int], *, listen: bool) ->
 @pytest.mark.parametrize(
     "before", [b"", b'{"id":1,"method":"ping"}\n', b"\x94\x00\x01\xa4ping\x90"], ids=["first", "json", "msgpack"]
 )
-def test_junk(shot: Target, junk: bytes, before: bytes) -> None:
-    """What a reader could stumble over, at the beginning of a connection and later."""
+def test_junk_on_a_connection(shot: Target, junk: bytes, before: bytes) -> None:
+    """Junk at the start of a connection, and later, causes no internal error."""
     said = shot.shoot(before + junk * 3, [])
     shot.check()
 
@@ -54,7 +54,7 @@ def test_junk(shot: Target, junk: bytes, before: bytes) -> None:
 @often
 @given(call=calls(), lay=st.sampled_from(LAYOUTS))
 def test_methods(shot: Target, call: Call, lay: object) -> None:
-    """Every method answers every parameters, with a result or with an error that says whose fault it is."""
+    """Every method answers any parameters with a result, or with an error that is not internal."""
     said = shot.shoot(lay(7, call), [])  # type: ignore[operator]
     shot.check()
 
@@ -63,5 +63,5 @@ def test_methods(shot: Target, call: Call, lay: object) -> None:
 
 
 def test_the_state_after_all_that(shot: Target) -> None:
-    """No error stands in the log and nothing of what was said, and the memory is within its bounds."""
+    """The log has no error and no input, and the memory is within its bounds."""
     shot.check_state()

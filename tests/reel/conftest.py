@@ -1,4 +1,4 @@
-"""Properties are judged by what they find, never by how long a machine took."""
+"""Hypothesis has no deadline, so that a slow machine fails no property."""
 
 from hypothesis import settings
 

@@ -1,4 +1,4 @@
-"""Where things are is told by the environment, and has an answer without it."""
+"""The environment decides where files are, and there are defaults without it."""
 
 import os
 import socket
@@ -13,7 +13,7 @@ from reel.errors import NotRunning
 
 @pytest.fixture(autouse=True)
 def _bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Begin without any of the variables, at home in a place of its own."""
+    """Remove the variables, and set the home directory."""
     for name in ("REEL_SOCKET", "REEL_DATABASE", "XDG_RUNTIME_DIR", "XDG_STATE_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", "/home/zed")
@@ -32,7 +32,7 @@ def _bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     ],
 )
 def test_the_socket(monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], expected: str) -> None:
-    """The own variable goes before the runtime directory, and that before /tmp; an empty one is none."""
+    """Reel's own variable comes before the runtime directory, and that before /tmp; an empty one counts as unset."""
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
 
@@ -51,7 +51,7 @@ def test_the_socket(monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], 
     ],
 )
 def test_the_database(monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], expected: str) -> None:
-    """The own variable goes before the state directory, and that before the one at home."""
+    """Reel's own variable takes precedence over the state directory, and that over the one at home."""
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
 
@@ -111,14 +111,14 @@ def test_settings_that_are_no_file(file: Path) -> None:
 
 
 def test_the_state_directory_is_not_moved_with_the_database(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A database elsewhere leaves the log where it was."""
+    """A database in another place leaves the log where it was."""
     monkeypatch.setenv("REEL_DATABASE", "/a.db")
 
     assert state_directory() == "/home/zed/.local/state/reel"
 
 
 def test_the_longest_path() -> None:
-    """The longest path is the longest that the system takes."""
+    """The longest path that we accept is the longest that the system accepts."""
     with tempfile.TemporaryDirectory(dir="/tmp") as directory, socket.socket(socket.AF_UNIX) as listener:
         longest = f"{directory}/".ljust(MAX_PATH, "x")
         with pytest.raises(OSError, match="too long"):

@@ -1,4 +1,4 @@
-"""The async client, where it is more than the blocking one."""
+"""What the async client does beyond the blocking one."""
 
 import signal
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -19,14 +19,14 @@ from tests.daemon import Daemon, short_directory
 
 from .test_blocking import HELLO
 
-# What one connection answers, or that it hangs up.
+# The replies on one connection; ``None`` hangs up.
 _Part: TypeAlias = bytes | ReelError | dict[str, Any] | None
 PONG = {"pong": True}
 
 
 @pytest.fixture
 def daemon() -> Iterator[Daemon]:
-    """A daemon that runs."""
+    """A running daemon."""
     with short_directory() as directory:
         daemon = Daemon(directory).start()
         yield daemon
@@ -35,14 +35,14 @@ def daemon() -> Iterator[Daemon]:
 
 @pytest.fixture
 async def client(daemon: Daemon) -> AsyncIterator[Client]:
-    """A client that is connected to it; whoever uses it has thirty seconds."""
+    """A connected client, with thirty seconds for the test."""
     with anyio.fail_after(30):
         async with reel.aio.connect(daemon.socket) as client:
             yield client
 
 
 async def test_the_async_client_makes_many_calls_at_once(client: Client) -> None:
-    """A hundred tasks share a connection, and each gets its own answer."""
+    """A hundred tasks share a connection, and each gets its own reply."""
     await client.create("demo")
     heads: list[int] = []
 
@@ -57,7 +57,7 @@ async def test_the_async_client_makes_many_calls_at_once(client: Client) -> None
 
 
 async def test_a_cancelled_call_harms_nobody(client: Client) -> None:
-    """Whoever gives up leaves the connection as it was, for calls of any size."""
+    """A cancelled call leaves the connection usable, for calls of any size."""
     await client.create("demo")
     for size in (1, 4_000_000):
         with anyio.CancelScope() as scope:
@@ -68,7 +68,7 @@ async def test_a_cancelled_call_harms_nobody(client: Client) -> None:
 
 
 async def test_what_cannot_be_sent(client: Client, daemon: Daemon) -> None:
-    """A value that no message can have is the error of its caller alone, also while there is no connection."""
+    """A value that no message can hold fails only its own call, also while there is no connection."""
     await anyio.to_thread.run_sync(daemon.kill)
     while client._connected:
         await anyio.lowlevel.checkpoint()
@@ -80,7 +80,7 @@ async def test_what_cannot_be_sent(client: Client, daemon: Daemon) -> None:
 
 
 async def test_calls_in_flight_survive_a_crash(client: Client, daemon: Daemon) -> None:
-    """What was not answered when the daemon died is asked again, and done once."""
+    """A call without a reply when the daemon died is repeated, and executed once."""
     await client.create("demo")
 
     async def add(number: int) -> None:
@@ -98,7 +98,7 @@ async def test_calls_in_flight_survive_a_crash(client: Client, daemon: Daemon) -
 
 
 async def test_the_async_client_gives_up_reconnecting(daemon: Daemon) -> None:
-    """A daemon that does not come back is told of, and a later one is found."""
+    """If the daemon does not come back, calls say so; a later daemon is found."""
     with anyio.fail_after(30):
         async with reel.aio.connect(daemon.socket, patience=0.05) as client:
             daemon.end(signal.SIGTERM)
@@ -117,14 +117,14 @@ async def test_the_async_client_stops_the_daemon(client: Client, daemon: Daemon)
 
 
 async def test_whose_error_it_is(daemon: Daemon) -> None:
-    """What the block raises comes out as it is, in no group."""
+    """An error raised in the block comes out unchanged, not in a group."""
     with anyio.fail_after(30), pytest.raises(KeyError):
         async with reel.aio.connect(daemon.socket):
             raise KeyError("mine")
 
 
 async def test_a_daemon_that_hangs_up(tmp_path: Path) -> None:
-    """A greeting that is not answered is nobody there."""
+    """A daemon that does not answer the greeting counts as not running."""
     path = str(tmp_path / "s")
     with anyio.fail_after(30):
         async with await anyio.create_unix_listener(path) as listener, anyio.create_task_group() as tasks:
@@ -139,7 +139,7 @@ async def test_a_daemon_that_hangs_up(tmp_path: Path) -> None:
 
 
 async def test_the_async_client_reports_what_is_not_a_reply(tmp_path: Path) -> None:
-    """Bytes that are not a message fail the calls that wait, and the next call works."""
+    """Bytes that are not a message fail the waiting calls, and the next call works."""
     path = str(tmp_path / "s")
     with anyio.fail_after(30):
         async with await anyio.create_unix_listener(path) as listener, anyio.create_task_group() as tasks:
@@ -153,7 +153,7 @@ async def test_the_async_client_reports_what_is_not_a_reply(tmp_path: Path) -> N
 
 
 async def test_a_command_is_asked_again_under_its_key(tmp_path: Path) -> None:
-    """A command without a reply, or one that met a daemon about to stop, is repeated under its key."""
+    """A command without a reply, or refused by a daemon about to stop, is repeated under its key."""
     path = str(tmp_path / "s")
     with anyio.fail_after(30):
         async with await anyio.create_unix_listener(path) as listener, anyio.create_task_group() as tasks:
@@ -168,7 +168,7 @@ async def test_a_command_is_asked_again_under_its_key(tmp_path: Path) -> None:
 
 
 async def test_a_shutdown_without_a_reply_starts_no_daemon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A shutdown whose connection ends was carried out, and no daemon is started to repeat it."""
+    """A shutdown whose connection ends was executed, and no daemon is started to repeat it."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     path = str(tmp_path / "s")
     with anyio.fail_after(30):
@@ -187,7 +187,7 @@ async def _answer(
     parts: Sequence[bytes | ReelError | dict[str, Any] | None],
     seen: list[Request] | None = None,
 ) -> None:
-    """Be a daemon of as many connections: greet, answer a request with this or not at all, and hang up."""
+    """Play a daemon for as many connections: greet, send this reply or none, and hang up."""
     async with listener:
         for part in parts:
             async with await listener.accept() as stream:

@@ -1,4 +1,4 @@
-"""The blocking client: against a real daemon, and against one that is told what to do wrong.
+"""The blocking client, against a real daemon, and against a scripted one that misbehaves.
 
 The daemon of the script is a listening socket and a list: what each connection to it does, one after the other.
 """
@@ -32,7 +32,7 @@ HELLO = {
 }
 ADDED = {"agent": "a1", "head": 2, "command": 2, "time": 1, "first": 2, "orphans": [], "open_calls": []}
 
-# Requests that a client makes by itself, and what works on requests.
+# The requests that a client makes by itself, and the functions that work on requests.
 NOT_METHODS = {"greeting", "hello", "next_page", "with_idempotency_key"}
 
 
@@ -54,7 +54,7 @@ def client(daemon: Daemon) -> Iterator[Client]:
 
 @pytest.fixture
 def name(request: pytest.FixtureRequest) -> str:
-    """A name for the test's agent, which no other test has."""
+    """A unique name for the test's agent."""
     return "".join(char if char.isalnum() else "-" for char in request.node.name).strip("-")
 
 
@@ -88,7 +88,7 @@ class Line:
         self.socket.sendall(self.framing.refuse(self.take().id, error))
 
     def wait(self) -> None:
-        """Say nothing, until the client has gone."""
+        """Send nothing until the client has gone."""
         while self.socket.recv(1 << 16):
             pass
 
@@ -97,7 +97,7 @@ Part: TypeAlias = Callable[[Line], object]
 
 
 class Script:
-    """A daemon that does what it is told."""
+    """A daemon that follows a script."""
 
     def __init__(self, path: Path) -> None:
         self.path = str(path)
@@ -108,7 +108,7 @@ class Script:
         self._thread: threading.Thread | None = None
 
     def play(self, *parts: Part) -> None:
-        """Accept as many connections, each played by its part."""
+        """Accept as many connections as there are parts, each played by its part."""
         self._thread = threading.Thread(target=self._play, args=(parts,))
         self._thread.start()
 
@@ -123,7 +123,7 @@ class Script:
                     continue
 
     def close(self) -> None:
-        """Wait for the end of the play."""
+        """Wait for the end of the script."""
         if self._thread is not None:
             self._thread.join(PATIENCE)
             assert not self._thread.is_alive(), "a part is waiting for its connection"
@@ -132,7 +132,7 @@ class Script:
 
 @pytest.fixture
 def script() -> Iterator[Script]:
-    """A daemon that does what it is told."""
+    """A daemon that follows a script."""
     with short_directory() as directory:
         script = Script(directory / "s")
         yield script
@@ -140,7 +140,7 @@ def script() -> Iterator[Script]:
 
 
 def greeting_and(*results: dict[str, Any]) -> Part:
-    """Greet, answer, and hang up when the client does."""
+    """Greet, reply, and hang up when the client does."""
 
     def part(line: Line) -> None:
         line.answer(HELLO, *results)
@@ -185,7 +185,7 @@ def test_connect_learns_about_the_daemon(daemon: Daemon) -> None:
 
 
 def test_default_socket(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a path the environment says where."""
+    """Without a path the client uses the one in the environment."""
     monkeypatch.setenv("REEL_SOCKET", daemon.socket)
 
     with reel.connect() as client:
@@ -193,7 +193,7 @@ def test_default_socket(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_messages_come_back_as_they_were_added(client: Client, name: str) -> None:
-    """What is added comes back as typed results whose fields are the protocol's."""
+    """Added messages come back as typed results with the protocol's fields."""
     added = client.add(name, ["hi", reel.tool_call("c1", "ls", "{}")], create=True)
     page = client.messages(name)
 
@@ -213,7 +213,7 @@ def test_text_that_is_none(client: Client, name: str) -> None:
 
 
 def test_errors_are_exceptions(client: Client, name: str) -> None:
-    """Each error name is a class of its own, with what the daemon said about it."""
+    """Each error name is its own class, with the daemon's message."""
     with pytest.raises(reel.NotFound) as missing:
         client.clear(name)
     client.create(name)
@@ -225,7 +225,7 @@ def test_errors_are_exceptions(client: Client, name: str) -> None:
 
 
 def test_two_with_one_if_seq(daemon: Daemon, client: Client, name: str) -> None:
-    """Of two clients that act on what they have read one wins; the other hears where the head is now."""
+    """Of two clients that act on the same head one succeeds; the other gets the current head in the error."""
     client.create(name)
     with daemon.client() as other:
         client.add(name, "first", if_seq=1)
@@ -237,7 +237,7 @@ def test_two_with_one_if_seq(daemon: Daemon, client: Client, name: str) -> None:
 
 
 def test_races_for_one_if_seq(daemon: Daemon, name: str) -> None:
-    """However many try at the same time, one of them writes."""
+    """Of many clients that try at the same time, exactly one writes."""
     outcomes: list[str] = []
     with daemon.client() as client:
         client.create(name)
@@ -276,7 +276,7 @@ def test_threads_share_a_client(client: Client, name: str) -> None:
 
 
 def test_all_pages_of_messages(client: Client, name: str) -> None:
-    """The iterators give everything, page by page, each once and in order."""
+    """The iterators return everything, page by page, each item once and in order."""
     sent = [str(number) for number in range(2500)]
     client.create(name, system="be brief")
     client.add(name, sent)
@@ -287,7 +287,7 @@ def test_all_pages_of_messages(client: Client, name: str) -> None:
 
 
 def test_pages_of_a_state_that_moves(client: Client, name: str) -> None:
-    """All pages are of the state that the first one found."""
+    """All pages show the state of the first one."""
     client.add(name, [str(number) for number in range(2500)], create=True)
     messages = client.iter_messages(name)
     first = next(messages)
@@ -299,7 +299,7 @@ def test_pages_of_a_state_that_moves(client: Client, name: str) -> None:
 
 
 def test_pages_by_size(client: Client, name: str) -> None:
-    """A page ends at its size, with one message at least."""
+    """A page ends at its size limit, but has at least one message."""
     client.add(name, ["x" * 4000] * 10, create=True)
     pages = list(client.pages(requests.messages(name, max_bytes=10_000)))
 
@@ -308,7 +308,7 @@ def test_pages_by_size(client: Client, name: str) -> None:
 
 
 def test_pages_of_a_replay(client: Client, name: str) -> None:
-    """A replay is compared with the living state on its first page."""
+    """The first page of a replay says whether it matches the live state."""
     client.add(name, ["a", "b", "c"], create=True)
     pages = list(client.pages(requests.replay(name, limit=2)))
 
@@ -317,7 +317,7 @@ def test_pages_of_a_replay(client: Client, name: str) -> None:
 
 
 def test_history_with_what_was_inherited(client: Client, name: str) -> None:
-    """The log of a clone begins with its source's past where that is asked for."""
+    """The log of a clone starts with its source's past if requested."""
     client.add(name, [str(number) for number in range(1500)], create=True)
     client.clone(name, f"{name}-2")
     client.add(name, "unseen")
@@ -344,7 +344,7 @@ def test_three_thousand_agents(daemon: Daemon, client: Client) -> None:
 
 
 def test_connecting_without_a_daemon() -> None:
-    """The error says where nobody answered, and how to change that."""
+    """The error names the socket that nobody answers on, and the remedy."""
     with short_directory() as directory, pytest.raises(reel.NotRunning) as error:
         connect(f"{directory}/s")
 
@@ -354,7 +354,7 @@ def test_connecting_without_a_daemon() -> None:
 
 
 def test_the_blocking_client_reconnects(daemon: Daemon, client: Client, name: str) -> None:
-    """A client goes on after a restart as if nothing had been, with everything that was there."""
+    """A client continues after a restart, with everything that was there."""
     client.add(name, "before", create=True)
     daemon.kill()
     daemon.start()
@@ -364,7 +364,7 @@ def test_the_blocking_client_reconnects(daemon: Daemon, client: Client, name: st
 
 
 def test_it_waits_for_a_restart(daemon: Daemon, client: Client) -> None:
-    """A call that finds nobody goes on trying: a daemon that is restarted is away for a moment."""
+    """A call retries while the daemon restarts."""
     client.ping()
     daemon.end()
     starting = threading.Thread(target=daemon.start)
@@ -376,7 +376,7 @@ def test_it_waits_for_a_restart(daemon: Daemon, client: Client) -> None:
 
 
 def test_the_blocking_client_gives_up_reconnecting(script: Script) -> None:
-    """After its patience a client says that the daemon is away."""
+    """After its time for reconnecting, a client reports that the daemon is gone."""
     script.play(lambda line: line.answer(HELLO, {"pong": True}))
     with Client(script.path, patience=0) as client:
         client.ping()
@@ -386,7 +386,7 @@ def test_the_blocking_client_gives_up_reconnecting(script: Script) -> None:
 
 
 def test_command_is_repeated_under_its_key(script: Script) -> None:
-    """A command whose answer was lost is sent again under the same key, so that it is not done twice."""
+    """A command without a reply is sent again under the same key, so that it is not executed twice."""
 
     def lose(line: Line) -> None:
         line.answer(HELLO)
@@ -403,7 +403,7 @@ def test_command_is_repeated_under_its_key(script: Script) -> None:
 
 
 def test_command_that_was_done_is_not_done_twice(daemon: Daemon, client: Client, name: str) -> None:
-    """Repeated after a restart under its key, a command gives its first reply."""
+    """Repeated after a restart under its key, a command returns its first reply."""
     first = client.add(name, "once", create=True, key=f"{name}-key")
     daemon.kill()
     daemon.start()
@@ -413,7 +413,7 @@ def test_command_that_was_done_is_not_done_twice(daemon: Daemon, client: Client,
 
 
 def test_each_call_is_a_command_of_its_own(client: Client, name: str) -> None:
-    """A request that is sent twice is meant twice, unless it has a key."""
+    """Two calls are two commands, unless they have the same key."""
     client.create(name)
     request = requests.add(name, "again")
     client.call(request)
@@ -423,7 +423,7 @@ def test_each_call_is_a_command_of_its_own(client: Client, name: str) -> None:
 
 
 def test_daemon_that_is_stopping(script: Script) -> None:
-    """A daemon that takes nothing new any more is waited for like one that is away."""
+    """A daemon that is stopping is waited for like one that is gone."""
 
     def stop(line: Line) -> None:
         line.answer(HELLO)
@@ -435,7 +435,7 @@ def test_daemon_that_is_stopping(script: Script) -> None:
 
 
 def test_shutdown_needs_no_answer(script: Script) -> None:
-    """A daemon that is gone before it could answer has shut down."""
+    """A daemon that ends before it replied has shut down."""
     script.play(lambda line: line.answer(HELLO).take())
     with Client(script.path) as client:
         client.shutdown()
@@ -444,17 +444,17 @@ def test_shutdown_needs_no_answer(script: Script) -> None:
 
 
 def test_the_blocking_client_is_hung_up_on(script: Script) -> None:
-    """Whoever closes instead of answering a greeting is no daemon that runs."""
+    """A daemon that hangs up instead of answering the greeting counts as not running."""
     script.play(lambda line: line.take())
     with pytest.raises(reel.NotRunning):
         connect(script.path)
 
 
-# --- when it answers strangely
+# --- when it replies strangely
 
 
 def test_a_call_that_takes_longer_than_the_timeout(script: Script) -> None:
-    """A call that takes too long is given up, and says that it may still be carried out."""
+    """A call that takes too long raises an error, which says that it may still be executed."""
     script.play(greeting_and(), greeting_and({"pong": True}))
     with Client(script.path, timeout=0.2) as client:
         with pytest.raises(reel.Timeout, match="may still be carried out"):
@@ -463,7 +463,7 @@ def test_a_call_that_takes_longer_than_the_timeout(script: Script) -> None:
 
 
 def test_timeout_while_sending(script: Script) -> None:
-    """So is one that cannot even be sent, because nobody reads."""
+    """A call that cannot be sent because nobody reads does the same."""
     done = threading.Event()
     script.play(lambda line: line.answer(HELLO) and done.wait(PATIENCE))
     with Client(script.path, timeout=0.2) as client:
@@ -480,7 +480,7 @@ def test_timeout_of_the_greeting(script: Script) -> None:
 
 
 def test_protocol_mismatch(script: Script) -> None:
-    """Without a common protocol nothing is called, at the first try or a later one."""
+    """Without a common protocol version nothing is called, at the first connection or a later one."""
 
     def mismatch(line: Line) -> None:
         line.refuse(reel.ProtocolMismatch("we speak 7", min=7, max=7))
@@ -496,7 +496,7 @@ def test_protocol_mismatch(script: Script) -> None:
 
 
 def test_the_blocking_client_reports_what_is_not_a_reply(script: Script) -> None:
-    """Bytes that are no reply are said to be none, and the next call begins again."""
+    """Bytes that are not a reply raise an error that says so, and the next call reconnects."""
 
     def babble(line: Line) -> None:
         line.answer(HELLO)
@@ -512,7 +512,7 @@ def test_the_blocking_client_reports_what_is_not_a_reply(script: Script) -> None
 
 
 def test_pushes_are_passed_over(script: Script) -> None:
-    """What is not the answer is not for this client."""
+    """A client ignores messages that are not its reply."""
 
     def chat(line: Line) -> None:
         line.answer(HELLO)

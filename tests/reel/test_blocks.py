@@ -1,4 +1,4 @@
-"""One table says which block may stand where and what it has; a wrong one is named by its path."""
+"""One table says which block may be where and which fields it has; an error names the path of the wrong one."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ HOLDERS = {
     "system": {"text"},
 }
 HOLDER_OF = {"tool_result": "tool"}
-# Fields whose text means something to a program.
+# Fields whose text has a meaning to programs.
 WORDS = [
     *[("tool_call", "id"), ("tool_call", "name"), ("tool_result", "tool_call_id"), ("thinking", "signature")],
     *[("thinking", "provider"), ("redacted_thinking", "data"), ("redacted_thinking", "model"), ("media", "mime_type")],
@@ -43,26 +43,26 @@ WORDS = [
 NAMES = [("tool_call", "id"), ("tool_call", "name"), ("tool_result", "tool_call_id")]
 WRONG = [5, 1.5, True, ["x"], {"x": 1}, b"x"]
 REQUIRED = [(name, field) for name, block in MINIMAL.items() for field in block if field != "type"]
-# A result may leave out whether it failed; media has one of two sources, which is a matter of its own.
+# A result may omit whether it failed; media has one of two sources, which other tests cover.
 NEEDED = [pair for pair in REQUIRED if pair not in (("tool_result", "is_error"), ("media", "url"))]
 
 every_type = pytest.mark.parametrize("name", list(MINIMAL))
 
 
 def fault(blocks: Any, holder: str = "assistant") -> InvalidRecord:
-    """Return what a list of blocks is refused with."""
+    """Return the error that refuses a list of blocks."""
     with pytest.raises(InvalidRecord) as refused:
         check_blocks(blocks, holder, "blocks")
     return refused.value
 
 
 def fault_of(name: str, /, **fields: Any) -> InvalidRecord:
-    """Return what a block with these fields is refused with, where it could stand otherwise."""
+    """Return the error that refuses a block with these fields in a place where its type is allowed."""
     return fault([{**MINIMAL[name], **fields}], HOLDER_OF.get(name, "assistant"))
 
 
 def accept(name: str, /, **fields: Any) -> None:
-    """Check a block with these fields where its type may stand."""
+    """Check a block with these fields in a place where its type is allowed."""
     check_blocks([{**MINIMAL[name], **fields}], HOLDER_OF.get(name, "assistant"), "blocks")
 
 
@@ -70,7 +70,7 @@ def accept(name: str, /, **fields: Any) -> None:
     ("holder", "name"), [(holder, name) for holder, names in HOLDERS.items() for name in sorted(names)]
 )
 def test_a_block_stands_where_it_may(holder: str, name: str) -> None:
-    """Every holder takes the blocks of its own."""
+    """Every role accepts its own blocks."""
     check_blocks([MINIMAL[name], MINIMAL[name]], holder, "blocks")
 
 
@@ -78,7 +78,7 @@ def test_a_block_stands_where_it_may(holder: str, name: str) -> None:
     ("holder", "name"), [(holder, name) for holder, names in HOLDERS.items() for name in sorted(set(MINIMAL) - names)]
 )
 def test_a_block_stands_nowhere_else(holder: str, name: str) -> None:
-    """A block of another holder is refused by its type, and what may stand there is listed."""
+    """A block of another role is refused by its type, and the error lists the allowed ones."""
     error = fault([MINIMAL[name]], holder)
 
     assert error.field == "blocks[0].type"
@@ -95,13 +95,13 @@ def test_an_unknown_type(name: Any) -> None:
 
 
 def test_a_block_without_a_type() -> None:
-    """A map that does not say what it is stands for nothing."""
+    """A map without a type is refused."""
     assert fault([{"text": "x"}]).field == "blocks[0].type"
 
 
 @pytest.mark.parametrize(("blocks", "got"), [(None, "null"), ("text", "a string"), ({}, "a map"), ((), "tuple")])
 def test_content_that_is_not_a_list(blocks: Any, got: str) -> None:
-    """Blocks come in a list; what came instead is named."""
+    """A value that is not a list of blocks is refused, and the error names its type."""
     error = fault(blocks)
 
     assert error.field == "blocks"
@@ -124,7 +124,7 @@ def test_a_block_that_is_no_map(block: Any) -> None:
 
 @pytest.mark.parametrize(("name", "field"), NEEDED)
 def test_a_missing_field(name: str, field: str) -> None:
-    """Each field that a block cannot be without is named where it is missing."""
+    """The error names each required field that is missing."""
     error = fault(
         [{key: value for key, value in MINIMAL[name].items() if key != field}], HOLDER_OF.get(name, "assistant")
     )
@@ -142,7 +142,7 @@ def test_a_missing_field(name: str, field: str) -> None:
     ],
 )
 def test_a_field_of_another_type(name: str, field: str, value: Any) -> None:
-    """Each field is named where its value has another type."""
+    """The error names each field whose value has the wrong type."""
     error = fault_of(name, **{field: value})
 
     assert error.field == f"blocks[0].{field}"
@@ -151,14 +151,14 @@ def test_a_field_of_another_type(name: str, field: str, value: Any) -> None:
 
 @pytest.mark.parametrize(("name", "field"), [(name, field) for name, more in OPTIONAL.items() for field in more])
 def test_an_optional_field(name: str, field: str) -> None:
-    """An optional field may have its value, and null stands for none."""
+    """An optional field may have its value, and null counts as absent."""
     accept(name, **{field: OPTIONAL[name][field]})
     accept(name, **{field: None})
 
 
 @every_type
 def test_an_unknown_field(name: str) -> None:
-    """A field that a block does not have is refused, and the place for such things is named."""
+    """An unknown field is refused, and the error names the place for such data."""
     error = fault_of(name, cache_control={})
 
     assert error.field == "blocks[0].cache_control"
@@ -167,7 +167,7 @@ def test_an_unknown_field(name: str) -> None:
 
 @every_type
 def test_metadata_stands_in_every_block(name: str) -> None:
-    """Any block may carry what only its provider understands, up to ten levels deep."""
+    """Any block may carry data for its provider, up to ten levels deep."""
     metadata: dict[str, Any] = {"cache_control": {"type": "ephemeral"}, "n": [1, 2.5, None, True]}
 
     accept(name, provider_metadata=metadata)
@@ -175,7 +175,7 @@ def test_metadata_stands_in_every_block(name: str) -> None:
 
 @every_type
 def test_metadata_that_is_null(name: str) -> None:
-    """Metadata that is null is like none, as with any optional field."""
+    """Null metadata counts as absent, as with any optional field."""
     accept(name, provider_metadata=None)
 
 
@@ -197,7 +197,7 @@ def test_a_result_need_not_say_whether_it_failed(said: dict[str, Any]) -> None:
 )
 @every_type
 def test_metadata_is_plain(name: str, metadata: Any, reason: str) -> None:
-    """Metadata that not every client can read is refused, and named as such."""
+    """Metadata that some clients cannot read is refused, and the error says so."""
     error = fault_of(name, provider_metadata=metadata)
 
     assert error.field == "blocks[0].provider_metadata"
@@ -207,7 +207,7 @@ def test_metadata_is_plain(name: str, metadata: Any, reason: str) -> None:
 @pytest.mark.parametrize(("name", "field"), WORDS)
 @pytest.mark.parametrize("character", ["\x00", "\ud800"])
 def test_nothing_is_mended_in_a_word(name: str, field: str, character: str) -> None:
-    """What means something to a program is refused, not changed, where it cannot go over every wire."""
+    """A text that programs interpret is refused, not changed, if some wire cannot carry it."""
     error = fault_of(name, **{field: f"x{character}"})
 
     assert error.field == f"blocks[0].{field}"
@@ -219,7 +219,7 @@ def test_nothing_is_mended_in_a_word(name: str, field: str, character: str) -> N
     [("text", "text"), ("thinking", "text"), ("tool_call", "arguments"), ("tool_result", "content"), ("media", "name")],
 )
 def test_free_text_is_for_others_to_mend(name: str, field: str) -> None:
-    """Free text passes whatever its characters: it is cleaned on its way in."""
+    """Free text is accepted with any characters: it is cleaned on its way in."""
     accept(name, **{field: "\x00\ud800"})
 
 
@@ -236,13 +236,13 @@ def test_a_name_of_no_good_length(name: str, field: str, length: int) -> None:
 @pytest.mark.parametrize(("name", "field"), NAMES)
 @pytest.mark.parametrize("length", [1, 1024])
 def test_a_name_at_its_limit(name: str, field: str, length: int) -> None:
-    """Both limits belong to what is allowed, and characters count, not bytes."""
+    """Both limits are inclusive, and count characters, not bytes."""
     accept(name, **{field: "é" * length})
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1, max_size=1024))
 def test_any_clean_text_is_a_name(name: str) -> None:
-    """What a provider allows in an id or a name is not for us to say."""
+    """We do not restrict which characters a provider uses in an id or a name."""
     assert check_name(name) is None
 
 
@@ -274,7 +274,7 @@ def test_media_with_no_or_two_sources(source: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("name", ["text", "media", "opaque"])
 def test_a_result_of_blocks(name: str) -> None:
-    """What a tool gave may be a list of texts, media and opaque blocks."""
+    """The content of a result may be a list of texts, media and opaque blocks."""
     accept("tool_result", content=[MINIMAL["text"], MINIMAL[name]])
 
 
@@ -290,13 +290,13 @@ def test_a_result_of_blocks(name: str) -> None:
     ],
 )
 def test_a_result_with_other_content(content: Any, field: str) -> None:
-    """The path of what is wrong leads into a result's blocks."""
+    """The path of an error leads into a result's blocks."""
     assert fault_of("tool_result", content=content).field == field
 
 
 @pytest.mark.parametrize("content", [None, "x"])
 def test_only_a_result_has_content(content: Any) -> None:
-    """Content is a result's word; in another block it is an unknown field."""
+    """Only a result has content; in another block it is an unknown field."""
     assert fault_of("text", content=content).field == "blocks[0].content"
 
 
@@ -310,7 +310,7 @@ def test_json_is_any_json(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "{", "{'a': 1}", "undefined", "{} {}", "\ufeff{}"])
 def test_an_opaque_block_that_is_not_json(text: str) -> None:
-    """A text that no parser takes is refused before it is stored."""
+    """A text that is not JSON is refused before it is stored."""
     problem = check_json(text)
 
     assert problem is not None
@@ -320,13 +320,13 @@ def test_an_opaque_block_that_is_not_json(text: str) -> None:
 @pytest.mark.parametrize("constant", ["NaN", "Infinity", "-Infinity"])
 @pytest.mark.parametrize("around", ["{}", "[1, {}]", '{{"a": [{}]}}'])
 def test_an_opaque_block_with_nan_or_infinity(constant: str, around: str) -> None:
-    """What only some parsers take is refused, for another client could not read it."""
+    """JSON that only some parsers accept is refused, since another client could not read it."""
     assert check_json(around.format(constant)) == f"not JSON: {constant} is not a number in JSON"
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "[" * 100_000 + "]" * 100_000, '{"a":' * 100_000], ids=len)
 def test_json_that_is_too_deep(text: str) -> None:
-    """What is nested deeper than the parser goes is refused like any other fault, whether it closes or not."""
+    """Nesting deeper than the parser's limit is refused like any other error, whether it is closed or not."""
     assert check_json(text) == "nested too deep to be parsed"
     assert fault_of("opaque", data_json=text).field == "blocks[0].data_json"
 
@@ -346,12 +346,12 @@ def test_json_that_is_too_deep(text: str) -> None:
     ],
 )
 def test_types_have_the_wires_names(value: Any, expected: str) -> None:
-    """Errors speak of maps and nulls, for whoever reads them may know no Python."""
+    """Errors speak of maps and nulls, since a user may not know Python."""
     assert expected == kind_of(value)
 
 
 def test_what_a_fault_says() -> None:
-    """A fault has the field and the reason apart, and reads as both."""
+    """An error has the field and the reason apart, and prints both."""
     error = InvalidRecord("data_json.name", "is missing")
 
     assert (error.field, error.reason, str(error)) == ("data_json.name", "is missing", "data_json.name: is missing")

@@ -21,7 +21,7 @@ _LIMIT = 30
 
 
 class _Awaited:
-    """The blocking client in the async one's clothes."""
+    """The blocking client with the async client's interface."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -80,7 +80,7 @@ def test_both_clients_have_every_request(name: str) -> None:
 
 
 def test_the_async_client_lacks_no_method() -> None:
-    """Only what a context manager does for it is missing from the async client."""
+    """The async client lacks only what a context manager does for it."""
     public = {name for name in vars(Client) if not name.startswith("_")}
 
     assert {"connect", "close"} == public - set(vars(aio.Client))
@@ -179,7 +179,7 @@ def test_both_clients_kill_and_revive(run: Run) -> None:
 
 
 def test_both_clients_read_a_conversation(run: Run) -> None:
-    """Messages, records with the prompt, and events can be read."""
+    """Clients can read messages, records with the prompt, and events."""
 
     async def scenario(client: Any) -> Any:
         made = await client.create(system="be brief")
@@ -196,7 +196,7 @@ def test_both_clients_read_a_conversation(run: Run) -> None:
 
 
 def test_both_clients_replay_and_verify(run: Run) -> None:
-    """The state that is read from the log matches, and nothing is damaged."""
+    """The state read from the log matches, and there is no damage."""
 
     async def scenario(client: Any) -> Any:
         name = (await client.create()).name
@@ -252,7 +252,7 @@ def test_both_clients_speak_the_formats_of_providers(run: Run) -> None:
 
 
 def test_both_clients_add_a_single_message(run: Run) -> None:
-    """A message that stands alone is one message."""
+    """A single message counts as a list of one."""
 
     async def scenario(client: Any) -> list[Any]:
         name = (await client.create()).name
@@ -265,7 +265,7 @@ def test_both_clients_add_a_single_message(run: Run) -> None:
 
 
 def test_both_clients_report_a_key_of_another_agent(run: Run) -> None:
-    """A key stands for a command of one agent: a retry is answered, the same for another agent is a conflict."""
+    """A key belongs to a command of one agent: a retry gets the reply, the same key for another agent is a conflict."""
 
     async def scenario(client: Any) -> list[Any]:
         one, other = await client.create(), await client.create()
@@ -304,7 +304,7 @@ def test_both_clients_report_a_key_of_another_agent(run: Run) -> None:
     ],
 )
 def test_both_clients_raise_the_same_errors(run: Run, daemon: Daemon, call: Any, error: type[reel.ReelError]) -> None:
-    """What the daemon refuses is the same exception."""
+    """Both clients raise the same exception for a refusal."""
     with daemon.client() as client:
         client.add("taken", "x", create=True)
         client.kill("taken")
@@ -322,7 +322,7 @@ def test_both_clients_raise_the_same_errors(run: Run, daemon: Daemon, call: Any,
 
 
 def test_both_clients_read_every_page(run: Run) -> None:
-    """The iterators give everything, over page after page."""
+    """The iterators return everything, over several pages."""
 
     async def scenario(client: Any) -> list[int]:
         made = await client.create()
@@ -339,7 +339,7 @@ def test_both_clients_read_every_page(run: Run) -> None:
 
 
 def test_both_clients_reconnect_after_a_restart(run: Run, daemon: Daemon) -> None:
-    """A client reconnects by itself, and what was acknowledged before is there."""
+    """A client reconnects by itself, and finds what was acknowledged before."""
 
     async def scenario(client: Any) -> int:
         made = await client.create()
@@ -366,7 +366,7 @@ def test_both_clients_report_that_no_daemon_answers(run: Run, tmp_path: Any) -> 
     assert "same" == run(scenario)
 
 
-# A daemon that answers one connection, and by then no longer listens.
+# A daemon that answers one connection, and no longer listens then.
 _BRIEF_DAEMON = """
 import os, socket, sys
 path = sys.argv[sys.argv.index("--socket") + 1]
@@ -381,7 +381,7 @@ connection.sendall(b"x")
 
 @pytest.fixture
 def brief(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The socket of a daemon that is gone as soon as it has answered."""
+    """The socket of a daemon that ends as soon as it has replied."""
     (tmp_path / "reeld").mkdir()
     (tmp_path / "reeld" / "__init__.py").touch()
     (tmp_path / "reeld" / "__main__.py").write_text(_BRIEF_DAEMON)

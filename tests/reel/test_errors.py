@@ -1,4 +1,4 @@
-"""Names and codes are the protocol's, and what is sent comes back as the same exception."""
+"""Errors have the protocol's names and codes, and arrive as the same exception."""
 
 from typing import Any
 
@@ -42,7 +42,7 @@ details = st.dictionaries(
 
 @pytest.mark.parametrize(("name", "code", "class_name"), TABLE)
 def test_an_error_has_its_name_and_code(name: str, code: int, class_name: str) -> None:
-    """A name and its code belong together, in every framing and for good."""
+    """A name and its code belong together, in every framing and for ever."""
     error_class = getattr(errors, class_name)
 
     assert (name, code) == (error_class.name, error_class.code)
@@ -50,7 +50,7 @@ def test_an_error_has_its_name_and_code(name: str, code: int, class_name: str) -
 
 
 def test_the_table_is_complete() -> None:
-    """Nothing is sent that the protocol does not list."""
+    """The daemon sends only the errors that the protocol lists."""
     expected = {name for name, _, _ in TABLE}
 
     assert expected == set(BY_NAME)
@@ -59,20 +59,20 @@ def test_the_table_is_complete() -> None:
 
 @of_every_class
 def test_an_error_is_public(error_class: type[ReelError]) -> None:
-    """Every error is caught by its own name, straight from the package."""
+    """Every error can be caught by its own name, straight from the package."""
     assert error_class is getattr(reel, error_class.__name__)
     assert issubclass(error_class, reel.ReelError)
 
 
 def test_nobody_answers_is_never_sent() -> None:
-    """That nobody answers is the client's own finding, so no reply can stand for it."""
+    """`not_running` is the client's own error, and no reply can cause it."""
     assert str(NotRunning("start it")) == "not_running: start it"
     assert "not_running" not in BY_NAME
     assert NotRunning.code not in {error_class.code for error_class in BY_NAME.values()}
 
 
 def test_the_base_is_a_fault_of_the_daemons_own() -> None:
-    """An error that is no more than one is the daemon's fault, by name and by code."""
+    """A plain error is the daemon's fault, by name and by code."""
     assert (ReelError.name, ReelError.code) == ("internal", -32603)
 
 
@@ -86,7 +86,7 @@ def test_what_a_person_reads() -> None:
 
 
 def test_the_map_of_an_error() -> None:
-    """The map is the protocol's own example, with the name at its top as well."""
+    """The map equals the protocol's example, with the name at its top as well."""
     expected = {
         "code": -32004,
         "name": "not_found",
@@ -99,7 +99,7 @@ def test_the_map_of_an_error() -> None:
 
 @of_every_class
 def test_data_never_overrides_the_name(error_class: type[ReelError]) -> None:
-    """In the map the name is the error's, whatever its own data has under that word, and the data stays as it was."""
+    """In the map the error's own name wins over one in its data, and the data stays as it was."""
     error = error_class("x", name="zed", agent="a1")
     expected = {"name": error_class.name, "agent": "a1"}
 
@@ -110,7 +110,7 @@ def test_data_never_overrides_the_name(error_class: type[ReelError]) -> None:
 @of_every_class
 @given(message=st.text(), data=details)
 def test_a_map_comes_back_as_the_same_error(error_class: type[ReelError], message: str, data: dict[str, Any]) -> None:
-    """An error that went over the wire as a map is the same exception with the same words and data."""
+    """An error that went over the wire as a map is the same exception with the same text and data."""
     came = from_wire(as_map(error_class(message, **data)))
 
     assert (error_class, message) == (type(came), came.message)
@@ -120,7 +120,7 @@ def test_a_map_comes_back_as_the_same_error(error_class: type[ReelError], messag
 @of_every_class
 @given(message=st.text(), kind=st.sampled_from([0, 1]))
 def test_a_pair_comes_back_as_the_same_error(error_class: type[ReelError], message: str, kind: int) -> None:
-    """The pair that Neovim shows loses the data, never the class or the words."""
+    """The pair that Neovim shows loses the data, but never the class or the text."""
     came = from_wire([kind, str(error_class(message))])
 
     assert (error_class, message, {}) == (type(came), came.message, came.data)
@@ -128,12 +128,12 @@ def test_a_pair_comes_back_as_the_same_error(error_class: type[ReelError], messa
 
 @pytest.mark.parametrize("wire", [as_map(Exists("exists: twice")), [0, str(Exists("exists: twice"))]])
 def test_only_one_name_is_taken_off(wire: Any) -> None:
-    """A text that begins with the error's own name keeps it."""
+    """A text that starts with the error's own name keeps it."""
     assert from_wire(wire).message == "exists: twice"
 
 
 def test_a_map_whose_text_has_no_name() -> None:
-    """A text without the name in front is taken as it is."""
+    """A text without a name in front is taken as it is."""
     came = from_wire({"name": "busy", "message": "later", "data": {"in_flight": 256}})
 
     assert (errors.Busy, "later", {"in_flight": 256}) == (type(came), came.message, came.data)
@@ -141,7 +141,7 @@ def test_a_map_whose_text_has_no_name() -> None:
 
 @pytest.mark.parametrize("rest", [{}, {"data": None}, {"data": [1]}, {"data": "text"}, {"code": "x", "more": 1}])
 def test_a_map_without_data(rest: dict[str, Any]) -> None:
-    """Data that is missing or no map is none, and fields that nobody knows are ignored."""
+    """Missing data, or data that is not a map, becomes an empty map, and unknown fields are ignored."""
     came = from_wire({"name": "busy", "message": "busy: later", **rest})
 
     assert (errors.Busy, "later", {}) == (type(came), came.message, came.data)
@@ -152,7 +152,7 @@ def test_a_map_without_data(rest: dict[str, Any]) -> None:
     [{"name": "brand_new", "message": "it happened"}, {"name": "not_running", "message": "it happened"}],
 )
 def test_a_map_of_an_unknown_name_is_the_base(wire: Any) -> None:
-    """An error of a newer daemon is still an error, with its words."""
+    """An error of a newer daemon is still an error, with its text."""
     came = from_wire(wire)
 
     assert (ReelError, "it happened") == (type(came), came.message)
@@ -160,7 +160,7 @@ def test_a_map_of_an_unknown_name_is_the_base(wire: Any) -> None:
 
 @pytest.mark.parametrize("text", ["brand_new: it happened", "it happened", "", ": ", "not_found:x"])
 def test_a_pair_of_an_unknown_name_keeps_its_text(text: str) -> None:
-    """A text that names no error of ours is kept whole."""
+    """A text that names no known error is kept whole."""
     came = from_wire([0, text])
 
     assert (ReelError, text) == (type(came), came.message)
@@ -183,7 +183,7 @@ def test_a_pair_of_an_unknown_name_keeps_its_text(text: str) -> None:
     ],
 )
 def test_what_is_no_error_is_shown(wire: Any) -> None:
-    """A peer that sends nonsense is quoted rather than believed."""
+    """A peer that sends nonsense is quoted in an error."""
     came = from_wire(wire)
 
     assert type(came) is ReelError

@@ -1,4 +1,4 @@
-"""Ids are uuid7 in 32 hex digits, and nothing else has their form."""
+"""Ids are uuid7 in 32 hex digits, and names never have that form."""
 
 import time
 from uuid import RFC_4122, UUID
@@ -19,12 +19,12 @@ def test_a_new_id_is_a_uuid7() -> None:
 
 
 def test_a_new_id_has_its_own_form() -> None:
-    """What is made is recognised."""
+    """A new id has the form of an id."""
     assert is_id(new_id())
 
 
 def test_the_time_comes_first() -> None:
-    """The first 48 bits are the milliseconds since the epoch, so that ids sort by when they were made."""
+    """The first 48 bits are the milliseconds since the epoch, so that ids sort by creation time."""
     before = time.time_ns() // 1_000_000
     made = int(new_id()[:12], 16)
     after = time.time_ns() // 1_000_000
@@ -33,7 +33,7 @@ def test_the_time_comes_first() -> None:
 
 
 def test_all_the_rest_is_chance() -> None:
-    """Between the time, the version and the variant every one of the 74 bits is left to chance."""
+    """All 74 bits besides time, version and variant are random."""
     ids = [int(new_id(), 16) for _ in range(256)]
     ever, always = 0, -1
     for made in ids:
@@ -45,7 +45,7 @@ def test_all_the_rest_is_chance() -> None:
 
 
 def test_ids_made_at_once_differ() -> None:
-    """No two of many ids made in the same instant are one."""
+    """Many ids of the same instant are all different."""
     assert len({new_id() for _ in range(10_000)}) == 10_000
 
 
@@ -72,7 +72,7 @@ def test_the_form_of_an_id(text: str) -> None:
     ],
 )
 def test_a_text_that_is_not_an_id(text: str) -> None:
-    """A name, another length, another digit and a line break at the end are no id."""
+    """A name, another length, another digit and a newline at the end do not have the form of an id."""
     assert not is_id(text)
 
 

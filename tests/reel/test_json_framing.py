@@ -53,12 +53,12 @@ pieces_of_junk = (
 
 
 def lines(message: bytes) -> bytes:
-    """Lay a message out as a line."""
+    """Encode a message as a line."""
     return message + b"\n"
 
 
 def headed(message: bytes) -> bytes:
-    """Lay a message out behind its length."""
+    """Encode a message after its length."""
     return f"Content-Length: {len(message)}\r\n\r\n".encode() + message
 
 
@@ -66,7 +66,7 @@ LAY: dict[Any, Callable[[bytes], bytes]] = {ContentLength: headed, Lines: lines}
 
 
 def fed(framing: ContentLength | Lines, pieces: list[bytes]) -> list[Any]:
-    """Feed every piece, to the last; errors are given as what they say."""
+    """Feed every piece; return errors as their texts."""
     return [readable(frame) for piece in pieces for frame in framing.feed(piece)]
 
 
@@ -81,7 +81,7 @@ def one_by_one(data: bytes) -> list[bytes]:
 
 
 def taken(make: Json, message: bytes) -> Any:
-    """Return the one frame that a message comes to, with another one behind it that must come as well."""
+    """Return the one frame of a message; another message behind it must arrive too."""
     ping = b'{"id":1,"method":"ping"}'
     frame, behind = fed(make(), [LAY[make](message) + LAY[make](ping)])
     assert behind == Request(1, "ping", None, len(ping))
@@ -89,7 +89,7 @@ def taken(make: Json, message: bytes) -> Any:
 
 
 def body(make: Json, data: bytes) -> Any:
-    """Read a message that was sent, and hold the very bytes around it."""
+    """Read a sent message, and check the exact bytes around it."""
     if make is Lines:
         assert data.endswith(b"\n")
         assert data.count(b"\n") == 1
@@ -100,7 +100,7 @@ def body(make: Json, data: bytes) -> Any:
 
 
 def frame_of(message: dict[str, Any], size: int) -> Frame:
-    """Lay a message out as the frame that it should come in as."""
+    """Return the frame that a message should become."""
     if "method" not in message:
         return Response(message["id"], message.get("error"), message.get("result"))
     if "id" in message:
@@ -110,7 +110,7 @@ def frame_of(message: dict[str, Any], size: int) -> Frame:
 
 @given(makes, st.lists(calls | answers, max_size=5), st.booleans())
 def test_what_was_sent_comes_in_in_json_rpc(make: Json, sent: list[dict[str, Any]], ascii_only: bool) -> None:
-    """A stream of messages comes in as their frames, in order, each with its own length."""
+    """A stream of messages becomes their frames, in order, each with its length."""
     bodies = [json.dumps(message, ensure_ascii=ascii_only).encode() for message in sent]
     stream = b"".join(map(LAY[make], bodies))
     expected = [frame_of(message, len(each)) for message, each in zip(sent, bodies, strict=True)]
@@ -123,7 +123,7 @@ def test_what_was_sent_comes_in_in_json_rpc(make: Json, sent: list[dict[str, Any
 def test_junk_reads_the_same_in_any_pieces_in_json_rpc(
     make: Json, limit: int, parts: list[bytes], cuts: list[int]
 ) -> None:
-    """Whatever a peer sends, its pieces make no difference, and nothing is raised; nor by the end of it."""
+    """However a stream is cut, the frames are the same, and nothing is raised, not even by its end."""
     stream = rest = b"".join(parts)
     pieces = []
     for cut in cuts:
@@ -140,7 +140,7 @@ def test_junk_reads_the_same_in_any_pieces_in_json_rpc(
 @both
 @pytest.mark.parametrize("length", [60_000, 65_536, 1_000_000])
 def test_a_long_message_in_json_rpc(make: Json, length: int) -> None:
-    """A message much longer than what comes at once comes whole."""
+    """A message much longer than one read arrives whole."""
     message = json.dumps({"method": "x", "params": ["y" * length]}).encode()
     data = LAY[make](message)
     framing = make()
@@ -173,7 +173,7 @@ def test_a_long_message_in_json_rpc(make: Json, length: int) -> None:
     ids=lambda value: repr(value)[:20],
 )
 def test_a_value_that_comes_in(make: Json, text: bytes, expected: Any) -> None:
-    """What is no text, too large or too deep comes in, so that the one parameter can be mended or refused."""
+    """Values that are not plain, too large or too deep arrive, so that one parameter can be cleaned or refused."""
     frame = taken(make, b'{"id":7,"method":"x","params":' + text + b"}")
 
     assert frame.id == 7
@@ -191,7 +191,7 @@ def test_a_value_that_comes_in(make: Json, text: bytes, expected: Any) -> None:
     ids=lambda message: repr(message[:20]),
 )
 def test_bad_json_in_a_good_frame(make: Json, message: bytes) -> None:
-    """What is not JSON is refused by itself: the stream goes on behind it."""
+    """A line that is not JSON is refused alone, and the stream continues."""
     error, text, fatal = taken(make, message)
 
     assert (ParseError, False) == (error, fatal)
@@ -199,7 +199,7 @@ def test_bad_json_in_a_good_frame(make: Json, message: bytes) -> None:
 
 
 def test_json_over_several_lines() -> None:
-    """Who sends JSON as it is printed for people is told what is wrong with that."""
+    """A pretty-printed JSON message is refused, and the error says why."""
     (_, text, _), *_ = fed(Lines(), [json.dumps({"method": "x"}, indent=2).encode() + b"\n"])
 
     assert text.endswith("; each line is a message")
@@ -208,7 +208,7 @@ def test_json_over_several_lines() -> None:
 @both
 @pytest.mark.parametrize("batch", ["[]", "[1]", '[{"jsonrpc":"2.0","id":1,"method":"ping"}]'])
 def test_a_batch(make: Json, batch: str) -> None:
-    """A batch is refused as a whole, and the stream goes on."""
+    """A batch is refused as a whole, and the stream continues."""
     assert taken(make, batch.encode()) == (
         InvalidRequest,
         "invalid_request: batches are not accepted; send each request by itself",
@@ -226,7 +226,7 @@ def test_a_batch(make: Json, batch: str) -> None:
     ],
 )
 def test_a_message_that_is_no_request_in_json_rpc(make: Json, message: str) -> None:
-    """A message that asks for nothing is refused by itself, with an example."""
+    """A message that is not a request is refused alone, and the error shows an example."""
     error, text, fatal = taken(make, message.encode())
 
     assert (InvalidRequest, False) == (error, fatal)
@@ -236,7 +236,7 @@ def test_a_message_that_is_no_request_in_json_rpc(make: Json, message: str) -> N
 @both
 @pytest.mark.parametrize("request_id", ["null", "true", "1.0", "[]", "{}", '"\\ud800"', '"\\u0000"'])
 def test_an_id_that_cannot_be_given_back(make: Json, request_id: str) -> None:
-    """An id is an integer or a clean string; null would ask for an answer that fits every error."""
+    """An id is an integer or a clean string; with null, no error could be told from the reply."""
     error, text, fatal = taken(make, f'{{"id":{request_id},"method":"ping"}}'.encode())
 
     assert (InvalidRequest, False) == (error, fatal)
@@ -248,7 +248,7 @@ def test_an_id_that_cannot_be_given_back(make: Json, request_id: str) -> None:
 
 @pytest.mark.parametrize("blank", [b"\n", b"\r\n", b"  \n", b"\t\r\n \n\n"])
 def test_blank_lines_count_for_nothing(blank: bytes) -> None:
-    """Who presses return has said nothing; spaces around a message do no harm."""
+    """Blank lines are ignored, and spaces around a message are allowed."""
     message = b' {"method": "x"} \r\n'
     expected = [Notification("x", None, len(message) - 1)] * 2
 
@@ -257,7 +257,7 @@ def test_blank_lines_count_for_nothing(blank: bytes) -> None:
 
 @pytest.mark.parametrize("end", [b"", b" ", b"\r"])
 def test_a_last_line_without_its_end_in_json_rpc(end: bytes) -> None:
-    """The end of the stream ends the last line; after it, and after a blank rest, nothing is left."""
+    """The end of the stream ends the last line; nothing is left after it, or after blanks."""
     framing = Lines()
     assert framing.feed(b'{"method":"x"}' + end) == []
 
@@ -266,7 +266,7 @@ def test_a_last_line_without_its_end_in_json_rpc(end: bytes) -> None:
 
 
 def test_a_last_line_that_is_cut_off() -> None:
-    """A line of which the end is missing is not JSON."""
+    """A line that is cut off is not JSON."""
     framing = Lines()
     framing.feed(b'{"method":')
 
@@ -277,7 +277,7 @@ def test_a_last_line_that_is_cut_off() -> None:
 @pytest.mark.parametrize("end", [b"\n", b""])
 @pytest.mark.parametrize("over", [0, 1])
 def test_the_limit_of_a_line(over: int, end: bytes) -> None:
-    """A line may be as long as the limit, its end not counted; longer, the stream is lost at once."""
+    """A line may be as long as the limit, without its newline; a longer one ends the stream at once."""
     message = b'{"method":"x"}'
     framing = Lines(len(message) - over)
     frames = fed(framing, [message + end]) + list(map(readable, framing.end()))
@@ -304,7 +304,7 @@ def test_the_limit_of_a_line(over: int, end: bytes) -> None:
     ],
 )
 def test_a_header_that_is_accepted(header: bytes) -> None:
-    """Any case, any space, any other header, and plain line ends for who writes by hand."""
+    """Headers accept any case, spaces, other headers, and plain newlines."""
     stream = (header + b'{"method":"x"}') * 2
 
     assert [Notification("x", None, 14)] * 2 == fed(ContentLength(), [stream])
@@ -330,7 +330,7 @@ def test_a_header_that_is_accepted(header: bytes) -> None:
 )
 @pytest.mark.parametrize("cut", [lambda data: [data], one_by_one])
 def test_a_header_that_loses_the_stream(header: bytes, cut: Callable[[bytes], list[bytes]]) -> None:
-    """Where no message can be told from the next, it is said what was expected, and nothing more is read."""
+    """If the next message cannot be found, the error says what was expected, and nothing more is read."""
     framing = ContentLength()
     good = headed(b'{"method":"x"}')
 
@@ -343,7 +343,7 @@ def test_a_header_that_loses_the_stream(header: bytes, cut: Callable[[bytes], li
 
 @pytest.mark.parametrize("length", [101, 10**15 - 1])
 def test_a_length_over_the_limit(length: int) -> None:
-    """A message that will be too long is refused before it comes."""
+    """A message over the limit is refused before it arrives."""
     ((error, text, fatal),) = fed(ContentLength(100), [f"Content-Length: {length}\r\n\r\n".encode()])
 
     assert (TooLarge, "too_large: a message may have 100 bytes; send it in parts", True) == (error, text, fatal)
@@ -357,7 +357,7 @@ def test_a_length_at_the_limit() -> None:
 
 
 def test_an_empty_message() -> None:
-    """Nothing, in a good frame, is not JSON."""
+    """An empty message in a good frame is not JSON."""
     error, _, fatal = taken(ContentLength, b"")
 
     assert (ParseError, False) == (error, fatal)
@@ -365,7 +365,7 @@ def test_an_empty_message() -> None:
 
 @pytest.mark.parametrize("rest", [b"C", b"Content-Length: 14\r\n\r\n", b'Content-Length: 14\r\n\r\n{"method":"x"'])
 def test_the_stream_ends_inside_a_message(rest: bytes) -> None:
-    """Who counted too many bytes, and closed its end, is told."""
+    """A peer that announced too many bytes and closed its end gets an error."""
     framing = ContentLength()
     assert framing.feed(rest) == []
 
@@ -375,21 +375,21 @@ def test_the_stream_ends_inside_a_message(rest: bytes) -> None:
 
 @both
 def test_the_stream_ends_between_messages(make: Json) -> None:
-    """An end where one may be is no news."""
+    """The end of a stream between two messages is not an error."""
     framing = make()
     framing.feed(LAY[make](b'{"method":"x"}'))
 
     assert framing.end() == []
 
 
-# --- going out
+# --- encoding
 
 
 @given(makes, ids, texts, plain)
 def test_a_request_goes_from_end_to_end_in_json_rpc(
     make: Json, request_id: int | str, method: str, params: Any
 ) -> None:
-    """What one end asks is what the other end reads."""
+    """A request of one end is read by the other."""
     data = make().request(request_id, method, params)
     (frame,) = make().feed(data)
 
@@ -400,7 +400,7 @@ def test_a_request_goes_from_end_to_end_in_json_rpc(
 
 @given(makes, texts, st.lists(plain) | st.dictionaries(texts, plain))
 def test_a_notification_goes_from_end_to_end_in_json_rpc(make: Json, method: str, params: Any) -> None:
-    """What one end says without waiting is what the other end reads; a push is an object."""
+    """A notification of one end is read by the other; a push is an object."""
     data = make().notify(method, params)
     (frame,) = make().feed(data)
 
@@ -411,7 +411,7 @@ def test_a_notification_goes_from_end_to_end_in_json_rpc(make: Json, method: str
 
 @given(makes, ids, st.dictionaries(texts, plain | st.tuples(st.lists(plain))))
 def test_an_answer_goes_from_end_to_end_in_json_rpc(make: Json, request_id: int | str, result: dict[str, Any]) -> None:
-    """A result is written as it is; lists that are kept as MessagePack are opened."""
+    """A result is encoded as it is; lists kept as MessagePack are decoded."""
     kept = {
         key: PackedList([msgpack.packb(item) for item in value[0]]) if isinstance(value, tuple) else value
         for key, value in result.items()
@@ -427,7 +427,7 @@ def test_an_answer_goes_from_end_to_end_in_json_rpc(make: Json, request_id: int 
 def test_an_error_goes_from_end_to_end_in_json_rpc(
     make: Json, request_id: int | str | None, name: str, text: str
 ) -> None:
-    """An error has JSON-RPC's three members; its name stands in its data."""
+    """An error has JSON-RPC's three members; its name is in its data."""
     clean = text.replace("\x00", "\ufffd")
     error = BY_NAME[name](text, field="agent")
     data = make().refuse(request_id, error)
@@ -440,7 +440,7 @@ def test_an_error_goes_from_end_to_end_in_json_rpc(
 
 @both
 def test_what_an_error_quotes_is_mended_in_json_rpc(make: Json) -> None:
-    """An error may quote what was no text; what is sent of it any client can read."""
+    """An error may quote invalid text; any client can read what is sent."""
     error = NotFound("no agent a\ud800", agent="a\udcff")
 
     assert {
@@ -452,21 +452,21 @@ def test_what_an_error_quotes_is_mended_in_json_rpc(make: Json) -> None:
 
 @both
 def test_text_goes_out_as_it_is(make: Json) -> None:
-    """Text is UTF-8, not escapes, in as few bytes as there can be."""
+    """Text is UTF-8 without escapes, in as few bytes as possible."""
     assert '{"jsonrpc":"2.0","method":"x","params":["é\U0001f600"]}'.encode() in make().notify("x", ["é\U0001f600"])
 
 
 @both
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), object(), b"raw"])
 def test_what_is_no_json_is_not_sent(make: Json, value: Any) -> None:
-    """NaN, infinities and bytes are the caller's fault, not the peer's trouble."""
+    """NaN, infinities and bytes raise an error in the caller, and never reach the peer."""
     with pytest.raises((ValueError, TypeError)):
         make().answer(1, {"bad": value})
 
 
 @both
 def test_a_push_as_the_peer_wants_it_in_json_rpc(make: Json) -> None:
-    """A peer may name the method that pushes come to, and its first arguments; calls by position go as they are."""
+    """A peer may name the method for pushes and its first arguments; calls by position are unchanged."""
     framing = make()
     framing.push_target = ["push", "a"]
 
@@ -481,7 +481,7 @@ def test_a_push_as_the_peer_wants_it_in_json_rpc(make: Json) -> None:
 @both
 @pytest.mark.parametrize("wrapper", [[], ["f"], ["f", "a", "b"]])
 def test_a_push_that_many_are_told(make: Json, wrapper: list[str]) -> None:
-    """A push to a subscription is encoded once for all in JSON, and has each one's number."""
+    """A push to several subscriptions is encoded once, with the number of each."""
     message = {"role": "user", "content": [{"type": "text", "text": "é"}]}
     shared = SharedPush({"agent": "a", "seq": 3}, {"message": msgpack.packb(message)})
     for sub in (1, 2**40):
@@ -501,7 +501,7 @@ def test_a_push_that_many_are_told(make: Json, wrapper: list[str]) -> None:
 @both
 @pytest.mark.parametrize("wrapper", [[], ["push"]])
 def test_a_later_answer_in_json_rpc(make: Json, wrapper: list[str]) -> None:
-    """What was asked for with a token comes as a push that names it; its error is the same map in every framing."""
+    """A reply to a call with a token arrives as a push that names it; its error is the same map in every framing."""
     framing = make()
     framing.push_target = wrapper
     outcomes: list[tuple[dict[str, Any] | ReelError, dict[str, Any]]] = [
@@ -515,14 +515,14 @@ def test_a_later_answer_in_json_rpc(make: Json, wrapper: list[str]) -> None:
 
 
 def test_the_daemons_limit_is_the_protocols_in_json_rpc() -> None:
-    """A message may have 16 MiB where nobody says otherwise."""
+    """A message may have 16 MiB by default."""
     assert {ContentLength()._max, Lines()._max} == {MAX_MESSAGE}
     assert {ContentLength()._max_values, Lines()._max_values} == {MAX_VALUES}
 
 
 @both
 def test_values_at_the_limit_in_json_rpc(make: Json) -> None:
-    """The limit belongs to what is allowed; one more ends the stream. What stands in a text is no value."""
+    """The limit of values is inclusive, one more ends the stream, and brackets in strings do not count."""
     message = json.dumps({"id": 1, "method": "x,[{:" * 100 + '"\\', "params": [{}] * 300}).encode()
     values = 1 + 3 + 2 + 1 + 299 + 300
 
@@ -538,7 +538,7 @@ def test_values_at_the_limit_in_json_rpc(make: Json) -> None:
 
 @both
 def test_quotes_without_end_are_counted_at_once(make: Json) -> None:
-    """A text that is never closed is read once, however many quotes there are in it."""
+    """A string that is never closed is scanned once, however many quotes it has."""
     hostile = b"[" * 300 + b'"' + b'\\"' * 2_000_000
 
     (frame,) = make().feed(LAY[make](hostile))
@@ -548,7 +548,7 @@ def test_quotes_without_end_are_counted_at_once(make: Json) -> None:
 
 @both
 def test_what_is_held_in_json_rpc(make: Json) -> None:
-    """A framing says how much it keeps of a message that is incomplete."""
+    """A framing reports how many bytes of an incomplete message it keeps."""
     framing = make()
     message = LAY[make](b'{"id":1,"method":"ping"}')
 

@@ -1,4 +1,4 @@
-"""The list of kinds is closed, and what may reach a model is an allow-list."""
+"""The list of kinds is closed, and an allow-list decides what may reach a model."""
 
 import pytest
 from hypothesis import given
@@ -13,13 +13,13 @@ INERT_WORDS = ["usage", "note", "interrupted", "command", "fork"]
 
 @pytest.mark.parametrize("kind", CONVERSATION_WORDS)
 def test_a_conversation_kind_is_one(kind: str) -> None:
-    """What people, models and tools say stands in a conversation."""
+    """Messages of users, models and tools are part of a conversation."""
     assert is_conversation_kind(kind)
 
 
 @pytest.mark.parametrize("kind", [*STATE_WORDS, *INERT_WORDS])
 def test_metadata_is_no_conversation_kind(kind: str) -> None:
-    """State and inert events never stand in a conversation."""
+    """State and inert events are never part of a conversation."""
     assert not is_conversation_kind(kind)
 
 
@@ -27,13 +27,13 @@ def test_metadata_is_no_conversation_kind(kind: str) -> None:
     "kind", [None, "", "User", "user ", "USER", "users", "developer", "\x00user", b"user", 0, True, ["user"], {}]
 )
 def test_anything_else_is_no_conversation_kind(kind: object) -> None:
-    """An unknown kind, no kind and a value that is no kind at all are refused rather than let through."""
+    """An unknown kind, no kind, and a value that is not a string are refused."""
     assert not is_conversation_kind(kind)
 
 
 @given(st.text().filter(lambda text: text not in CONVERSATION_WORDS))
 def test_an_unknown_kind_is_never_let_through(kind: str) -> None:
-    """The list allows; it does not forbid."""
+    """A kind is part of a conversation only if the list names it."""
     assert not is_conversation_kind(kind)
 
 
@@ -46,14 +46,14 @@ def test_the_three_sets_are_the_closed_list(words: list[str], kinds: frozenset[s
 
 
 def test_the_known_kinds_are_all_three_sets() -> None:
-    """A kind is known where one of the three sets has it, and no set shares one with another."""
+    """A kind is known if one of the three sets has it, and no two sets share one."""
     expected = sorted([*CONVERSATION_WORDS, *STATE_WORDS, *INERT_WORDS])
 
     assert expected == sorted(KNOWN)
 
 
 def test_legacy_kinds_cannot_be_added() -> None:
-    """A client adds conversation and inert kinds, but for those that are only read."""
+    """A client may add conversation and inert kinds, except the legacy ones."""
     expected = {
         *("system", "user", "assistant", "tool_call", "tool_result"),
         *("usage", "note", "interrupted", "command"),

@@ -1,4 +1,4 @@
-"""Messages are plain maps: what the helpers make is legal, and the types say what the check says."""
+"""Messages are plain maps: the helpers make valid ones, and the types agree with the check."""
 
 import ast
 import pkgutil
@@ -24,7 +24,7 @@ TYPES: dict[str, type] = {
     "media": messages.MediaBlock,
     "opaque": messages.OpaqueBlock,
 }
-# What a helper makes, and what it should be.
+# The arguments of a helper, and the expected message.
 MADE: list[tuple[NewMessage, dict[str, Any]]] = [
     (text("user", "hi"), {"role": "user", "content": [{"type": "text", "text": "hi"}]}),
     (text("system", ""), {"role": "system", "content": [{"type": "text", "text": ""}]}),
@@ -61,19 +61,19 @@ MADE: list[tuple[NewMessage, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("made", "expected"), MADE)
 def test_a_helper_makes_a_plain_map(made: NewMessage, expected: dict[str, Any]) -> None:
-    """A helper gives the very map that goes over the wire."""
+    """A helper returns the exact map of the wire."""
     assert expected == made
 
 
 @pytest.mark.parametrize("made", [made for made, _ in MADE])
 def test_what_a_helper_makes_is_legal(made: NewMessage) -> None:
-    """No helper makes a message that would be refused."""
+    """No helper makes a message that the check refuses."""
     check_blocks(made["content"], made["role"], "content")
 
 
 @pytest.fixture
 def everything() -> None:
-    """Import every module of the package: each becomes an attribute of it, by its own name."""
+    """Import every module of the package, so that each becomes an attribute of it."""
     for module in pkgutil.iter_modules(reel.__path__):
         import_module(f"reel.{module.name}")
 
@@ -81,25 +81,25 @@ def everything() -> None:
 @pytest.mark.parametrize("name", ["text", "tool_call", "tool_result"])
 @pytest.mark.usefixtures("everything")
 def test_a_helper_is_public(name: str) -> None:
-    """The helpers are had straight from the package, whatever was imported before."""
+    """The package exports the helpers, whatever was imported before."""
     assert getattr(messages, name) is getattr(reel, name)
 
 
 @pytest.mark.parametrize("name", reel.__all__)
 @pytest.mark.usefixtures("everything")
 def test_no_module_stands_before_a_public_name(name: str) -> None:
-    """A public name is never a module of the package that happens to be called the same."""
+    """A public name is never a module of the same name."""
     assert not isinstance(getattr(reel, name), ModuleType)
 
 
 def test_the_package_lists_its_public_names() -> None:
-    """``dir(reel)`` and ``help(reel)`` show the public names, and nothing private."""
+    """``dir(reel)`` and ``help(reel)`` show the public names only."""
     assert sorted(reel.__all__) == dir(reel)
     assert "connect(path: str | None = None" in pydoc.plain(pydoc.render_doc(reel))
 
 
 def test_type_checkers_see_the_same_public_names() -> None:
-    """The names that the package has for type checkers are those that it loads, from the same modules."""
+    """The names for type checkers are the names that the package loads, from the same modules."""
     tree = ast.parse(Path(reel.__file__).read_text(encoding="utf-8"))
     checked = {
         alias.asname: f"{node.module}.{alias.name}"
@@ -114,7 +114,7 @@ def test_type_checkers_see_the_same_public_names() -> None:
 
 @pytest.mark.parametrize(("name", "block"), TYPES.items())
 def test_a_type_has_the_fields_that_are_checked(name: str, block: type) -> None:
-    """A block's type and the table of shapes know the same fields."""
+    """The type of a block and the table of shapes have the same fields."""
     required, optional = SHAPES[name]
     expected = {"type", "provider_metadata", *required, *optional}
     if name == "tool_result":
@@ -124,7 +124,7 @@ def test_a_type_has_the_fields_that_are_checked(name: str, block: type) -> None:
 
 
 def test_every_block_has_a_type() -> None:
-    """Nothing is allowed anywhere that has no shape and no type."""
+    """Every allowed type of block has a shape and a Python type."""
     expected = set(TYPES)
 
     assert expected == set(SHAPES)

@@ -1,4 +1,4 @@
-"""A daemon that is started in the background, by hand or by a client that finds none."""
+"""Starting a daemon in the background, by hand or by a client that finds none."""
 
 import fcntl
 import os
@@ -28,7 +28,7 @@ from tests.planted import Planted
 
 @pytest.fixture
 def home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A place for everything, and the environment that names it; a daemon that was started there is ended."""
+    """A temporary home in the environment; a daemon that was started there is ended."""
     with short_directory() as directory:
         monkeypatch.delenv("REEL_SOCKET", raising=False)
         monkeypatch.delenv("REEL_DATABASE", raising=False)
@@ -41,7 +41,7 @@ def home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def end(path: str) -> None:
-    """End the daemon on a socket, if one runs, and wait until it has."""
+    """End the daemon on a socket, if one runs, and wait for its end."""
     try:
         client = Client(path, patience=0).connect()
     except reel.NotRunning:
@@ -63,7 +63,7 @@ def server_pid(client: Client) -> int:
 
 
 def test_a_socket_that_a_daemon_answers_on(home: Path) -> None:
-    """A daemon answers on a socket that is listened on, and not on one that was left behind."""
+    """A daemon answers on a socket if it listens there, and not on a socket that it left behind."""
     path = str(home / "s")
     with socket.socket(socket.AF_UNIX) as listener:
         assert not answers(path)
@@ -74,7 +74,7 @@ def test_a_socket_that_a_daemon_answers_on(home: Path) -> None:
 
 
 def test_a_client_starts_a_daemon(home: Path) -> None:
-    """A client that finds no daemon starts one where the environment says, and the next client finds that one."""
+    """A client that finds no daemon starts one where the environment says, and the next client finds it."""
     with reel.connect(autostart=True) as client, reel.connect(autostart=True) as other:
         client.add("demo", "hi", create=True)
 
@@ -87,7 +87,7 @@ def test_a_client_starts_a_daemon(home: Path) -> None:
 
 
 def test_variables_go_before_directories(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where socket and database are named, they are there."""
+    """The variables for the socket and the database set their paths."""
     monkeypatch.setenv("REEL_SOCKET", str(home / "named.sock"))
     monkeypatch.setenv("REEL_DATABASE", str(home / "named.db"))
     with reel.connect(autostart=True):
@@ -96,7 +96,7 @@ def test_variables_go_before_directories(home: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_start_is_idempotent(home: Path) -> None:
-    """The first start starts one and says so, the second finds it."""
+    """The first start starts a daemon and says so, the second finds it."""
     path = str(home / "s.sock")
 
     assert [True, False] == [start(path, database=str(home / "r.db")) for _ in range(2)]
@@ -116,7 +116,7 @@ def test_starting_imports_nothing_from_the_current_directory(
 
 
 def test_start_keeps_absolute_python_paths(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An absolute entry of ``PYTHONPATH`` is the user's own and counts for the daemon as well."""
+    """An absolute entry of ``PYTHONPATH`` is the user's own and reaches the daemon."""
     (tmp_path / "sitecustomize.py").write_text(f"open({str(tmp_path / 'trace')!r}, 'w').close()\n")
     monkeypatch.setenv("PYTHONPATH", f"lib:{tmp_path}:")
     start(str(home / "s.sock"))
@@ -125,7 +125,7 @@ def test_start_keeps_absolute_python_paths(home: Path, tmp_path: Path, monkeypat
 
 
 def test_starts_at_the_same_time(home: Path) -> None:
-    """Many starts at once come to one daemon, and all wait until it answers."""
+    """Many starts at once start one daemon, and all wait until it answers."""
     path = str(home / "s.sock")
     outcomes: list[int] = []
 
@@ -144,7 +144,7 @@ def test_starts_at_the_same_time(home: Path) -> None:
 
 
 def test_the_slower_one_is_not_left_behind(home: Path) -> None:
-    """A daemon that was started while another came up is ended: it would take over when that one stops."""
+    """A daemon that lost the race of two starts is ended: it would take over when the other one stops."""
     path, before = str(home / "s.sock"), children()
     with socket.socket(socket.AF_UNIX) as faster:
         faster.bind(path)
@@ -159,12 +159,12 @@ def test_the_slower_one_is_not_left_behind(home: Path) -> None:
 
 
 def children() -> set[int]:
-    """Return the processes that this one has started and that still run."""
+    """Return the children of this process that still run."""
     return {int(pid) for task in Path("/proc/self/task").iterdir() for pid in (task / "children").read_text().split()}
 
 
 def test_autostart_after_a_crash(home: Path) -> None:
-    """A client whose daemon was killed starts the next one, with everything that was there."""
+    """A client whose daemon was killed starts the next one, which has all the data."""
     with reel.connect(str(home / "s.sock"), autostart=True) as client:
         client.add("demo", "hi", create=True)
         pid = server_pid(client)
@@ -177,7 +177,7 @@ def test_autostart_after_a_crash(home: Path) -> None:
 
 
 def test_the_log_of_a_started_daemon(home: Path) -> None:
-    """The log of the daemon is appended to a file that only its owner may read."""
+    """The daemon's log is appended to a file that only its owner may read."""
     log = home / "state" / "reel" / "reeld.log"
     log.parent.mkdir(parents=True)
     log.write_text("earlier\n")
@@ -189,7 +189,7 @@ def test_the_log_of_a_started_daemon(home: Path) -> None:
 
 
 def test_the_error_has_the_last_line_of_the_log(home: Path) -> None:
-    """Where a daemon cannot start, its last words are the error."""
+    """If a daemon cannot start, its last line of output is the error."""
     (home / "state" / "reel").mkdir(parents=True)
     (home / "state" / "reel" / "reel.db").write_text("dear diary" * 1000)
     with pytest.raises(reel.NotRunning) as error:
@@ -200,7 +200,7 @@ def test_the_error_has_the_last_line_of_the_log(home: Path) -> None:
 
 
 def test_another_that_is_about_to_end(home: Path) -> None:
-    """Where another daemon is still stopping, the next one is started as soon as its lock is free."""
+    """If another daemon is still stopping, the next one starts as soon as its lock is free."""
     path, log = str(home / "s.sock"), home / "state" / "reel" / "reeld.log"
     started: list[bool] = []
     with Path(f"{path}.lock").open("w") as lock:
@@ -316,7 +316,7 @@ with open(home + "/reeld.service", "w") as unit:
 
 @pytest.fixture
 def systemd(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Put a systemctl of the test's own before all others, with the unit installed; give where its calls are noted."""
+    """Install a stand-in for systemctl in PATH, with the unit installed; return the file with its calls."""
     program = home / "bin" / "systemctl"
     program.parent.mkdir()
     program.write_text(_SYSTEMCTL)
@@ -336,7 +336,7 @@ def test_systemd_starts_its_unit(home: Path, systemd: Path) -> None:
 
 
 def test_unit_that_fails(home: Path, systemd: Path) -> None:
-    """A unit that does not come up is an error that says where to look; nothing is started behind its back."""
+    """A unit that does not start raises an error that says where to look, and no other daemon is started."""
     (home / "state" / "reel").mkdir(parents=True)
     (home / "state" / "reel" / "reel.db").write_text("dear diary" * 1000)
     with pytest.raises(reel.NotRunning) as error:
@@ -350,7 +350,7 @@ def test_unit_that_fails(home: Path, systemd: Path) -> None:
 
 
 def test_unit_that_is_not_installed(home: Path, systemd: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where systemd knows of no unit, the daemon is started as ever."""
+    """If systemd does not know the unit, the daemon starts without it."""
     monkeypatch.setenv("LOAD_STATE", "not-found")
     with reel.connect(autostart=True):
         assert (home / "state" / "reel" / "reeld.log").exists()
@@ -360,7 +360,7 @@ def test_unit_that_is_not_installed(home: Path, systemd: Path, monkeypatch: pyte
 
 @pytest.mark.parametrize("what", ["socket", "database", "variable"])
 def test_another_daemon_than_the_units(home: Path, systemd: Path, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The unit has the user's own socket and database; where others are meant, it is not even asked."""
+    """The unit has the default socket and database; for others, systemd is not asked."""
     path = str(home / "run" / "reel" / "reel.sock")
     if what == "variable":
         monkeypatch.setenv("REEL_DATABASE", str(home / "r.db"))

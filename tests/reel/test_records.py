@@ -1,4 +1,4 @@
-"""A stored row reads as a message, as nothing, or as a fault that names its field; there is no fourth way."""
+"""A stored row becomes a message, nothing, or an error that names its field."""
 
 import json
 from typing import Any
@@ -28,32 +28,32 @@ rows = pytest.mark.parametrize(("kind", "content"), [("user", "hi"), ("assistant
 
 
 def short(value: Any) -> str:
-    """Name a case by its beginning."""
+    """Return a short name of a case."""
     return repr(value)[:30]
 
 
 def content_of(kind: str, data: Any, content: str | None = "shown") -> Any:
-    """Read the blocks of a row whose data is given as a value."""
+    """Read the blocks of a row whose data is this value."""
     parts = read_row(kind, content, json.dumps(data))
     assert parts is not None
     return parts.content
 
 
 def fault(kind: str, content: Any, data_json: Any) -> InvalidRecord:
-    """Return what a row is refused with."""
+    """Return the error that refuses a row."""
     with pytest.raises(InvalidRecord) as refused:
         read_row(kind, content, data_json)
     return refused.value
 
 
 def without(data: dict[str, Any], field: str) -> dict[str, Any]:
-    """Take a field away."""
+    """Remove a field."""
     return {key: value for key, value in data.items() if key != field}
 
 
 @pytest.mark.parametrize("kind", ["user", "assistant"])
 def test_a_plain_row_is_one_text(kind: str) -> None:
-    """A row without data is a message of one text block, with its place in the conversation."""
+    """A row without data is a message of one text block, with its position in the conversation."""
     record = {"seq": 7, "kind": kind, "content": "hi", "data_json": None, "time": 1_700_000_000_000}
     expected = {
         "role": kind,
@@ -67,7 +67,7 @@ def test_a_plain_row_is_one_text(kind: str) -> None:
 
 
 def test_a_record_with_data() -> None:
-    """A record's data is read as the row's is."""
+    """The data of a record is read like that of a row."""
     message = message_from_record({"kind": "tool_call", "data_json": json.dumps(ONE), "seq": 7})
 
     assert message is not None
@@ -75,7 +75,7 @@ def test_a_record_with_data() -> None:
 
 
 def test_what_a_record_lacks() -> None:
-    """A record without a place in a conversation reads with zeros, and columns that nobody knows are ignored."""
+    """A record without a position has zeros for it, and unknown columns are ignored."""
     message = message_from_record({"kind": "user", "content": "", "client": "nvim"})
 
     assert message is not None
@@ -85,7 +85,7 @@ def test_what_a_record_lacks() -> None:
 
 @given(st.sampled_from(["user", "assistant"]), st.text())
 def test_a_text_comes_back_as_it_is(kind: str, text: str) -> None:
-    """Whatever a text says, the message says the same."""
+    """A message has the text of its row, whatever the text is."""
     parts = read_row(kind, text, None)
 
     assert parts == (kind, [{"type": "text", "text": text}], {})
@@ -95,12 +95,12 @@ def test_a_text_comes_back_as_it_is(kind: str, text: str) -> None:
 @pytest.mark.parametrize("data_json", [None, "{", "{}", "[" * 100_000, 5], ids=short)
 @pytest.mark.parametrize("content", [None, "text"])
 def test_a_kind_without_a_message(kind: Any, content: Any, data_json: Any) -> None:
-    """Prompts, metadata and unknown kinds are no messages, whatever stands in their row."""
+    """Prompts, metadata and unknown kinds are not messages, whatever their row contains."""
     assert message_from_record({"kind": kind, "content": content, "data_json": data_json}) is None
 
 
 def test_a_record_without_a_kind() -> None:
-    """A record that does not say what it is gives no message."""
+    """A record without a kind is not a message."""
     assert message_from_record({}) is None
 
 
@@ -129,7 +129,7 @@ def test_what_a_system_row_sets(content: str | None, expected: str | None) -> No
 )
 @pytest.mark.parametrize("content", [None, "grep(…)"])
 def test_every_shape_of_a_call(data: dict[str, Any], expected: list[Any], content: str | None) -> None:
-    """A call that was stored in any of the three shapes reads as the same block, after its thinking."""
+    """A call stored in any of the three shapes becomes the same block, after its thinking."""
     parts = read_row("tool_call", content, json.dumps(data))
 
     assert parts == ("assistant", expected, {})
@@ -137,7 +137,7 @@ def test_every_shape_of_a_call(data: dict[str, Any], expected: list[Any], conten
 
 @given(name_like, name_like, readable)
 def test_a_call_comes_back_as_it_is(call_id: str, name: str, arguments: str) -> None:
-    """Id, name and arguments are the model's own words, in all three shapes."""
+    """The id, name and arguments are unchanged in all three shapes."""
     expected = [{"type": "tool_call", "id": call_id, "name": name, "arguments": arguments}]
 
     assert expected == content_of("tool_call", {"tool_call_id": call_id, "name": name, "arguments": arguments})
@@ -172,7 +172,7 @@ def test_a_call_comes_back_as_it_is(call_id: str, name: str, arguments: str) -> 
     ],
 )
 def test_a_call_that_is_none(data: dict[str, Any], field: str) -> None:
-    """A call's field that is missing or of the wrong type is named, in whichever shape."""
+    """The error names a call's field that is missing or of the wrong type, in each shape."""
     assert fault("tool_call", "shown", json.dumps(data)).field == f"data_json.{field}"
 
 
@@ -189,7 +189,7 @@ def test_a_call_that_is_none(data: dict[str, Any], field: str) -> None:
     ],
 )
 def test_a_row_of_a_tool_result(kind: str, content: str | None, more: dict[str, Any], is_error: bool) -> None:
-    """A result is what the model saw, of either kind; what a person reads of it is another matter."""
+    """A result has the output that the model saw, for both kinds, not the text for people."""
     expected = [{"type": "tool_result", "tool_call_id": "c1", "content": "found", "is_error": is_error}]
 
     assert ("tool", expected, {}) == read_row(kind, content, json.dumps({**RESULT, **more}))
@@ -197,7 +197,7 @@ def test_a_row_of_a_tool_result(kind: str, content: str | None, more: dict[str, 
 
 @pytest.mark.parametrize("kind", ["tool_result", "tool"])
 def test_a_result_that_does_not_say_that_it_succeeded(kind: str) -> None:
-    """Without a word about its success a result is an error."""
+    """A result that does not say whether it succeeded is an error."""
     (block,) = content_of(kind, without(RESULT, "success"))
 
     assert block["is_error"] is True
@@ -205,7 +205,7 @@ def test_a_result_that_does_not_say_that_it_succeeded(kind: str) -> None:
 
 @given(name_like, readable, st.booleans())
 def test_a_result_comes_back_as_it_is(call_id: str, output: str, success: bool) -> None:
-    """Id, output and success are the tool's own."""
+    """The id, output and success of a result are the tool's own."""
     expected = [{"type": "tool_result", "tool_call_id": call_id, "content": output, "is_error": not success}]
 
     assert expected == content_of("tool_result", {"tool_call_id": call_id, "output": output, "success": success})
@@ -225,7 +225,7 @@ def test_a_result_comes_back_as_it_is(call_id: str, output: str, success: bool) 
 )
 @pytest.mark.parametrize("kind", ["tool_result", "tool"])
 def test_a_result_that_is_none(kind: str, data: dict[str, Any], field: str) -> None:
-    """A result's field that is missing or of the wrong type is named."""
+    """The error names a result's field that is missing or of the wrong type."""
     assert fault(kind, None, json.dumps(data)).field == f"data_json.{field}"
 
 
@@ -233,7 +233,7 @@ def test_a_result_that_is_none(kind: str, data: dict[str, Any], field: str) -> N
 @pytest.mark.parametrize("data_json", [None, "{}", "[", '{"blocks": [{"type": "text", "text": "x"}]}'])
 @pytest.mark.parametrize(("content", "got"), [(None, "null"), (5, "an integer"), (b"hi", "bytes")])
 def test_a_row_without_a_text(kind: str, content: Any, got: str, data_json: str | None) -> None:
-    """A row that should say something and has no text is not a message."""
+    """A row that needs a text and has none is not a message."""
     error = fault(kind, content, data_json)
 
     assert error.field == "content"
@@ -242,7 +242,7 @@ def test_a_row_without_a_text(kind: str, content: Any, got: str, data_json: str 
 
 @pytest.mark.parametrize("kind", ["tool_call", "tool_result", "tool"])
 def test_a_tool_row_without_data(kind: str) -> None:
-    """A tool's row is nothing without its data."""
+    """A tool's row without data is not a message."""
     error = fault(kind, "shown", None)
 
     assert (error.field, error.reason) == ("data_json", "expected a JSON text, got null")
@@ -261,7 +261,7 @@ def test_a_tool_row_without_data(kind: str) -> None:
     ],
 )
 def test_foreign_data_is_metadata(kind: str, data: dict[str, Any]) -> None:
-    """Data that is not our own form is the provider's, though one of its keys be called blocks."""
+    """Data that is not in our own form is the provider's, even if it has a key ``blocks``."""
     assert (kind, [{"type": "text", "text": "hi"}], data) == read_row(kind, "hi", json.dumps(data))
 
 
@@ -270,7 +270,7 @@ LARGE = ["9007199254740992", "-9223372036854775809", "18446744073709551616", "1e
 
 @pytest.mark.parametrize("number", LARGE)
 def test_a_large_number_is_text_in_a_message(number: str) -> None:
-    """In metadata, a message's and a block's, a number that some clients cannot hold is there as its digits."""
+    """In metadata of a message or a block, a number that some clients cannot hold becomes its digits."""
     metadata = f'{{"provider":"p","at":{{"ns":[1,{number}]}}}}'
     text = f'{{"type":"text","text":"x","provider_metadata":{metadata}}}'
     inside = f'{{"type":"tool_result","tool_call_id":"c","content":[{text}]}}'
@@ -285,7 +285,7 @@ def test_a_large_number_is_text_in_a_message(number: str) -> None:
 
 @pytest.mark.parametrize("number", LARGE)
 def test_a_large_number_beside_a_message(number: str) -> None:
-    """Where a number says nothing of the message, it may be of any size."""
+    """A number outside the message may be of any size."""
     call = f'{{"tool_call_id":"c","name":"n","arguments":"{{}}","ns":{number}}}'
 
     assert read_row("tool_call", None, call) == read_row("tool_call", None, call.replace(number, "1"))
@@ -302,7 +302,7 @@ def test_a_large_number_beside_a_message(number: str) -> None:
     ],
 )
 def test_a_row_of_several_blocks(kind: str, role: str, blocks: list[Any], metadata: dict[str, Any]) -> None:
-    """A message of several blocks comes back as it went, and its readable text is not part of it."""
+    """A message of several blocks is read as it was written, without its readable text."""
     expected = (role, blocks, metadata.get("provider_metadata") or {})
 
     assert expected == read_row(kind, "readable", json.dumps({"blocks": blocks, **metadata}))
@@ -329,7 +329,7 @@ def test_a_row_of_several_blocks(kind: str, role: str, blocks: list[Any], metada
     ],
 )
 def test_blocks_that_are_none(kind: str, data: dict[str, Any], field: str) -> None:
-    """In our own form the path leads to the field that is wrong."""
+    """In our own form the path of an error names the wrong field."""
     assert fault(kind, "readable", json.dumps(data)).field == f"data_json.{field}"
 
 
@@ -339,7 +339,7 @@ def test_blocks_that_are_none(kind: str, data: dict[str, Any], field: str) -> No
     [({}, False), ({"is_error": None}, False), ({"is_error": False}, False), ({"is_error": True}, True)],
 )
 def test_a_result_in_blocks_says_whether_it_failed(kind: str, said: dict[str, Any], is_error: bool) -> None:
-    """In our own form a result that does not say that it failed did not, and its block always says which."""
+    """In our own form a result succeeds unless it says otherwise, and its block always says which."""
     block = {"type": "tool_result", "tool_call_id": "c1", "content": "x"}
     failed = {**block, "is_error": True}
     first, second = content_of(kind, {"blocks": [{**block, **said}, failed]})
@@ -350,7 +350,7 @@ def test_a_result_in_blocks_says_whether_it_failed(kind: str, said: dict[str, An
 
 
 def test_a_tool_row_may_have_a_key_called_blocks() -> None:
-    """Only data that is nothing but blocks and metadata is our own form."""
+    """Only data with exactly blocks and metadata is in our own form."""
     (block,) = content_of("tool_result", {**RESULT, "blocks": []})
 
     assert block["content"] == "found"
@@ -386,7 +386,7 @@ def test_a_tool_row_may_have_a_key_called_blocks() -> None:
     ids=short,
 )
 def test_data_that_is_no_object(kind: str, content: str | None, data_json: Any, reason: str) -> None:
-    """Data that is not JSON, no object, or has values that not every client can read is refused."""
+    """Data is refused if it is not JSON, not an object, or has values that some clients cannot read."""
     error = fault(kind, content, data_json)
 
     assert error.field == "data_json"
@@ -400,7 +400,7 @@ def test_data_that_is_no_object(kind: str, content: str | None, data_json: Any, 
 def test_data_that_is_too_deep(
     kind: str, content: str | None, levels: int, innermost: str, opening: str, closing: str
 ) -> None:
-    """Data over ten levels is refused, and however deep it is nothing breaks."""
+    """Data over ten levels is refused, however deep it is."""
     inner = levels - 1
     error = fault(kind, content, '{"a":' + opening * inner + innermost + closing * inner + "}")
 
@@ -410,19 +410,19 @@ def test_data_that_is_too_deep(
 
 @pytest.mark.parametrize("opening", ["[", '{"a":', '{"\\u0000":'])
 def test_data_that_opens_and_never_closes(opening: str) -> None:
-    """Brackets without an end are refused like any other data that is too deep."""
+    """Unclosed brackets are refused like any other data that is too deep."""
     assert fault("user", "hi", opening * 100_000).field == "data_json"
 
 
 def test_ten_levels_are_allowed() -> None:
-    """Ten levels, the outermost map included, are the limit and belong to what is allowed."""
+    """The limit of ten levels is inclusive and counts the outermost map."""
     text = '{"a":' * 10 + "1" + "}" * 10
 
     assert json.loads(text) == parse_data(text)
 
 
 def test_json_inside_a_string_does_not_count() -> None:
-    """Arguments are a text: how deep the JSON in it is does not matter."""
+    """Arguments are a text: the depth of the JSON in it does not matter."""
     arguments = "[" * 1_000 + "]" * 1_000
     (block,) = content_of("tool_call", {**ONE, "arguments": arguments})
 
@@ -444,7 +444,7 @@ def test_json_inside_a_string_does_not_count() -> None:
     ],
 )
 class TestEscapes:
-    """JSON can spell what may not stand in a text; the row keeps it and the message does not have it."""
+    """JSON can encode characters that a text may not contain; the row keeps them, and the message does not."""
 
     def test_an_escaped_nul_in_a_value(self, escaped: str, expected: str) -> None:
         """A value of foreign data is cleaned."""
@@ -461,7 +461,7 @@ class TestEscapes:
         assert parts == ("user", [{"type": "text", "text": expected}], {})
 
     def test_an_escaped_nul_in_a_tool_row(self, escaped: str, expected: str) -> None:
-        """What a tool gave is cleaned, and so is the id that it refers to."""
+        """A tool's output is cleaned, and so is the id of its call."""
         parts = read_row("tool", None, f'{{"tool_call_id": "{escaped}", "output": "{escaped}", "success": true}}')
 
         block = {"type": "tool_result", "tool_call_id": expected, "content": expected, "is_error": False}
@@ -469,7 +469,7 @@ class TestEscapes:
 
 
 def test_the_last_of_two_equal_keys_wins() -> None:
-    """A key that stands twice has its last value."""
+    """A repeated key has its last value."""
     assert parse_data('{"a": 1, "a": 2}') == {"a": 2}
 
 
@@ -485,7 +485,7 @@ any_kind = st.sampled_from(["user", "assistant", "tool_call", "tool_result", "to
 
 @given(any_kind, st.none() | st.text(), values.map(json.dumps) | st.text() | st.binary() | st.none())
 def test_there_is_no_fourth_way(kind: str, content: str | None, data_json: Any) -> None:
-    """Whatever stands in a row, it reads as a message of its role or is refused with the field named."""
+    """Any row becomes a message of its role, or an error that names the field."""
     roles = {"user": "user", "assistant": "assistant", "tool_call": "assistant", "tool_result": "tool", "tool": "tool"}
     try:
         parts = read_row(kind, content, data_json)

@@ -1,4 +1,4 @@
-"""Each reply is read as a tuple of the protocol's fields, and a page leads to the next."""
+"""Each reply becomes a tuple of the protocol's fields, and a page leads to the next."""
 
 from typing import Any
 
@@ -177,13 +177,13 @@ REPEATED = {"repeated": False}
     ],
 )
 def test_what_may_be_left_out(shape: Any, expected: dict[str, Any]) -> None:
-    """A reply that does not say so was no repetition and replaced nothing."""
+    """A reply without ``repeated`` and ``replaced`` was not repeated and replaced nothing."""
     assert expected == shape._field_defaults
 
 
 @pytest.mark.parametrize(("call", "result", "expected"), REPLIES)
 def test_a_reply_is_read(call: Call[Any], result: dict[str, Any], expected: Any) -> None:
-    """A reply becomes a tuple of its fields; what an optional one lacks has its default."""
+    """A reply becomes a tuple of its fields; missing optional ones have their defaults."""
     read = call.read(result)
 
     assert type(expected) is type(read)
@@ -194,7 +194,7 @@ def test_a_reply_is_read(call: Call[Any], result: dict[str, Any], expected: Any)
     ("call", "result", "expected"), [case for case in REPLIES if isinstance(case[2], tuple)], ids=lambda _: ""
 )
 def test_unknown_fields_are_passed_over(call: Call[Any], result: dict[str, Any], expected: Any) -> None:
-    """What a newer daemon adds to a reply, or to what is in it, disturbs nobody."""
+    """Unknown fields of a newer daemon are ignored, in a reply and in its items."""
     nested = {"marks", "open_calls", "orphans", "skipped", "agents", "report", "problems"}
     newer = {
         field: [{**item, "newer": 1} for item in value] if field in nested and isinstance(value, list) else value
@@ -205,7 +205,7 @@ def test_unknown_fields_are_passed_over(call: Call[Any], result: dict[str, Any],
 
 
 def page(call: Call[Any], **fields: Any) -> Any:
-    """Read a page with these fields."""
+    """Parse a page with these fields."""
     return call.read({**PAGE, "marks": [], "skipped": [], **fields})
 
 
@@ -220,13 +220,13 @@ def page(call: Call[Any], **fields: Any) -> Any:
     ],
 )
 def test_nothing_follows_the_last_page(call: Call[Any], field: str) -> None:
-    """A page that says that there is no more is the last."""
+    """A page that says that there are no more is the last."""
     assert next_page(call, page(call, **{field: []})) is None
 
 
 @pytest.mark.parametrize(("call", "result"), [(requests.agent("demo"), INFO), (requests.stats(), {"more": True})])
 def test_nothing_follows_what_is_no_page(call: Call[Any], result: dict[str, Any]) -> None:
-    """A reply that does not come in pages is complete."""
+    """A reply without pages is complete."""
     assert next_page(call, call.read(result)) is None
 
 
@@ -242,7 +242,7 @@ def test_nothing_follows_what_is_no_page(call: Call[Any], result: dict[str, Any]
     ],
 )
 def test_the_next_page_goes_on_after_the_last_item(call: Call[Any], field: str, change: dict[str, Any]) -> None:
-    """The next page is asked for as the first was, after its last item and in the state that it showed."""
+    """The next page is requested like the first, after its last item and in the same state."""
     before = dict(call.params)
     after = next_page(call, page(call, more=True, head=9, at=8, **{field: [{"seq": 5}, {"seq": 6}]}))
 
@@ -251,7 +251,7 @@ def test_the_next_page_goes_on_after_the_last_item(call: Call[Any], field: str, 
 
 
 def test_the_newest_in_pages() -> None:
-    """Once the first page has found the newest so many, the next ones only go on after it."""
+    """After the first page of the newest items, the next pages continue after it."""
     call = requests.messages("demo", last=100)
     after = next_page(call, page(call, more=True, messages=[{"seq": 40}]))
 
@@ -260,7 +260,7 @@ def test_the_newest_in_pages() -> None:
 
 
 def test_the_next_page_of_agents() -> None:
-    """Agents go on after the id of the last one."""
+    """The next page of agents starts after the last id."""
     call = requests.agents(prefix="d", alive=True, limit=2)
     after = next_page(call, call.read({"agents": [ROW, {**ROW, "id": "a7"}], "more": True}))
 
@@ -270,7 +270,7 @@ def test_the_next_page_of_agents() -> None:
 
 @given(st.lists(st.integers(1, 1_000), unique=True).map(sorted), st.integers(1, 5), st.integers(0, 1_000))
 def test_pages_together_are_the_whole(seqs: list[int], size: int, since: int) -> None:
-    """Page after page, every item comes once and in order, however small the pages are."""
+    """With pages of any size, every item comes once and in order."""
     call: Call[replies.MessagesPage] | None = requests.messages("demo", since=since)
     read: list[int] = []
     while call is not None:

@@ -88,27 +88,27 @@ VALUES: dict[str, Any] = {
     "text": "",
     "path": "/copy.db",
 }
-# What is the same for one method under another name.
+# Methods with the same parameters under another name.
 FIXED = {"conversation": {"view": "conversation"}}
 
-# What works on calls, what begins a connection, and what a call is.
+# Functions that work on calls or begin a connection, and the type of a call.
 HELPERS = {"Call", "greeting", "next_page", "with_idempotency_key"}
 
 every_request = pytest.mark.parametrize("name", list(SIGNATURES))
 
 
 def named(signature: str) -> list[str]:
-    """Return the names of all parameters, those of every command included."""
+    """Return the names of all parameters, also those of every command."""
     return signature.replace("*", "if_seq? key?").replace("?", "").split()
 
 
 def required(signature: str) -> list[str]:
-    """Return the names of those that cannot be left out."""
+    """Return the names of the required parameters."""
     return [word for word in signature.split() if word.isalpha()]
 
 
 def request(name: str) -> Callable[..., Call[Any]]:
-    """Find the function of a request."""
+    """Return the function of a request."""
     found: Callable[..., Call[Any]] = getattr(requests, name)
     return found
 
@@ -126,7 +126,7 @@ def test_parameters_are_the_protocols(name: str) -> None:
 
 @every_request
 def test_what_is_left_out_is_not_sent(name: str) -> None:
-    """A parameter that is left out, or null, does not go over the wire."""
+    """An omitted or null parameter is not sent."""
     given_values = {parameter: VALUES[parameter] for parameter in required(SIGNATURES[name])}
     nulls = dict.fromkeys(named(SIGNATURES[name]))
     expected = {**given_values, **FIXED.get(name, {})}
@@ -137,7 +137,7 @@ def test_what_is_left_out_is_not_sent(name: str) -> None:
 
 @every_request
 def test_what_is_given_is_sent(name: str) -> None:
-    """A parameter that is given goes over the wire, though it be zero, false or empty."""
+    """A given parameter is sent, even if it is zero, false or empty."""
     given_values = {parameter: VALUES[parameter] for parameter in named(SIGNATURES[name])}
 
     assert {**given_values, **FIXED.get(name, {})} == request(name)(**given_values).params
@@ -145,7 +145,7 @@ def test_what_is_given_is_sent(name: str) -> None:
 
 @every_request
 def test_a_request_names_its_method(name: str) -> None:
-    """A request is called what its method is; the conversation is a view of the messages."""
+    """A request has the name of its method; the conversation is a view of the messages."""
     given_values = {parameter: VALUES[parameter] for parameter in required(SIGNATURES[name])}
     expected = "messages" if name == "conversation" else name
 
@@ -154,7 +154,7 @@ def test_a_request_names_its_method(name: str) -> None:
 
 @every_request
 def test_a_command_is_known_as_one(name: str) -> None:
-    """A client gives a key to what writes, and to nothing else."""
+    """A client adds a key to commands, and to nothing else."""
     given_values = {parameter: VALUES[parameter] for parameter in required(SIGNATURES[name])}
 
     assert ("*" in SIGNATURES[name]) is request(name)(**given_values).writes
@@ -179,7 +179,7 @@ def test_messages_to_add(messages: Any, expected: Any) -> None:
 
 @pytest.mark.parametrize("messages", [5, 5.0, True, b"hi", bytearray(b"hi"), object()])
 def test_what_is_not_messages(messages: Any) -> None:
-    """A value that holds no messages is refused before it is sent, and shown."""
+    """A value that cannot be messages is refused before it is sent, and the error shows it."""
     with pytest.raises(InvalidParams) as caught:
         requests.add("demo", messages)
 
@@ -191,7 +191,7 @@ def test_what_is_not_messages(messages: Any) -> None:
 
 @pytest.mark.parametrize("element", [5, None, b"hi", ["hi"], object()])
 def test_an_element_that_is_not_a_message(element: Any) -> None:
-    """The element is shown with its index, before anything is sent."""
+    """The error shows the element with its index, before anything is sent."""
     with pytest.raises(InvalidMessage) as caught:
         requests.add("demo", ["fine", element])
 
@@ -200,7 +200,7 @@ def test_an_element_that_is_not_a_message(element: Any) -> None:
 
 
 def test_a_long_value_is_cut_in_the_error() -> None:
-    """An error stays readable, however much was given."""
+    """The error is short, however large the value is."""
     with pytest.raises(InvalidParams) as caught:
         requests.add("demo", b"x" * 10_000)  # type: ignore[arg-type]
 
@@ -208,12 +208,12 @@ def test_a_long_value_is_cut_in_the_error() -> None:
 
 
 def test_extra_may_be_text() -> None:
-    """What goes to the top of a body is a map, or JSON text where that is deep."""
+    """The top of a body is a map, or JSON text if it is deep."""
     assert '{"a": 1}' == requests.render("demo", "gemini", extra='{"a": 1}').params["extra"]
 
 
 def test_a_prefix_goes_as_it_came() -> None:
-    """What an earlier rendering gave can be handed to the next."""
+    """The result of an earlier rendering can be passed to the next."""
     assert {"messages": 2, "hash": "ab"} == requests.render("demo", "gemini", after=replies.Prefix(2, "ab")).params[
         "after"
     ]

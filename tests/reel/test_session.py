@@ -63,7 +63,7 @@ errors = st.sampled_from(sorted(BY_NAME)).map(lambda name: BY_NAME[name])
 
 
 def fed(framing: MessagePack, pieces: Iterable[bytes]) -> list[Any]:
-    """Feed every piece, to the last; errors are given as what they say."""
+    """Feed every piece; return errors as their texts."""
     return [readable(frame) for piece in pieces for frame in framing.feed(piece)]
 
 
@@ -73,7 +73,7 @@ def readable(frame: Frame) -> Any:
 
 
 def sizes(framing: MessagePack, data: bytes) -> list[int]:
-    """Return what each request weighs."""
+    """Return the memory cost of each request."""
     return [frame.size for frame in framing.feed(data) if isinstance(frame, Request)]
 
 
@@ -83,7 +83,7 @@ def one_by_one(data: bytes) -> list[bytes]:
 
 
 def fault(data: bytes, max_message: int = MAX_MESSAGE) -> InvalidFrame:
-    """Return the one fatal frame that a stream comes to."""
+    """Return the one fatal frame of a stream."""
     (frame,) = MessagePack(max_message).feed(data)
     assert isinstance(frame, InvalidFrame)
     assert frame.fatal
@@ -91,12 +91,12 @@ def fault(data: bytes, max_message: int = MAX_MESSAGE) -> InvalidFrame:
 
 
 def mended(text: str) -> str:
-    """Replace, character by character, what may not stand in a text."""
+    """Replace each character that a text may not contain."""
     return "".join("\ufffd" if ord(each) == 0 or 0xD800 <= ord(each) <= 0xDFFF else each for each in text)
 
 
 def frame_of(message: Any) -> Frame:
-    """Lay a message out as the frame that it should come in as."""
+    """Return the frame that a message should become."""
     size = len(msgpack.packb(message))
     match message:
         case (0, request_id, method, params):
@@ -108,7 +108,7 @@ def frame_of(message: Any) -> Frame:
 
 @given(st.lists(messages, max_size=6))
 def test_what_was_sent_comes_in_in_msgpack(sent: list[Any]) -> None:
-    """A stream of messages comes in as their frames, in order, each with its own length."""
+    """A stream of messages becomes their frames, in order, each with its length."""
     stream = b"".join(map(msgpack.packb, sent))
 
     assert [frame_of(message) for message in sent] == fed(MessagePack(), [stream])
@@ -116,7 +116,7 @@ def test_what_was_sent_comes_in_in_msgpack(sent: list[Any]) -> None:
 
 @given(st.lists(messages, max_size=4))
 def test_one_byte_at_a_time_in_msgpack(sent: list[Any]) -> None:
-    """Bytes that come one at a time make the same frames as all of them at once."""
+    """Bytes that arrive one at a time make the same frames as all at once."""
     stream = b"".join(map(msgpack.packb, sent))
 
     assert [frame_of(message) for message in sent] == fed(MessagePack(), one_by_one(stream))
@@ -124,7 +124,7 @@ def test_one_byte_at_a_time_in_msgpack(sent: list[Any]) -> None:
 
 @given(st.lists(messages.map(msgpack.packb) | st.binary(max_size=30), max_size=5), st.lists(st.integers(1, 50)))
 def test_junk_reads_the_same_in_any_pieces_in_msgpack(parts: list[bytes], cuts: list[int]) -> None:
-    """Whatever a peer sends, its pieces make no difference, and nothing is raised."""
+    """However a stream is cut, the frames are the same, and nothing is raised."""
     stream = rest = b"".join(parts)
     pieces = []
     for cut in cuts:
@@ -150,12 +150,12 @@ def test_the_limit_reads_the_same_in_any_pieces(limit: int, lengths: list[int]) 
 
 @pytest.mark.parametrize("pieces", [[], [b""], [b"", b""], [PING[:-1]], one_by_one(PING[:-1]), [b"\xdd"]])
 def test_a_truncated_frame_is_silent(pieces: list[bytes]) -> None:
-    """Half a message gives nothing yet."""
+    """Half a message makes no frame yet."""
     assert fed(MessagePack(), pieces) == []
 
 
 def test_a_frame_over_two_pieces() -> None:
-    """The end of one message and the beginning of the next may come together."""
+    """The end of one message and the beginning of the next may arrive together."""
     framing = MessagePack()
 
     assert fed(framing, [PING + PING[:3]]) == [PINGED]
@@ -164,7 +164,7 @@ def test_a_frame_over_two_pieces() -> None:
 
 @pytest.mark.parametrize("length", [60_000, 65_536, 200_000, 1_000_000])
 def test_a_long_message_in_msgpack(length: int) -> None:
-    """A message much longer than what is taken in at once comes whole, and so does the one behind it."""
+    """A message much longer than one read arrives whole, and so does the one behind it."""
     message = msgpack.packb([2, "x", "y" * length])
 
     assert fed(MessagePack(), [message + PING]) == [Notification("x", "y" * length, len(message)), PINGED]
@@ -173,7 +173,7 @@ def test_a_long_message_in_msgpack(length: int) -> None:
 @pytest.mark.parametrize("cut", [lambda data: [data], one_by_one])
 @pytest.mark.parametrize("length", [0, 100, 70_000])
 def test_a_message_at_the_limit_in_msgpack(cut: Any, length: int) -> None:
-    """The limit itself belongs to what is allowed; one byte more does not."""
+    """The limit is inclusive; one more byte is too many."""
     message = msgpack.packb([2, "x", "y" * length])
     size = len(message)
 
@@ -183,7 +183,7 @@ def test_a_message_at_the_limit_in_msgpack(cut: Any, length: int) -> None:
 
 
 def test_a_message_over_the_limit_says_the_limit() -> None:
-    """Who sends too much is told how much would do."""
+    """The error for a message that is too long states the limit."""
     error = fault(msgpack.packb([2, "x", "y" * 100]), max_message=50).error
 
     assert isinstance(error, TooLarge)
@@ -192,7 +192,7 @@ def test_a_message_over_the_limit_says_the_limit() -> None:
 
 
 def test_a_message_over_the_limit_is_not_waited_for() -> None:
-    """What is already too long is refused before its end has come, and what came before it counts."""
+    """A message over the limit is refused before its end arrives; earlier messages count."""
     framing = MessagePack(100)
     endless = b"\x93\x02\xa1x\xdb\x7f\xff\xff\xff" + b"y" * 100
 
@@ -202,7 +202,7 @@ def test_a_message_over_the_limit_is_not_waited_for() -> None:
 
 
 def test_what_comes_is_had_at_once() -> None:
-    """Feeding gives a list, so that bytes are read whether or not anybody looks at their frames."""
+    """Feeding returns a list, so bytes are read even if nobody looks at the frames."""
     framing = MessagePack()
 
     assert framing.feed(PING + PING) == [PINGED, PINGED]
@@ -210,7 +210,7 @@ def test_what_comes_is_had_at_once() -> None:
 
 
 def test_the_decoder_has_a_bound_of_its_own() -> None:
-    """Should the count of what is kept ever be wrong, the decoder still refuses to keep more than it may."""
+    """Even if the count of buffered bytes were wrong, the decoder would refuse to buffer more than its limit."""
     framing = MessagePack(50)
     framing._max = 1 << 30
     endless = b"\x93\x02\xa1x\xdb\x7f\xff\xff\xff" + b"y" * 100_000
@@ -231,7 +231,7 @@ def test_the_decoder_has_a_bound_of_its_own() -> None:
     ids=["junk", "a header", "a message", "an endless one"],
 )
 def test_nothing_comes_after_a_fatal_frame(data: bytes) -> None:
-    """Who goes on after the place was lost is not read any more, and is told so once."""
+    """After a fatal frame nothing more is read, and the error comes once."""
     framing = MessagePack(100)
     (broken,) = framing.feed(data + PING)
     assert isinstance(broken, InvalidFrame)
@@ -255,7 +255,7 @@ def test_nothing_comes_after_a_fatal_frame(data: bytes) -> None:
 )
 @pytest.mark.parametrize("cut", [lambda data: [data], one_by_one])
 def test_the_place_is_lost(data: bytes, cut: Any) -> None:
-    """What no decoder can go on from ends the stream: what came before counts, what comes after is not read."""
+    """Bytes that no decoder can recover from end the stream: earlier messages count, later ones are not read."""
     first, (error, text, fatal) = fed(MessagePack(), cut(PING + data + PING))
 
     assert first == PINGED
@@ -273,7 +273,7 @@ def test_the_place_is_lost(data: bytes, cut: Any) -> None:
     ids=lambda data: data[:10].hex(),
 )
 def test_too_many_elements(data: bytes) -> None:
-    """An array or a map that is larger than any may be is refused, and what came before it counts."""
+    """An array or a map over the limit is refused; earlier messages count."""
     first, (error, text, fatal) = fed(MessagePack(), [PING + data + PING])
 
     assert first == PINGED
@@ -282,7 +282,7 @@ def test_too_many_elements(data: bytes) -> None:
 
 
 def test_too_many_elements_says_the_limit() -> None:
-    """Who sends too many elements is told how many would do."""
+    """The error for too many elements states the limit."""
     error = fault(b"\xdd\x00\x01\x00\x01" + b"\xc0" * 65_537).error
 
     assert "65536" in error.message
@@ -292,7 +292,7 @@ def test_too_many_elements_says_the_limit() -> None:
 
 @pytest.mark.parametrize("header", [b"\xdd\xff\xff\xff\xff", b"\xdc\xff\xff" * 900, b"\xdc\xff\xff" + b"\x90" * 60_000])
 def test_a_header_is_not_believed(header: bytes) -> None:
-    """What a header promises takes no memory, and what has come of an incomplete message takes its bytes."""
+    """A promised length takes no memory; an incomplete message takes the memory of its bytes."""
     framing = MessagePack()
     piece = b"\x94\x00\x01\xa1x" + header
     tracemalloc.start()
@@ -311,7 +311,7 @@ def test_a_header_is_not_believed(header: bytes) -> None:
     ids=str,
 )
 def test_values_at_the_limit_in_msgpack(params: Any, values: int) -> None:
-    """The limit itself belongs to what is allowed; one value more does not, and says how many do."""
+    """The limit of values is inclusive; one more is refused, and the error states the limit."""
     message = msgpack.packb([0, 1, "x", params])
 
     assert isinstance(MessagePack(MAX_MESSAGE, values).feed(message)[0], Request)
@@ -323,7 +323,7 @@ def test_values_at_the_limit_in_msgpack(params: Any, values: int) -> None:
 
 
 def test_many_values_weigh_more() -> None:
-    """What many values take in memory is counted as the size of their request; a client does not count."""
+    """The memory of many values counts for their request; a client does not count it."""
     few, many = (msgpack.packb([0, 1, "x", [[]] * count]) for count in (10, 10_000))
 
     assert [len(few)] == sizes(MessagePack(MAX_MESSAGE, MAX_VALUES), few)
@@ -332,7 +332,7 @@ def test_many_values_weigh_more() -> None:
 
 
 def test_what_is_held_in_msgpack() -> None:
-    """A framing says how much it keeps of a message that is incomplete, and forgets it when the place is lost."""
+    """A framing reports how many bytes of an incomplete message it keeps, and drops them after a fatal frame."""
     framing = MessagePack()
 
     assert framing.held == 0
@@ -346,14 +346,14 @@ def test_what_is_held_in_msgpack() -> None:
 
 
 def test_the_place_is_lost_early_in_a_long_piece() -> None:
-    """Nothing behind a fatal frame is read, however much of it has come already."""
+    """Nothing behind a fatal frame is read, however much has arrived."""
     ((error, _, fatal),) = fed(MessagePack(), [b"\xc1" + PING * 50_000])
 
     assert (ParseError, True) == (error, fatal)
 
 
 def test_a_large_array_that_comes() -> None:
-    """Arrays may be large, if their elements come."""
+    """Arrays may be large if their elements arrive."""
     message = msgpack.packb([2, "x", [None] * 65_536])
 
     assert fed(MessagePack(), [message]) == [Notification("x", [None] * 65_536, len(message))]
@@ -361,7 +361,7 @@ def test_a_large_array_that_comes() -> None:
 
 @pytest.mark.parametrize("levels", [17, 600, 1_000])
 def test_a_message_that_is_deep(levels: int) -> None:
-    """Depth comes in, so that the one request can be refused and the stream goes on."""
+    """Deep values arrive, so that the one request can be refused and the stream continues."""
     first, second = fed(MessagePack(), [b"\x94\x00\x07\xa1x" + b"\x91" * levels + b"\xc0" + PING])
     value, found = first.params, 0
     while isinstance(value, list):
@@ -386,7 +386,7 @@ def test_a_message_that_is_deep(levels: int) -> None:
     ids=repr,
 )
 def test_a_message_that_is_no_request_in_msgpack(message: Any) -> None:
-    """A message that asks for nothing is refused by itself: the stream goes on behind it."""
+    """A message that is not a request is refused alone, and the stream continues."""
     (error, text, fatal), second = fed(MessagePack(), [msgpack.packb(message) + PING])
 
     assert (InvalidRequest, False) == (error, fatal)
@@ -407,7 +407,7 @@ def test_a_message_that_is_no_request_in_msgpack(message: Any) -> None:
     ],
 )
 def test_bytes_that_are_no_utf8(data: bytes, expected: str) -> None:
-    """Invalid UTF-8 comes in as lone surrogates, a byte each, for others to mend or to refuse."""
+    """Invalid UTF-8 arrives as lone surrogates, one per byte, to be cleaned or refused later."""
     text = bytes([0xA0 + len(data)]) + data
     message = b"\x93\x02" + text + b"\x82" + text + b"\x01\x01" + text
 
@@ -418,7 +418,7 @@ def test_bytes_that_are_no_utf8(data: bytes, expected: str) -> None:
     "value", [{1: 2}, {None: 1}, {b"k": 1}, b"raw", msgpack.ExtType(5, b"x"), msgpack.Timestamp(1)]
 )
 def test_what_no_other_framing_has(value: Any) -> None:
-    """Values that are not plain come in, so that the one request can be refused with its field."""
+    """Values that are not plain arrive, so that the one request can be refused by its field."""
     (frame,) = MessagePack().feed(msgpack.packb([0, 1, "x", value]))
 
     assert isinstance(frame, Request)
@@ -427,7 +427,7 @@ def test_what_no_other_framing_has(value: Any) -> None:
 
 @given(ids, names, plain)
 def test_a_request_goes_from_end_to_end_in_msgpack(request_id: int, method: str, params: Any) -> None:
-    """What one end asks is what the other end reads."""
+    """A request of one end is read by the other."""
     data = MessagePack().request(request_id, method, params)
 
     assert [0, request_id, method, params] == msgpack.unpackb(data, strict_map_key=False)
@@ -436,7 +436,7 @@ def test_a_request_goes_from_end_to_end_in_msgpack(request_id: int, method: str,
 
 @given(names, st.lists(plain))
 def test_a_notification_goes_from_end_to_end_in_msgpack(method: str, params: list[Any]) -> None:
-    """What one end says without waiting is what the other end reads."""
+    """A notification of one end is read by the other."""
     data = MessagePack().notify(method, params)
 
     assert [2, method, params] == msgpack.unpackb(data, strict_map_key=False)
@@ -445,13 +445,13 @@ def test_a_notification_goes_from_end_to_end_in_msgpack(method: str, params: lis
 
 @given(names, st.dictionaries(names, plain))
 def test_a_push_travels_in_a_list(method: str, params: dict[str, Any]) -> None:
-    """Parameters by name are the one element of a list: Neovim closes the channel on anything else."""
+    """Parameters by name are the only element of a list: Neovim closes the channel on anything else."""
     assert [2, method, [params]] == msgpack.unpackb(MessagePack().notify(method, params), strict_map_key=False)
 
 
 @given(ids, st.dictionaries(names, plain))
 def test_an_answer_goes_from_end_to_end_in_msgpack(request_id: int, result: dict[str, Any]) -> None:
-    """What one end answers is what the other end reads."""
+    """A reply of one end is read by the other."""
     data = MessagePack().answer(request_id, result)
 
     assert [1, request_id, None, result] == msgpack.unpackb(data, strict_map_key=False)
@@ -463,7 +463,7 @@ def test_an_answer_goes_from_end_to_end_in_msgpack(request_id: int, result: dict
     [(0xD800, "\udced\udca0\udc80"), (0xDCFF, "\udced\udcb3\udcbf"), (0xDFFF, "\udced\udcbf\udcbf")],
 )
 def test_lone_surrogates_are_sent(number: int, came: str) -> None:
-    """A client may ask with what is no text: each lone surrogate comes in as three, a byte each."""
+    """A client may send lone surrogates: each arrives as three, one per byte."""
     framing, bad = MessagePack(), chr(number)
     asked, told = framing.request(1, "x", {"a": f"é{bad}"}), framing.notify("x", [bad])
 
@@ -475,7 +475,7 @@ def test_lone_surrogates_are_sent(number: int, came: str) -> None:
 def test_an_error_goes_from_end_to_end_in_msgpack(
     request_id: int | None, error: type[ReelError], text: str, error_maps: bool
 ) -> None:
-    """What one end refuses is raised at the other as the same error, in either shape, with a text that is one."""
+    """An error of one end is raised at the other, in either shape, with a clean text."""
     (answer,) = MessagePack().feed(MessagePack(error_maps=error_maps).refuse(request_id, error(text)))
     assert isinstance(answer, Response)
     raised = from_wire(answer.error)
@@ -486,7 +486,7 @@ def test_an_error_goes_from_end_to_end_in_msgpack(
 
 @given(ids, st.dictionaries(names, st.tuples(st.booleans(), st.lists(small, max_size=20)), max_size=20))
 def test_splicing_is_packing(request_id: int, values: dict[str, tuple[bool, list[Any]]]) -> None:
-    """Lists that are kept packed make the very bytes that packing them would."""
+    """Packed lists make the same bytes as packing them again."""
     whole = {key: items for key, (_, items) in values.items()}
     spliced = {
         key: PackedList([msgpack.packb(item) for item in items]) if cut else items
@@ -498,7 +498,7 @@ def test_splicing_is_packing(request_id: int, values: dict[str, tuple[bool, list
 
 @pytest.mark.parametrize("count", [0, 1, 15, 16, 65_535, 65_536])
 def test_splicing_a_list_of_any_length(count: int) -> None:
-    """Short, middling and long lists have different headers, and each is right."""
+    """Short, medium and long lists have different headers, and each is right."""
     expected = msgpack.packb([1, 300, None, {"head": 9, "messages": [7] * count, "more": False}])
 
     assert expected == MessagePack().answer(300, {"head": 9, "messages": PackedList([b"\x07"] * count), "more": False})
@@ -514,20 +514,20 @@ def test_splicing_a_list_of_any_length(count: int) -> None:
 )
 @pytest.mark.parametrize("request_id", [0, 7, 2**32 - 1, None])
 def test_an_error_as_neovim_shows_it(request_id: int | None, error: ReelError, expected: list[Any]) -> None:
-    """Unasked, an error is a pair of a number and a text; only wrong parameters have the number 1."""
+    """By default an error is a pair of a number and a text; only wrong parameters have the number 1."""
     assert [1, request_id, expected, None] == msgpack.unpackb(MessagePack().refuse(request_id, error))
 
 
 @pytest.mark.parametrize("error", sorted(BY_NAME))
 def test_only_wrong_parameters_are_marked(error: str) -> None:
-    """Of all errors one has the number 1."""
+    """Exactly one error has the number 1."""
     (number, text) = msgpack.unpackb(MessagePack().refuse(1, BY_NAME[error]("x")))[2]
 
     assert (int(error == "invalid_params"), f"{error}: x") == (number, text)
 
 
 def test_an_error_as_a_map() -> None:
-    """Once maps were asked for, an error has its code, its name and its data."""
+    """If maps were requested, an error has its code, its name and its data."""
     framing = MessagePack()
     framing.error_maps = True
     expected = {
@@ -541,7 +541,7 @@ def test_an_error_as_a_map() -> None:
 
 
 def test_maps_can_be_asked_for_from_the_start() -> None:
-    """A framing can be made to send maps."""
+    """A framing can be told to send maps."""
     error = InvalidParams("agent is missing", field="agent")
 
     assert [1, 7, as_map(error), None] == msgpack.unpackb(MessagePack(error_maps=True).refuse(7, error))
@@ -563,7 +563,7 @@ def test_maps_can_be_asked_for_from_the_start() -> None:
     ],
 )
 def test_what_an_error_quotes_is_mended_in_msgpack(error_maps: bool, expected: Any) -> None:
-    """An error may quote what was no text; what is sent of it any client can read, and the error keeps its own."""
+    """An error may quote invalid text; any client can read what is sent, and the error itself is unchanged."""
     error = NotFound("no agent a\ud800\x00", agent="a\ud800\x00", seen=[{"\udcff": "\x00"}])
 
     assert [1, 7, expected, None] == msgpack.unpackb(MessagePack(error_maps=error_maps).refuse(7, error))
@@ -571,7 +571,7 @@ def test_what_an_error_quotes_is_mended_in_msgpack(error_maps: bool, expected: A
 
 
 def test_a_refusal_of_what_could_not_be_read() -> None:
-    """An error that answers no request in particular is an answer without an id."""
+    """An error without a request is a reply without an id."""
     data = MessagePack().refuse(None, ParseError("not MessagePack"))
 
     assert MessagePack().feed(data) == [Response(None, [0, "parse_error: not MessagePack"], None)]
@@ -581,7 +581,7 @@ def test_a_refusal_of_what_could_not_be_read() -> None:
     ("value", "error"), [(object(), TypeError), (2**64, InvalidParams), ({"a": [set()]}, TypeError)]
 )
 def test_what_cannot_be_sent_leaves_nothing_behind(value: Any, error: type[Exception]) -> None:
-    """A value that cannot be packed is the caller's fault and does not spoil the next message."""
+    """A value that cannot be packed raises an error in the caller, and does not affect the next message."""
     framing = MessagePack()
     with pytest.raises(error):
         framing.request(1, "x", {"fine": 1, "bad": value})
@@ -590,7 +590,7 @@ def test_what_cannot_be_sent_leaves_nothing_behind(value: Any, error: type[Excep
 
 
 def test_both_directions_are_apart() -> None:
-    """Sending in the middle of a message that comes in disturbs neither."""
+    """Sending during an incoming message affects neither."""
     framing = MessagePack()
 
     assert fed(framing, [PING[:3]]) == []
@@ -600,7 +600,7 @@ def test_both_directions_are_apart() -> None:
 
 @pytest.mark.parametrize("first", range(256))
 def test_the_first_byte_tells_the_framing(first: int) -> None:
-    """A connection begins with an array, with a header or with a message in JSON; or it is none of ours."""
+    """A connection starts with an array, a header or a JSON message, or it is refused."""
     framing = detect(first)
     if 0x90 <= first <= 0x9F or first in {0xDC, 0xDD}:
         expected = "msgpack-rpc"
@@ -623,7 +623,7 @@ def test_the_first_byte_tells_the_framing(first: int) -> None:
     ],
 )
 def test_a_detected_framing_has_its_limit(message: bytes, limit: int) -> None:
-    """What the daemon allows is what the detected framing holds."""
+    """The detected framing gets the daemon's limits."""
     framing = detect(message[0], limit)
     assert framing is not None
 
@@ -631,7 +631,7 @@ def test_a_detected_framing_has_its_limit(message: bytes, limit: int) -> None:
 
 
 def test_errors_are_as_neovim_shows_them() -> None:
-    """Until maps are asked for, errors are pairs."""
+    """Errors are pairs until maps are requested."""
     framing = detect(PING[0])
     assert isinstance(framing, MessagePack)
 
@@ -639,14 +639,14 @@ def test_errors_are_as_neovim_shows_them() -> None:
 
 
 def test_the_end_of_the_stream_says_nothing() -> None:
-    """A message that the end cuts off is nobody's."""
+    """A message that is cut off at the end is dropped."""
     framing = MessagePack()
 
     assert framing.feed(PING[:3]) + framing.end() == []
 
 
 def test_a_push_as_the_peer_wants_it_in_msgpack() -> None:
-    """A peer may name the method that pushes come to, and its first arguments; calls by position go as they are."""
+    """A peer may name the method for pushes and its first arguments; calls by position are unchanged."""
     framing = MessagePack()
     framing.push_target = ["nvim_exec_lua", "_reel_push(...)"]
     expected = [2, "nvim_exec_lua", ["_reel_push(...)", ["event", {"sub": 1}]]]
@@ -659,7 +659,7 @@ def test_a_push_as_the_peer_wants_it_in_msgpack() -> None:
 @pytest.mark.parametrize("wrapper", [[], ["f"], ["f", "a", "b"]])
 @pytest.mark.parametrize("token", [7, "seven"])
 def test_a_later_answer_in_msgpack(wrapper: list[str], token: int | str) -> None:
-    """What was asked for with a token comes as a push that names it, wrapped like any other."""
+    """A reply to a call with a token arrives as a push that names it, wrapped like any other."""
     framing = MessagePack()
     framing.push_target = wrapper
     result = {"head": 9, "messages": PackedList([b"\x07", b"\x08"])}
@@ -670,7 +670,7 @@ def test_a_later_answer_in_msgpack(wrapper: list[str], token: int | str) -> None
 
 
 def test_a_later_error_in_msgpack() -> None:
-    """What went wrong later is always told as a map, with a text that is one."""
+    """A later error always arrives as a map with a clean text."""
     error = NotFound("no agent z\ud800", agent="z\ud800")
     expected = {**as_map(NotFound("no agent z\ufffd", agent="z\ufffd"))}
 
@@ -678,5 +678,5 @@ def test_a_later_error_in_msgpack() -> None:
 
 
 def test_the_daemons_limit_is_the_protocols_in_msgpack() -> None:
-    """A message may have 16 MiB where nobody says otherwise."""
+    """A message may have 16 MiB by default."""
     assert MAX_MESSAGE == 16 * 1024 * 1024

@@ -1,4 +1,4 @@
-"""A JSON text is what the RFC says that it is, and nothing that only some parsers take."""
+"""The parser accepts exactly the JSON of the RFC."""
 
 import json
 from typing import Any
@@ -20,7 +20,7 @@ indents = st.sampled_from([None, 0, 2, "\t"])
 
 @given(values, st.booleans(), indents)
 def test_a_value_comes_back_as_it_is(value: Any, ensure_ascii: bool, indent: Any) -> None:
-    """What was written as JSON is read as what it was, however it was laid out."""
+    """A value is read as it was written, with any layout."""
     assert value == parse(json.dumps(value, ensure_ascii=ensure_ascii, indent=indent))
 
 
@@ -39,7 +39,7 @@ def test_a_value_comes_back_as_it_is(value: Any, ensure_ascii: bool, indent: Any
     ],
 )
 def test_a_json_text_is_parsed(text: str, expected: Any) -> None:
-    """Any value may stand at the top, white space around it; the last of two equal keys wins."""
+    """Any value may be at the top, with white space around it; the last of equal keys wins."""
     found = parse(text)
 
     assert expected == found
@@ -49,14 +49,14 @@ def test_a_json_text_is_parsed(text: str, expected: Any) -> None:
 @pytest.mark.parametrize("constant", ["NaN", "Infinity", "-Infinity"])
 @pytest.mark.parametrize("around", ["{}", " {} ", "[1, {}]", '{{"a": {}}}', '{{"a": [{{"b": [{}]}}]}}'])
 def test_nan_and_infinity_are_not_json(constant: str, around: str) -> None:
-    """What is not a number in JSON is refused by its name, wherever it is."""
+    """NaN and infinities are refused by name, wherever they are."""
     with pytest.raises(ValueError, match=f"^{constant} is not a number in JSON$"):
         parse(around.format(constant))
 
 
 @pytest.mark.parametrize("constant", ["NaN", "Infinity", "-Infinity"])
 def test_a_string_may_say_anything(constant: str) -> None:
-    """Within quotes the same words are a text like any other, and may be a key."""
+    """In quotes the same words are a text like any other, and may be a key."""
     assert {constant: [constant]} == parse(f'{{"{constant}": ["{constant}"]}}')
 
 
@@ -69,20 +69,20 @@ def test_a_string_may_say_anything(constant: str) -> None:
     ],
 )
 def test_a_text_that_is_not_json(text: str) -> None:
-    """What the RFC does not have is refused, whoever else may take it."""
+    """Extensions of other parsers are refused."""
     with pytest.raises(ValueError, match=r"."):
         parse(text)
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "[" * 100_000 + "]" * 100_000, '{"a":' * 100_000], ids=len)
 def test_a_deep_text_is_refused_at_any_depth(text: str) -> None:
-    """What is nested deeper than the parser goes is refused, whether it closes or not."""
+    """Nesting deeper than the parser's limit is refused, whether it is closed or not."""
     with pytest.raises(RecursionError):
         parse(text)
 
 
 def test_what_anybody_means_is_not_too_deep() -> None:
-    """Some hundred levels are read, which is far more than anybody means."""
+    """Some hundred levels are read, far more than anybody needs."""
     found, levels = parse("[" * 500 + "]" * 500), 1
     while found:
         (found,) = found
@@ -92,7 +92,7 @@ def test_what_anybody_means_is_not_too_deep() -> None:
 
 
 def test_as_deep_as_the_bound() -> None:
-    """Brackets in a text are no levels, and lists beside each other none below."""
+    """Brackets in a string do not count as levels, and adjacent lists do not add up."""
     deep = "[" * DEPTH + "]" * DEPTH
 
     assert json.loads(deep) == parse_bounded(deep)
@@ -101,7 +101,7 @@ def test_as_deep_as_the_bound() -> None:
 
 
 def test_deeper_than_the_bound() -> None:
-    """It is refused although the parser would go further."""
+    """A text over the depth limit is refused although the parser could read it."""
     with pytest.raises(RecursionError):
         parse_bounded('{"a":' * (DEPTH + 1) + "1" + "}" * (DEPTH + 1))
 
@@ -112,13 +112,13 @@ def test_encode_is_compact_and_not_escaped_to_ascii() -> None:
 
 
 def test_encode_refuses_a_number_that_is_not_finite() -> None:
-    """JSON has no word for infinity, so there is no text for it."""
+    """Infinity has no JSON text, so it is refused."""
     with pytest.raises(ValueError, match="not JSON compliant"):
         encode({"a": float("inf")})
 
 
 def test_encode_refuses_what_is_no_value_of_json() -> None:
-    """An object of Python's is named by its type."""
+    """The error for a Python object names its type."""
     with pytest.raises(TypeError, match="a set is not a value of JSON"):
         encode([parse("1e999"), {1}])
 
@@ -126,7 +126,7 @@ def test_encode_refuses_what_is_no_value_of_json() -> None:
 @pytest.mark.parametrize("ascii_only", [False, True])
 @pytest.mark.parametrize("number", ["1e999", "-1E+0400", "9" * 641, "-" + "1" * 5000, "1" * 400 + ".5"])
 def test_a_number_that_python_has_no_value_for(number: str, ascii_only: bool) -> None:
-    """It is written as it was read, wherever it stands; the same digits in a string stay a string."""
+    """A large number is written as it was read, wherever it is; the same digits in a string stay a string."""
     text = f'{{"a":[{number},"{number}"],"b":{{"c":{number}}},"ü":1}}'
     value = parse(text)
 
@@ -136,6 +136,6 @@ def test_a_number_that_python_has_no_value_for(number: str, ascii_only: bool) ->
 
 
 def test_a_long_numeral_is_shown_in_short() -> None:
-    """An error message that shows one has forty digits of it."""
+    """An error message shows at most forty digits of a number."""
     assert "9" * 40 + "…" == repr(parse("9" * 5000))
     assert "1e999" == repr(parse("1e999"))

@@ -33,7 +33,7 @@ _LIMIT = 60
 
 
 class _Awaited:
-    """A blocking subscription in the async one's clothes."""
+    """The blocking subscription with the async one's interface."""
 
     def __init__(self, subscribe: Callable[[], Any]) -> None:
         self._subscribe = subscribe
@@ -54,7 +54,7 @@ class _Awaited:
 
 
 class _Blocking:
-    """The blocking client, of which a scenario wants subscriptions."""
+    """A blocking client that makes such subscriptions."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -95,7 +95,7 @@ def run(request: pytest.FixtureRequest, daemon: Daemon) -> Run:
 
 
 async def seqs(subscription: Any, last: int) -> list[int]:
-    """The seqs of events up to one."""
+    """Return the seqs of events up to one."""
     found: list[int] = []
     while not found or found[-1] < last:
         push = await anext(subscription)
@@ -105,7 +105,7 @@ async def seqs(subscription: Any, last: int) -> list[int]:
 
 
 def test_what_a_subscription_yields(run: Run, daemon: Daemon) -> None:
-    """Events with what they did to the view, from a place on or from now on."""
+    """Return events with their effects on the view, from a position on or from now on."""
 
     async def scenario(client: Any) -> list[Any]:
         async with client.subscribe("demo", since=0) as past, client.subscribe("demo", view="conversation") as live:
@@ -122,7 +122,7 @@ def test_what_a_subscription_yields(run: Run, daemon: Daemon) -> None:
 
 
 def test_a_place_that_nothing_can_have(run: Run) -> None:
-    """An integer that goes over no wire is refused in the protocol's words, as in every other request."""
+    """An integer that no wire can carry is refused with the protocol's text, as in every other request."""
 
     async def scenario(client: Any) -> None:
         async with client.subscribe("demo", since=2**70):
@@ -133,7 +133,7 @@ def test_a_place_that_nothing_can_have(run: Run) -> None:
 
 
 def test_a_subscription_to_all_agents(run: Run, daemon: Daemon) -> None:
-    """Without an agent every event of every agent comes, in the order of the ids."""
+    """Without an agent all events of all agents arrive, in the order of the ids."""
 
     async def scenario(client: Any) -> list[Any]:
         async with client.subscribe(kinds=["created", "user"]) as every:
@@ -148,7 +148,7 @@ def test_a_subscription_to_all_agents(run: Run, daemon: Daemon) -> None:
 
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM])
 def test_a_subscription_continues_after_a_restart(run: Run, daemon: Daemon, end: signal.Signals) -> None:
-    """A daemon that ends and comes back is not noticed: each event once and in order, whatever the agent is called."""
+    """After a restart of the daemon each event still arrives once and in order, even if the agent was renamed."""
 
     async def scenario(client: Any) -> list[int]:
         found: list[int] = []
@@ -167,7 +167,7 @@ def test_a_subscription_continues_after_a_restart(run: Run, daemon: Daemon, end:
 
 
 def test_a_subscription_that_lagged_reads_the_log(run: Run, daemon: Daemon) -> None:
-    """Who does not read for long misses nothing: it is read from the log when there is time."""
+    """A subscriber that does not read for long misses nothing: events come from the log later."""
 
     async def scenario(client: Any) -> tuple[list[int], int]:
         async with client.subscribe("demo") as subscription:
@@ -182,7 +182,7 @@ def test_a_subscription_that_lagged_reads_the_log(run: Run, daemon: Daemon) -> N
 
 
 def test_a_subscription_shows_drafts(run: Run, daemon: Daemon) -> None:
-    """What others write is seen, and is over when the daemon has gone and come back."""
+    """Drafts of others arrive, and end when the daemon restarts."""
 
     async def scenario(client: Any) -> list[str]:
         async with client.subscribe("demo") as subscription:
@@ -203,7 +203,7 @@ def test_a_subscription_shows_drafts(run: Run, daemon: Daemon) -> None:
 
 
 def test_a_subscription_gives_up_reconnecting(run: Run, daemon: Daemon) -> None:
-    """A daemon that does not come back is told of; one that comes back later can still be gone on with."""
+    """If the daemon does not come back, the subscription says so; it continues when a daemon comes back later."""
 
     async def scenario(client: Any) -> list[int]:
         async with client.subscribe("demo") as subscription:
@@ -220,7 +220,7 @@ def test_a_subscription_gives_up_reconnecting(run: Run, daemon: Daemon) -> None:
 
 
 def test_refused_at_once(run: Run, daemon: Daemon) -> None:
-    """What cannot be followed is an error when it begins."""
+    """An invalid subscription raises an error when it begins."""
 
     async def scenario(client: Any) -> None:
         with pytest.raises(reel.NotFound):
@@ -236,7 +236,7 @@ def test_refused_at_once(run: Run, daemon: Daemon) -> None:
 
 
 def test_a_daemon_that_is_not_there(run: Run, daemon: Daemon) -> None:
-    """Who begins to follow where nobody answers, or where the daemon hangs up, is told at once, and what helps."""
+    """If no daemon answers, or it hangs up, a new subscription raises at once, with the remedy."""
 
     async def scenario(client: Any) -> None:
         await anyio.to_thread.run_sync(daemon.kill)
@@ -262,7 +262,7 @@ def _hang_up_on_one(listener: socket.socket) -> None:
 
 
 def test_a_subscription_after_its_end(run: Run, daemon: Daemon) -> None:
-    """A subscription that was ended brings nothing more, and does not come back."""
+    """A closed subscription delivers nothing more and does not reconnect."""
 
     async def scenario(client: Any) -> None:
         async with client.subscribe("demo", since=0) as subscription:
@@ -276,7 +276,7 @@ def test_a_subscription_after_its_end(run: Run, daemon: Daemon) -> None:
 
 
 def test_it_can_be_ended_while_it_waits(run: Run) -> None:
-    """Whoever waits for the next push is let go when the subscription is ended."""
+    """A wait for the next push ends when the subscription is closed."""
 
     async def scenario(client: Any) -> list[str]:
         ended: list[str] = []
@@ -295,7 +295,7 @@ def test_it_can_be_ended_while_it_waits(run: Run) -> None:
 
 
 def test_a_blocking_subscription_is_an_iterator(daemon: Daemon) -> None:
-    """It can be looped over, and closing it in the loop ends it."""
+    """A subscription can be iterated, and closing it in the loop ends the loop."""
     with daemon.client() as client, client.subscribe("demo", since=0) as subscription:
         client.mark("demo")
         found = []
@@ -309,7 +309,7 @@ def test_a_blocking_subscription_is_an_iterator(daemon: Daemon) -> None:
 
 
 async def test_a_cancelled_wait_loses_nothing(daemon: Daemon) -> None:
-    """Whoever gives up waiting, connected or not, can wait again, and misses nothing."""
+    """A cancelled wait, connected or not, can be repeated, and misses nothing."""
     with anyio.fail_after(_LIMIT):
         async with reel.aio.connect(daemon.socket) as client, client.subscribe("demo") as subscription:
             for number in range(50):
@@ -348,7 +348,7 @@ def test_a_subscription_starts_a_daemon(daemon: Daemon, tmp_path: Path, monkeypa
 
 
 def test_closed_while_it_comes_back(daemon: Daemon) -> None:
-    """One that another thread ends while it connects again is over at once, and leaves no connection behind."""
+    """A subscription that another thread closes while it reconnects ends at once, and leaves no connection."""
     near, far = socket.socketpair()
     dialled: list[socket.socket] = []
 
@@ -370,7 +370,7 @@ def test_closed_while_it_comes_back(daemon: Daemon) -> None:
 
 
 async def test_ended_while_it_comes_back(daemon: Daemon) -> None:
-    """The async one, too: another task that ends it leaves no connection behind."""
+    """An async subscription that another task closes leaves no connection."""
     dialled: list[SocketStream] = []
 
     async def dial() -> SocketStream:

@@ -1,4 +1,4 @@
-"""A subscription without I/O: it continues where it was, however often it is cut off."""
+"""A subscription without I/O continues where it was, however often it is cut off."""
 
 from random import Random
 from typing import Any
@@ -29,23 +29,23 @@ def opened(following: SubscriptionState) -> dict[str, Any]:
 
 
 def greeted(**reply: Any) -> bytes:
-    """What the daemon answers to hello and subscribe."""
+    """Return the daemon's replies to hello and subscribe."""
     return wire.answer(0, {"server": {}}) + wire.answer(1, {"sub": 1, **reply})
 
 
 def event(seq: int, event_id: int = 0) -> bytes:
-    """An event, on the wire."""
+    """Return an event as on the wire."""
     fields = {"agent": "a" * 32, "name": "demo", "seq": seq, "command": seq, "kind": "mark", "time": 0}
     return wire.notify("event", {"sub": 1, **fields, "id": event_id or seq, "keep": 0, "count": 0})
 
 
 def draft(text: str, connection: int = 7) -> bytes:
-    """A draft, on the wire."""
+    """Return a draft as on the wire."""
     return wire.notify("draft", {"agent": "a" * 32, "connection": connection, "text": text})
 
 
 def heard(following: SubscriptionState, data: bytes) -> list[Any]:
-    """What bytes bring: seqs of events, texts of drafts, agents of resets."""
+    """Return the content of pushes: seqs of events, texts of drafts, agents of resets."""
     pushes = following.feed(data)
     return [
         push.seq if isinstance(push, EventPush) else push.text if isinstance(push, DraftPush) else push.agent
@@ -63,7 +63,7 @@ def demo() -> SubscriptionState:
 
 
 def test_it_comes_back_for_what_came_after(demo: SubscriptionState) -> None:
-    """It goes on after the last event that it gave, of the same agent, whatever that is called by then."""
+    """It continues after the last event that it delivered, of the same agent, even if that was renamed."""
     assert 3 == demo.head
     assert {"agent": "a" * 32, "since": 3} == opened(demo)
     demo.feed(greeted(agent="a" * 32, head=9))
@@ -74,7 +74,7 @@ def test_it_comes_back_for_what_came_after(demo: SubscriptionState) -> None:
 
 
 def test_all_agents_go_on_by_id() -> None:
-    """Who follows all goes on after the last event's id."""
+    """A subscription to all agents continues after the last event's id."""
     following = SubscriptionState(requests.subscribe(view="none", kinds=["mark"]), "test")
     opened(following)
     following.feed(greeted(head=100) + event(4, 117))
@@ -83,7 +83,7 @@ def test_all_agents_go_on_by_id() -> None:
 
 
 def test_a_place_that_was_asked_for_stays() -> None:
-    """Until an event has come, it goes on from where it was told to begin."""
+    """Until an event arrives, it continues from where it was told to start."""
     following = SubscriptionState(requests.subscribe("demo", since=0), "test")
     opened(following)
     following.feed(greeted(agent="a" * 32, head=9))
@@ -92,7 +92,7 @@ def test_a_place_that_was_asked_for_stays() -> None:
 
 
 def test_lagged_continues_at_the_first_missed_event(demo: SubscriptionState) -> None:
-    """After what was missed has been named, it is over, and begins again before it."""
+    """After a lag report it is over, and starts again before the missing events."""
     data = event(4) + wire.notify("lagged", {"sub": 1, "from": 5, "to": 8}) + event(9)
 
     assert [4] == heard(demo, data)
@@ -102,7 +102,7 @@ def test_lagged_continues_at_the_first_missed_event(demo: SubscriptionState) -> 
 
 
 def test_lagged_before_any_event_is_stuck(demo: SubscriptionState) -> None:
-    """A subscription that lagged before any event came is stuck, and should not begin again at once."""
+    """A subscription that lagged before any event arrived is stuck, and should not restart at once."""
     lagged = wire.notify("lagged", {"sub": 1, "from": 5, "to": 8})
     demo.feed(event(4) + lagged)
     assert (True, False) == (demo.over, demo.stuck)
@@ -121,7 +121,7 @@ def test_bye_ends_the_connection(demo: SubscriptionState) -> None:
 
 
 def test_drafts_end_with_the_connection(demo: SubscriptionState) -> None:
-    """Drafts that were there when the connection was lost are over, unless they are shown again."""
+    """Drafts end when the connection is lost, unless they are shown again."""
     assert ["a", "b", "c", ""] == heard(demo, draft("a") + draft("b", 8) + draft("c", 9) + draft("", 9))
     opened(demo)
     ends = demo.feed(greeted(agent="a" * 32, head=3) + draft("a"))
@@ -132,7 +132,7 @@ def test_drafts_end_with_the_connection(demo: SubscriptionState) -> None:
 
 
 def test_a_refused_subscription_raises(demo: SubscriptionState) -> None:
-    """A subscription that the daemon refuses raises the error that it names."""
+    """A refused subscription raises the error in the reply."""
     opened(demo)
     with pytest.raises(NotFound):
         demo.feed(wire.answer(0, {}) + wire.refuse(1, NotFound("no agent demo")))
@@ -140,20 +140,20 @@ def test_a_refused_subscription_raises(demo: SubscriptionState) -> None:
 
 @pytest.mark.parametrize("data", [b"\xc1", b"\x01", b"\x91\x01"])
 def test_what_is_none_of_the_daemons(demo: SubscriptionState, data: bytes) -> None:
-    """Bytes that are no frame are said to be none."""
+    """Bytes that are not a frame raise an error that says so."""
     with pytest.raises(ParseError, match="not a reply"):
         demo.feed(data)
 
 
 def test_what_is_newer_than_we_are(demo: SubscriptionState) -> None:
-    """Pushes that we do not know, and fields of those that we do, are ignored."""
+    """Unknown pushes, and unknown fields of known ones, are ignored."""
     news = wire.notify("weather", {"sun": 1}) + wire.notify("reset", {"agent": "b", "why": "x"})
 
     assert [ResetPush("b")] == demo.feed(news)
 
 
 def test_nothing_is_given_after_a_request_of_the_daemon(demo: SubscriptionState) -> None:
-    """A call from the daemon, which it never makes, is ignored."""
+    """A call from the daemon, which it never sends, is ignored."""
     assert [] == demo.feed(wire.request(1, "ping", []))
 
 
@@ -245,7 +245,7 @@ def test_each_event_comes_once_and_in_order(actions: list[str], random: Random) 
     ],
 )
 def test_an_event_is_read(fields: dict[str, Any], read: tuple[Any, ...]) -> None:
-    """An event has the fields of its view; what it does not have is None, and what is new is ignored."""
+    """An event has the fields of its view; absent ones are None, and unknown ones are ignored."""
     base = {"sub": 1, "agent": "a", "name": "n", "id": 5, "seq": 4, "command": 3, "kind": "user", "time": 2}
     push = reel.pushes.read_push("event", {**base, **fields})
 

@@ -1,4 +1,4 @@
-"""What a text may hold, and which values every client can carry."""
+"""Which characters a text may contain, and which values every client can carry."""
 
 import json
 import math
@@ -56,7 +56,7 @@ clean_values = st.recursive(
 plain = st.recursive(
     scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(clean_words, inner, max_size=3)
 )
-# No backslash: the model replaces what JSON escapes, and must not meet what only looks escaped.
+# No backslash: the model replaces escapes of JSON, and must not meet a text that only looks escaped.
 words = st.text(st.sampled_from("ab\x00\ud800\udfff\ufffdé\U0001f600"), max_size=4)
 dirty = st.recursive(
     words | st.integers() | st.none(),
@@ -65,13 +65,13 @@ dirty = st.recursive(
 
 
 class Colour(IntEnum):
-    """An integer that is more than one."""
+    """An integer subclass."""
 
     RED = 1
 
 
 def nested(levels: int, innermost: Any = None) -> Any:
-    """Put a value into lists and maps, in turns."""
+    """Nest a value in lists and maps, alternately."""
     value = innermost
     for level in range(levels):
         value = [value] if level % 2 else {"a": value}
@@ -86,13 +86,13 @@ def depth(value: Any) -> int:
 
 
 def is_bad(character: str) -> bool:
-    """Say it by number: NUL and the surrogates' range."""
+    """Return whether a character is bad, by number: NUL and the surrogates."""
     return ord(character) == 0 or 0xD800 <= ord(character) <= 0xDFFF
 
 
 @pytest.mark.parametrize("text", CLEAN)
 def test_a_clean_text_stays_the_very_same(text: str) -> None:
-    """What may stand as it is is handed back, not copied."""
+    """A clean text is returned itself, not a copy."""
     cleaned, count = clean(text)
 
     assert is_clean(text)
@@ -102,14 +102,14 @@ def test_a_clean_text_stays_the_very_same(text: str) -> None:
 
 @pytest.mark.parametrize(("text", "expected", "count"), DIRTY)
 def test_what_cannot_stand_is_replaced_and_counted(text: str, expected: str, count: int) -> None:
-    """Each character that cannot stand becomes one U+FFFD, and only those are counted."""
+    """Each bad character becomes one U+FFFD, and only those are counted."""
     assert not is_clean(text)
     assert (expected, count) == clean(text)
 
 
 @given(any_text)
 def test_exactly_the_bad_characters_are_replaced(text: str) -> None:
-    """Character by character, all others stay where they were."""
+    """Every other character stays where it was."""
     expected = "".join("\ufffd" if is_bad(character) else character for character in text)
 
     assert (expected, sum(map(is_bad, text))) == clean(text)
@@ -117,13 +117,13 @@ def test_exactly_the_bad_characters_are_replaced(text: str) -> None:
 
 @given(any_text)
 def test_a_text_is_clean_where_nothing_is_bad(text: str) -> None:
-    """Clean and free of bad characters are the same."""
+    """A text is clean if and only if it has no bad characters."""
     assert (not any(map(is_bad, text))) is is_clean(text)
 
 
 @given(any_text)
 def test_a_cleaned_text_goes_over_every_wire(text: str) -> None:
-    """What was cleaned has no NUL, and comes back from UTF-8 as it went."""
+    """A cleaned text has no NUL, and survives UTF-8 unchanged."""
     cleaned, _ = clean(text)
 
     assert "\x00" not in cleaned
@@ -131,7 +131,7 @@ def test_a_cleaned_text_goes_over_every_wire(text: str) -> None:
 
 
 def test_the_limit_is_a_doubles() -> None:
-    """The limit is the largest integer whose neighbours a double can still tell apart."""
+    """The limit is the largest integer that a double distinguishes from its neighbours."""
     assert LIMIT == MAX_INTEGER
     assert float(LIMIT) != float(LIMIT - 1)
     assert float(LIMIT + 1) == float(LIMIT + 2)
@@ -145,7 +145,7 @@ def test_the_limit_is_a_doubles() -> None:
     ],
 )
 def test_a_plain_value_has_no_flaw(value: Any) -> None:
-    """A string's own characters are not judged here: free text is cleaned, not refused."""
+    """The characters of a string are not checked here: free text is cleaned, not refused."""
     assert why_not_plain(value, 3) is None
 
 
@@ -170,7 +170,7 @@ def test_a_plain_value_has_no_flaw(value: Any) -> None:
 )
 @pytest.mark.parametrize("place", ["itself", "in a list", "in a map"])
 def test_a_flaw_is_named_wherever_it_stands(value: Any, reason: str, place: str) -> None:
-    """What is wrong is found behind what is right, in lists and in maps."""
+    """A bad value is found behind good ones, in lists and in maps."""
     holder = {"itself": value, "in a list": ["fine", 1, value], "in a map": {"fine": "x", "one": 1, "bad": value}}
 
     found = why_not_plain(holder[place], 3)
@@ -181,7 +181,7 @@ def test_a_flaw_is_named_wherever_it_stands(value: Any, reason: str, place: str)
 
 @given(plain)
 def test_a_value_may_be_as_deep_as_its_levels(value: Any) -> None:
-    """A plain value is refused for its depth alone, at one level below its own."""
+    """A plain value is refused only for its depth, at one level below its own."""
     levels = depth(value)
 
     assert why_not_plain(value, levels) is None
@@ -190,13 +190,13 @@ def test_a_value_may_be_as_deep_as_its_levels(value: Any) -> None:
 
 @pytest.mark.parametrize("levels", [17, 1_000, 100_000])
 def test_a_deep_value_is_refused_at_any_depth(levels: int) -> None:
-    """However deep a value is, it is only followed as far as it may go."""
+    """However deep a value is, it is only followed to the limit."""
     assert why_not_plain(nested(levels), 16) == "lists and maps nested too deep"
 
 
 @given(clean_values)
 def test_a_clean_value_is_not_copied(value: Any) -> None:
-    """Where nothing is replaced nothing is copied."""
+    """If nothing is replaced, nothing is copied."""
     cleaned, count = clean_deep(value)
 
     assert value is cleaned
@@ -205,7 +205,7 @@ def test_a_clean_value_is_not_copied(value: Any) -> None:
 
 @given(dirty)
 def test_every_string_is_cleaned_keys_included(value: Any) -> None:
-    """Cleaning a value is cleaning the JSON text that it makes."""
+    """Cleaning a value equals cleaning its JSON text."""
     text = json.dumps(value, ensure_ascii=False)
     count = sum(map(text.count, ("\\u0000", "\ud800", "\udfff")))
     for bad in ("\\u0000", "\ud800", "\udfff"):
@@ -215,7 +215,7 @@ def test_every_string_is_cleaned_keys_included(value: Any) -> None:
 
 
 def test_what_was_given_is_not_touched() -> None:
-    """Cleaning makes a new value; who holds the old one still has what came."""
+    """Cleaning makes a new value; the old one is unchanged."""
     value = {"k\x00": ["\ud800", "fine"]}
     clean_deep(value)
 
@@ -255,7 +255,7 @@ def test_a_value_without_large_numbers_stays_the_same(value: Any) -> None:
     ],
 )
 def test_large_numbers_become_text(number: Any, text: str) -> None:
-    """Each is replaced by its digits, wherever it stands, and counted."""
+    """Each large number is replaced by its digits, wherever it is, and counted."""
     value = {"a": number, "b": [1, LIMIT, "x", {"c": [number]}], "d": {"e": None}}
 
     assert ({"a": text, "b": [1, LIMIT, "x", {"c": [text]}], "d": {"e": None}}, 2) == numbers_as_text(value)
@@ -263,11 +263,11 @@ def test_large_numbers_become_text(number: Any, text: str) -> None:
 
 
 def test_text_that_is_no_large_number() -> None:
-    """Words, short numbers and what only begins as a number are not taken for one."""
+    """Words, short numbers, and strings that only start like a number are left alone."""
     assert not has_number_as_text(["msg_1", "", "-", "12", "1700000000000s", 5, None, {"1700000000000000000": "x"}])
 
 
 @pytest.mark.parametrize("number", [-(2**63), 2**64 - 1])
 def test_what_messagepack_has_stays_a_number(number: int) -> None:
-    """Only what MessagePack has no bytes for becomes text on the way to the daemon."""
+    """A client replaces only numbers that MessagePack cannot encode."""
     assert ([number, str(number * 2)], 1) == fit_messagepack([number, number * 2])

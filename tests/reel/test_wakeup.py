@@ -10,7 +10,7 @@ LIMIT = 10
 
 
 async def test_a_waiting_task_is_woken() -> None:
-    """A task that waits goes on when the signal is set."""
+    """A waiting task continues when the signal is set."""
     signal = Signal()
     with anyio.fail_after(LIMIT):
         async with anyio.create_task_group() as tasks:
@@ -29,7 +29,7 @@ async def test_set_before_anybody_waits() -> None:
 
 
 async def test_set_many_times_wakes_once() -> None:
-    """However often it is set, the second wait has to wait."""
+    """However often the signal was set, the second wait blocks."""
     signal, woken = Signal(), list[int]()
 
     async def wait() -> None:
@@ -72,7 +72,7 @@ async def test_work_added_while_the_task_works_is_not_lost() -> None:
 
 
 async def test_a_cancelled_wait_does_not_reset_it() -> None:
-    """A signal that is set while the task that waits is cancelled wakes the next wait."""
+    """A signal that is set while the waiting task is cancelled wakes the next wait."""
     signal = Signal()
     with anyio.CancelScope() as scope:
         scope.cancel()

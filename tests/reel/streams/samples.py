@@ -1,4 +1,4 @@
-"""Streams in the shapes of the four APIs, and the response that each amounts to."""
+"""Streams in the shapes of the four APIs, and the response that each forms."""
 
 import json
 from collections.abc import Sequence
@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 
 class Sample(NamedTuple):
-    """A stream: whose it is, its bytes, the text that it says and the body that it amounts to."""
+    """A stream: its API, its bytes, its text and the body that it forms."""
 
     format: str
     data: bytes
@@ -15,7 +15,7 @@ class Sample(NamedTuple):
 
 
 def sse(events: Sequence[Any], *, named: bool = False, done: bool = False) -> bytes:
-    """Lay out events as an API sends them, the name of an event in front of it where that is ``named``."""
+    """Encode events as an API sends them, with the event's name in front if ``named``."""
     lines = [
         f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" if named else f"data: {json.dumps(event)}\n\n"
         for event in events
@@ -179,12 +179,12 @@ ANTHROPIC = Sample(
 
 
 def response(status: str, output: list[Any], **more: Any) -> dict[str, Any]:
-    """Make a response as its events have it."""
+    """Make a response in the form of its events."""
     return {"id": "resp_1", "object": "response", "model": "gpt-5.2", "status": status, "output": output, **more}
 
 
 def of_item(kind: str, index: int, **more: Any) -> dict[str, Any]:
-    """Make an event that is about an item of the output."""
+    """Make an event about an item of the output."""
     return {"type": f"response.{kind}", "output_index": index, "item_id": "x", **more}
 
 

@@ -1,4 +1,4 @@
-"""Message stream events, where they break off and where they are rare."""
+"""Events of a message stream that breaks off, and rare events."""
 
 from typing import Any
 
@@ -17,14 +17,14 @@ def fold(*events: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("pieces", [['{"city": "Os'], ["{", '"a": NaN}'], ["[1]"], ["7"], ["[" * 100_000]])
 def test_input_that_is_no_object(pieces: list[str]) -> None:
-    """It broke off, or the model wrote something else: the text is kept as it came."""
+    """Incomplete or invalid arguments are kept as the text that arrived."""
     events = block(0, {"type": "tool_use", "id": "t", "name": "f", "input": {}}, *map(partial, pieces))
 
     assert ["".join(pieces)] == [each["input"] for each in fold(*events)["content"]]
 
 
 def test_a_servers_tool_whose_input_broke_off() -> None:
-    """It was never called, so there is nothing to keep of it."""
+    """A call without a name is dropped."""
     broken = block(1, {"type": "server_tool_use", "id": "s", "name": "f", "input": {}}, partial('{"a'))
     said = block(0, {"type": "text", "text": "a"})
 
@@ -32,7 +32,7 @@ def test_a_servers_tool_whose_input_broke_off() -> None:
 
 
 def test_a_compaction_comes_whole() -> None:
-    """What its one piece says is what it holds."""
+    """A block with one delta has the content of that delta."""
     delta = {"type": "compaction_delta", "content": "Summary", "encrypted_content": "xx"}
 
     assert [{"type": "compaction", "content": "Summary", "encrypted_content": "xx"}] == fold(
@@ -41,7 +41,7 @@ def test_a_compaction_comes_whole() -> None:
 
 
 def test_another_model_takes_over() -> None:
-    """The message bears the name of the model that answered in the end."""
+    """The message has the name of the model that answered in the end."""
     start = {"type": "message_start", "message": {"model": "claude-a", "content": []}}
     fallback = {"type": "fallback", "from": {"model": "claude-a"}, "to": {"model": "claude-b"}}
 
@@ -49,7 +49,7 @@ def test_another_model_takes_over() -> None:
 
 
 def test_usage_is_a_total() -> None:
-    """Later counts replace earlier ones; what is left out or null stays; other news of the end are kept."""
+    """Later counts replace earlier ones; absent or null ones stay; other fields of the end are kept."""
     start = {"type": "message_start", "message": {"usage": {"input_tokens": 5, "output_tokens": 1}}}
     first = {"type": "message_delta", "delta": {"stop_reason": None}, "usage": {"output_tokens": 7}}
     last = {"type": "message_delta", "delta": {"stop_reason": "refusal"}, "usage": {"output_tokens": 9}}
@@ -63,7 +63,7 @@ def test_usage_is_a_total() -> None:
 
 
 def test_text_at_the_start_of_a_block() -> None:
-    """It counts, and it is shown."""
+    """Text at the start of a block counts, and is shown."""
     assembler = Anthropic()
     events = block(0, {"type": "text", "text": "a"}, {"type": "text_delta", "text": "b"})
 
@@ -72,7 +72,7 @@ def test_text_at_the_start_of_a_block() -> None:
 
 
 def test_the_name_of_an_event_will_do() -> None:
-    """An event whose data does not say what it is goes by its name."""
+    """An event whose data has no type has its name as the type."""
     assembler = Anthropic()
     assembler.feed("message_start", {"message": {"id": "m"}})
     assembler.feed("message_stop", {})
@@ -82,7 +82,7 @@ def test_the_name_of_an_event_will_do() -> None:
 
 
 def test_unknown_events_of_anthropic_are_ignored() -> None:
-    """An unknown event, an unknown delta and a delta of nothing bring nothing."""
+    """An unknown event, an unknown delta and an empty delta add nothing."""
     events = block(0, {"type": "text", "text": "a"}, {"type": "new_delta", "x": 1})
     stray = {"type": "content_block_delta", "index": 4, "delta": {"type": "text_delta", "text": "b"}}
 

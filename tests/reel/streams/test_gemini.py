@@ -1,4 +1,4 @@
-"""Gemini's chunks: which parts go together, and which do not."""
+"""Which parts of Gemini's chunks are joined, and which are not."""
 
 from typing import Any
 
@@ -36,21 +36,21 @@ def fold(*chunks: dict[str, Any]) -> Gemini:
     ],
 )
 def test_parts_of_gemini_are_joined(given: list[dict[str, Any]], expected: list[dict[str, Any]]) -> None:
-    """A text goes on in the next part of its kind until it is signed; everything else stands by itself."""
+    """A text continues in the next part of its kind until it is signed; all other parts stay separate."""
     (found,) = fold(*map(candidate, given)).body()["candidates"]
 
     assert expected == found["content"]["parts"]
 
 
 def test_citations_are_put_together() -> None:
-    """Every chunk has its own, under the name that its API gives them."""
+    """Each chunk's metadata is kept under the name that the API gives it."""
     chunks = [{"candidates": [{"citationMetadata": {name: [uri]}}]} for name in ("citationSources",) for uri in "ab"]
 
     assert [{"citationMetadata": {"citationSources": ["a", "b"]}}] == fold(*chunks).body()["candidates"]
 
 
 def test_several_candidates() -> None:
-    """All are kept, the first is shown and says whether the answer is complete."""
+    """All candidates are kept; the first is shown and decides whether the answer is complete."""
     assembler = Gemini()
     given = [{"index": n, "content": {"parts": [{"text": text}]}} for n, text in ((1, "b"), (0, "a"))]
     shown = assembler.feed("", {"candidates": [{**given[0], "finishReason": "STOP"}, given[1]]})
@@ -59,7 +59,7 @@ def test_several_candidates() -> None:
 
 
 def test_a_prompt_that_was_blocked() -> None:
-    """There is no candidate, and the answer is complete."""
+    """A blocked prompt has no candidate, and the answer is complete."""
     assembler = fold({"promptFeedback": {"blockReason": "SAFETY"}, "error": None})
 
     assert ({"promptFeedback": {"blockReason": "SAFETY"}}, True) == (assembler.body(), assembler.complete)

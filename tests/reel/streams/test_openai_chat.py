@@ -1,4 +1,4 @@
-"""Chunks of chat completions, and what servers other than OpenAI's make of them."""
+"""Chunks of chat completions, from OpenAI and from other servers."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ def message(*deltas: dict[str, Any]) -> dict[str, Any]:
     ],
 )
 def test_pieces_find_their_call(pieces: list[tuple[int | None, str | None, str]]) -> None:
-    """By the index, and where that is left out or always the same by the id."""
+    """Calls are told apart by their index, or by their id if the index is missing or always the same."""
     deltas = [
         {
             "tool_calls": [
@@ -48,14 +48,14 @@ def test_pieces_find_their_call(pieces: list[tuple[int | None, str | None, str]]
 
 
 def test_arguments_that_break_off() -> None:
-    """They are kept as they came."""
+    """Incomplete arguments are kept as they arrived."""
     (call,) = message(call_piece(0, '{"ci', id="a", type="function", name="f"))["tool_calls"]
 
     assert {"id": "a", "type": "function", "function": {"name": "f", "arguments": '{"ci'}} == call
 
 
 def test_a_custom_tool() -> None:
-    """Its input grows as arguments do."""
+    """The input of a custom tool grows like arguments."""
     head = {"tool_calls": [{"index": 0, "id": "a", "type": "custom", "custom": {"name": "sh", "input": "ls"}}]}
     (call,) = message(head, {"tool_calls": [{"index": 0, "custom": {"input": " -l"}}]})["tool_calls"]
 
@@ -63,7 +63,7 @@ def test_a_custom_tool() -> None:
 
 
 def test_a_refusal_is_text() -> None:
-    """It grows, and it is shown."""
+    """A refusal grows like text, and is shown."""
     assembler = OpenAIChat()
 
     assert ["I ", "cannot."] == [assembler.feed("", chunk({"refusal": text})) for text in ("I ", "cannot.")]
@@ -71,7 +71,7 @@ def test_a_refusal_is_text() -> None:
 
 
 def test_other_fields_grow_too() -> None:
-    """Texts that others send grow, lists are put together, the pieces of audio too, ids stay as they are."""
+    """Texts of other servers grow, lists are joined, audio too, and ids stay."""
     first = {"reasoning_content": "a", "annotations": [1], "role": "assistant", "audio": {"id": "x", "data": "AA"}}
     second = {"reasoning_content": "b", "annotations": [2], "role": "assistant", "audio": {"id": "x", "data": "BB"}}
     last = {"audio": {"expires_at": 5, "data": None}, "content": None, "n": 1}
@@ -87,7 +87,7 @@ def test_other_fields_grow_too() -> None:
 
 
 def test_logprobs_are_put_together() -> None:
-    """Their lists go on, and null stands for nothing."""
+    """Lists of other servers continue, and null counts as absent."""
     chunks = [
         chunk({}, choices=[{"index": 0, "delta": {}, "logprobs": each}])
         for each in ({"content": [1], "refusal": None}, None, {"content": [2]})
@@ -97,7 +97,7 @@ def test_logprobs_are_put_together() -> None:
 
 
 def test_several_choices() -> None:
-    """All of them are kept, the first is shown and says whether the answer is complete."""
+    """All choices are kept; the first is shown and decides whether the answer is complete."""
     assembler = OpenAIChat()
     second = {"index": 1, "delta": {"content": "b"}, "finish_reason": "stop"}
     shown = assembler.feed("", chunk({}, choices=[second, {"index": 0, "delta": {"content": "a"}}]))
@@ -116,7 +116,7 @@ def test_when_a_completion_is_complete() -> None:
 
 
 def test_null_is_no_piece() -> None:
-    """A call that is announced without arguments has none until they come."""
+    """A call announced without arguments has none until they arrive."""
     head = {"tool_calls": [{"index": 0, "id": "a", "function": {"name": "f", "arguments": None}}]}
     (call,) = message(head, call_piece(0, "{}"))["tool_calls"]
 

@@ -1,4 +1,4 @@
-"""Response stream events, where they break off and where servers differ."""
+"""Events of a response stream that breaks off, and differences of servers."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ def test_a_last_event_without_output() -> None:
     ],
 )
 def test_items_that_break_off(end: int, index: int, expected: dict[str, Any]) -> None:
-    """They are what came of them."""
+    """Items that break off have what arrived of them."""
     assembler = fold(*RESPONSES_EVENTS[:end])
     item = assembler.body()["output"][index]
 
@@ -60,7 +60,7 @@ def test_how_a_response_ends(kind: str, complete: bool) -> None:
     ],
 )
 def test_texts_of_items(event: str, field: str) -> None:
-    """They grow piece by piece."""
+    """Texts of items grow piece by piece."""
     added = of_item("output_item.added", 3, item={"type": "x", field: "a"})
     pieces = [of_item(f"{event}.delta", 3, delta=text) for text in ("b", "c")]
 
@@ -77,7 +77,7 @@ def test_texts_of_items(event: str, field: str) -> None:
     ],
 )
 def test_texts_of_parts(event: str, counter: str, part: dict[str, Any]) -> None:
-    """They grow piece by piece, whether their part was announced or not."""
+    """Texts of parts grow piece by piece, whether their part was announced or not."""
     pieces = [of_item(f"{event}.delta", 0, delta=text, **{counter: 0}) for text in ("a", "b")]
 
     assert [{"type": "x", **part}] == fold(of_item("output_item.added", 0, item={"type": "x"}), *pieces).body()[
@@ -86,7 +86,7 @@ def test_texts_of_parts(event: str, counter: str, part: dict[str, Any]) -> None:
 
 
 def test_annotations_are_put_together() -> None:
-    """They go to the part that they belong to."""
+    """Annotations are added to the part that they belong to."""
     added = of_item("output_item.added", 0, item={"type": "message", "content": [{"type": "output_text", "text": "a"}]})
     notes = [of_item("output_text.annotation.added", 0, content_index=0, annotation=n) for n in (1, 2)]
 
@@ -96,7 +96,7 @@ def test_annotations_are_put_together() -> None:
 
 
 def test_refusals_are_shown() -> None:
-    """What the model says in refusing is text; its reasoning is not."""
+    """The text of a refusal is text; the reasoning is not."""
     assembler = fold(of_item("output_item.added", 0, item={}))
     kinds = ("refusal", "output_text", "reasoning_text", "reasoning_summary_text")
 
@@ -104,7 +104,7 @@ def test_refusals_are_shown() -> None:
 
 
 def test_unknown_events_of_responses_are_ignored() -> None:
-    """An unknown event and a piece of an item that never came bring nothing."""
+    """An unknown event, and a delta of an unknown item, add nothing."""
     assembler = fold({"type": "response.new"}, of_item("function_call_arguments.delta", 4, delta="x"))
 
     assert {"output": []} == assembler.body()

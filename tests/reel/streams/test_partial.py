@@ -1,4 +1,4 @@
-"""Arguments that come in pieces are put together, each at its path."""
+"""Arguments that arrive in pieces are assembled, each piece at its path."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ END = piece(goes_on=False)
 
 
 def test_a_call_in_pieces() -> None:
-    """Texts grow, other values come whole, and what follows is another part."""
+    """Texts grow, other values arrive whole, and the next call is another part."""
     chunks = [
         HEAD,
         piece({"jsonPath": "$.city", "stringValue": "Os", "willContinue": True}),
@@ -61,21 +61,21 @@ def test_a_call_in_pieces() -> None:
     ],
 )
 def test_paths_of_partial_arguments(paths: list[str], expected: dict[str, Any]) -> None:
-    """Names, quoted names and places in lists; a path that makes no sense does no harm."""
+    """A path has names, quoted names and list indexes; an invalid path is harmless."""
     pieces = [{"jsonPath": path, "stringValue": str(number)} for number, path in enumerate(paths)]
 
     assert expected == parts(HEAD, piece(*pieces), END)[0]["functionCall"]["args"]
 
 
 def test_a_call_that_breaks_off() -> None:
-    """Its arguments are a text without its end, which nobody takes for complete."""
+    """Incomplete arguments are a text that nobody takes for complete JSON."""
     begun = piece({"jsonPath": "$.city", "stringValue": "Os", "willContinue": True})
 
     assert ['{"city":"Os"', "{"] == [parts(*chunks)[0]["functionCall"]["args"] for chunks in ([HEAD, begun], [HEAD])]
 
 
 def test_the_signature_of_a_call_in_pieces() -> None:
-    """It stays with the part, whichever piece brought it."""
+    """A signature stays with its part, whichever piece contains it."""
     first = candidate({"functionCall": {"name": "f", "willContinue": True}, "thoughtSignature": "s"})
 
     assert [{"functionCall": {"name": "f", "args": {}}, "thoughtSignature": "s"}] == parts(first, END)

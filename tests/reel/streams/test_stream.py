@@ -1,4 +1,4 @@
-"""A stream amounts to the response that the API would have given without it, as far as it came."""
+"""A stream forms the response that the API would have given without streaming, as far as it arrived."""
 
 import itertools
 import json
@@ -21,7 +21,7 @@ def read(format: str, *pieces: bytes | str) -> tuple[Stream, str]:  # noqa: A002
 
 @pytest.mark.parametrize("sample", SAMPLES.values(), ids=SAMPLES)
 def test_a_whole_stream(sample: Sample) -> None:
-    """What comes out is the body, and the text as it came."""
+    """A stream forms its body and its text."""
     stream, text = read(sample.format, sample.data)
 
     assert sample.body == stream.body()
@@ -32,7 +32,7 @@ def test_a_whole_stream(sample: Sample) -> None:
 
 @given(samples, st.lists(st.integers(min_value=0, max_value=8000), max_size=12))
 def test_cuts_make_no_difference(sample: Sample, cuts: list[int]) -> None:
-    """However the bytes are cut, inside a character too, body and text are the same."""
+    """However the bytes are cut, even inside a character, body and text are the same."""
     places = [0, *sorted(cuts), len(sample.data)]
     stream, text = read(sample.format, *(sample.data[a:b] for a, b in itertools.pairwise(places)))
 
@@ -41,7 +41,7 @@ def test_cuts_make_no_difference(sample: Sample, cuts: list[int]) -> None:
 
 @pytest.mark.parametrize("sample", SAMPLES.values(), ids=SAMPLES)
 def test_a_stream_that_arrives_byte_by_byte(sample: Sample) -> None:
-    """The smallest pieces will do."""
+    """A stream in single bytes forms the same body."""
     stream, text = read(sample.format, *(bytes([byte]) for byte in sample.data))
 
     assert (sample.body, sample.text, True) == (stream.body(), text, stream.complete)
@@ -49,7 +49,7 @@ def test_a_stream_that_arrives_byte_by_byte(sample: Sample) -> None:
 
 @pytest.mark.parametrize("ending", ["\r\n", "\r"])
 def test_other_line_ends(ending: str) -> None:
-    """All three line ends are read alike, a byte order mark is ignored, and text is taken as bytes are."""
+    """All three newlines are accepted, a byte order mark is ignored, and text works like bytes."""
     text = "\ufeff" + ANTHROPIC.data.decode().replace("\n", ending)
 
     assert ANTHROPIC.body == read("anthropic", text)[0].body()
@@ -58,7 +58,7 @@ def test_other_line_ends(ending: str) -> None:
 
 @given(samples, st.data())
 def test_an_answer_that_broke_off_is_not_complete(sample: Sample, data: Any) -> None:
-    """Its text is a beginning of the whole, its body can be written as JSON, and nobody takes it for complete."""
+    """A stream that breaks off has a prefix of the text, a body that is valid JSON, and is not complete."""
     end = data.draw(st.integers(min_value=0, max_value=len(sample.data)))
     stream, text = read(sample.format, sample.data[:end])
     body = stream.body()
@@ -72,7 +72,7 @@ def test_an_answer_that_broke_off_is_not_complete(sample: Sample, data: Any) -> 
 @pytest.mark.parametrize("data", ["", " \n\n", ": hello\n\n", "upstream connect error", "<html>\n</html>\n", "[]"])
 @pytest.mark.parametrize("format", ASSEMBLERS)
 def test_what_is_not_an_event_stream(format: str, data: str) -> None:  # noqa: A002 - the protocol's own word
-    """What has no event in it is not complete, and says so by their number."""
+    """A stream without events is not complete, and the error says how much arrived."""
     stream, text = read(format, data)
 
     assert ("", 0, False) == (text, stream.events, stream.complete)
@@ -105,28 +105,28 @@ def test_what_is_not_an_event_stream(format: str, data: str) -> None:  # noqa: A
         (
             "openai-responses",
             'data: {"type": "response.failed", "response": {"error": null}}\n\n',
-            "the provider reported an error and did not say which",
+            "the provider reported an error without details",
         ),
         ("gemini", 'data: {"error": {"code": 503, "message": "Overloaded", "status": "X"}}\n\n', "Overloaded"),
         ("gemini", '[{"error": {"code": 400, "message": "API key not valid."}}\n]', "API key not valid."),
     ],
 )
 def test_an_error_in_the_stream(format: str, event: str, expected: str) -> None:  # noqa: A002 - as above
-    """What the provider says is told, in one line; the answer is not complete."""
+    """A provider's error is reported in one line, and the answer is not complete."""
     stream, _ = read(format, event)
 
     assert (expected, False) == (stream.error, stream.complete)
 
 
 def test_an_error_after_the_end() -> None:
-    """An answer that ended in an error is not complete, though it had said why it ended."""
+    """An answer that ended in an error is not complete, even if it had a finish reason."""
     stream, text = read("openai-chat", CHAT.data.removesuffix(b"data: [DONE]\n\n"), 'data: {"error": "Boom"}\n\n')
 
     assert (CHAT.text, False, "Boom") == (text, stream.complete, stream.error)
 
 
 def test_an_error_ends_the_stream() -> None:
-    """What came before it is kept, what comes after is not looked at."""
+    """Events before an error are kept, later ones are ignored."""
     head, tail = CHAT.data.split(b"\n\n", 3)[:2], CHAT.data
     stream, text = read("openai-chat", b"\n\n".join(head), b'\n\ndata: {"error": {"message": "Boom"}}\n\n', tail)
 
@@ -136,7 +136,7 @@ def test_an_error_ends_the_stream() -> None:
 
 @pytest.mark.parametrize(("tail", "complete"), [("data: [DONE]", True), ("data: [DON", False), ("data: {", False)])
 def test_a_last_event_without_its_blank_line(tail: str, complete: bool) -> None:
-    """It counts where it is whole; where it is not, the stream broke off there."""
+    """A last event without its blank line counts if it is complete; otherwise the stream broke off there."""
     stream, text = read("openai-chat", 'data: {"choices": [{"delta": {"content": "a"}}]}\n\n', tail)
 
     assert ("a", complete, None) == (text, stream.complete, stream.error)
@@ -159,12 +159,12 @@ def test_nothing_counts_after_the_end() -> None:
     ],
 )
 def test_whether_it_began(format: str, event: Any, expected: bool) -> None:  # noqa: A002 - as above
-    """Without any part of an answer there is nothing to keep."""
+    """A stream without any part of an answer has no body."""
     assert expected == read(format, sse([event]))[0].began
 
 
 def test_a_stream_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is read as far as anybody can mean it."""
+    """A stream is read up to the limit."""
     monkeypatch.setattr("reel.streams.stream.MAX_STREAM", 500)
     stream, text = read("gemini", *[b"data: {}\n\n" * 10] * 9)
 
@@ -173,14 +173,14 @@ def test_a_stream_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_bytes_that_are_no_utf_8() -> None:
-    """They come as lone surrogates, which the daemon replaces and counts."""
+    """Invalid bytes become lone surrogates, which the daemon replaces and counts."""
     data = sse([{"candidates": [{"content": {"parts": [{"text": "a?"}]}}]}]).replace(b"?", b"\xff")
 
     assert "a\udcff" == read("gemini", data)[1]
 
 
 def test_halves_of_a_character() -> None:
-    """A character whose halves came in two events is one in the body."""
+    """Halves of a character in two events become one character in the body."""
     chunks = [{"candidates": [{"content": {"parts": [{"text": half}]}}]} for half in ("\ud83d", "\ude00")]
     (candidate,) = read("gemini", sse(chunks))[0].body()["candidates"]
 
@@ -188,7 +188,7 @@ def test_halves_of_a_character() -> None:
 
 
 def test_an_array_that_is_not_asked_for() -> None:
-    """An array is told from events by its first character, blanks in front of it or not."""
+    """The first character distinguishes an array from events, with or without white space before it."""
     assert GEMINI_ARRAY.body == read("gemini", b" \n", GEMINI_ARRAY.data)[0].body()
 
 
@@ -217,7 +217,7 @@ _JUNK = st.recursive(
 @given(st.sampled_from(list(ASSEMBLERS)), st.lists(st.dictionaries(_KEYS, _JUNK, max_size=5), max_size=5))
 @example("anthropic", [{"type": "message_start", "message": {"content": 3, "usage": []}}])
 def test_a_stranger_may_send_anything(format: str, events: list[Any]) -> None:  # noqa: A002 - as above
-    """No shape of an event is a fault of ours: what cannot be understood brings nothing."""
+    """No shape of an event raises an error: what cannot be understood adds nothing."""
     body = read(format, sse(events))[0].body()
 
     assert body == json.loads(json.dumps(body))
@@ -225,7 +225,7 @@ def test_a_stranger_may_send_anything(format: str, events: list[Any]) -> None:  
 
 @pytest.mark.parametrize("levels", [490, 600, 900, 980, 5000])
 def test_however_deep_an_event_is(levels: int) -> None:
-    """What is taken of a stream can be written as JSON again; what is too deep for that is no event."""
+    """The body can be encoded as JSON again; an event that is too deep is ignored."""
     stream = Stream("gemini")
     deep = '{"a":' * levels + "1" + "}" * levels
     stream.feed(f'data: {{"candidates":[{{"content":{{"parts":[{{"functionCall":{{"args":{deep}}}}}]}}}}]}}\n\n')
