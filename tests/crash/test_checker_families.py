@@ -72,7 +72,7 @@ def test_a_clone_into_another() -> None:
     assert "in the model" in said_of([into], log, [DEMO, copy._replace(records=())])
 
 
-def test_kill_and_revive() -> None:
+def test_a_kill_and_a_revival() -> None:
     """A dead agent refuses commands, is not killed again, and can be revived."""
     kill = Call("s", 2, "kill", "demo", {}, 5, 6, {"agent": A, "head": 3, "command": 3, "killed": [A]})
     again = Call("s", 3, "kill", "demo", {}, 7, 8, {"agent": A, "head": 3, "killed": []})

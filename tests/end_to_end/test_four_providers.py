@@ -1,7 +1,7 @@
-"""One conversation goes from provider to provider, through their own SDKs, and everybody takes what it is sent."""
+"""One conversation goes from provider to provider, through their SDKs, and each accepts the body that it gets."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
 
@@ -31,25 +31,39 @@ EXTRA: dict[str, Json] = {
     },
     "gemini": {"tools": [{"functionDeclarations": [_FUNCTION]}]},
 }
+# An answer of each provider that calls a tool: one whole, one streamed.
+ANSWERS: dict[str, Callable[[str], Json | list[Json]]] = {
+    "openai-chat": answers.chat_stream,
+    "openai-responses": answers.responses,
+    "anthropic": answers.anthropic,
+    "gemini": answers.gemini,
+}
+STREAMED: dict[str, Callable[[str], Json | list[Json]]] = {
+    **ANSWERS,
+    "openai-responses": answers.responses_stream,
+    "anthropic": answers.anthropic_stream,
+    "gemini": answers.gemini_stream,
+}
 
 
 class Tour:
-    """The conversation, and the four who answer in it."""
+    """The conversation, and the four providers that answer in it."""
 
     def __init__(self, client: Client, providers: dict[str, Provider]) -> None:
         self.client = client
         self.providers = providers
         client.create("tour", system="Be brief")
+        self.say("What is on the tapes?")
 
     def say(self, words: str) -> None:
         self.client.add("tour", words)
 
     def answer(self, *calls: str) -> None:
-        """Answer calls, in this order."""
+        """Add the results of calls, in this order."""
         self.client.add("tour", [tool_result(call, "found") for call in calls])
 
     def ask(self, name: str, answer: Json | list[Json]) -> Json:
-        """Have a provider answer, and give the body that it was sent."""
+        """Render for a provider, send the body, and ingest the answer; return the body that the provider accepted."""
         provider = self.providers[name]
         provider.answers.append(answer)
         found = self.client.render("tour", name, model=MODELS[name], extra=EXTRA[name])
@@ -61,13 +75,19 @@ class Tour:
         assert [] == provider.problems
         return provider.bodies[-1]
 
+    def turn(self, name: str, call: str) -> Json:
+        """Have a provider call a tool, and add the result; return the body that the provider accepted."""
+        body = self.ask(name, ANSWERS[name](call))
+        self.answer(call)
+        return body
+
     def open_calls(self) -> list[str]:
         return [call.id for call in self.client.agent("tour").open_calls]
 
 
 @pytest.fixture
 def tour() -> Iterator[Tour]:
-    """A conversation in a daemon of its own, and four providers."""
+    """A conversation that begins with a question, in its own daemon, and four providers."""
     with short_directory() as directory, ExitStack() as stack:
         daemon = Daemon(directory).start()
         stack.callback(daemon.close)
@@ -75,39 +95,67 @@ def tour() -> Iterator[Tour]:
         yield Tour(client, {name: stack.enter_context(serving(name.replace("-", "_"))) for name in MODELS})
 
 
-def test_from_provider_to_provider(tour: Tour) -> None:
-    """Calls are made by one and answered to another, whole and streamed; what each signed comes back to it alone."""
-    tour.say("What is on the tapes?")
+def test_a_tour_of_all_providers(tour: Tour) -> None:
+    """Each provider accepts the calls and results of all others, whole and streamed."""
+    for number, name in enumerate([*ANSWERS, *reversed(ANSWERS)]):
+        kind = ANSWERS if number < len(ANSWERS) else STREAMED
+        tour.ask(name, kind[name](f"call_{number}"))
+        tour.answer(f"call_{number}")
+    last = tour.ask("openai-chat", answers.chat())
+
+    assert 2 * len(ANSWERS) == json.dumps(last).count("found")
+    assert "the last word" in json.dumps(tour.client.messages("tour", last=1).messages)
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "signature"),
+    [
+        ("anthropic", answers.anthropic("call_1"), answers.SIGNED_BY_ANTHROPIC),
+        ("openai-responses", answers.responses_stream("call_1"), answers.ENCRYPTED),
+        ("gemini", answers.gemini("call_1"), answers.SIGNED_BY_GEMINI),
+        ("gemini", answers.gemini_stream("call_1"), answers.SIGNED_BY_GEMINI),
+    ],
+)
+def test_a_signature_goes_back_to_its_provider_alone(
+    tour: Tour, name: str, answer: Json | list[Json], signature: str
+) -> None:
+    """A provider gets back what it signed, and no other provider does."""
+    tour.ask(name, answer)
+    tour.answer("call_1")
+    others = [tour.turn(other, f"call_{other}") for other in ANSWERS if other != name]
+    back = tour.turn(name, "call_9")
+
+    assert signature in json.dumps(back)
+    assert signature not in json.dumps(others)
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_results_in_another_order(tour: Tour, name: str) -> None:
+    """A provider accepts the results of two calls in the opposite order of the calls."""
     tour.ask("anthropic", answers.anthropic("toolu_1", "toolu_2"))
     tour.answer("toolu_2", "toolu_1")
-    tour.ask("openai-chat", answers.chat_stream("call_3"))
-    tour.answer("call_3")
+    body = tour.turn(name, "call_3")
+
+    assert 2 == json.dumps(body).count("found")
+
+
+def test_a_late_result_of_gemini(tour: Tour) -> None:
+    """A result that comes after the conversation went on is sent to Gemini as a text."""
     tour.ask("gemini", answers.gemini("fc_4"))
     assert ["fc_4"] == tour.open_calls()
     tour.say("Never mind that one")
-    tour.ask("openai-responses", answers.responses_stream("call_5"))
-    tour.answer("call_5")
-    again = tour.ask("openai-responses", answers.responses("call_6"))
-    tour.answer("call_6")
-    tour.ask("gemini", answers.gemini_stream("fc_7"))
-    tour.answer("fc_7", "fc_4")
-    back = tour.ask("gemini", answers.gemini("fc_8"))
-    tour.answer("fc_8")
-    home = tour.ask("anthropic", answers.anthropic_stream("toolu_9"))
-    tour.answer("toolu_9")
-    tour.ask("anthropic", answers.anthropic("toolu_10"))
-    tour.say("Stop")
-    last = tour.ask("openai-chat", answers.chat())
-    everything = json.dumps([last, home, back, again])
-    messages = tour.client.messages("tour").messages
+    tour.ask("openai-chat", answers.chat())
+    tour.answer("fc_4")
+    back = tour.turn("gemini", "fc_5")
 
-    assert ["the last word"] == [block["text"] for block in messages[-1]["content"] if block["type"] == "text"]
-    assert answers.ENCRYPTED in json.dumps(again)
-    assert answers.SIGNED_BY_GEMINI in json.dumps(back)
-    assert answers.SIGNED_BY_ANTHROPIC in json.dumps(home)
-    assert 1 == everything.count(answers.ENCRYPTED)
-    assert answers.SIGNED_BY_ANTHROPIC not in json.dumps([last, back, again])
     assert "Late result of look.up (fc_4)" in json.dumps(back)
-    assert {"look.up"} == {
-        block["name"] for message in messages for block in message["content"] if block["type"] == "tool_call"
-    }
+    assert [] == tour.open_calls()
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_the_tools_name_is_restored(tour: Tour, name: str) -> None:
+    """A name that had to be changed for a provider is stored as the tool's own."""
+    tour.ask(name, ANSWERS[name]("call_1"))
+    (answered,) = tour.client.messages("tour", last=1).messages
+
+    assert ["look.up"] == [block["name"] for block in answered["content"] if block["type"] == "tool_call"]

@@ -91,8 +91,8 @@ def test_other_settings(file: Path) -> None:
         (b"socket = 7", "socket: 7 is not an absolute path"),
     ],
 )
-def test_settings_that_cannot_be_read(file: Path, text: bytes, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody can tell where the daemon listens, unless it is named in another way."""
+def test_a_settings_file_that_cannot_be_read(file: Path, text: bytes, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An invalid reeld.toml is an error that says how to name the socket in another way."""
     file.write_bytes(text)
     with pytest.raises(NotRunning) as error:
         default_socket()
