@@ -91,7 +91,7 @@ def test_other_settings(file: Path) -> None:
         (b"socket = 7", "socket: 7 is not an absolute path"),
     ],
 )
-def test_a_settings_file_that_cannot_be_read(file: Path, text: bytes, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_settings_file(file: Path, text: bytes, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """An invalid reeld.toml is an error that says how to name the socket in another way."""
     file.write_bytes(text)
     with pytest.raises(NotRunning) as error:
