@@ -250,7 +250,6 @@ class Dispatcher:
             self._in_flight.saturated |= not call.detached
         elif isinstance(outcome, ReelError) and call.key is not None and self._tasks is not None:
             self._tasks.start_soon(self._look_up, call, call.key, outcome)
-            call.key = None
             return
         self._settle(call, outcome)
 
