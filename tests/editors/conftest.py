@@ -3,5 +3,5 @@
 # ruff: noqa: F401 - fixtures for every test here
 from tests.daemon_fixtures import client, daemon, directory, prepared
 from tests.editors.dripping import dripping, halting
-from tests.editors.surroundings import environment, require
+from tests.editors.surroundings import configured, environment, require
 from tests.without_coverage import without_coverage

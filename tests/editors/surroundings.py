@@ -30,6 +30,17 @@ def require() -> Require:
 
 
 @pytest.fixture
+def configured(directory: Path, prepared: Daemon, environment: dict[str, str]) -> Daemon:
+    """A daemon that runs on the socket that reeld.toml names; no variable does."""
+    del environment["REEL_SOCKET"]
+    settings = Path(environment["HOME"]) / ".config" / "reel" / "reeld.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text(f'socket = "{prepared.socket}"\n')
+    environment["XDG_RUNTIME_DIR"] = str(directory / "run")
+    return prepared.start()
+
+
+@pytest.fixture
 def environment(directory: Path, prepared: Daemon) -> Iterator[dict[str, str]]:
     """The environment for an editor: an empty home, the daemon's socket, and the command ``reel`` on the path.
 

@@ -338,6 +338,14 @@ def test_a_daemon_is_started_in_a_directory_of_others(
     assert Path(prepared.socket).is_socket()
 
 
+def test_the_socket_of_the_settings(configured: Daemon, start_vim: Start) -> None:
+    """Without a variable, the plug-in finds the daemon where reeld.toml says."""
+    start_vim().run("Reel new demo")
+
+    with configured.client() as client:
+        assert "demo" == client.agent("demo").name
+
+
 def test_a_daemon_that_was_stopped_on_purpose(start_vim: Start, prepared: Daemon) -> None:
     """A command does not start it, and says who can."""
     mark(prepared.socket)

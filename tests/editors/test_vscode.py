@@ -328,6 +328,16 @@ def test_no_daemon_in_a_directory_of_others(
     assert Path(prepared.socket).is_socket()
 
 
+def test_the_socket_of_the_settings(configured: Daemon, built: Path, environment: dict[str, str]) -> None:
+    """Without a variable, the plug-in finds the daemon where reeld.toml says."""
+    editor = VSCode(built, environment)
+    editor.run("new", "demo")
+
+    with configured.client() as client:
+        assert "demo" == client.agent("demo").name
+    assert editor.close() == 0
+
+
 def test_a_daemon_that_was_stopped_on_purpose(prepared: Daemon, editor: VSCode) -> None:
     """A command does not start it, and says who can."""
     mark(prepared.socket)

@@ -111,8 +111,27 @@
   (let ((socket (getenv "REEL_SOCKET"))
         (runtime (getenv "XDG_RUNTIME_DIR")))
     (cond ((not (member socket '(nil ""))) socket)
+          ((reel-link--configured))
           ((not (member runtime '(nil ""))) (concat runtime "/reel/reel.sock"))
           (t (concat (reel-link--fallback) "/reel.sock")))))
+
+(defvar reel-link--configured nil
+  "What `reel socket' printed: a list of the path; `none' if it failed.")
+
+(defun reel-link--configured ()
+  "Return the path that \"reel socket\" prints if there is a reeld.toml.
+That file may name one.  The command runs once."
+  (let ((home (getenv "XDG_CONFIG_HOME"))
+        (default-directory "/")
+        (process-environment (cons (concat "PYTHONPATH=" (reel-link--python-path))
+                                   process-environment)))
+    (when (and (null reel-link--configured)
+               (file-exists-p (expand-file-name
+                               "reel/reeld.toml"
+                               (if (member home '(nil "")) "~/.config" home))))
+      (setq reel-link--configured
+            (condition-case nil (process-lines reel-program "socket") (error 'none))))
+    (car-safe reel-link--configured)))
 
 (defun reel-link--fallback ()
   "Give the directory of the socket where there is no runtime directory."

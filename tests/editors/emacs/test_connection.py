@@ -41,6 +41,17 @@ def test_the_daemon_is_started_in_a_directory_of_others(
     assert [] == planted.imported()
 
 
+def test_the_socket_of_the_settings(configured: Daemon, start: Start) -> None:
+    """Without a variable, the plug-in finds the daemon where reeld.toml says."""
+    emacs = start()
+    emacs.command("reel-new", "demo")
+    emacs.command("reel-send", "Hello")
+    emacs.until(lambda: "Hello" in emacs.text())
+
+    with configured.client() as client:
+        assert 1 == client.agent("demo").messages
+
+
 def test_a_daemon_that_was_stopped_on_purpose(prepared: Daemon, emacs: Emacs) -> None:
     """A command does not start it, and says who can."""
     mark(prepared.socket)

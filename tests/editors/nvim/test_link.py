@@ -40,6 +40,16 @@ def test_it_starts_the_daemon_in_a_directory_of_others(
     assert Path(prepared.socket).is_socket()
 
 
+def test_the_socket_of_the_settings(configured: Daemon, launch: Launch) -> None:
+    """Without a variable, the plug-in finds the daemon where reeld.toml says."""
+    nvim = launch()
+    nvim.command("Reel new demo")
+    nvim.until("vim.fn.bufname() == 'reel://demo'")
+
+    with configured.client() as client:
+        assert "demo" == client.agent("demo").name
+
+
 def test_a_daemon_that_was_stopped_on_purpose(launch: Launch, prepared: Daemon) -> None:
     """A command does not start it, and says who can."""
     mark(prepared.socket)

@@ -1,6 +1,7 @@
 --- Where the daemon's socket is, and whether it is the user's own.
 
 local config = require 'reel.config'
+local environment = require 'reel.environment'
 
 local M = {}
 
@@ -11,7 +12,21 @@ local function fallback_directory()
   return ('/tmp/reel-%d'):format(vim.loop.getuid())
 end
 
---- Give the path: setup's, else $REEL_SOCKET, else one in the runtime directory, else one in /tmp.
+local asked, configured = false, nil
+
+--- Return the path that `reel socket` prints if there is a reeld.toml, which may name one. The command runs once.
+local function from_file()
+  local home = vim.env.XDG_CONFIG_HOME
+  local directory = home and home ~= '' and home or (vim.env.HOME or '') .. '/.config'
+  if not asked and vim.loop.fs_stat(directory .. '/reel/reeld.toml') and vim.fn.executable(config.command) == 1 then
+    asked = true
+    local said = vim.fn.system { 'env', 'PYTHONPATH=' .. environment.python_path(), config.command, 'socket' }
+    configured = vim.v.shell_error == 0 and vim.trim(said) or nil
+  end
+  return configured
+end
+
+--- Return the path: setup's, else $REEL_SOCKET, else reeld.toml's, else one in the runtime directory, else one in /tmp.
 function M.socket()
   if config.socket then
     return config.socket
@@ -19,6 +34,10 @@ function M.socket()
   local given, runtime = vim.env.REEL_SOCKET, vim.env.XDG_RUNTIME_DIR
   if given and given ~= '' then
     return given
+  end
+  local named = from_file()
+  if named then
+    return named
   end
   if runtime and runtime ~= '' then
     return runtime .. '/reel/reel.sock'

@@ -6,6 +6,7 @@
 
 local address = require 'reel.address'
 local config = require 'reel.config'
+local environment = require 'reel.environment'
 local errors = require 'reel.errors'
 local inbox = require 'reel.inbox'
 
@@ -129,14 +130,6 @@ end
 
 local open
 
---- The entries of $PYTHONPATH that are absolute: the others would let `reel` run modules of the current directory.
-local function python_path()
-  local entries = vim.split(vim.env.PYTHONPATH or '', ':', { plain = true })
-  return table.concat(vim.tbl_filter(function(entry)
-    return vim.startswith(entry, '/')
-  end, entries), ':')
-end
-
 local function start(path)
   local said = {}
   local function hear(_, lines)
@@ -154,7 +147,7 @@ local function start(path)
     and pcall(vim.fn.jobstart, { config.command, 'start', '--unless-stopped' }, {
       on_stderr = hear,
       on_exit = ended,
-      env = { REEL_SOCKET = path, PYTHONPATH = python_path() },
+      env = { REEL_SOCKET = path, PYTHONPATH = environment.python_path() },
     })
   if not ok then
     stop(errors.new(

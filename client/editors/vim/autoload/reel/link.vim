@@ -5,6 +5,7 @@ vim9script
 # a channel must not call back, or Vim mixes the replies up. It comes back by itself after it was lost, while somebody
 # needs it.
 
+import autoload './environment.vim'
 import autoload './socket.vim'
 
 const PATIENCE = 30'000
@@ -118,15 +119,10 @@ def Start(flaw: string)
   if !executable(command)
     throw $"reel: {flaw}, and {command} is not there to start one: pip install 'reeld[daemon]', or set g:reel_command"
   endif
-  const said = system($'env PYTHONPATH={shellescape(PythonPath())} {shellescape(command)} start --unless-stopped 2>&1')
+  const said = system($'env PYTHONPATH={shellescape(environment.PythonPath())} {shellescape(command)} start --unless-stopped 2>&1')
   if v:shell_error != 0
     throw $'reel: not_running: {command} start: ' .. trim(said)->substitute('\_s\+', ' ', 'g')
   endif
-enddef
-
-# The entries of $PYTHONPATH that are absolute: the others would let `reel` run modules of the current directory.
-def PythonPath(): string
-  return $PYTHONPATH->split(':')->filter((_, entry) => entry[0] == '/')->join(':')
 enddef
 
 def Exchange(method: string, params: dict<any>): dict<any>

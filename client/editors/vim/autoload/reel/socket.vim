@@ -2,10 +2,14 @@ vim9script
 
 # Where the daemon's socket is, and whether it is safe to speak to who listens there.
 
-# The path: $REEL_SOCKET, else one in the runtime directory, else one in /tmp.
+import autoload './environment.vim'
+
+# The path: $REEL_SOCKET, else the one that reeld.toml names, else one in the runtime directory, else one in /tmp.
 export def Path(): string
   if $REEL_SOCKET != ''
     return $REEL_SOCKET
+  elseif FromFile() != ''
+    return configured
   elseif $XDG_RUNTIME_DIR != ''
     return $XDG_RUNTIME_DIR .. '/reel/reel.sock'
   endif
@@ -33,6 +37,21 @@ export def DirectoryFlaw(directory: string): string
   endif
   return $'not_running: {directory} is not a directory of yours alone; remove it, or name a socket in $REEL_SOCKET'
 enddef
+
+# The path that `reel socket` prints if there is a reeld.toml, which may name one. The command runs once.
+def FromFile(): string
+  const home = $XDG_CONFIG_HOME != '' ? $XDG_CONFIG_HOME : $HOME .. '/.config'
+  const command = get(g:, 'reel_command', 'reel')
+  if !asked && filereadable(home .. '/reel/reeld.toml') && executable(command)
+    asked = true
+    const said = system($'env PYTHONPATH={shellescape(environment.PythonPath())} {shellescape(command)} socket 2>/dev/null')
+    configured = v:shell_error == 0 ? trim(said) : ''
+  endif
+  return configured
+enddef
+
+var asked = false
+var configured = ''
 
 def Fallback(): string
   if user == ''

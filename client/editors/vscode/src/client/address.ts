@@ -1,13 +1,17 @@
 /** Where the daemon's socket is, and whether it is ours. */
 
-import { lstatSync, statSync, type Stats } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, lstatSync, statSync, type Stats } from "node:fs";
 import { dirname } from "node:path";
 import { NotRunning } from "./errors";
+import { pythonPath } from "./starting";
 
 /** sun_path has 108 bytes and ends in a NUL. */
 const MAX_PATH = 107;
 const WRITABLE_BY_OTHERS = 0o022;
 const STICKY = 0o1000;
+/** How long `reel socket` may take, in milliseconds. */
+const WITHIN = 10_000;
 
 function ownUid(): number {
   return process.getuid?.() ?? -1;
@@ -17,11 +21,31 @@ function fallbackDirectory(): string {
   return `/tmp/reel-${ownUid()}`;
 }
 
-/** Give the path: `$REEL_SOCKET`, else one in the runtime directory, else one in /tmp. */
-export function defaultSocket(environment: NodeJS.ProcessEnv = process.env): string {
+/**
+ * Return the path: `$REEL_SOCKET`, else the one that reeld.toml names, else one in the runtime directory, else one in /tmp.
+ *
+ * @param command the command `reel`, which reads the file; empty: it is not asked.
+ */
+export function defaultSocket(environment: NodeJS.ProcessEnv = process.env, command = "reel"): string {
   if (environment.REEL_SOCKET) return environment.REEL_SOCKET;
+  const configured = fromFile(environment, command);
+  if (configured) return configured;
   if (environment.XDG_RUNTIME_DIR) return `${environment.XDG_RUNTIME_DIR}/reel/reel.sock`;
   return `${fallbackDirectory()}/reel.sock`;
+}
+
+/** Return the path that `reel socket` prints if there is a reeld.toml, which may name one. */
+function fromFile(environment: NodeJS.ProcessEnv, command: string): string | undefined {
+  const home = environment.XDG_CONFIG_HOME || `${environment.HOME}/.config`;
+  if (!command || !existsSync(`${home}/reel/reeld.toml`)) return undefined;
+  const env = { ...environment, PYTHONPATH: pythonPath() };
+  try {
+    return execFileSync(command, ["socket"], { env, timeout: WITHIN, stdio: ["ignore", "pipe", "ignore"] })
+      .toString()
+      .trim();
+  } catch {
+    return undefined; // to start the daemon will say what is wrong
+  }
 }
 
 /**

@@ -35,8 +35,8 @@ export class Client {
   private readonly followings = new Set<Following>();
 
   constructor({ socket, ...options }: Options = {}) {
-    this.socket = socket || defaultSocket();
     this.options = { command: "reel", name: "node", version: "0", patience: 5_000, ...options };
+    this.socket = socket || defaultSocket(process.env, this.options.command);
   }
 
   /**

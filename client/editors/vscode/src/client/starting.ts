@@ -23,7 +23,7 @@ export function start(command: string, socket: string): Promise<void> {
 }
 
 /** The entries of `$PYTHONPATH` that are absolute: the others would let `reel` run modules of the current directory. */
-function pythonPath(): string {
+export function pythonPath(): string {
   const entries = (process.env.PYTHONPATH ?? "").split(":");
   return entries.filter((entry) => entry.startsWith("/")).join(":");
 }
