@@ -4,14 +4,13 @@ It stands beside the package, because the daemon does not need it: ``make man`` 
 """
 
 import os
-import re
 import sys
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from reel.cli.parser import DESCRIPTION, EPILOG, common_options, examples_of, options_of, sentence, usage_of
-from reel.cli.table import COMMANDS, Command, Option
+from reel.cli.parser import AGENT_RULE, DESCRIPTION, common_options, examples_of, options_of, sentence, usage_of
+from reel.cli.table import COMMANDS, ENVIRONMENT, EXIT_STATUSES, Command, Option
 from reel.version import __version__
 from reeld.config import SETTINGS
 
@@ -22,7 +21,7 @@ _FILES = (
 )
 _SHARED = (
     ("--help", "show help for reel, or for one of its commands"),
-    ("--version", "print the versions of reel and of the protocol; reel status has the daemon's"),
+    ("--version", "print the versions of reel and of the protocol (reel status prints the daemon's)"),
 )
 _STATUSES = (
     ("0", "stopped as asked"),
@@ -30,8 +29,6 @@ _STATUSES = (
     ("3", "another reeld is running; starting again cannot help"),
     ("4", "it cannot start with these settings; the message says what to do"),
 )
-# A term and its explanation, at least two spaces apart.
-_ROW = re.compile(r"(\w+)  +(\S.*?)(?=  |\n|$)")
 _DAEMON = """\
 reeld owns the conversations of LLM agents. It keeps them in an append-only log in SQLite and commits each message
 before it acknowledges it. It listens on a Unix socket, stays in the foreground, and logs to stderr. On SIGTERM or
@@ -43,15 +40,14 @@ A setting is read from the command line, else from the environment, else from re
 
 def reel() -> str:
     """Return the text of reel.1."""
-    about, environment, statuses, _ = EPILOG.split("\n\n")
     return _page(
         ("reel", 1, "talk to reeld"),
         (".B reel", _text("[--socket PATH] [--json] COMMAND ...")),
-        ("DESCRIPTION", [_text(DESCRIPTION), ".PP", _text(about)]),
+        ("DESCRIPTION", [_text(DESCRIPTION), ".PP", _text(AGENT_RULE)]),
         ("OPTIONS", [*_options(common_options()), *_terms(_SHARED)]),
         ("COMMANDS", (line for command in COMMANDS for line in _command(command))),
-        ("ENVIRONMENT", _terms(_ROW.findall(environment))),
-        ("EXIT STATUS", _terms(_ROW.findall(statuses))),
+        ("ENVIRONMENT", _terms(ENVIRONMENT)),
+        ("EXIT STATUS", _terms(EXIT_STATUSES)),
         ("SEE ALSO", [".BR reeld (8)"]),
     )
 

@@ -97,7 +97,10 @@ def test_what_the_documents_take_from_the_code_is_current(page: str) -> None:
     [
         ("protocol.md", "| `undo` | `agent` | `undone` `was` | Undo the newest command |"),
         ("protocol.md", "| `create` | `agent?` `system?` `title?` `tags?` | the agent | Create an agent |"),
-        ("cli.md", "| `--role user\\|assistant\\|system` | who says it; system sets the prompt |"),
+        (
+            "cli.md",
+            "| `--role user\\|assistant\\|system` | role of the message (default: user); system sets the prompt |",
+        ),
         ("operations.md", "| `agents.idle` | `600.0` | seconds until an unused agent leaves memory |"),
     ],
 )

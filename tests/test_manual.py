@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import manual
-from reel.cli.table import COMMANDS
+from reel.cli.table import COMMANDS, ENVIRONMENT, EXIT_STATUSES
 from reeld.config import SETTINGS
 
 PAGES = ("reel.1", "reeld.8")
@@ -59,6 +59,13 @@ def test_every_command_and_option_is_there(pages: Path) -> None:
         assert f"         {command.example.splitlines()[0]}\n" in page
         for flags, _ in command.options:
             assert flags[0] in page
+
+
+def test_environment_and_exit_statuses_are_in_the_manual(pages: Path) -> None:
+    """The page has every row of both tables, with its explanation."""
+    page = " ".join(shown(pages / "reel.1").split())
+
+    assert [] == [row for row in (*ENVIRONMENT, *EXIT_STATUSES) if " ".join(row) not in page]
 
 
 def test_every_setting_is_there(pages: Path) -> None:

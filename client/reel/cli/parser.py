@@ -1,4 +1,4 @@
-"""The arguments of a command, as argparse has them."""
+"""The argument parsers and the help, made from the table of commands."""
 
 import argparse
 import os
@@ -6,50 +6,40 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from reel.cli.arguments import UsageError, arity, number, text
-from reel.cli.table import COMMANDS, Command, Option, option
+from reel.cli.table import COMMANDS, ENVIRONMENT, EXIT_STATUSES, Command, Option, option
 from reel.version import PROTOCOL, __version__
 
-DESCRIPTION = "Talk to reeld, the daemon that owns the conversations of LLM agents."
+DESCRIPTION = """\
+Talk to reeld, the daemon that owns the conversations of LLM agents.
+An agent is one named conversation and the task that owns it."""
 
-EPILOG = """\
-AGENT is a name, the beginning of a name that no other agent's has, or an id
-(a script that changes something has to give the whole name).
-`-a AGENT` names it; else, where $REEL_AGENT is set and the words fit without
-it, that one is meant; else the first word is it. So `reel add "hi"` adds to
-$REEL_AGENT, while `reel add demo "hi"` and `reel show demo` mean demo, whether
-it is set or not. One word that may be the agent or the word after it is taken
-so that nothing is lost (`git diff | reel add demo`), or refused.
-
-environment:
-  REEL_AGENT    the agent that is meant where none is named
-  REEL_SOCKET   the daemon's socket
-  NO_COLOR      no colours
-  PAGER         what shows a long conversation or log; less where it is not set
-  EDITOR        what reel edit starts; VISUAL goes before it
-
-exit status:
-  0  done            1  refused, or failed    2  wrong usage
-  3  no daemon runs  4  no such agent         5  conflict, as with --if-seq
-
-Each command has its own help: reel add --help"""
+AGENT_RULE = """\
+AGENT is a name, a prefix of a name that no other agent's name begins with, or
+an id. A script that changes something must give the whole name. `-a AGENT`
+names it; otherwise, if $REEL_AGENT is set and the other arguments make sense
+without an agent, it is that one; otherwise it is the first argument. So `reel
+add "hi"` adds to $REEL_AGENT, while `reel add demo "hi"` and `reel show demo`
+mean demo, whether it is set or not. If a single argument may be the agent or
+what comes after it, reel chooses so that nothing is lost (`git diff | reel
+add demo`), or refuses."""
 
 _COMMON = (
-    option("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON; lists: one a line"),
+    option("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON (lists as JSON Lines)"),
     option("--socket", metavar="PATH", default=argparse.SUPPRESS, help="the daemon's socket"),
 )
-_AGENT = (option("-a", "--agent", metavar="AGENT", type=text, help="the agent, in place of the first word"),)
-_WRITES = (option("--if-seq", metavar="SEQ", type=number, help="only if the agent's head is still this seq"),)
+_AGENT = (option("-a", "--agent", metavar="AGENT", type=text, help="the agent, instead of the first argument"),)
+_WRITES = (option("--if-seq", metavar="SEQ", type=number, help="only if nothing has happened to the agent since SEQ"),)
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
-    """Knows its width, so that argparse does not import shutil for each argument to find it out."""
+    """A formatter that is told its width; argparse would import shutil to find it out, once per argument."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=28, width=_width())
 
 
 class _Parser(argparse.ArgumentParser):
-    """Raises in one piece what argparse would print in three lines before it exits."""
+    """A parser that raises an error, where argparse would print three lines and exit."""
 
     command = ""
 
@@ -58,7 +48,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def split_at_dashes(argv: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Part the arguments at ``--``: whatever comes after it is a word."""
+    """Split the arguments at ``--``; what comes after it is positional."""
     given = list(argv)
     if "--" not in given:
         return given, []
@@ -67,23 +57,23 @@ def split_at_dashes(argv: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def top_parser() -> argparse.ArgumentParser:
-    """Make the parser of what comes before and up to the command's name."""
-    parser = _parser("reel", "reel [--socket PATH] [--json] COMMAND ...", f"{DESCRIPTION}\n\n{_listing()}", EPILOG)
+    """Return the parser of the arguments up to and including the command's name."""
+    parser = _parser("reel", "reel [--socket PATH] [--json] COMMAND ...", f"{DESCRIPTION}\n\n{_listing()}", _epilog())
     parser.add_argument(
         "--version",
         action="version",
         version=f"reel {__version__}, protocol {PROTOCOL}",
-        help="print the versions; reel status has the daemon's",
+        help="print the versions (reel status prints the daemon's)",
     )
     parser.add_argument("--socket", metavar="PATH", help="the daemon's socket")
-    parser.add_argument("--json", action="store_true", help="print JSON; lists: one a line")
+    parser.add_argument("--json", action="store_true", help="print JSON (lists as JSON Lines)")
     parser.add_argument("command", nargs="?", help=argparse.SUPPRESS)
     parser.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     return parser
 
 
 def command_parser(command: Command) -> argparse.ArgumentParser:
-    """Make the parser of what comes after a command's name."""
+    """Return the parser of the arguments after a command's name."""
     usage = f"reel {command.name} {command.positionals}".rstrip() + " [options]"
     about = sentence(command.summary) + (f"\n\n{command.notes}" if command.notes else "")
     parser = _parser(f"reel {command.name}", usage, about, f"example:\n  {command.example}")
@@ -96,43 +86,43 @@ def command_parser(command: Command) -> argparse.ArgumentParser:
 
 
 def options_of(command: Command) -> tuple[Option, ...]:
-    """Give every option of a command but ``--help``: its own, and those that it shares with others."""
+    """Return every option of a command except ``--help``: its own, and those that it shares with others."""
     agent = _AGENT if arity(command.positionals).agent else ()
     return (*command.options, *agent, *(_WRITES if command.writes else ()), *_COMMON)
 
 
 def common_options() -> tuple[Option, ...]:
-    """Give the options that every command has, and that may stand before it."""
+    """Return the options that every command has, and that may come before its name."""
     return _COMMON
 
 
 def usage_of(option: Option) -> str:
-    """Give an option with what it takes."""
+    """Return an option with its arguments, such as ``--at SEQ``."""
     flags, details = option
     takes = details.get("metavar", "|".join(details.get("choices", ())))
     return " ".join([", ".join(flags), *([takes] if isinstance(takes, str) else takes)]).rstrip()
 
 
 def examples_of(command: Command) -> list[str]:
-    """Give a command's examples, one a line."""
+    """Return a command's examples, one per line."""
     return [line.removeprefix("  ") for line in command.example.split("\n")]
 
 
 def sentence(summary: str) -> str:
-    """Make a sentence of what the table says."""
+    """Return a summary from the table as a sentence."""
     return f"{summary[0].upper()}{summary[1:]}."
 
 
 def find_command(name: str) -> Command:
-    """Find a command.
+    """Return the command of this name.
 
     Raises:
-        UsageError: there is none of this name.
+        UsageError: there is no such command.
     """
     for command in COMMANDS:
         if command.name == name:
             return command
-    from difflib import get_close_matches  # noqa: PLC0415 - only who mistypes pays for it
+    from difflib import get_close_matches  # noqa: PLC0415 - only after a typing error
 
     close = get_close_matches(name, [command.name for command in COMMANDS], n=1)
     raise UsageError(f"no command {name!r}" + (f" (did you mean {close[0]}?)" if close else ""))
@@ -152,6 +142,14 @@ def _parser(prog: str, usage: str, description: str, epilog: str) -> _Parser:
 def _listing() -> str:
     rows = [f"  {command.name:<11}{command.positionals:<17}{command.summary}" for command in COMMANDS]
     return "commands:\n" + "\n".join(rows)
+
+
+def _epilog() -> str:
+    """Return what the help prints below the commands."""
+    environment = "\n".join(f"  {name:<14}{about}" for name, about in ENVIRONMENT)
+    statuses = "\n".join(f"  {status:<14}{about}" for status, about in EXIT_STATUSES)
+    more = "Each command has its own help: reel add --help"
+    return f"{AGENT_RULE}\n\nenvironment:\n{environment}\n\nexit status:\n{statuses}\n\n{more}"
 
 
 def _width() -> int:

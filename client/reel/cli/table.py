@@ -1,4 +1,7 @@
-"""The table of commands: name, words, what it does, the function that does it, options, an example."""
+"""The table of commands: name, positional arguments, summary, function, example and options.
+
+The parser, the help, the manual page, docs/cli.md and the completions are all made from it.
+"""
 
 from typing import Any, NamedTuple, TypeAlias
 
@@ -19,18 +22,18 @@ class Command(NamedTuple):
     function: str
     example: str
     options: tuple[Option, ...] = ()
-    # Options in whose presence there is no word after the agent.
+    # Options that take the place of the argument after the agent.
     replaces_text: tuple[str, ...] = ()
     writes: bool = False
     notes: str = ""
-    # Without an agent it is about all of them.
+    # Whether the command is about all agents if none is named.
     agent_optional: bool = False
     # It runs even if nobody can tell where the daemon listens.
     without_socket: bool = False
 
 
 def option(*flags: str, **details: Any) -> Option:
-    """Describe an option in the words of ``add_argument``."""
+    """Return an option as ``add_argument`` takes it: its flags, and the keyword arguments."""
     return flags, details
 
 
@@ -38,43 +41,64 @@ def _at(summary: str) -> Option:
     return option("--at", metavar="SEQ", type=number, help=summary)
 
 
-_ROLE = option("--role", choices=("user", "assistant", "system"), help="who says it; system sets the prompt")
+_ROLE = option(
+    "--role",
+    choices=("user", "assistant", "system"),
+    help="role of the message (default: user); system sets the prompt",
+)
 
-_FORMAT = option("--format", choices=FORMATS, metavar="FORMAT", help=f"whose words: {', '.join(FORMATS)}")
-_CREATE = option("--create", action="store_true", help="make the agent where there is none")
-_NO_PAGER = option("--no-pager", action="store_true", help="print it all, though it is longer than the screen")
-_TAG = option("--tag", metavar="K=V", action="append", type=text, help="a tag; may be repeated")
+_FORMAT = option("--format", choices=FORMATS, metavar="FORMAT", help=f"the provider's format: {', '.join(FORMATS)}")
+_CREATE = option("--create", action="store_true", help="create the agent if it does not exist")
+_NO_PAGER = option("--no-pager", action="store_true", help="print everything, even if it is longer than the screen")
+_TAG = option("--tag", metavar="K=V", action="append", type=text, help="set a tag; may be repeated")
+
+# The environment variables and the exit statuses, for the help and the manual page.
+ENVIRONMENT = (
+    ("REEL_AGENT", "the agent, if none is named"),
+    ("REEL_SOCKET", "the daemon's socket"),
+    ("NO_COLOR", "no colours, if set"),
+    ("PAGER", "program that shows long output (default: less)"),
+    ("EDITOR", "editor for reel edit; VISUAL takes precedence"),
+)
+EXIT_STATUSES = (
+    ("0", "done"),
+    ("1", "refused, or failed"),
+    ("2", "wrong usage"),
+    ("3", "the daemon is not running"),
+    ("4", "no such agent"),
+    ("5", "conflict, as with --if-seq"),
+)
 
 COMMANDS = (
     Command(
         "start",
         "",
-        "start the daemon unless it runs already",
+        "start the daemon unless it is running",
         "daemon.start",
         "reel start",
         (
-            option("--database", metavar="FILE", help="the database; left out, $REEL_DATABASE or the default one"),
-            option("--unless-stopped", action="store_true", help="not if it was stopped with reel stop"),
+            option("--database", metavar="FILE", help="database file (default: $REEL_DATABASE, else the usual place)"),
+            option("--unless-stopped", action="store_true", help="do nothing if it was stopped with reel stop"),
         ),
     ),
     Command(
         "stop",
         "",
-        "stop the daemon and wait for its end",
+        "stop the daemon and wait until it has ended",
         "daemon.stop",
         "reel stop",
-        notes="Clients and editors do not start it by themselves until somebody runs\n"
-        "reel start, also if no daemon runs now.",
+        notes="Until the next reel start, clients and editors do not start it by themselves,\n"
+        "even if no daemon was running.",
     ),
-    Command("status", "", "say whether the daemon runs, and how it is", "daemon.status", "reel status"),
+    Command("status", "", "show whether the daemon is running", "daemon.status", "reel status"),
     Command(
         "doctor",
         "",
-        "find out what is wrong, and what to do about it",
+        "find out what is wrong and what to do about it",
         "doctor.doctor",
         "reel doctor",
-        notes="Looks at the settings, the socket, its directory, the daemon and its version,\n"
-        "who holds the locks, the database and the room on its disk. Exit status 1 if\n"
+        notes="Checks the settings, the socket, its directory, the daemon and its version,\n"
+        "the locks, the database and the free space on its disk. Exits with status 1 if\n"
         "something is bad.",
         without_socket=True,
     ),
@@ -82,12 +106,12 @@ COMMANDS = (
     Command(
         "new",
         "[NAME]",
-        "make an agent and print its name",
+        "create an agent and print its name",
         "agents.new",
         'reel new demo --system "You are brief."',
         (
-            option("--system", metavar="TEXT", type=text, help="its prompt"),
-            option("--title", metavar="TEXT", type=text, help="what people read in lists"),
+            option("--system", metavar="TEXT", type=text, help="system prompt"),
+            option("--title", metavar="TEXT", type=text, help="title shown in lists"),
             _TAG,
         ),
         writes=True,
@@ -95,7 +119,7 @@ COMMANDS = (
     Command(
         "add",
         "[AGENT] [TEXT]",
-        "add a message; when this returns, it is on disk",
+        "add a message and wait until it is on disk",
         "adding.add",
         'reel add demo "What is a tape deck?"\n  git diff | reel add demo\n'
         "  reel show demo --json | reel add copy --create --file -",
@@ -107,24 +131,28 @@ COMMANDS = (
                 metavar=("ID", "NAME", "ARGUMENTS"),
                 action="append",
                 type=text,
-                help="a call of the assistant's, its arguments as JSON; repeated: parallel calls",
+                help="a tool call of the assistant, with its arguments as JSON; repeat for parallel calls",
             ),
             option(
                 "--tool-result",
                 nargs=2,
                 metavar=("ID", "OUTPUT"),
                 type=text,
-                help="what a call gave; - reads OUTPUT from stdin",
+                help="the result of a tool call; OUTPUT - is read from stdin",
             ),
             option("--error", action="store_true", help="with --tool-result: the call failed"),
-            option("--file", metavar="FILE", help="one message, record or JSON string a line; - is stdin"),
+            option(
+                "--file",
+                metavar="FILE",
+                help="add the messages of a file, one JSON message, record or string per line; - is stdin",
+            ),
             _CREATE,
         ),
         replaces_text=("tool_call", "tool_result", "file"),
         writes=True,
-        notes="TEXT comes from stdin where it is -, or left out and stdin is no terminal; one\n"
-        "line end at its end is dropped. A TEXT that begins with a dash comes after --.\n"
-        "With $REEL_AGENT set and data on stdin, one word is the agent.",
+        notes='TEXT is read from stdin if it is "-", or omitted while stdin is not a terminal;\n'
+        "one trailing newline is removed. Put -- before a TEXT that begins with a dash.\n"
+        "With $REEL_AGENT set and data on stdin, a single argument is the agent.",
     ),
     Command(
         "edit",
@@ -134,7 +162,7 @@ COMMANDS = (
         "EDITOR=nano reel edit demo",
         (_ROLE,),
         writes=True,
-        notes="The editor is $VISUAL, else $EDITOR, else vi; an empty text adds nothing.",
+        notes="The editor is $VISUAL, else $EDITOR, else vi. An empty text adds nothing.",
     ),
     Command(
         "show",
@@ -143,67 +171,77 @@ COMMANDS = (
         "reading.show",
         "reel show demo --last 3",
         (
-            option("--last", metavar="N", type=number, help="only the newest so many"),
-            _at("as it was at this seq"),
-            option("--records", action="store_true", help="the records as they are stored, the prompt among them"),
+            option("--last", metavar="N", type=number, help="only the newest N"),
+            _at("as it was at SEQ"),
+            option(
+                "--records", action="store_true", help="show the records as they are stored, with the system prompt"
+            ),
             _NO_PAGER,
         ),
     ),
     Command(
         "log",
         "[AGENT]",
-        "show every event, cleared and rewound ones too",
+        "show every event, also cleared and rewound ones",
         "reading.log",
         "reel log demo --kind mark --kind rewind",
         (
-            option("--since", metavar="SEQ", type=number, help="only later than this seq"),
-            option("--kind", metavar="KIND", action="append", type=text, help="only events of it; may be repeated"),
-            option("--inherited", action="store_true", help="with the past of what it was cloned from"),
+            option("--since", metavar="SEQ", type=number, help="only events after SEQ"),
+            option(
+                "--kind", metavar="KIND", action="append", type=text, help="only events of this kind; may be repeated"
+            ),
+            option("--inherited", action="store_true", help="include the events before the agent was cloned"),
             _NO_PAGER,
         ),
     ),
     Command(
         "follow",
         "[AGENT]",
-        "show what happens, as it happens",
+        "show events as they happen",
         "following.follow",
         "reel follow demo --last 3\n  reel follow --all\n  reel follow demo --kind user --exec ./answer",
         (
-            option("--all", action="store_true", help="all agents, though $REEL_AGENT is set"),
-            option("--since", metavar="SEQ", type=number, help="begin after this seq; of all agents: after this id"),
-            option("--last", metavar="N", type=number, help="begin with the newest so many messages"),
-            option("--kind", metavar="KIND", action="append", type=text, help="only events of it; may be repeated"),
-            option("--exec", metavar="COMMAND", help="run this for each event, which comes on its stdin as JSON"),
+            option("--all", action="store_true", help="all agents, even if $REEL_AGENT is set"),
+            option(
+                "--since", metavar="SEQ", type=number, help="begin after SEQ (with all agents: after this event id)"
+            ),
+            option("--last", metavar="N", type=number, help="begin with the newest N messages"),
+            option(
+                "--kind", metavar="KIND", action="append", type=text, help="only events of this kind; may be repeated"
+            ),
+            option("--exec", metavar="COMMAND", help="run COMMAND for each event, with the event as JSON on stdin"),
         ),
         agent_optional=True,
-        notes="Without an agent: all of them. It goes on when the daemon was restarted, and\n"
-        "misses nothing. What somebody is writing is shown until it is there.",
+        notes="Without AGENT, it follows all agents. It reconnects if the daemon is restarted,\n"
+        "and misses nothing. A draft is shown until its message is added.",
     ),
     Command(
         "wait",
         "[AGENT]",
-        "wait until something happens, and show it",
+        "wait for an event and show it",
         "following.wait",
         "reel wait demo --kind assistant --timeout 60",
         (
-            option("--since", metavar="SEQ", type=number, help="later than this seq; left out, than now"),
-            option("--kind", metavar="KIND", action="append", type=text, help="only an event of it; may be repeated"),
-            option("--timeout", metavar="SECONDS", type=seconds, help="how long; left out, as long as it takes"),
+            option("--since", metavar="SEQ", type=number, help="only events after SEQ (default: from now on)"),
+            option(
+                "--kind", metavar="KIND", action="append", type=text, help="only events of this kind; may be repeated"
+            ),
+            option("--timeout", metavar="SECONDS", type=seconds, help="how long to wait (default: without limit)"),
         ),
-        notes="Exit status 1 where nothing came in time.",
+        notes="Exits with status 1 if nothing happened in time.",
     ),
     Command(
         "draft",
         "[AGENT] [TEXT]",
-        "show the others what is being written",
+        "show live what you are writing",
         "composing.draft",
         "my-model | reel draft demo --add --role assistant",
         (
-            option("--add", action="store_true", help="add it when it is complete"),
+            option("--add", action="store_true", help="add the text as a message when stdin ends"),
             _ROLE,
         ),
-        notes="TEXT is shown until interrupted; without one, what stdin brings, as it comes.\n"
-        "Nothing of a draft is stored unless it is added.",
+        notes="TEXT is shown until you press Ctrl-C. Without TEXT, stdin is shown as it\n"
+        "arrives. A draft is not stored unless it is added.",
     ),
     Command(
         "list",
@@ -212,16 +250,16 @@ COMMANDS = (
         "reading.list_agents",
         "reel list --tree",
         (
-            option("--tree", action="store_true", help="clones under their sources"),
-            option("--all", action="store_true", help="the killed ones, too"),
-            option("--prefix", metavar="TEXT", type=text, help="only names that begin with it"),
+            option("--tree", action="store_true", help="show clones below their sources"),
+            option("--all", action="store_true", help="include killed agents"),
+            option("--prefix", metavar="TEXT", type=text, help="only names that begin with TEXT"),
         ),
     ),
-    Command("info", "[AGENT]", "describe an agent and its state", "reading.info", "reel info demo"),
+    Command("info", "[AGENT]", "show an agent's state", "reading.info", "reel info demo"),
     Command(
         "clear",
         "[AGENT]",
-        "empty the conversation but for its prompt",
+        "remove all messages but the system prompt",
         "navigation.clear",
         "reel clear demo",
         writes=True,
@@ -229,12 +267,12 @@ COMMANDS = (
     Command(
         "clone",
         "[AGENT] [NAME]",
-        "start another conversation from this one",
+        "start a new conversation from a copy of this one",
         "agents.clone",
         "reel clone demo try-2 --at 17",
         (
-            _at("from where it was at this seq"),
-            option("--into", metavar="OTHER", type=text, help="replace this agent's conversation instead"),
+            _at("copy it as it was at SEQ"),
+            option("--into", metavar="OTHER", type=text, help="replace the conversation of OTHER instead"),
         ),
         replaces_text=("into",),
         writes=True,
@@ -249,141 +287,146 @@ COMMANDS = (
         "navigation.rewind",
         "reel rewind demo draft",
         writes=True,
-        notes="Without a LABEL: to the newest mark that something was said after, so that\nrepeating it walks back.",
+        notes="Without LABEL, it goes to the newest mark that has messages after it, so\n"
+        "repeating the command walks back.",
     ),
     Command(
         "restore",
         "[AGENT] SEQ",
-        "make the conversation what it was at a seq",
+        "restore the conversation as it was at SEQ",
         "navigation.restore",
         "reel restore demo 17",
         writes=True,
     ),
-    Command("undo", "[AGENT]", "take back the newest command", "navigation.undo", "reel undo demo", writes=True),
-    Command("redo", "[AGENT]", "bring back what undo took", "navigation.redo", "reel redo demo", writes=True),
+    Command("undo", "[AGENT]", "undo the newest command", "navigation.undo", "reel undo demo", writes=True),
+    Command("redo", "[AGENT]", "redo what undo has undone", "navigation.redo", "reel redo demo", writes=True),
     Command(
         "replay",
         "[AGENT]",
-        "read the state anew from the log, and compare",
+        "rebuild the state from the log and compare",
         "reading.replay",
         "reel replay demo --strict",
         (
-            _at("as it was at this seq; nothing is compared"),
-            option("--strict", action="store_true", help="fail where an event cannot be read"),
+            _at("as it was at SEQ; nothing is compared"),
+            option("--strict", action="store_true", help="fail if an event cannot be read"),
         ),
-        notes="Exit status 1 where the running state differed from the log; it is mended.",
+        notes="If the live state differs from the log, it is repaired; the exit status is 1.",
     ),
     Command(
         "render",
         "[AGENT]",
-        "print it as the body of a provider's request",
+        "print the body of a provider's request",
         "rendering.render",
         "reel render demo --format anthropic --set max_tokens=1024 > body.json",
         (
             _FORMAT,
-            option("--set", metavar="K=V", action="append", type=text, help="a key of the body; V is JSON, else text"),
-            option("--tools", metavar="FILE", help="the body's tools, as JSON"),
-            option("--model", metavar="NAME", type=text, help="whose rules count, where the body has no model"),
-            _at("as it was at this seq"),
-            option("--budget", metavar="N", type=number, help="leave out the oldest turns above so many tokens"),
-            option("--pin", metavar="LABEL", type=text, help="with --budget: all up to this mark stays"),
-            option("--open", choices=("close", "refuse"), help="calls without a result: make one up, or refuse"),
-            option("--after", metavar="FILE", help="an earlier --report: say whether this goes on from it"),
-            option("--report", metavar="FILE", help="write what was changed, and all but the body, as JSON"),
+            option("--set", metavar="K=V", action="append", type=text, help="set a key of the body; V is JSON or text"),
+            option("--tools", metavar="FILE", help="file with the tools of the body, as JSON"),
+            option("--model", metavar="NAME", type=text, help="model whose rules apply, if not in --set model="),
+            _at("as it was at SEQ"),
+            option("--budget", metavar="N", type=number, help="drop the oldest turns to stay below N tokens"),
+            option("--pin", metavar="LABEL", type=text, help="with --budget: keep everything up to this mark"),
+            option(
+                "--open",
+                choices=("close", "refuse"),
+                help="tool calls without a result: close them with a placeholder, or refuse",
+            ),
+            option("--after", metavar="FILE", help="report whether the body extends the one of this earlier --report"),
+            option("--report", metavar="FILE", help="write everything except the body to FILE, as JSON"),
         ),
-        notes="Only the body goes to stdout; what could not stay as it is goes to stderr.",
+        notes="Only the body goes to stdout. What had to be changed is listed on stderr.",
     ),
     Command(
         "ingest",
         "[AGENT] [FILE]",
-        "add what a provider answered, and what it used",
+        "add a provider's response and its token usage",
         "ingesting.ingest",
         "reel ingest demo --format anthropic response.json\n"
         "  curl -sN ... | reel ingest demo --format openai-chat --stream",
         (
             _FORMAT,
-            option("--stream", action="store_true", help="show the text of an event stream as it comes"),
-            option("--model", metavar="NAME", type=text, help="who answered, where the body does not say"),
-            option("--names", metavar="FILE", help="the --report of the render, where it renamed tools"),
-            option("--interrupted", action="store_true", help="the answer broke off; a stream shows that itself"),
+            option("--stream", action="store_true", help="read an event stream and print its text as it arrives"),
+            option("--model", metavar="NAME", type=text, help="model that answered, if the body does not name it"),
+            option("--names", metavar="FILE", help="the --report of the render, if it renamed tools"),
+            option(
+                "--interrupted", action="store_true", help="the response is incomplete (with --stream this is detected)"
+            ),
             _CREATE,
         ),
         writes=True,
-        notes="FILE is stdin where it is - or left out. What came of a stream that breaks off\n"
-        "is kept and marked; the exit status is 1.",
+        notes='FILE is read from stdin if it is "-" or omitted. If a stream breaks off, what\n'
+        "has arrived is added and marked as interrupted, and the exit status is 1.",
     ),
     Command(
         "load",
         "[AGENT] [FILE]",
-        "add the history of a whole request",
+        "add the history of a provider's request",
         "ingesting.load",
         "reel load demo --create --format openai-chat request.json",
         (
             _FORMAT,
-            option("--model", metavar="NAME", type=text, help="who made it, where the body does not say"),
+            option("--model", metavar="NAME", type=text, help="model that answered, if the body does not name it"),
             _CREATE,
         ),
         writes=True,
-        notes="FILE is stdin where it is - or left out.",
+        notes='FILE is read from stdin if it is "-" or omitted.',
     ),
     Command(
         "verify",
         "[AGENT]",
-        "check that everything that is stored is whole",
+        "check the database for damage",
         "database.verify",
         "reel verify\n  reel verify demo",
-        (option("--all", action="store_true", help="all agents, though $REEL_AGENT is set"),),
+        (option("--all", action="store_true", help="all agents, even if $REEL_AGENT is set"),),
         agent_optional=True,
-        notes="Without an agent: all of them, and the database's file. Nothing is changed,\n"
-        "and nobody has to wait for it. Exit status 1 where something is wrong.",
+        notes="Without AGENT, it checks all agents and the database file. It changes nothing\n"
+        "and blocks nobody. Exits with status 1 if something is wrong.",
     ),
     Command(
         "backup",
         "FILE",
-        "write a copy of the database into a new file",
+        "write a copy of the database to a new file",
         "database.backup",
         "reel backup ~/reel-$(date +%F).db",
-        notes="Everybody can go on writing meanwhile. The file has its name when it is\n"
-        "complete and on the disk; only its owner may read it. No file is replaced.",
+        notes="Other commands are not blocked. The file gets its name once it is complete and\n"
+        "on disk. Only its owner can read it. An existing file is not replaced.",
     ),
     Command(
         "kill",
         "[AGENT]",
-        "end an agent; it can be revived",
+        "kill an agent (it can be revived)",
         "agents.kill",
         'reel kill demo --reason "done"',
         (
-            option("--reason", metavar="TEXT", type=text, help="what people read about it"),
-            option("--cascade", action="store_true", help="its living clones too, and theirs"),
+            option("--reason", metavar="TEXT", type=text, help="reason, stored in the log"),
+            option("--cascade", action="store_true", help="also kill its clones, recursively"),
         ),
         writes=True,
     ),
-    Command("revive", "[AGENT]", "bring a killed agent back", "agents.revive", "reel revive demo", writes=True),
-    Command(
-        "rename", "[AGENT] NEW", "give an agent another name", "agents.rename", "reel rename demo old-demo", writes=True
-    ),
+    Command("revive", "[AGENT]", "revive a killed agent", "agents.revive", "reel revive demo", writes=True),
+    Command("rename", "[AGENT] NEW", "rename an agent", "agents.rename", "reel rename demo old-demo", writes=True),
     Command(
         "title",
         "[AGENT] TITLE",
-        "give an agent another title",
+        "set an agent's title",
         "agents.title",
         'reel title demo "About tape decks"',
         writes=True,
-        notes="An empty TITLE takes it away.",
+        notes="An empty TITLE removes it.",
     ),
     Command(
         "tag",
         "[AGENT] TAG...",
-        "set tags with K=V, remove them with K-",
+        "set tags (K=V) and remove them (K-)",
         "agents.tag",
         "reel tag demo topic=tapes draft-",
         writes=True,
-        notes="With $REEL_AGENT set every word is a tag; another agent is named with -a.",
+        notes="With $REEL_AGENT set, every argument is a tag; name another agent with -a.",
     ),
     Command(
         "completion",
         "bash|zsh|fish",
-        "print what completes reel in a shell",
+        "print the completion script for a shell",
         "shells.completion",
         'eval "$(reel completion bash)"  # in ~/.bashrc\n'
         "  reel completion zsh > ~/.zfunc/_reel  # a directory of $fpath\n"
