@@ -4,10 +4,10 @@ from typing import NoReturn
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the command and give its exit status.
+    """Run the command and return its exit status.
 
     Args:
-        argv: the arguments; left out, the process's own.
+        argv: the arguments; by default those of the process.
     """
     from reel.cli.run import run  # noqa: PLC0415 - importing the package must cost nothing
 
@@ -15,7 +15,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def process() -> NoReturn:
-    """Be the process ``reel``: carry out its arguments, and end as it ended."""
+    """Run the command with the arguments of this process, and exit with its status."""
     from reel.cli.exits import exit_with  # noqa: PLC0415 - importing the package must cost nothing
 
     exit_with(main())

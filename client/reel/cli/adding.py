@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from reel.cli.arguments import VARIABLE, UsageError
 from reel.cli.context import Context
+from reel.cli.terminal import count
 from reel.errors import InvalidMessage, TooLarge
 from reel.frames import MAX_MESSAGE
 from reel.messages import Addable, NewMessage, text, tool_result
@@ -13,24 +14,24 @@ from reel.session import MAX_ELEMENTS
 from reel.values import clean_deep, fit_messagepack, why_not_plain
 
 _STDIN = "-"
-# Messages that one command takes, unless they are very long.
+# Messages that fit into one command, unless they are very long.
 _MESSAGES_PER_PART = 5000
-# Lists and maps that a message may have inside one another: the request around it has two of the sixteen.
+# How deep the values of a message may nest: of the sixteen levels of a frame, the request around it takes two.
 _MAX_NESTING = 14
 
 
 class Input(NamedTuple):
-    """What is to be added, the line of the file that each message stood on, and what had to be replaced in them."""
+    """The messages to add, the line of the file that each came from, and how much was replaced in them."""
 
     messages: list[Addable]
     lines: list[int]
-    # Characters that no text can have, and numbers that MessagePack does not have.
+    # How many invalid characters were replaced, and how many numbers that do not fit into MessagePack.
     replaced: int = 0
     numbers_as_text: int = 0
 
 
 def add(ctx: Context) -> None:
-    """Add messages, all or none."""
+    """Add messages: all of them or none."""
     given = collect(ctx)
     try:
         reply = ctx.client.add(ctx.agent, given.messages, ctx.args.create or None, if_seq=ctx.args.if_seq)
@@ -40,33 +41,38 @@ def add(ctx: Context) -> None:
         raise _with_remedy(error, ctx, len(given.messages)) from None
     if not ctx.out.as_json:
         for orphan in reply.orphans:
-            ctx.out.warn(f"note: the result of {orphan.seq} is for {orphan.id}, a call that is not open")
+            ctx.out.warn(f"note: the result #{orphan.seq} is for the call {orphan.id}, which is not open")
         note_altered(ctx, given.replaced + reply.replaced, given.numbers_as_text + reply.numbers_as_text)
-    seqs = f"{reply.first}-{reply.head}" if reply.head > reply.first else f"{reply.first}"
-    ctx.report(reply, f"{ctx.agent}: added {seqs}", "undo", ctx.agent)
+    ctx.report(reply, f"{ctx.agent}: added {seq_range(reply.first, reply.head)}", "undo", ctx.agent)
+
+
+def seq_range(first: int, last: int) -> str:
+    """Return what to call some events, such as ``#3`` or ``#3-#5``."""
+    return f"#{first}-#{last}" if last > first else f"#{first}"
 
 
 def note_altered(ctx: Context, replaced: int, numbers: int) -> None:
-    """Note what of the messages could not stay as it was."""
+    """Print how much of the messages had to be altered."""
     if replaced:
-        ctx.out.warn(f"note: characters that no text can have were replaced: {replaced}")
+        were = "was" if replaced == 1 else "were"
+        ctx.out.warn(f"note: {count(replaced, 'invalid character')} {were} replaced by U+FFFD")
     if numbers:
-        ctx.out.warn(f"note: numbers that some clients cannot hold are shown as text: {numbers}")
+        ctx.out.warn(f"note: shown as text, because some clients cannot hold it: {count(numbers, 'number')}")
 
 
 def collect(ctx: Context) -> Input:
-    """Collect what is to be added.
+    """Collect the messages from the arguments, from stdin or from a file.
 
     Raises:
-        UsageError: two things are asked for at once, or nothing is.
-        InvalidMessage: a line of the file is no message.
+        UsageError: options contradict each other, or there is nothing to add.
+        InvalidMessage: a line of the file is not a message.
     """
     args = ctx.args
     given = [f"--{name.replace('_', '-')}" for name in ("tool_call", "tool_result", "file", "role") if vars(args)[name]]
     if len(given) > 1:
-        raise UsageError(f"{' and '.join(given)} do not go together; a --file can mix them")
+        raise UsageError(f"{' and '.join(given)} cannot be combined; --file can mix them")
     if args.error and not args.tool_result:
-        raise UsageError("--error goes with --tool-result")
+        raise UsageError("--error needs --tool-result")
     if args.file:
         return _from_file(args.file)
     return Input([_message(ctx)], [])
@@ -79,13 +85,13 @@ def _message(ctx: Context) -> NewMessage:
     if args.tool_result:
         call_id, output = args.tool_result
         if output == _STDIN:
-            output = _read_stdin(f"for the call {call_id!r}")
+            output = _read_stdin(f"result for the call {call_id!r}")
         return tool_result(call_id, output, args.error)
     return text(args.role or "user", _text(ctx.agent, ctx.word))
 
 
 def tool_calls(calls: Iterable[Iterable[str]]) -> NewMessage:
-    """Make the assistant's message of calls, each an id, a name and its arguments."""
+    """Return an assistant's message of tool calls, each given as an id, a name and its arguments."""
     content: list[Any] = [
         {"type": "tool_call", "id": call_id, "name": name, "arguments": arguments} for call_id, name, arguments in calls
     ]
@@ -95,17 +101,19 @@ def tool_calls(calls: Iterable[Iterable[str]]) -> NewMessage:
 def _text(agent: str, word: str | None) -> str:
     if word is not None and word != _STDIN:
         return word
-    # Who meant the only word as the text should not wait for another on stdin.
+    # If the single argument was meant as the text, fail instead of waiting for stdin.
     if word is None and (" " in agent or sys.stdin.isatty()):
-        raise UsageError(f"no text for the agent {agent!r}; give both, or set ${VARIABLE}, or pipe the text in")
-    return _read_stdin(f"for the agent {agent!r}")
+        raise UsageError(
+            f"no text for the agent {agent!r}; give an agent and a text, or set ${VARIABLE}, or pipe the text in"
+        )
+    return _read_stdin(f"message for the agent {agent!r}")
 
 
 def _read_stdin(what: str) -> str:
-    """Read a text as a shell's ``$(…)`` does: without the end of its last line."""
+    """Return the text on stdin without its last newline, as a shell's ``$(…)`` does."""
     said = sys.stdin.buffer.read().decode(errors="replace")
     if not said:
-        raise UsageError(f"nothing came from stdin {what}; an empty text is given as ''")
+        raise UsageError(f"stdin was empty, so there is no {what}; to add an empty one pass ''")
     return said.removesuffix("\n").removesuffix("\r")
 
 
@@ -117,21 +125,21 @@ def _from_file(path: str) -> Input:
 
 
 def parse_lines(lines: Iterable[bytes], source: str) -> Input:
-    """Read JSON lines: each a message, a record or a string; blank ones count but say nothing.
+    """Parse JSON Lines: each line is a message, a record or a string. Blank lines are skipped, but counted.
 
     Args:
-        lines: as they stand in the file.
-        source: what to call it in errors.
+        lines: the lines of the file.
+        source: what to call the file in errors.
 
     Raises:
-        InvalidMessage: a line is none of these.
-        UsageError: there is no message in it.
+        InvalidMessage: a line is not one of these.
+        UsageError: the file has no message.
     """
-    from reel.strict_json import parse  # noqa: PLC0415 - a plain add does without a JSON parser
+    from reel.strict_json import parse  # noqa: PLC0415 - a plain add needs no JSON parser
 
     numbered = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
     if not numbered:
-        raise UsageError(f"{source} has no message in it")
+        raise UsageError(f"{source} has no messages")
     parsed = [_parse(line, f"{source} line {number}", parse) for number, line in numbered]
     return Input(
         [value for value, _, _ in parsed],
@@ -142,15 +150,15 @@ def parse_lines(lines: Iterable[bytes], source: str) -> Input:
 
 
 def _parse(line: bytes, where: str, parse: Callable[[str], Any]) -> tuple[Addable, int, int]:
-    """Read a line; the daemon checks what is in it, but it must be something that can be sent.
+    """Parse a line. The daemon checks the message; here it only has to be something that can be sent.
 
     Returns:
-        what is sent, how many characters were replaced in it, and how many numbers.
+        the message, how many characters were replaced in it, and how many numbers.
     """
     try:
         value = parse(line.decode())
     except (ValueError, RecursionError) as error:
-        raise InvalidMessage(f"{where}: no JSON: {error}") from None
+        raise InvalidMessage(f"{where}: not valid JSON: {error}") from None
     if not isinstance(value, str | dict):
         raise InvalidMessage(f"{where}: expected a message, a record or a string")
     if (problem := why_not_plain(value, _MAX_NESTING)) is not None:
@@ -160,7 +168,7 @@ def _parse(line: bytes, where: str, parse: Callable[[str], Any]) -> tuple[Addabl
 
 
 def _with_remedy(error: TooLarge, ctx: Context, count: int) -> TooLarge:
-    """Say how a file comes in that is too large for one command."""
+    """Return the error with a command that adds a file in parts, if it has too many messages for one."""
     if count <= _MESSAGES_PER_PART:
         return error
     from shlex import join  # noqa: PLC0415 - only here
@@ -172,7 +180,7 @@ def _with_remedy(error: TooLarge, ctx: Context, count: int) -> TooLarge:
 
 
 def _with_line_number(error: InvalidMessage, path: str | None, lines: list[int]) -> InvalidMessage:
-    """Say in which line of the file the message stands that the daemon refused."""
+    """Return the error with the line of the file that the refused message came from."""
     index = error.data.get("index")
     if not path or not isinstance(index, int) or index >= len(lines):
         return error

@@ -1,4 +1,4 @@
-"""The list of agents as people read it: a table, or a tree of clones under their sources."""
+"""The list of agents as people read it: a table, or a tree with clones below their sources."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
@@ -8,15 +8,16 @@ from reel.cli.terminal import cells, cut, flat, pad
 from reel.replies import AgentRow
 
 _GAP = "  "
-# A name may have 128 characters; a longer one than this, or than leaves room for the rest, moves its own line only.
+# The widest name column, and the width that the other columns need. A name has up to 128 characters; one that does not
+# fit shifts the rest of its own line only.
 _NAME_WIDTH = 36
 _OTHER_WIDTH = 44
-# What stands under a branch on the lines of its own clones.
+# What continues a branch on the lines of its own clones.
 _BELOW_BRANCH = {"": "", "├─ ": "│  ", "└─ ": "   "}
 
 
 class Row(NamedTuple):
-    """A line of the table: name, head, time of the last change, and what else there is to say."""
+    """A line of the table: name, head, time of the last change, and everything else."""
 
     columns: tuple[str, str, str, str]
     style: str = ""
@@ -26,12 +27,12 @@ _TITLES = Row(("NAME", "HEAD", "UPDATED", "ABOUT"), "dim")
 
 
 def table(agents: Iterable[AgentRow], clock: Callable[[int], str], *, tree: bool) -> list[Row]:
-    """Make the rows.
+    """Return the rows of the table.
 
     Args:
-        agents: in the order in which they were made.
-        clock: how a time is shown.
-        tree: whether clones stand under their sources; one whose source is not listed stands by itself.
+        agents: the agents, oldest first.
+        clock: formats a time.
+        tree: whether clones come below their sources; a clone whose source is not listed comes by itself.
     """
     listed = list(agents)
     branches = _branches(listed) if tree else [("", agent) for agent in listed]
@@ -39,7 +40,7 @@ def table(agents: Iterable[AgentRow], clock: Callable[[int], str], *, tree: bool
 
 
 def layout(rows: list[Row], width: int | None) -> list[Line]:
-    """Lay rows out in columns; a terminal gets titles, and no line that is too long for it."""
+    """Lay out rows in columns. On a terminal there are titles, and long lines are cut."""
     shown = rows if width is None else [_TITLES, *rows]
     widest = _NAME_WIDTH if width is None else min(_NAME_WIDTH, max(width - _OTHER_WIDTH, width // 3))
     widths = [min(max(cells(row.columns[column]) for row in shown), widest) for column in range(3)]
@@ -57,14 +58,14 @@ def _row(branch: str, agent: AgentRow, clock: Callable[[int], str]) -> Row:
         "" if agent.alive else "killed",
         flat(agent.title or ""),
         *(f"{name}={flat(value)}" for name, value in agent.tags.items()),
-        f"from {agent.source.at}" if branch and agent.source else "",
+        f"from #{agent.source.at}" if branch and agent.source else "",
     ]
     about = _GAP.join(word for word in words if word)
     return Row((branch + agent.name, str(agent.head), clock(agent.updated), about), "" if agent.alive else "dim")
 
 
 def _branches(agents: list[AgentRow]) -> Iterator[tuple[str, AgentRow]]:
-    """Walk the tree without recursion: clones of clones may go on for thousands."""
+    """Walk the tree without recursion: a chain of clones may have thousands of links."""
     listed = {agent.id for agent in agents}
     clones: dict[str, list[AgentRow]] = {}
     for agent in agents:

@@ -1,4 +1,4 @@
-"""Commands about agents as such: new, clone, kill, revive, rename, title, tag."""
+"""Commands that create, end and describe agents: new, clone, kill, revive, rename, title, tag."""
 
 from collections.abc import Iterable
 
@@ -8,12 +8,12 @@ from reel.cli.terminal import flat
 from reel.errors import Conflict
 from reel.replies import AgentInfo
 
-# How often somebody may get in between when tags are read and written.
+# How often to try again if the agent changes between reading and writing its tags.
 _ATTEMPTS = 5
 
 
 def new(ctx: Context) -> None:
-    """Make an agent and print its name."""
+    """Create an agent and print its name."""
     args = ctx.args
     tags = changed_tags({}, args.tag or [])
     info = ctx.client.create(ctx.word, args.system, args.title, tags or None, if_seq=args.if_seq)
@@ -21,43 +21,45 @@ def new(ctx: Context) -> None:
 
 
 def clone(ctx: Context) -> None:
-    """Start another conversation from this one, or replace another's by it."""
+    """Copy the conversation into a new agent, or over that of another one."""
     into = ctx.args.into
     info = ctx.client.clone(ctx.agent, ctx.word, ctx.args.at, into, if_seq=ctx.args.if_seq)
     ctx.report(info, info.name, *(["undo", into] if into else ["kill", info.name]))
 
 
 def kill(ctx: Context) -> None:
-    """End an agent, with ``--cascade`` its clones as well."""
+    """Kill an agent, with ``--cascade`` its clones as well."""
     args = ctx.args
     reply = ctx.client.kill(ctx.agent, args.reason, args.cascade or None, if_seq=args.if_seq)
     if not reply.killed:
-        ctx.report(reply, f"{ctx.agent}: was dead already")
+        ctx.report(reply, f"{ctx.agent} was already killed")
         return
     others = [agent for agent in reply.killed if agent != reply.agent]
-    ctx.report(reply, f"{ctx.agent}: killed{', with ' if others else ''}{' '.join(others)}", "revive", ctx.agent)
+    ctx.report(
+        reply, f"{ctx.agent} killed{', and its clones ' if others else ''}{', '.join(others)}", "revive", ctx.agent
+    )
     if others:
-        ctx.out.hint("its clones are revived one by one, by their ids")
+        ctx.out.hint("revive each clone by its id")
 
 
 def revive(ctx: Context) -> None:
-    """Bring a killed agent back."""
+    """Revive a killed agent."""
     info = ctx.client.revive(ctx.agent, if_seq=ctx.args.if_seq)
     if info.command is None:
-        ctx.report(info, f"{info.name}: lives already")
+        ctx.report(info, f"{info.name} is not killed")
     else:
-        ctx.report(info, f"{info.name}: lives", "kill", info.name)
+        ctx.report(info, f"{info.name} revived", "kill", info.name)
 
 
 def rename(ctx: Context) -> None:
-    """Give an agent another name."""
+    """Rename an agent."""
     before = ctx.client.agent(ctx.agent).name
     info = ctx.client.change(ctx.agent, name=ctx.words[0], if_seq=ctx.args.if_seq)
-    ctx.report(info, f"{before}: is called {info.name} now", "rename", info.name, before)
+    ctx.report(info, f"{before} renamed to {info.name}", "rename", info.name, before)
 
 
 def title(ctx: Context) -> None:
-    """Give an agent another title, or take it away."""
+    """Set an agent's title, or remove it."""
     before = ctx.client.agent(ctx.agent).title or ""
     info = ctx.client.change(ctx.agent, title=ctx.words[0], if_seq=ctx.args.if_seq)
     now = flat(info.title or "")
@@ -65,7 +67,7 @@ def title(ctx: Context) -> None:
 
 
 def _as_word(text: str) -> list[str]:
-    """Give a text as a word that is taken for no option."""
+    """Return a text as arguments of which none is taken for an option."""
     return ["--", text] if text.startswith("-") else [text]
 
 
@@ -78,7 +80,7 @@ def tag(ctx: Context) -> None:
 
 
 def _retag(ctx: Context) -> tuple[dict[str, str], AgentInfo]:
-    """Read the tags, change them and write them all, as long as nobody else did anything in between."""
+    """Change the tags; read them again if somebody else changed the agent in between. Return them before and after."""
     for left in reversed(range(_ATTEMPTS)):
         info = ctx.client.agent(ctx.agent)
         head = info.head if ctx.args.if_seq is None else ctx.args.if_seq
@@ -91,10 +93,10 @@ def _retag(ctx: Context) -> tuple[dict[str, str], AgentInfo]:
 
 
 def changed_tags(tags: dict[str, str], changes: Iterable[str]) -> dict[str, str]:
-    """Apply changes to tags: ``k=v`` sets one, ``k-`` removes it.
+    """Return tags with changes applied: ``k=v`` sets one, ``k-`` removes one.
 
     Raises:
-        UsageError: a change is neither.
+        UsageError: a change is neither of these.
     """
     changed = dict(tags)
     for change in changes:
@@ -104,11 +106,11 @@ def changed_tags(tags: dict[str, str], changes: Iterable[str]) -> dict[str, str]
         elif not is_set and name.endswith("-") and len(name) > 1:
             changed.pop(name[:-1], None)
         else:
-            raise UsageError(f"{change!r} is no tag: K=V sets one, K- removes it; an agent is named with -a")
+            raise UsageError(f"{change!r} is not a tag; K=V sets one and K- removes one (name the agent with -a)")
     return changed
 
 
 def reverting_changes(before: dict[str, str], after: dict[str, str]) -> Iterable[str]:
-    """Give the changes that turn tags back into what they were."""
+    """Return the changes that restore the tags as they were before."""
     yield from (f"{name}={value}" for name, value in before.items() if after.get(name) != value)
     yield from (f"{name}-" for name in after if name not in before)

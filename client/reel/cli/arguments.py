@@ -1,17 +1,18 @@
-"""Which agent is meant: one rule for every command.
+"""Which agent a command is about, and how its arguments are read.
 
-A command's usage says which words it takes, such as ``[AGENT] [TEXT]`` or ``[AGENT] TAG...``. Where there is an
-``[AGENT]``:
+A command's usage names its positional arguments, such as ``[AGENT] [TEXT]`` or ``[AGENT] TAG...``. One rule finds the
+``[AGENT]`` for every command:
 
-1. ``-a AGENT`` names it, and every word belongs to the places after it.
-2. Else, where ``$REEL_AGENT`` is set and the words fit into the places after AGENT, that one is meant.
-3. Else the first word is the agent.
+1. ``-a AGENT`` names it, and every argument belongs to the positions after it.
+2. Otherwise, if ``$REEL_AGENT`` is set and the arguments fit into the positions after AGENT, it is that agent.
+3. Otherwise it is the first argument.
 
-So ``reel add "hi"`` adds to ``$REEL_AGENT``, and ``reel add other "hi"`` and ``reel show other`` mean ``other``,
-whether it is set or not. Where the second rule takes one word that could be an agent's name, and the word could also
-have been left out, :mod:`reel.cli.lone_argument` has the last say.
+So ``reel add "hi"`` adds to ``$REEL_AGENT``, while ``reel add other "hi"`` and ``reel show other`` mean ``other``,
+whether it is set or not. If the second rule takes a single argument that could be an agent's name, and that argument
+could also have been omitted, :mod:`reel.cli.lone_argument` decides.
 """
 
+from argparse import ArgumentTypeError
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -24,11 +25,11 @@ _MANY = 1 << 30
 
 
 class UsageError(Exception):
-    """The command line asks for nothing that could be done.
+    """The command line is wrong.
 
     Args:
-        message: what is wrong with it, and what would be right.
-        command: whose help says more; empty for the command as a whole.
+        message: what is wrong, and what would be right.
+        command: the command whose help explains more; empty for ``reel`` itself.
     """
 
     def __init__(self, message: str, command: str = "") -> None:
@@ -38,7 +39,7 @@ class UsageError(Exception):
 
 
 class Arity(NamedTuple):
-    """The words that a command takes: whether an agent is among them, and how many others."""
+    """How many positional arguments a command takes: whether there is an agent, and how many others."""
 
     agent: bool
     least: int
@@ -46,7 +47,7 @@ class Arity(NamedTuple):
 
 
 def arity(usage: str) -> Arity:
-    """Read a usage: ``X`` must be there, ``[X]`` may be, ``X...`` may be repeated."""
+    """Return the arity of a usage: ``X`` is required, ``[X]`` is optional, ``X...`` may be repeated."""
     words = usage.split()
     others = [word for word in words if word != AGENT]
     least = sum(not word.startswith("[") for word in others)
@@ -57,38 +58,38 @@ def arity(usage: str) -> Arity:
 def resolve(
     usage: str, words: Sequence[str], option: str | None, default: str | None, *, agent_optional: bool = False
 ) -> tuple[str, list[str]]:
-    """Tell the agent from the other words.
+    """Separate the agent from the other arguments.
 
     Args:
-        usage: the words that the command takes.
-        words: those that were given.
-        option: what ``-a`` said.
-        default: what ``$REEL_AGENT`` says.
-        agent_optional: whether it may be left open which agent is meant.
+        usage: the positional arguments that the command takes.
+        words: the arguments that were given.
+        option: the value of ``-a``.
+        default: the value of ``$REEL_AGENT``.
+        agent_optional: whether the command also works without an agent.
 
     Returns:
-        the agent (empty where none is meant), and the other words.
+        the agent (empty if there is none), and the other arguments.
 
     Raises:
-        UsageError: no agent is named, or by an empty word, or there are too many words or too few.
+        UsageError: no agent is named, its name is empty, or there are too many or too few arguments.
     """
     takes = arity(usage)
     if agent_optional and option is None and not (words or default):
         return "", []
     agent, rest = _split(takes, list(words), option, default)
-    if takes.agent and not agent:  # a variable of a script's that is not set, and no wish for whoever is there
+    if takes.agent and not agent:  # an unset variable in a script; it must not select $REEL_AGENT or all agents
         raise UsageError("the agent's name is empty")
     if len(rest) > takes.most:
-        raise UsageError(f"{rest[takes.most]!r} is one word too many; expected {usage or 'none'}")
+        raise UsageError(f"unexpected argument {rest[takes.most]!r}; expected {usage or 'none'}")
     if len(rest) < takes.least:
         missing = [word for word in usage.split() if not word.startswith("[")][len(rest)]
-        taken = f", as {agent!r} was taken for the agent (${VARIABLE} is not set)" if agent in words else ""
+        taken = f", because {agent!r} was taken for the agent (${VARIABLE} is not set)" if agent in words else ""
         raise UsageError(f"{missing.removesuffix('...')} is missing{taken}; expected {usage}")
     return agent, rest
 
 
 def is_lone(usage: str, words: Sequence[str], option: str | None, default: str | None) -> bool:
-    """Return whether the only word may be the agent as well as the word after it; see :func:`resolve`."""
+    """Return whether the only argument could be the agent or the argument after it; see :func:`resolve`."""
     takes = arity(usage)
     may_be_both = takes.agent and takes.least == 0 and takes.most > 0
     return (
@@ -105,31 +106,39 @@ def _split(takes: Arity, words: list[str], option: str | None, default: str | No
         return default, words
     if words:
         return words[0], words[1:]
-    raise UsageError(f"no agent is named, and ${VARIABLE} is not set")
+    raise UsageError(f"no agent was named, and ${VARIABLE} is not set")
 
 
 def text(argument: str) -> str:
-    """Read an argument as text: what is no UTF-8 becomes U+FFFD, as the daemon would have it."""
+    """Return an argument as text; bytes that are not UTF-8 become U+FFFD, as in the daemon."""
     return clean(argument)[0]
 
 
 def number(argument: str) -> int:
-    """Read an argument as a number that every client can have.
+    """Return an argument as an integer that every client can hold.
 
     Raises:
-        ValueError: it is none.
+        ArgumentTypeError: it is not a number, or out of range.
     """
-    if not -MAX_INTEGER <= (value := int(argument)) <= MAX_INTEGER:
-        raise ValueError("out of range")
+    try:
+        value = int(argument)
+    except ValueError:
+        raise ArgumentTypeError(f"{argument!r} is not a number") from None
+    if not -MAX_INTEGER <= value <= MAX_INTEGER:
+        raise ArgumentTypeError(f"{argument} is out of range; the limit is {MAX_INTEGER}")
     return value
 
 
 def seconds(argument: str) -> float:
-    """Read an argument as a length of time.
+    """Return an argument as a duration in seconds.
 
     Raises:
-        ValueError: it is none.
+        ArgumentTypeError: it is not a number, negative, or out of range.
     """
-    if not 0 <= (value := float(argument)) < MAX_INTEGER:
-        raise ValueError("out of range")
+    try:
+        value = float(argument)
+    except ValueError:
+        raise ArgumentTypeError(f"{argument!r} is not a number of seconds") from None
+    if not 0 <= value < MAX_INTEGER:
+        raise ArgumentTypeError(f"{argument} seconds is out of range; it must be at least 0 and below {MAX_INTEGER}")
     return value

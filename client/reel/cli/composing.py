@@ -1,4 +1,4 @@
-"""The commands ``edit`` and ``draft``: a message that takes a while to write."""
+"""The commands ``edit`` and ``draft``: messages that take a while to write."""
 
 import codecs
 import os
@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import mkstemp
+from typing import NoReturn
 
 from reel.cli.arguments import UsageError
 from reel.cli.context import Context
@@ -19,19 +20,19 @@ from reel.cli.files import keep_text
 from reel.errors import ReelError
 from reel.messages import text
 
-# Seconds between two drafts, and between two of the same, for a daemon that came back.
+# Seconds between two drafts, and until an unchanged one is sent again, in case the daemon was restarted.
 _DRAFT_INTERVAL = 0.05
 _REPEAT_INTERVAL = 5.0
-# A draft may be long, but nobody reads more than its end.
+# How many characters of its end are shown of a long draft; nobody reads more.
 _DRAFT_LENGTH = 100_000
 _CHUNK = 1 << 16
-# What $EDITOR is, if it is not set.
+# The editor, if neither $VISUAL nor $EDITOR is set.
 _EDITOR = "vi"
 
 
 def edit(ctx: Context) -> int:
-    """Have a message written and add it; a text that could not be added is kept."""
-    # Who has written a long text should not learn only then that there is nobody to say it to.
+    """Let the user write a message in an editor, and add it. A text that cannot be added is saved."""
+    # Fail before the text is written if there is no such agent.
     ctx.client.agent(ctx.agent)
     handle, name = mkstemp(prefix="reel-", suffix=".md")
     os.close(handle)
@@ -48,15 +49,15 @@ def edit(ctx: Context) -> int:
 def _add_written(ctx: Context, path: Path) -> int:
     editor = _editor()
     if status := _run_editor([*editor, str(path)]):
-        ctx.out.warn(f"{editor[0]} ended with status {status}; nothing was added")
+        ctx.out.warn(f"{editor[0]} exited with status {status}; nothing was added")
         return REFUSED
     said = path.read_text(encoding="utf-8", errors="replace")
     if not said.strip():
-        ctx.report({"agent": ctx.agent, "added": False}, f"{ctx.agent}: nothing written, nothing added")
+        ctx.report({"agent": ctx.agent, "added": False}, f"{ctx.agent}: the text is empty; nothing was added")
         return OK
     message = text(ctx.args.role or "user", said.removesuffix("\n"))
     reply = ctx.client.add(ctx.agent, [message], if_seq=ctx.args.if_seq)
-    ctx.report(reply, f"{ctx.agent}: added {reply.first}", "undo", ctx.agent)
+    ctx.report(reply, f"{ctx.agent}: added #{reply.first}", "undo", ctx.agent)
     return OK
 
 
@@ -65,12 +66,12 @@ def _editor() -> list[str]:
     try:
         return shlex.split(command)
     except ValueError as error:
-        raise UsageError(f"the editor {command!r} cannot be started: {error}") from None
+        raise UsageError(f"cannot start the editor {command!r}: {error}") from None
 
 
 def _run_editor(command: list[str]) -> int:
-    """Run an editor; Ctrl-C belongs to it for as long as it runs."""
-    # A handler, as the editor would inherit SIG_IGN.
+    """Run an editor and return its exit status. While it runs, Ctrl-C belongs to it."""
+    # A handler instead of SIG_IGN, which the editor would inherit.
     before = signal.signal(signal.SIGINT, lambda *_: None)
     try:
         return subprocess.run(command, check=False).returncode  # noqa: S603 - the user's own editor
@@ -86,25 +87,25 @@ def _keep_written(ctx: Context, path: Path) -> None:
 
 
 def draft(ctx: Context) -> None:
-    """Show a text until interrupted; or what stdin brings, as it comes, and in the end add it."""
+    """Show a text until interrupted, or stdin as it arrives; with ``--add``, add it at the end."""
     if ctx.word is not None and ctx.word != "-":
         _show_until_interrupted(ctx, ctx.word)
     if ctx.args.add:
-        # What is streamed cannot be had again: who gets it is known before the first byte is read.
+        # A stream cannot be read twice: fail before its first byte is read if there is no such agent.
         ctx.client.agent(ctx.agent)
     if sys.stdin.isatty():
-        ctx.out.hint("type it; the others see each line, and Ctrl-D ends it")
+        ctx.out.hint("type your text; others see each line; end it with Ctrl-D")
     said = _show_stdin(ctx)
     if not ctx.args.add:
         ctx.client.draft(ctx.agent, "")
         return
     if not said:
-        raise UsageError("nothing came from stdin, and so there is nothing to add")
+        raise UsageError("stdin was empty; there is nothing to add")
     _add_draft(ctx, said.removesuffix("\n"))
 
 
 def _show_stdin(ctx: Context) -> str:
-    """Show what comes from stdin as it comes; give all of it, though it could not be shown where it is to be added."""
+    """Show stdin as it arrives, and return all of it. If it is to be added, go on even if it cannot be shown."""
     said, shown = "", True
     for said in _read_incrementally(sys.stdin.fileno()):
         if not shown:
@@ -122,18 +123,18 @@ def _add_draft(ctx: Context, said: str) -> None:
     try:
         reply = ctx.client.add(ctx.agent, [text(ctx.args.role or "user", said)])
     except BaseException:
-        _report_kept(ctx, keep_text(f"{said}\n", ".md"))  # whose end goes again when it is read
+        _report_kept(ctx, keep_text(f"{said}\n", ".md"))  # reel add removes the last newline
         raise
-    ctx.report(reply, f"{ctx.agent}: added {reply.first}", "undo", ctx.agent)
+    ctx.report(reply, f"{ctx.agent}: added #{reply.first}", "undo", ctx.agent)
 
 
-def _show_until_interrupted(ctx: Context, said: str) -> None:
+def _show_until_interrupted(ctx: Context, said: str) -> NoReturn:
     if ctx.args.add:
-        raise UsageError("--add goes with a text from stdin; use: reel add")
+        raise UsageError("--add takes its text from stdin; to add TEXT use: reel add")
     ctx.client.draft(ctx.agent, _tail(said))
     ctx.out.hint("shown until you press Ctrl-C")
     while True:
-        time.sleep(_REPEAT_INTERVAL)  # nothing else happens here that would tell of a daemon that came back
+        time.sleep(_REPEAT_INTERVAL)  # nothing signals that the daemon was restarted
         ctx.client.draft(ctx.agent, _tail(said))
 
 
@@ -142,7 +143,7 @@ def _tail(said: str) -> str:
 
 
 def _read_incrementally(stdin: int) -> Iterator[str]:
-    """Give all that has come from stdin, whenever there is more of it, and once at its end."""
+    """Yield everything that has arrived on stdin, whenever there is more, and once at its end."""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     said, given, due = "", "", 0.0
     while True:
@@ -159,6 +160,6 @@ def _read_incrementally(stdin: int) -> Iterator[str]:
 
 
 def _report_kept(ctx: Context, path: str) -> None:
-    """Say where a message's text is, and how it is added."""
+    """Print where a text was saved, and the command that adds it."""
     role = ["--role", ctx.args.role] if ctx.args.role else []
-    ctx.out.warn(f"your text is kept; add it with: {ctx.command('add', ctx.agent, '-', *role)} < {path}")
+    ctx.out.warn(f"your text was saved; add it with: {ctx.command('add', ctx.agent, '-', *role)} < {path}")

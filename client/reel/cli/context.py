@@ -1,4 +1,4 @@
-"""One run of one command: its arguments, the daemon that it asks and the screen that it prints on."""
+"""What a command runs with: its arguments, its client and its output."""
 
 from argparse import Namespace
 from collections.abc import Callable
@@ -10,13 +10,13 @@ from reel.cli.terminal import full_time, short_time
 
 
 class Context:
-    """What a command's function gets.
+    """The arguments, the client and the output of one run of a command.
 
     Args:
         args: its options.
-        agent: the agent that is meant; empty for a command that takes none.
-        words: the other words.
-        socket: where the daemon listens.
+        agent: the agent; empty for a command without one.
+        words: the other positional arguments.
+        socket: the path of the daemon's socket.
         out: where to print.
         changes: whether the command changes something.
     """
@@ -29,35 +29,35 @@ class Context:
         self.words = words
         self.socket = socket
         self.out = out
-        # It connects when it is first asked.
+        # It connects at the first call.
         self.client = PrefixResolvingClient(socket, out, exact=changes and not out.terminal)
 
     @property
     def agent(self) -> str:
-        """The agent that is meant, by its full name as soon as that is known."""
+        """The agent; its full name as soon as that is known."""
         return self.client.resolved_name or self._agent
 
     def use_as_agent(self, agent: str) -> None:
-        """Take the only word for the agent."""
+        """Take the only argument for the agent."""
         self._agent, self.words = agent, []
 
     @property
     def word(self) -> str | None:
-        """The word after the agent, where there is one."""
+        """The argument after the agent, if there is one."""
         return self.words[0] if self.words else None
 
     @property
     def clock(self) -> Callable[[int], str]:
-        """How to show a time: short to people, in full to programs."""
+        """The function that formats a time: short for people, complete for programs."""
         return short_time if self.out.terminal else full_time
 
     def report(self, reply: Any, text: str, *undo: str) -> None:
-        """Print what came of a change.
+        """Print the result of a change.
 
         Args:
-            reply: the daemon's; printed as it is where JSON is wanted.
-            text: the same in a line.
-            undo: the words of the command that takes it back; none where there is nothing to take back.
+            reply: the daemon's reply, which ``--json`` prints.
+            text: the result in one line, for people.
+            undo: the arguments of the command that undoes it; none if there is nothing to undo.
         """
         if self.out.as_json:
             self.out.document(reply)
@@ -67,7 +67,7 @@ class Context:
             self.out.hint(f"undo: {self.command(*undo)}")
 
     def command(self, *words: str) -> str:
-        """Give a command line of our own that can be pasted into a shell."""
+        """Return a ``reel`` command line that can be pasted into a shell."""
         from shlex import join  # noqa: PLC0415 - only a person at a terminal needs it
 
         where = ["--socket", self.args.socket] if self.args.socket else []

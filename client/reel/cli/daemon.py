@@ -1,4 +1,4 @@
-"""The daemon itself: start, stop, status, socket."""
+"""Commands about the daemon: start, stop, status, socket."""
 
 import os
 import select
@@ -14,24 +14,23 @@ from reel.replies import Hello
 from reel.stop_marker import mark, unmark
 from reel.sync.client import Client
 
-# How long a daemon may take to finish what is in flight.
+# How long a daemon may take to finish the requests in flight.
 _STOP_TIMEOUT = 30.0
-# Seconds between two looks whether it listens.
+# Seconds between two attempts to connect.
 _STEP = 0.05
-# The daemon's figures that a person wants to know, and what to call them.
+# The daemon's figures that a person wants to know, and their labels.
 _FIGURES = {
     "sqlite": "SQLite",
     "uptime": "uptime",
     "agents": "agents",
-    "living_agents": "living agents",
     "connections": "connections",
-    "newest_event": "newest event",
+    "newest_event": "events",
     "storage_problem": "storage",
 }
 
 
 def start(ctx: Context) -> int:
-    """Start the daemon unless it runs, and wait until it answers."""
+    """Start the daemon unless it is running, and wait until it answers."""
     from reel import process  # noqa: PLC0415 - status does without subprocess
 
     wanted = ctx.args.database and os.path.abspath(ctx.args.database)  # noqa: PTH100 - a symlink stays one
@@ -40,21 +39,21 @@ def start(ctx: Context) -> int:
         started = begin(ctx.socket, database=wanted)
     if wanted and not started and (kept := ctx.client.stats()["database"]) != wanted:
         end = ctx.command("stop")
-        ctx.out.warn(f"the daemon that runs here keeps {kept}; end it with: {end}, or name another --socket")
+        ctx.out.warn(f"the daemon on this socket uses {kept}; stop it with: {end}, or name another --socket")
         return REFUSED
     reply = {"socket": ctx.socket, "started": started}
-    ctx.report(reply, f"{'started' if started else 'runs already'}: {ctx.socket}", *(["stop"] if started else []))
+    ctx.report(reply, f"{'started' if started else 'already running'}: {ctx.socket}", *(["stop"] if started else []))
     return OK
 
 
 def stop(ctx: Context) -> None:
     """Stop the daemon, wait until it has ended, and keep clients from starting another."""
-    with ctx.out.waiting("the daemon finishes what is in flight"):
+    with ctx.out.waiting("waiting for the daemon to finish"):
         stopped = _stop(ctx.socket)
     if stopped:
         ctx.report({"socket": ctx.socket, "stopped": True}, f"stopped: {ctx.socket}", "start")
     else:
-        ctx.report({"socket": ctx.socket, "stopped": False}, f"does not run: {ctx.socket}")
+        ctx.report({"socket": ctx.socket, "stopped": False}, f"not running (no daemon at {ctx.socket})")
 
 
 def _stop(path: str) -> bool:
@@ -69,7 +68,7 @@ def _stop(path: str) -> bool:
             unmark(path)
         raise
     if activated:
-        process.stop_units()  # a connection after the end of the daemon has started another
+        process.stop_units()  # a connection since the daemon ended may have started another
         mark(path)  # which removed the mark
     return stopped
 
@@ -83,7 +82,7 @@ def _shut_down(path: str) -> bool:
         if hello is None:
             return False
         mark(path)  # again: a daemon that has just started removed the mark before it listened
-        # A handle rather than the bare number: that may be another process's by the time we look.
+        # A handle instead of the number: by the time we look, the number may belong to another process.
         process = _open_process(int(hello.server["pid"]))
         client.shutdown()
     if process is not None:
@@ -92,7 +91,7 @@ def _shut_down(path: str) -> bool:
 
 
 def _connect(client: Client) -> Hello | None:
-    """Greet the daemon; return ``None`` if there is none. One that is starting, or about to end, is waited for."""
+    """Connect and return the daemon's greeting, or ``None`` if none runs. Wait for one that is starting or ending."""
     from reel.process import lock_holder  # noqa: PLC0415 - as above
 
     deadline = time.monotonic() + _STOP_TIMEOUT
@@ -103,8 +102,8 @@ def _connect(client: Client) -> Hello | None:
             if lock_holder(client.path) is None:
                 return None
         if time.monotonic() > deadline:
-            raise Timeout("it does not listen")
-        time.sleep(_STEP)  # nothing reports that it listens, or has ended
+            raise Timeout("the daemon runs, but does not listen on its socket")
+        time.sleep(_STEP)  # nothing signals that it listens, or has ended
 
 
 def _open_process(pid: int) -> int | None:
@@ -115,24 +114,24 @@ def _open_process(pid: int) -> int | None:
 
 
 def _wait(process: int) -> None:
-    """Wait for the process, not for the socket: systemd would answer there, and start the next one."""
+    """Wait for the process, not for the socket: systemd would accept the connection and start the next daemon."""
     try:
         ended, _, _ = select.select([process], [], [], _STOP_TIMEOUT)
     finally:
         os.close(process)
     if not ended:
-        raise Timeout(f"the daemon is still busy after {_STOP_TIMEOUT:.0f} s; its log says with what")
+        raise Timeout(f"the daemon is still busy after {_STOP_TIMEOUT:.0f} s; its log says why")
 
 
 def status(ctx: Context) -> int:
-    """Say whether the daemon runs, and how it is."""
+    """Show whether the daemon is running, and its figures."""
     try:
         hello = ctx.client.connect().server
     except NotRunning:
-        ctx.report({"running": False, "socket": ctx.socket}, f"does not run: {ctx.socket}")
-        ctx.out.hint(f"start it: {ctx.command('start')}")
+        ctx.report({"running": False, "socket": ctx.socket}, f"not running (no daemon at {ctx.socket})")
+        ctx.out.hint(f"start it with: {ctx.command('start')}")
         return NOT_RUNNING
-    assert hello is not None  # noqa: S101 - connect() has just seen to it
+    assert hello is not None  # noqa: S101 - connect() has set it
     stats = ctx.client.stats()
     if ctx.out.as_json:
         ctx.out.document({"running": True, "socket": ctx.socket, **plain(hello), "stats": stats})
@@ -144,13 +143,15 @@ def status(ctx: Context) -> int:
 
 
 def figures(stats: dict[str, Any]) -> dict[str, str]:
-    """Choose what a person wants to know of the daemon's figures; ``--json`` has them all."""
+    """Return the daemon's figures that a person wants to know; ``--json`` has all of them."""
     chosen = {title: str(stats[name]) for name, title in _FIGURES.items() if stats.get(name) is not None}
+    if "agents" in chosen:
+        chosen["agents"] += f" ({stats['agents'] - stats['living_agents']} killed)"
     if "uptime" in chosen:
         chosen["uptime"] = duration(stats["uptime"] / 1000)
     return chosen
 
 
 def socket(ctx: Context) -> None:
-    """Print where the daemon listens."""
+    """Print the path of the daemon's socket."""
     ctx.report({"socket": ctx.socket}, ctx.socket)

@@ -1,4 +1,8 @@
-"""Carrying out a command: its function is imported, and nothing that only others need."""
+"""Running a command's function.
+
+This is not part of :mod:`reel.cli.run` because ``--help`` and ``--version`` need no client: everything that imports one
+is imported from here on, and of the commands only the one that runs.
+"""
 
 import os
 import sys
@@ -15,29 +19,29 @@ from reel.errors import NotRunning, ReelError
 
 
 def dispatch(command: Command, args: Namespace, agent: str, words: list[str], *, lone: bool = False) -> int:
-    """Run a command's function and give the exit status; what the daemon refuses becomes one line on stderr.
+    """Run a command's function and return the exit status. An error of the daemon becomes one line on stderr.
 
     Args:
-        command: what is run.
+        command: the command.
         args: its options.
-        agent: the agent that is meant.
-        words: the other words.
-        lone: whether the only word may be the agent after all.
+        agent: the agent, or an empty string.
+        words: the other positional arguments.
+        lone: whether the only argument may also be the agent.
     """
     module, _, function = command.function.partition(".")
     out = Output(sys.stdout, sys.stderr, as_json=args.json)
-    changes = command.writes or bool(vars(args).get("add"))  # a draft changes something where it is added
+    changes = command.writes or bool(vars(args).get("add"))  # draft changes something only with --add
     ctx: Context | None = None
     try:
         ctx = Context(args, agent, words, _socket(command, args), out, changes=changes)
         with ctx.client:
             if lone:
-                from reel.cli.lone_argument import resolve_lone_argument  # noqa: PLC0415 - most command lines have nothing to resolve_lone_argument
+                from reel.cli.lone_argument import resolve_lone_argument  # noqa: PLC0415 - it is seldom needed
 
                 resolve_lone_argument(ctx, command)
             return getattr(import_module(f"reel.cli.{module}"), function)(ctx) or OK
     except ReelError as error:
-        # What was printed so far comes before what went wrong.
+        # The output comes before the error.
         sys.stdout.flush()
         out.warn(explain(error, ctx.agent if ctx else agent, command=command.name))
         return status_of(error.name)

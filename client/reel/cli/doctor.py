@@ -1,6 +1,6 @@
 """The command ``doctor``: everything that can be wrong between this client and its daemon.
 
-One function a question; nothing is changed, and no database is opened.
+There is one function per check. Nothing is changed, and no database is opened.
 """
 
 import os
@@ -28,25 +28,25 @@ BAD = "bad"
 
 _MODULES = ("reeld", "anyio", "trio", "aiosqlite")
 _MEGABYTE = 1 << 20
-# A WAL and what is merged from it need some room beside what is said.
+# Besides new messages, the WAL and its checkpoints need some room.
 _SCARCE = 500 * _MEGABYTE
 _TOO_LITTLE = 50 * _MEGABYTE
-# A daemon that is well answers within milliseconds.
+# Seconds to wait for an answer; a healthy daemon answers within milliseconds.
 _ANSWER_TIMEOUT = 5.0
-_STUCK = "its log says with what it is busy; where it stays so, kill the process that holds the locks"
-# The header of SQLite's file format, and the first bytes of the page that lists the tables: how many there are.
+_STUCK = "its log says what it is doing; if it stays busy, kill the process that holds the locks"
+# SQLite's file header and the start of its first page, up to the number of tables in the page that lists them.
 _HEADER = 105
 _SQLITE = b"SQLite format 3\0"
-# As the daemon marks its files.
+# The application id with which the daemon marks its databases.
 _APPLICATION = b"reel"
 _MOVE = "move it away with its -wal and -shm, and put a backup in its place, or name another file with $REEL_DATABASE"
-# What stands below a finding stands below what it is about.
+# The remedy is indented to the text of the finding above it.
 _MARGIN = " " * 23
 _ELSEWHERE = "name another path with --socket or $REEL_SOCKET"
 
 
 class Finding(NamedTuple):
-    """The answer to one question: how it is, and where it is not as it should be, what to do about it."""
+    """The result of one check: a verdict, and what to do unless it is good."""
 
     check: str
     verdict: str
@@ -55,7 +55,7 @@ class Finding(NamedTuple):
 
 
 def doctor(ctx: Context) -> int:
-    """Say how everything is, and what to do about what is not as it should be."""
+    """Check everything, and print what to do about what is not as it should be."""
     with ctx.out.waiting("waiting for the daemon's answer"):
         findings = list(examine(ctx.socket))
     if ctx.out.as_json:
@@ -66,7 +66,7 @@ def doctor(ctx: Context) -> int:
 
 
 def examine(socket: str) -> Iterator[Finding]:
-    """Ask one question after the other; those about a daemon that does not answer, of what is on disk."""
+    """Run the checks. If the daemon does not answer, look at the files at their usual places."""
     yield check_settings()
     yield check_path(socket)
     yield check_directory(socket)
@@ -74,7 +74,7 @@ def examine(socket: str) -> Iterator[Finding]:
     with Client(socket, patience=0, timeout=_ANSWER_TIMEOUT, name="reel doctor") as client:
         try:
             hello = client.connect().server
-            assert hello is not None  # noqa: S101 - connect() has just seen to it
+            assert hello is not None  # noqa: S101 - connect() has set it
             pid = int(hello.server["pid"])
             stats = client.stats()
             database, problem = stats["database"], stats.get("storage_problem")
@@ -99,13 +99,13 @@ def _own_database() -> str:
 
 
 def _storage_problem(problem: str) -> Finding:
-    """Report what the daemon says of its database, in its words."""
+    """Return the problem that the daemon itself has reported of its database."""
     about, _, remedy = problem.partition("; ")
     return Finding("database", BAD, about, remedy)
 
 
 def show(ctx: Context, findings: Iterable[Finding]) -> None:
-    """Print a line for each finding, and below it what to do."""
+    """Print each finding, and below it what to do."""
     room = None if ctx.out.width is None else ctx.out.width - len(_MARGIN)
     for finding in findings:
         first, *more = wrap(finding.about, room)
@@ -116,15 +116,15 @@ def show(ctx: Context, findings: Iterable[Finding]) -> None:
 
 
 def check_settings() -> Finding:
-    """Judge whether a daemon could start with what its file and the environment say."""
+    """Check that a daemon could start with the settings in its file and in the environment."""
     try:
         problem = settings_problem()
-    except NotRunning:  # it is not installed, say: then what the clients read of its file
+    except NotRunning:  # reeld may not be installed; then check only what the clients read
         problem = _own_problem()
     if problem is not None:
         return Finding("settings", BAD, problem, "correct it; see all settings with: reeld --check")
     file = config_file()
-    return Finding("settings", FINE, file if Path(file).exists() else f"{file}: none")
+    return Finding("settings", FINE, file if Path(file).exists() else f"{file}: not there; the defaults apply")
 
 
 def _own_problem() -> str | None:
@@ -136,29 +136,33 @@ def _own_problem() -> str | None:
 
 
 def check_path(socket: str) -> Finding:
-    """Judge where the socket is, or would be."""
+    """Check the path of the socket, and the socket if it exists."""
     size = len(os.fsencode(socket))
     if size > MAX_PATH:
-        about = f"{socket}: {size} bytes, {MAX_PATH} are possible"
-        return Finding("socket", BAD, about, "name a shorter path with --socket or $REEL_SOCKET")
+        about = f"{socket}: too long ({size} bytes; at most {MAX_PATH})"
+        return Finding("socket", BAD, about, "use a shorter path with --socket or $REEL_SOCKET")
     try:
         status = os.lstat(socket)
     except OSError as error:
-        return Finding("socket", FINE, f"{socket}: none ({error.strerror})")
+        return Finding(
+            "socket", FINE, f"{socket}: {'not there yet' if isinstance(error, FileNotFoundError) else error.strerror}"
+        )
     if not stat.S_ISSOCK(status.st_mode):
-        return Finding("socket", BAD, f"{socket}: is no socket", "move it away, or name another path with --socket")
+        return Finding("socket", BAD, f"{socket}: not a socket", "move it away, or name another path with --socket")
     if status.st_mode & 0o077:
-        return Finding("socket", WARN, f"{socket}: {_mode(status)}, others may try it", f"chmod 600 {socket}")
+        return Finding(
+            "socket", WARN, f"{socket}: {_mode(status)}, other users may connect to it", f"chmod 600 {socket}"
+        )
     return Finding("socket", FINE, f"{socket}: {_mode(status)}")
 
 
 def check_directory(socket: str) -> Finding:
-    """Judge whether somebody else could put a socket in the place of ours."""
+    """Check that nobody else can put another socket in the place of ours."""
     where = Path(socket).parent
     try:
         status = where.stat()
     except FileNotFoundError:
-        return Finding("directory", FINE, f"{where}: none yet; reeld makes it")
+        return Finding("directory", FINE, f"{where}: not there yet; reeld creates it")
     except OSError as error:
         return Finding("directory", BAD, f"{where}: {error.strerror}", "name another path with --socket")
     about = f"{where}: {_mode(status)}, of uid {status.st_uid}"
@@ -167,22 +171,22 @@ def check_directory(socket: str) -> Finding:
     if not status.st_mode & 0o022:
         return Finding("directory", FINE, about)
     if status.st_mode & stat.S_ISVTX:
-        return Finding("directory", WARN, f"{about}, open to all", "a directory of your own is safer: chmod 700")
-    return Finding("directory", BAD, f"{about}, others may write to it", f"chmod go-w {where}")
+        return Finding("directory", WARN, f"{about}, anyone can write to it", "use a directory of your own: chmod 700")
+    return Finding("directory", BAD, f"{about}, others can write to it", f"chmod go-w {where}")
 
 
 def check_versions(hello: Hello, sqlite: str) -> Finding:
-    """Judge whether the daemon that answers is the one that was installed with this client."""
+    """Check that the daemon that answers has the version of this client."""
     version = hello.server.get("version")
     about = f"pid {hello.server.get('pid')}, version {version}, protocol {hello.protocol}, SQLite {sqlite}"
     if (version, hello.protocol) == (__version__, PROTOCOL):
         return Finding("daemon", FINE, about)
     about += f"; this reel is {__version__}, protocol {PROTOCOL}"
-    return Finding("daemon", WARN, about, "run the newer one: reel stop; reel start")
+    return Finding("daemon", WARN, about, "restart the daemon with the newer version: reel stop; reel start")
 
 
 def check_lock(check: str, locked: str, daemon: int | None) -> Finding:
-    """Judge who holds the lock of a file: the daemon that answers, or nobody where none does."""
+    """Check who holds the lock of a file: the daemon that answers, or nobody if none does."""
     name, pid = f"{locked}.lock", lock_holder(locked)
     if pid == daemon:
         return Finding(check, FINE, f"{name}: {'free' if pid is None else f'held by pid {pid}'}")
@@ -191,26 +195,26 @@ def check_lock(check: str, locked: str, daemon: int | None) -> Finding:
         return Finding(check, BAD, about, "the file was replaced while in use: reel stop; reel start")
     if daemon is None:
         about = f"{name}: held by pid {pid}, which does not answer here"
-        return Finding(check, BAD, about, f"see what it is: ps -fp {pid}; end it: kill {pid}")
+        return Finding(check, BAD, about, f"see what it is: ps -fp {pid}; stop it: kill {pid}")
     return Finding(check, BAD, f"{name}: held by pid {pid}, not by the daemon (pid {daemon})", f"see: ps -fp {pid}")
 
 
 def check_database(database: str) -> Finding | None:
-    """Judge whether a file is a database of ours, as far as its first page says; ``None`` if nothing is wrong."""
+    """Check by its first page that a file is a database of ours; return ``None`` if nothing is wrong."""
     try:
         with Path(database).open("rb") as file:
             header = file.read(_HEADER)
     except FileNotFoundError:
-        return None  # reeld makes it
+        return None  # reeld creates it
     except OSError as error:
         return Finding("database", BAD, f"{database}: {error.strerror}", "name another file with $REEL_DATABASE")
     if header and not header.startswith(_SQLITE):
-        return Finding("database", BAD, f"{database}: is not an SQLite database", _MOVE)
+        return Finding("database", BAD, f"{database}: not an SQLite database", _MOVE)
     application, user_version, tables = header[68:72], header[60:64], header[103:105]
-    # A database that was just made has its application id, and its tables, in the WAL.
+    # A new database still has its application id and its tables in the WAL only.
     begun = not any(application) and (_has_wal(database) or not any(user_version + tables))
     if application != _APPLICATION and not begun:
-        return Finding("database", BAD, f"{database}: is another program's database", _MOVE)
+        return Finding("database", BAD, f"{database}: another program's database", _MOVE)
     return None
 
 
@@ -222,22 +226,22 @@ def _has_wal(database: str) -> bool:
 
 
 def check_space(database: str) -> Finding:
-    """Judge how much room there is where the database is, or would be."""
+    """Check how much space is free where the database is, or would be."""
     where = Path(database).parent
     try:
         while not where.exists():
             where = where.parent
         free = shutil.disk_usage(where).free
     except OSError as error:
-        return Finding("database", BAD, f"{where}: {error.strerror}", "name another place with $REEL_DATABASE")
-    about = f"{database}: {free // _MEGABYTE:,} MB free"
+        return Finding("database", BAD, f"{where}: {error.strerror}", "use another place with $REEL_DATABASE")
+    about = f"{database}: {free // _MEGABYTE:,} MB free on its disk"
     if free < _SCARCE:
         return Finding("database", BAD if free < _TOO_LITTLE else WARN, about, f"make room on the disk of {where}")
     return Finding("database", FINE, about)
 
 
 def check_installed(*, needed: bool) -> Finding:
-    """Judge whether a daemon could be started from here."""
+    """Check that a daemon could be started from here."""
     missing = [name for name in _MODULES if find_spec(name) is None]
     program = shutil.which("reeld")
     if not missing or ("reeld" in missing and program):

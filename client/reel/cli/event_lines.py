@@ -1,4 +1,4 @@
-"""The log as people read it: one line an event."""
+"""The log as people read it: one line per event."""
 
 import json
 from collections.abc import Callable
@@ -8,14 +8,14 @@ from reel.cli.output import Line
 from reel.cli.terminal import cut, flat
 from reel.messages import Event
 
-# How much of an event's content is shown where no terminal sets a limit.
+# How much of an event's content is shown if there is no terminal to set the limit.
 _GIST = 200
 _KIND = 12
 _STYLES = {"system": "system", "user": "user", "assistant": "assistant", "tool_call": "call", "tool_result": "result"}
 
 
 def layout(event: Event, width: int | None, clock: Callable[[int], str]) -> Line:
-    """Lay an event out: seq, time, kind and the beginning of what it says."""
+    """Lay out an event: seq, time, kind and the beginning of its content."""
     kind = event["kind"]
     head = f"{event['seq']:>6}  {clock(event['time'])}  "
     room = _GIST if width is None else max(width - len(head) - max(_KIND, len(kind)) - 2, 1)
@@ -23,7 +23,7 @@ def layout(event: Event, width: int | None, clock: Callable[[int], str]) -> Line
 
 
 def gist(event: Event) -> str:
-    """Say in a few words what an event is about."""
+    """Return an event's content in a few words."""
     if event["content"] is not None:
         return flat(event["content"])
     return _from_data(event["data_json"]) if event["data_json"] is not None else ""

@@ -1,4 +1,4 @@
-"""The exit statuses, which scripts may rely on."""
+"""The exit statuses. Scripts rely on them, so they do not change."""
 
 import os
 import sys
@@ -11,7 +11,7 @@ USAGE = 2
 NOT_RUNNING = 3
 NOT_FOUND = 4
 CONFLICT = 5
-# As a shell counts a process that a signal ended.
+# As a shell reports a process that a signal ended: 128 and the number of the signal.
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 
@@ -19,17 +19,17 @@ _STATUS = {"not_running": NOT_RUNNING, "not_found": NOT_FOUND, "conflict": CONFL
 
 
 def status_of(error: str) -> int:
-    """Give the status that stands for an error of this name."""
+    """Return the exit status for an error of this name."""
     return _STATUS.get(error, REFUSED)
 
 
 def exit_with(status: int) -> NoReturn:
-    """End the process; what was interrupted by the signal itself, so that a shell's loop around it ends as well."""
+    """Exit with a status. After Ctrl-C, die of the signal itself, so that a loop of the shell ends as well."""
     if status == INTERRUPTED:
-        import signal  # noqa: PLC0415 - it takes a while, and is seldom needed
+        import signal  # noqa: PLC0415 - it is slow to import, and seldom needed
 
         for stream in (sys.stdout, sys.stderr):
-            with suppress(OSError, ValueError):  # nobody reads it any more
+            with suppress(OSError, ValueError):  # nobody reads it any longer
                 stream.flush()
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGINT)

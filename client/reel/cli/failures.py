@@ -1,12 +1,12 @@
-"""What goes wrong, in one line that ends in the remedy."""
+"""An error as one line that ends with what to do."""
 
 from reel.errors import ReelError
 from reel.ids import is_name
 
-# What helps, by the error's name; an agent's name is filled in. What the daemon advises is in the words of the
-# protocol, and in its place stands what one types into a shell.
+# What to do about an error, by its name. This replaces the daemon's advice, which is in terms of the protocol, by a
+# command to type into a shell.
 _REMEDIES = {
-    "killed": "bring it back with: reel revive {agent}",
+    "killed": "revive it with: reel revive {agent}",
     "conflict": "see what happened with: reel log {agent}",
     "nothing_to_undo": "see what happened with: reel log {agent}",
     "protocol_mismatch": "restart the daemon with: reel stop; reel start",
@@ -15,11 +15,11 @@ _REMEDIES = {
 
 
 def explain(error: ReelError, agent: str, *, command: str = "") -> str:
-    """Put an error and its remedy into one line.
+    """Return an error and its remedy as one line.
 
     Args:
-        error: what the daemon, or the client, said.
-        agent: the one that the command was about.
+        error: the error of the daemon or the client.
+        agent: the agent that the command was about.
         command: the command that failed.
     """
     remedy = _remedy(error, str(error.data.get("agent") or agent), command)
@@ -39,9 +39,9 @@ def _remedy(error: ReelError, agent: str, command: str) -> str:
 
 
 def _not_found_remedy(agent: str, command: str) -> str:
-    """Say what to do where there is no such agent; not everything that was typed can be a name."""
+    """Return what to do if there is no such agent; not everything that was typed can be a name."""
     if not is_name(agent):
-        return "see who there is with: reel list --all"
+        return "list all with: reel list --all"
     if command == "add":
-        return f"make it with: reel new {agent}, or add with --create"
-    return f"make it with: reel new {agent}, or see who there is with: reel list"
+        return f"create it with: reel new {agent}, or add with --create"
+    return f"create it with: reel new {agent}, or list all with: reel list"

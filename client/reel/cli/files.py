@@ -1,4 +1,4 @@
-"""Files that a command reads: a path, or stdin."""
+"""Files that a command reads, by a path or from stdin, and texts that it saves for later."""
 
 import sys
 from collections.abc import Iterator
@@ -12,54 +12,54 @@ STDIN = "-"
 
 @contextmanager
 def open_input(path: str | None) -> Iterator[BinaryIO]:
-    """Open a file for as long as the block lasts; ``-`` or none is stdin.
+    """Open a file for the duration of the block; ``-`` or ``None`` is stdin.
 
     Raises:
-        UsageError: it is stdin, and that is a terminal: nobody meant to type this.
+        UsageError: the file is stdin and stdin is a terminal; nobody wants to type it.
     """
     if path is not None and path != STDIN:
         with open(path, "rb") as file:  # noqa: PTH123 - pathlib costs 4 ms
             yield file
         return
     if sys.stdin.isatty():
-        raise UsageError("no FILE is named, and stdin is a terminal; name one, or pipe it in")
+        raise UsageError("no FILE was named, and stdin is a terminal; name a file, or pipe one in")
     yield sys.stdin.buffer
 
 
 def read_text(path: str | None) -> str:
-    """Read a text; what is no UTF-8 becomes U+FFFD.
+    """Return the text of a file; bytes that are not UTF-8 become U+FFFD.
 
     Raises:
-        UsageError: there is none.
+        UsageError: the file is empty or blank.
     """
     with open_input(path) as file:
         text = file.read().decode(errors="replace")
     if not text.strip():
-        raise UsageError(f"there is nothing in {name_of(path)}")
+        raise UsageError(f"{name_of(path)} is empty")
     return text
 
 
 def read_json(path: str) -> Any:
-    """Read a JSON text.
+    """Return the value of a JSON file.
 
     Raises:
-        UsageError: it is none.
+        UsageError: it is not valid JSON.
     """
-    from reel.strict_json import parse  # noqa: PLC0415 - a command that reads no JSON pays nothing
+    from reel.strict_json import parse  # noqa: PLC0415 - only some commands read JSON
 
     try:
         return parse(read_text(path))
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{name_of(path)} is no JSON: {error}") from None
+        raise UsageError(f"{name_of(path)} is not valid JSON: {error}") from None
 
 
 def name_of(path: str | None) -> str:
-    """Give what to call a file."""
+    """Return what to call a file in a message."""
     return "stdin" if path is None or path == STDIN else path
 
 
 def keep_text(text: str, suffix: str) -> str:
-    """Write a text into a file of its own; give its path."""
+    """Save a text that could not be added in a new temporary file, and return its path."""
     from tempfile import NamedTemporaryFile  # noqa: PLC0415 - only if something goes wrong
 
     with NamedTemporaryFile("w", prefix="reel-", suffix=suffix, delete=False, encoding="utf-8") as file:

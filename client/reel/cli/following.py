@@ -1,4 +1,4 @@
-"""The commands that go on: follow, wait."""
+"""Commands that wait for events: follow, wait."""
 
 import os
 import subprocess
@@ -22,21 +22,21 @@ from reel.pushes import DraftPush, EventPush, Push, ResetPush
 
 R = TypeVar("R")
 
-# How long one request waits at most, in seconds; then comes the next.
+# How many seconds one request waits at most, before the next one is sent.
 _LONGEST_WAIT = 30.0
 
 
 def follow(ctx: Context) -> None:
-    """Show what happens, as it happens, until interrupted."""
+    """Show events as they happen, until interrupted."""
     args = ctx.args
     if args.all and args.agent:
-        raise UsageError("--all and -a do not go together")
-    # A name that was typed in part becomes a whole one here.
+        raise UsageError("--all and -a cannot be combined")
+    # The id, so that a rename does not matter. The client resolves a prefix here.
     agent = None if args.all or not ctx.agent else ctx.client.agent(ctx.agent).id
     since = args.since
     if args.last is not None:
         if agent is None or since is not None:
-            raise UsageError("--last goes with one agent, and not with --since")
+            raise UsageError("--last needs one agent, and cannot be combined with --since")
         since = _show_last(ctx, agent)
     show = _printer(ctx, agent)
     for push in _pushes(ctx, agent, since):
@@ -45,7 +45,7 @@ def follow(ctx: Context) -> None:
 
 
 def _show_last(ctx: Context, agent: str) -> int:
-    """Show the newest messages; give the seq up to which everything has been shown."""
+    """Show the newest messages, and return the seq up to which everything has been shown."""
     page = ctx.client.messages(agent, last=ctx.args.last or 1)
     if not ctx.args.exec:
         transcript = Transcript(ctx.out.width, ctx.clock)
@@ -59,27 +59,27 @@ def _show_last(ctx: Context, agent: str) -> int:
 
 
 def _pushes(ctx: Context, agent: str | None, since: int | None) -> Iterator[Push]:
-    """Give what happens, however often the daemon comes and goes."""
+    """Yield the pushes of a subscription, across restarts of the daemon."""
     with ctx.client.subscribe(agent, since, kinds=ctx.args.kind) as subscription:
         while True:
             yield _retry_until_running(ctx, lambda: next(subscription))
 
 
 def _retry_until_running(ctx: Context, ask: Callable[[], R]) -> R:
-    """Ask until the daemon is there to answer."""
+    """Try again until the daemon is running."""
     warned = False
     while True:
         try:
             return ask()
         except NotRunning:
             if not warned:
-                ctx.out.warn("the daemon went away; waiting for it to come back")
+                ctx.out.warn("lost the connection to the daemon; waiting for it to come back")
             warned = True
-            time.sleep(RETRY_INTERVAL)  # nothing tells when it is back
+            time.sleep(RETRY_INTERVAL)  # nothing signals that it is back
 
 
 def _printer(ctx: Context, agent: str | None) -> Callable[[Push], None]:
-    """Choose how pushes are shown."""
+    """Return the function that shows a push."""
     if ctx.args.exec:
         return lambda push: _run_command(ctx, push)
     if ctx.out.as_json:
@@ -88,7 +88,7 @@ def _printer(ctx: Context, agent: str | None) -> Callable[[Push], None]:
 
 
 class _PushPrinter:
-    """Shows pushes to a person: what is said in full where one agent is followed, else a line for each event."""
+    """Shows pushes to a person: whole messages if one agent is followed, else one line per event."""
 
     def __init__(self, ctx: Context, *, one: bool) -> None:
         self._ctx = ctx
@@ -96,19 +96,19 @@ class _PushPrinter:
         self._transcript = Transcript(ctx.out.width, ctx.clock)
 
     def show(self, push: Push) -> None:
-        """Show a push; a draft only until something else comes."""
+        """Show a push; a draft is shown until the next line comes."""
         out = self._ctx.out
         if isinstance(push, DraftPush):
             out.transient(f"… {flat(push.text[-1000:])}" if push.text else "")
         elif isinstance(push, ResetPush):
-            out.warn("what was shown so far is not what the daemon has: its log was exchanged, or its state mended")
+            out.warn("the lines above may be wrong: the daemon's log was replaced, or its state was repaired")
         elif self._one and push.message is not None:
             out.lines(self._transcript.message(push.message))
         else:
             self._line(push)
 
     def _line(self, push: EventPush) -> None:
-        """Show an event as the log does, whose words the push does not have."""
+        """Show an event as the log does; the push does not contain its content, so ask for it."""
         out = self._ctx.out
         client = self._ctx.client
         page = _retry_until_running(self._ctx, lambda: client.history(push.agent, since=push.seq - 1, limit=1))
@@ -123,21 +123,21 @@ class _PushPrinter:
 
 
 def _run_command(ctx: Context, push: Push) -> None:
-    """Run the command for an event: its push as JSON on stdin, and the most important of it in the environment."""
+    """Run the command for an event, with the push as JSON on stdin and its main fields in the environment."""
     if not isinstance(push, EventPush):
         return
     known = {"REEL_AGENT": push.name, "REEL_SEQ": str(push.seq), "REEL_KIND": push.kind, "REEL_SOCKET": ctx.socket}
     with event_stdin(to_json(push).encode() + b"\n") as (stdin, name):
         environment = {**os.environ, **known, EVENT: name}
-        ran = subprocess.run(  # noqa: S602 - it is the user's own command line
+        ran = subprocess.run(  # noqa: S602 - the user's own command line
             ctx.args.exec, shell=True, check=False, stdin=stdin, env=environment
         )
     if ran.returncode:
-        ctx.out.warn(f"{push.name} seq {push.seq}: the command ended with status {ran.returncode}")
+        ctx.out.warn(f"{push.name} #{push.seq}: the command exited with status {ran.returncode}")
 
 
 def wait(ctx: Context) -> int:
-    """Wait until something happens, and show it."""
+    """Wait for an event and show it."""
     args = ctx.args
     since = ctx.client.agent(ctx.agent).head if args.since is None else args.since
     end = None if args.timeout is None else time.monotonic() + args.timeout
@@ -147,7 +147,7 @@ def wait(ctx: Context) -> int:
         if reply.events:
             break
         if end is not None and time.monotonic() >= end:
-            ctx.out.warn(f"{ctx.agent}: nothing came in {args.timeout:g} s")
+            ctx.out.warn(f"{ctx.agent}: nothing happened within {args.timeout:g} s")
             return REFUSED
         since = max(since, reply.head)
     if ctx.out.as_json:

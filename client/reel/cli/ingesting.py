@@ -1,6 +1,6 @@
-"""The commands ``ingest`` and ``load``: add what a provider answered, or the history of a whole request.
+"""The commands ``ingest`` and ``load``: add a provider's response, or the history of a request.
 
-``ingest --stream`` shows an answer while it arrives, and adds it however the stream ends.
+``ingest --stream`` prints the text while it arrives, and adds the response however the stream ends.
 """
 
 import sys
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import BinaryIO
 
-from reel.cli.adding import note_altered
+from reel.cli.adding import note_altered, seq_range
 from reel.cli.arguments import UsageError
 from reel.cli.context import Context
 from reel.cli.exits import BROKEN_PIPE, INTERRUPTED, OK, REFUSED
@@ -21,13 +21,13 @@ from reel.strict_json import encode
 from reel.values import clean
 
 _CHUNK = 1 << 16
-# Seconds between two drafts, and how much of its end one shows.
+# Seconds between two drafts, and how many characters of its end each one has.
 _DRAFT_INTERVAL = 0.1
 _DRAFT_LENGTH = 1 << 16
 
 
 def ingest(ctx: Context) -> int:
-    """Add a response; one that streams is shown while it comes."""
+    """Add a response; a stream is printed while it arrives."""
     if ctx.args.stream:
         return _ingest_stream(ctx)
     report_added(ctx, add_response(ctx, read_text(ctx.word)))
@@ -66,38 +66,37 @@ def load(ctx: Context) -> None:
 
 
 def print_notes(ctx: Context, reply: Added | Loaded) -> None:
-    """Say aside what else became of it."""
+    """Print the open tool calls, and how much of the messages had to be altered."""
     if ctx.out.as_json:
         return
     for call in reply.open_calls:
-        ctx.out.hint(f"waits for a result: {call.id} {call.name}")
+        ctx.out.hint(f"waiting for the result of {call.name} ({call.id})")
     note_altered(ctx, reply.replaced, reply.numbers_as_text)
 
 
 def report_added(ctx: Context, reply: Added | Loaded) -> None:
-    """Say where it is, and what became of it."""
+    """Print where the messages were added, and notes about them."""
     print_notes(ctx, reply)
-    seqs = f"{reply.first}-{reply.head}" if reply.head > reply.first else f"{reply.first}"
-    ctx.report(reply, f"{ctx.agent}: added {seqs}", "undo", ctx.agent)
+    ctx.report(reply, f"{ctx.agent}: added {seq_range(reply.first, reply.head)}", "undo", ctx.agent)
 
 
 def _ingest_stream(ctx: Context) -> int:
-    """Read a stream to its end, or as far as it comes, and add the answer."""
+    """Read a stream as far as it goes, and add the response."""
     format_of(ctx)
     if not ctx.args.create:
-        # What is streamed cannot be had again: who gets it is known before the first byte is read.
+        # A stream cannot be read twice: fail before its first byte is read if there is no such agent.
         ctx.client.agent(ctx.agent)
     with open_input(ctx.word) as file:
         first = file.read1(_CHUNK) if hasattr(file, "read1") else file.read()
         if first.lstrip()[:1] == b"{":
-            # The provider did not stream: a whole response, or an error.
+            # The provider did not stream: this is a whole response, or an error.
             report_added(ctx, _add_or_keep(ctx, (first + file.read()).decode(errors="replace"), interrupted=False))
             return OK
         return _StreamReader(ctx).read(first, file)
 
 
 class _StreamReader:
-    """One stream on its way.
+    """Reads one stream, prints its text and adds the response.
 
     Args:
         ctx: the command's context.
@@ -111,13 +110,13 @@ class _StreamReader:
         self._draft = _DraftSender(ctx)
         self._said: list[str] = []
         self._echoes = not ctx.out.as_json
-        # Why it was not read to its end, as an exit status.
+        # The exit status for why it was not read to its end.
         self._cut_short_by = OK
 
     def read(self, first: bytes, file: BinaryIO) -> int:
-        """Read it all; give the exit status."""
+        """Read the whole stream, and return the exit status."""
         if not first:
-            raise UsageError(f"there is nothing in {name_of(self._ctx.word)}")
+            raise UsageError(f"{name_of(self._ctx.word)} is empty")
         try:
             for piece in _chunks(first, file):
                 self._take(self._stream.feed(piece))
@@ -135,7 +134,7 @@ class _StreamReader:
             self._draft.update(self._said)
 
     def _echo(self, text: str) -> None:
-        """Show a piece; where nobody reads any more, the answer is still kept."""
+        """Print a piece. If nobody reads stdout any longer, go on: the response is still added."""
         if not self._echoes:
             return
         try:
@@ -149,7 +148,7 @@ class _StreamReader:
         if not stream.began and not stream.complete:
             if self._cut_short_by == INTERRUPTED:
                 return self._cut_short_by
-            raise InvalidMessage(f"nothing came of an answer: {stream.error or self._why_nothing()}")
+            raise InvalidMessage(f"no response arrived: {stream.error or self._why_nothing()}")
         body = clean(encode(stream.body()))[0]
         reply = _add_or_keep(ctx, body, interrupted=not stream.complete)
         print_notes(ctx, reply)
@@ -159,21 +158,21 @@ class _StreamReader:
         if ctx.out.as_json:
             ctx.out.document(reply)
         why = f": {stream.error}" if stream.error else ""
-        ctx.out.warn(f"the answer broke off{why}; what came of it is kept as {reply.first}, marked as interrupted")
+        ctx.out.warn(f"the response broke off{why}; what arrived was added as #{reply.first}, marked as interrupted")
         return self._cut_short_by or REFUSED
 
     def _why_nothing(self) -> str:
         if self._stream.events:
             return "the stream broke off"
-        return f"{name_of(self._ctx.word)} is no event stream of {self._ctx.args.format}"
+        return f"{name_of(self._ctx.word)} is not an event stream of {self._ctx.args.format}"
 
     def _report(self, reply: Added) -> None:
-        """Say where it is; the text alone belongs to stdout."""
+        """Print where the response was added, on stderr: only its text goes to stdout."""
         if self._ctx.out.as_json:
             self._ctx.out.document(reply)
         else:
             undo = self._ctx.command("undo", self._ctx.agent)
-            self._ctx.out.hint(f"{self._ctx.agent}: added {reply.first}-{reply.head}; undo: {undo}")
+            self._ctx.out.hint(f"{self._ctx.agent}: added {seq_range(reply.first, reply.head)}; undo: {undo}")
 
 
 def _chunks(first: bytes, file: BinaryIO) -> Iterator[bytes]:
@@ -184,19 +183,19 @@ def _chunks(first: bytes, file: BinaryIO) -> Iterator[bytes]:
 
 
 def _add_or_keep(ctx: Context, body: str, *, interrupted: bool) -> Added:
-    """Add an answer; one that could not be added is put where it can be had again."""
+    """Add a response; save one that cannot be added, and print the command that adds it."""
     try:
         return add_response(ctx, body, interrupted=interrupted)
     except BaseException as error:
         if isinstance(error, ReelError) and error.data.get("field") == "error":
-            raise  # no answer, but what the provider said in place of one
+            raise  # not a response, but the provider's error
         again = _retry_command(ctx, keep_text(body, ".json"), interrupted=interrupted or ctx.args.interrupted)
-        ctx.out.warn(f"the answer is kept; add it with: {again}")
+        ctx.out.warn(f"the response was saved; add it with: {again}")
         raise
 
 
 def _retry_command(ctx: Context, path: str, *, interrupted: bool) -> str:
-    """Give the command that adds an answer from a file as it was to be added."""
+    """Return the command that adds a saved response with the same options."""
     args = ctx.args
     flags = [flag for flag, wanted in (("--create", args.create), ("--interrupted", interrupted)) if wanted]
     for option, value in (("--model", args.model), ("--names", args.names)):
@@ -205,7 +204,7 @@ def _retry_command(ctx: Context, path: str, *, interrupted: bool) -> str:
 
 
 class _DraftSender:
-    """What others see of the answer before it is added, where the daemon shows it to them."""
+    """Sends the text of a response to the daemon as a draft, for others to see before it is added."""
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
@@ -213,11 +212,11 @@ class _DraftSender:
         self._next = 0.0
 
     def update(self, said: list[str]) -> None:
-        """Send what has come so far, unless that was done a moment ago."""
+        """Send the text that has arrived, unless a draft was sent a moment ago."""
         if not self._works or time.monotonic() < self._next:
             return
         self._works = False
-        with suppress(ReelError):  # nobody there yet, or an older daemon: the answer is what matters
+        with suppress(ReelError):  # no such agent yet, or an older daemon: only the response matters
             self._ctx.client.draft(self._ctx.agent, clean("".join(said)[-_DRAFT_LENGTH:])[0])
             self._works = True
         self._next = time.monotonic() + _DRAFT_INTERVAL

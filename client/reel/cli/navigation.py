@@ -1,11 +1,14 @@
-"""Commands that move a conversation about: clear, mark, rewind, restore, undo, redo."""
+"""Commands that move a conversation back and forth: clear, mark, rewind, restore, undo, redo."""
+
+from argparse import ArgumentTypeError
 
 from reel.cli.arguments import UsageError, number
 from reel.cli.context import Context
+from reel.cli.terminal import count
 
 
 def clear(ctx: Context) -> None:
-    """Empty the conversation but for its prompt."""
+    """Remove all messages except the system prompt."""
     reply = ctx.client.clear(ctx.agent, if_seq=ctx.args.if_seq)
     ctx.report(reply, f"{ctx.agent}: cleared", "restore", ctx.agent, str(reply.was))
 
@@ -13,46 +16,44 @@ def clear(ctx: Context) -> None:
 def mark(ctx: Context) -> None:
     """Set a mark to rewind to."""
     reply = ctx.client.mark(ctx.agent, ctx.word, if_seq=ctx.args.if_seq)
-    label = f" {reply.label}" if reply.label is not None else ""
-    ctx.report(reply, f"{ctx.agent}: mark{label} at {reply.seq}", "undo", ctx.agent)
+    label = f" as {reply.label}" if reply.label is not None else ""
+    ctx.report(reply, f"{ctx.agent}: marked{label} (#{reply.seq})", "undo", ctx.agent)
 
 
 def rewind(ctx: Context) -> None:
     """Go back to a mark."""
     reply = ctx.client.rewind(ctx.agent, ctx.word, if_seq=ctx.args.if_seq)
-    text = f"{ctx.agent}: back at mark {reply.target}, {_count(reply.dropped, 'record')} dropped"
+    mark = f"#{reply.target}" if ctx.word is None else f"{ctx.word} (#{reply.target})"
+    text = f"{ctx.agent}: back at mark {mark}; {count(reply.dropped, 'record')} set aside"
     ctx.report(reply, text, "restore", ctx.agent, str(reply.was))
 
 
 def restore(ctx: Context) -> None:
-    """Make the conversation what it was at a seq."""
-    reply = ctx.client.restore(ctx.agent, seq(ctx.words[0]), if_seq=ctx.args.if_seq)
-    ctx.report(reply, f"{ctx.agent}: as it was at {ctx.words[0]}", "restore", ctx.agent, str(reply.was))
+    """Restore the conversation as it was at a seq."""
+    to = seq(ctx.words[0])
+    reply = ctx.client.restore(ctx.agent, to, if_seq=ctx.args.if_seq)
+    ctx.report(reply, f"{ctx.agent}: restored to #{to}", "restore", ctx.agent, str(reply.was))
 
 
 def undo(ctx: Context) -> None:
-    """Take back the newest command."""
+    """Undo the newest command."""
     reply = ctx.client.undo(ctx.agent, if_seq=ctx.args.if_seq)
-    ctx.report(reply, f"{ctx.agent}: took back command {reply.undone}", "redo", ctx.agent)
+    ctx.report(reply, f"{ctx.agent}: undid #{reply.undone}", "redo", ctx.agent)
 
 
 def redo(ctx: Context) -> None:
-    """Bring back what undo took."""
+    """Redo what undo has undone."""
     reply = ctx.client.redo(ctx.agent, if_seq=ctx.args.if_seq)
-    ctx.report(reply, f"{ctx.agent}: brought back command {reply.redone}", "undo", ctx.agent)
+    ctx.report(reply, f"{ctx.agent}: redid #{reply.redone}", "undo", ctx.agent)
 
 
 def seq(word: str) -> int:
-    """Read a position.
+    """Return an argument as a seq.
 
     Raises:
-        UsageError: it is no number.
+        UsageError: it is not a number.
     """
     try:
         return number(word)
-    except ValueError:
-        raise UsageError(f"{word!r} is no seq; `reel log` shows them") from None
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number} {thing}{'' if number == 1 else 's'}"
+    except ArgumentTypeError:
+        raise UsageError(f"{word!r} is not a seq; `reel log` shows them") from None

@@ -1,8 +1,7 @@
-"""What a command prints: lines for people, documents for programs.
+"""What a command prints: lines for people, JSON documents for programs.
 
-Every line leaves through :meth:`Output.line`, which shows control characters and never sends them, so that no
-text from a conversation can drive the terminal. Results go to stdout; what is only said about them (what undoes
-a change, what to watch out for) goes to stderr.
+Every line goes through :meth:`Output.line`, which escapes control characters, so that no text of a conversation can
+control the terminal. Results go to stdout; hints and warnings about them go to stderr.
 """
 
 import os
@@ -16,12 +15,12 @@ from typing import Any, Protocol, TextIO, TypeAlias
 
 from reel.cli.terminal import cut_front, safe
 
-# A piece of a line: a text, or a text and its style.
+# A piece of a line: a text, or a text with a style.
 Span: TypeAlias = "str | tuple[str, str]"
 Line: TypeAlias = "list[Span]"
 
-# Colours of the terminal's own sixteen that can be read on light and on dark: no yellow, which is lost on white, no
-# blue, which is lost on black; none of them bold, which makes many terminals take the bright one.
+# Of the terminal's own sixteen colours, those that are readable on light and on dark backgrounds: not yellow, which
+# vanishes on white, and not blue, which vanishes on black. Not bold: many terminals then take the bright colour.
 _RED, _GREEN, _MAGENTA, _CYAN = "31", "32", "35", "36"
 _STYLES = {
     "dim": "2",
@@ -39,25 +38,25 @@ _STYLES = {
 }
 _WIDTH = 80
 _ERASE = "\r\x1b[K"
-# Seconds before anything is said, and between two signs of life.
+# Seconds before progress is shown, and between two updates.
 _MOMENT = 1.0
 
 
 class Writable(Protocol):
-    """Whatever takes text."""
+    """Something that text can be written to."""
 
     def write(self, text: str, /) -> int:
-        """Take a text."""
+        """Write a text."""
         ...
 
 
 class Output:
-    """Where a command prints.
+    """The output of a command.
 
     Args:
-        stream: where results go.
-        stderr: where remarks go.
-        as_json: whether programs read it.
+        stream: stdout, for results.
+        stderr: stderr, for hints and warnings.
+        as_json: whether results are printed as JSON.
     """
 
     def __init__(self, stream: TextIO, stderr: TextIO, *, as_json: bool = False) -> None:
@@ -69,15 +68,15 @@ class Output:
         self._stderr = stderr
         self._colour = _wants_colour(stream)
         self._colour_stderr = _wants_colour(stderr)
-        # A pipe wants the result and nothing else.
+        # A pipe gets the result and nothing else.
         self._show_hints = self.terminal and stderr.isatty() and not as_json
-        # Whoever reads from a pipe may write on the terminal.
+        # The program that we are piped into may be drawing on this terminal.
         self._owns_terminal = stderr.isatty() and (self.terminal or _is_file(stream))
         self._printed = 0
         self._transient_shown = False
 
     def redirect(self, stream: Writable) -> Writable:
-        """Print elsewhere from now on, in the same form; gives where it went before."""
+        """Print to another stream from now on, in the same form, and return the previous one."""
         before, self._stream = self._stream, stream
         return before
 
@@ -95,20 +94,20 @@ class Output:
         self._print(to_json(value, ascii_only=not self._utf8))
 
     def documents(self, values: Iterable[Any]) -> None:
-        """Print values as JSON, one a line."""
+        """Print values as JSON Lines."""
         for value in values:
             self.document(value)
 
     def json_text(self, text: str) -> None:
-        """Print a JSON text as it is, on a line of its own."""
+        """Print a JSON text unchanged, on a line of its own."""
         self._print(escaped(text, ascii_only=not self._utf8))
 
     def piece(self, text: str) -> None:
-        """Print a piece of a text: its line ends are line ends."""
+        """Print a piece of a text, with its line breaks."""
         self._stream.write("\n".join(map(safe, text.replace("\r\n", "\n").split("\n"))))
 
     def transient(self, text: str) -> None:
-        """Show a line on a terminal until the next one comes; an empty one goes at once."""
+        """Show a line on a terminal until the next one is printed; an empty text erases it."""
         if self.width is not None and (text or self._transient_shown):
             line = render([(cut_front(text, self.width - 1), "dim")], colour=self._colour)
             self._stream.write(_ERASE + line)
@@ -120,38 +119,38 @@ class Output:
         self._printed += 1
 
     def waiting(self, what: str) -> AbstractContextManager[None]:
-        """Say what the block waits for, should it take a moment."""
+        """Show what the block waits for, if it takes longer than a moment."""
         return self._waiting(lambda: what)
 
     def printing(self) -> AbstractContextManager[None]:
-        """Count what the block prints, should it take a moment."""
+        """Show how many lines the block has printed, if it takes longer than a moment."""
         return nullcontext() if self.terminal else self._waiting(lambda: f"{self._printed:,} lines")
 
     def _waiting(self, what: Callable[[], str]) -> AbstractContextManager[None]:
-        # What was printed may be in a pager by now.
+        # The output may be in a pager by now.
         if not self._owns_terminal or (self.terminal and self._printed):
             return nullcontext()
         return show_progress(self._stderr.fileno(), what)
 
     def hint(self, text: str) -> None:
-        """Say in passing what a person may want to know next; a pipe does not hear it."""
+        """Print what a person may want to know next; not if stdout is a pipe."""
         if self._show_hints:
             self._stderr.write(render([(text, "dim")], colour=self._colour_stderr) + "\n")
 
     def warn(self, text: str) -> None:
-        """Say what should not be missed."""
+        """Print a warning or an error."""
         self._stderr.write(safe(" ".join(f"reel: {text}".split())) + "\n")
 
 
 @contextmanager
 def show_progress(terminal: int, what: Callable[[], str]) -> Iterator[None]:
-    """Say what the block waits for, as long as it takes; a block inside another one leaves that to it.
+    """Show what the block waits for while it runs. Inside another such block this does nothing.
 
     Args:
-        terminal: its descriptor; nothing else may be printed on it meanwhile.
-        what: asked anew each time, so that it can count.
+        terminal: the descriptor of the terminal; nothing else may be printed on it meanwhile.
+        what: returns the text, for each update.
     """
-    import signal  # noqa: PLC0415 - a script does without it
+    import signal  # noqa: PLC0415 - a script shows no progress
 
     if signal.getitimer(signal.ITIMER_REAL) != (0.0, 0.0):
         yield
@@ -162,7 +161,7 @@ def show_progress(terminal: int, what: Callable[[], str]) -> Iterator[None]:
     def say(_number: int, _frame: FrameType | None) -> None:
         nonlocal said
         said = True
-        # Past Python's buffers, which the signal may have come in the middle of.
+        # Not through Python's buffers: the signal may have interrupted a write to them.
         os.write(terminal, f"{_ERASE}{what()} … {time.monotonic() - began:.0f} s".encode())
 
     before = signal.signal(signal.SIGALRM, say)
@@ -177,7 +176,7 @@ def show_progress(terminal: int, what: Callable[[], str]) -> Iterator[None]:
 
 
 def render(spans: "list[Span] | tuple[Span, ...]", *, colour: bool) -> str:
-    """Make the text of a line, control characters shown."""
+    """Return a line as text, with control characters escaped."""
     return "".join(_styled(span, colour=colour) for span in spans)
 
 
@@ -189,14 +188,14 @@ def _styled(span: Span, *, colour: bool) -> str:
 
 
 def to_json(value: Any, *, ascii_only: bool = False) -> str:
-    """Encode a reply, or a part of one, in the protocol's words, without a raw control character."""
-    import json  # noqa: PLC0415 - most commands do without it
+    """Return a reply, or a part of one, as the protocol's JSON, without raw control characters."""
+    import json  # noqa: PLC0415 - most commands print no JSON
 
     return escaped(json.dumps(plain(value), ensure_ascii=ascii_only, separators=(",", ":")), ascii_only=False)
 
 
 def escaped(text: str, *, ascii_only: bool) -> str:
-    """Write the characters of a JSON text that a terminal might obey, or could not show, as their escapes."""
+    """Return a JSON text in which characters that a terminal might obey, or cannot show, are escaped."""
     if text.isprintable() and (text.isascii() or not ascii_only):
         return text
     return "".join(
@@ -213,7 +212,7 @@ def _escaped(char: str) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Turn typed replies back into maps; an optional field that was left out stays out."""
+    """Return typed replies as maps; an optional field with its default value is left out."""
     if isinstance(value, list):
         return [plain(item) for item in value]
     fields: tuple[str, ...] | None = getattr(value, "_fields", None)
@@ -240,7 +239,7 @@ def _is_utf8(stream: TextIO) -> bool:
 
 
 def _columns(stream: TextIO) -> int:
-    """Give a terminal's width, as ``$COLUMNS`` or the terminal has it."""
+    """Return a terminal's width from ``$COLUMNS`` or from the terminal."""
     try:
         return int(os.environ.get("COLUMNS", "")) or _WIDTH
     except ValueError:
@@ -252,7 +251,7 @@ def _columns(stream: TextIO) -> int:
 
 
 def open_streams() -> None:
-    """Make stdout and stderr take any text, whatever the locale; give a stream that is closed somewhere to go."""
+    """Let stdout and stderr accept any text, whatever the locale; open a stream that is closed on ``/dev/null``."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         stream = getattr(sys, name)
         if stream is None:

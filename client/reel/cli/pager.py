@@ -1,4 +1,4 @@
-"""A pager, for what is longer than the screen."""
+"""Paging of output that is longer than the screen."""
 
 import os
 import shlex
@@ -12,22 +12,22 @@ from typing import IO
 from reel.cli.context import Context
 
 _FALLBACK = "less"
-# What less does where $LESS says nothing: end at once on short texts, let colours through, leave the text standing.
+# Options of less if $LESS is not set: exit at once on short texts, pass colours through, leave the text on the screen.
 _OPTIONS = "FRX"
 _LINES = 24
 
 
 class Closed(Exception):
-    """The reader has seen enough."""
+    """The user has closed the pager."""
 
 
 class PagerBuffer:
-    """Keeps lines until they are more than a screen, and from then on hands them to a pager.
+    """Holds lines back until they fill the screen, and from then on writes them to a pager.
 
     Args:
-        stream: the terminal, for what fits on it.
-        height: how many lines do.
-        command: the pager.
+        stream: the terminal, for output that fits on it.
+        height: how many lines fit.
+        command: the pager's command line; empty for none.
     """
 
     def __init__(self, stream: IO[str], height: int, command: list[str]) -> None:
@@ -39,10 +39,10 @@ class PagerBuffer:
         self._interrupted = signal.getsignal(signal.SIGINT)
 
     def write(self, text: str) -> int:
-        """Take a line.
+        """Write a line.
 
         Raises:
-            Closed: nobody reads on.
+            Closed: the user has closed the pager.
         """
         if self._pager is not None and self._pager.stdin is not None:
             try:
@@ -55,7 +55,7 @@ class PagerBuffer:
         return len(text)
 
     def end(self) -> None:
-        """Print what is left, and wait for the reader."""
+        """Print what is left, and wait until the user closes the pager."""
         if self._pager is None:
             self._stream.writelines(self._kept)
             return
@@ -71,7 +71,7 @@ class PagerBuffer:
                 self._command, stdin=subprocess.PIPE, encoding="utf-8", errors="backslashreplace", env=environment
             )
         except OSError:
-            self._command = []  # where there is none, everything is printed
+            self._command = []  # without a pager, everything is printed
             return
         # From here on Ctrl-C belongs to the pager.
         self._interrupted = signal.signal(signal.SIGINT, lambda *_: None)
@@ -81,7 +81,7 @@ class PagerBuffer:
 
 @contextmanager
 def paged(ctx: Context) -> Iterator[None]:
-    """Page what the block prints, on a terminal and for people."""
+    """Page the output of the block, if it is for people and on a terminal."""
     if not ctx.out.terminal or ctx.out.as_json or ctx.args.no_pager:
         with ctx.out.printing():
             yield
@@ -100,11 +100,11 @@ def _command() -> list[str]:
     try:
         return shlex.split(os.environ.get("PAGER", _FALLBACK))
     except ValueError:
-        return []  # a quote without its other end: as good as none
+        return []  # an unbalanced quote: print without a pager
 
 
 def screen_height(stream: IO[str]) -> int:
-    """Give the lines that a terminal has."""
+    """Return how many lines a terminal has."""
     try:
         return os.get_terminal_size(stream.fileno()).lines or _LINES
     except OSError:

@@ -44,7 +44,7 @@ class _Parser(argparse.ArgumentParser):
     command = ""
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(message, self.command)
+        raise UsageError(message.removeprefix("argument "), self.command)
 
 
 def split_at_dashes(argv: Sequence[str]) -> tuple[list[str], list[str]]:

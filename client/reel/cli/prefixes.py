@@ -1,4 +1,4 @@
-"""Names that were typed in part."""
+"""Names of agents that were typed in part: a prefix stands for the name if only one name begins with it."""
 
 from contextlib import AbstractContextManager
 from typing import Self, TypeVar
@@ -15,15 +15,15 @@ _SHOWN = 6
 
 
 class PrefixResolvingClient(Client):
-    """A client that takes the beginning of a name for the name, where it is that of one agent only.
+    """A client that resolves the prefix of an agent's name, if only one name begins with it.
 
-    A script that changes something has to name its agent in full: after a rename it would write to another one,
-    and nobody would see it. The command counts, not the request: some look at the agent before they change it.
+    A script that changes something has to give the whole name: after a rename, a prefix could mean another agent, and
+    nobody would notice. The command decides this, not the request: some commands read the agent before they change it.
 
     Args:
-        socket: where the daemon listens.
-        out: where to say what is being waited for.
-        exact: whether agents have to be named in full.
+        socket: the path of the daemon's socket.
+        out: where to show progress.
+        exact: whether a whole name is required.
     """
 
     resolved_name: str | None = None
@@ -32,11 +32,11 @@ class PrefixResolvingClient(Client):
         super().__init__(socket, name="reel")
         self._out = out
         self._exact = exact
-        # What was typed in the place of ``resolved_name``.
+        # The prefix that ``resolved_name`` was typed as.
         self._typed_prefix: str | None = None
 
     def has(self, agent: str) -> bool:
-        """Return whether there is an agent of exactly this name or id."""
+        """Return whether an agent with exactly this name or id exists."""
         with self._waiting():
             try:
                 super().call(requests.agent(agent))
@@ -45,13 +45,13 @@ class PrefixResolvingClient(Client):
         return True
 
     def connect(self) -> Self:
-        """Connect now, rather than at the first call."""
+        """Connect now instead of at the first call."""
         with self._waiting():
             return super().connect()
 
     def call(self, call: Call[R]) -> R:
-        """Send a request; only where there is no such agent, ask who could be meant."""
-        if call.method == "wait":  # to wait is what was asked for
+        """Send a request. If there is no such agent, take its name for a prefix and try again."""
+        if call.method == "wait":  # waiting is what the user asked for
             return self._call(call)
         with self._waiting():
             return self._call(call)
@@ -76,24 +76,24 @@ def _with_agent(call: Call[R], agent: str) -> Call[R]:
     return call._replace(params={**call.params, "agent": agent})
 
 
-def resolve_prefix(client: Client, beginning: str, refused: NotFound) -> str:
-    """Give the one agent whose name begins so; the dead count where no living one's does.
+def resolve_prefix(client: Client, prefix: str, refused: NotFound) -> str:
+    """Return the one agent whose name begins with a prefix; killed agents count only if no live one matches.
 
     Raises:
-        NotFound: there is none, or more than one; they are in its ``data``.
+        NotFound: no name matches, or several do; those are in the error's ``data``.
     """
-    names = _matching_names(client, beginning, alive=True) or _matching_names(client, beginning, alive=False)
+    names = _matching_names(client, prefix, alive=True) or _matching_names(client, prefix, alive=False)
     if len(names) == 1:
         return names[0]
     if not names:
         raise refused
     shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
-    raise NotFound(f"no agent {beginning}, and more than one whose name begins so: {shown}", candidates=names)
+    raise NotFound(f"no agent {prefix}, but several names begin so: {shown}", candidates=names)
 
 
-def _matching_names(client: Client, beginning: str, *, alive: bool) -> list[str]:
+def _matching_names(client: Client, prefix: str, *, alive: bool) -> list[str]:
     try:
-        page = client.agents(beginning, alive, _SHOWN + 1)
+        page = client.agents(prefix, alive, _SHOWN + 1)
     except InvalidParams:
-        return []  # nothing that could begin a name
+        return []  # no name can begin so
     return sorted({row.name for row in page.agents})

@@ -9,7 +9,7 @@ from reel.cli.context import Context
 from reel.cli.exits import OK, REFUSED
 from reel.cli.output import Line
 from reel.cli.pager import paged
-from reel.cli.terminal import flat
+from reel.cli.terminal import count, flat
 from reel.cli.transcript import Transcript
 from reel.replies import AgentInfo, ConversationPage, MessagesPage, ReplayPage
 
@@ -32,7 +32,7 @@ def _show_messages(ctx: Context, pages: Iterator[MessagesPage]) -> None:
         if ctx.out.as_json:
             ctx.out.documents(page.messages)
             continue
-        # The prompt is no message: who asks for the last three wants three.
+        # The system prompt is not one of the last N messages.
         if number == 0 and page.system is not None and ctx.args.last is None:
             ctx.out.lines(transcript.prompt(page.system))
         for message in page.messages:
@@ -52,7 +52,7 @@ def _show_records(ctx: Context, pages: Iterator[ConversationPage]) -> None:
 
 
 def log(ctx: Context) -> None:
-    """Show the log, one line an event."""
+    """Show the log, one line per event."""
     args = ctx.args
     call = requests.history(ctx.agent, since=args.since, kinds=args.kind, inherited=args.inherited or None)
     with paged(ctx):
@@ -64,7 +64,7 @@ def log(ctx: Context) -> None:
 
 
 def list_agents(ctx: Context) -> None:
-    """List the agents, or show who was cloned from whom."""
+    """List the agents, as a table or as a tree of clones."""
     agents = ctx.client.iter_agents(ctx.args.prefix, alive=None if ctx.args.all else True)
     if ctx.out.as_json:
         ctx.out.documents(agents)
@@ -77,18 +77,18 @@ def list_agents(ctx: Context) -> None:
 
 
 def _why_nobody(ctx: Context) -> str:
-    """Say why a list of agents is empty."""
+    """Return why a list of agents is empty."""
     prefix, all_of_them = ctx.args.prefix, ctx.command("list", "--all")
     if not ctx.args.all and ctx.client.agents(prefix, limit=1).agents:
         about = f" whose names begin with {prefix!r}" if prefix else ""
         return f"all agents{about} are killed; list them with: {all_of_them}"
     if prefix:
         return f"no agent's name begins with {prefix!r}; list all with: {all_of_them}"
-    return f"no agents; make one with: {ctx.command('new', 'NAME')}"
+    return f"no agents; create one with: {ctx.command('new', 'NAME')}"
 
 
 def info(ctx: Context) -> None:
-    """Describe an agent and its state."""
+    """Show an agent's state."""
     reply = ctx.client.agent(ctx.agent)
     if ctx.out.as_json:
         ctx.out.document(reply)
@@ -99,29 +99,29 @@ def info(ctx: Context) -> None:
 
 
 def describe(info: AgentInfo, ctx: Context) -> list[tuple[str, str]]:
-    """Put what is known about an agent into words; what there is nothing of has none."""
+    """Return what is known about an agent as labels and texts; an empty text is not shown."""
     return [
         ("name", info.name),
         ("id", info.id),
         ("title", flat(info.title or "")),
         ("tags", "  ".join(f"{name}={value}" for name, value in info.tags.items())),
         ("state", "alive" if info.alive else "killed"),
-        ("source", f"{info.source.agent} at {info.source.at}" if info.source else ""),
+        ("source", f"{info.source.agent} at #{info.source.at}" if info.source else ""),
         ("head", str(info.head)),
-        ("messages", f"{info.messages} ({info.conversation} records)"),
+        ("messages", str(info.messages)),
         ("prompt", flat(info.system or "", 200)),
         ("marks", "  ".join(f"{mark.label or '(no label)'} #{mark.seq}" for mark in info.marks)),
         ("open calls", "  ".join(f"{call.name} {call.id} #{call.seq}" for call in info.open_calls)),
-        ("ready", "yes" if info.ready else "no: it wants a user's message"),
-        ("attached", str(info.attached)),
+        ("waiting for", "the assistant" if info.ready else "the user"),
+        ("followers", str(info.attached)),
         ("created", ctx.clock(info.created)),
         ("updated", ctx.clock(info.updated)),
     ]
 
 
 def replay(ctx: Context) -> int:
-    """Read the conversation anew from the log and say whether the running state was the same."""
-    # The daemon reads the whole log for each page: large ones, and no more of them than are shown.
+    """Rebuild the conversation from the log and show whether the live state was the same."""
+    # The daemon reads the whole log for each page: ask for large pages, and no more than are shown.
     call = requests.replay(ctx.agent, at=ctx.args.at, strict=ctx.args.strict or None, limit=_LARGE)
     if ctx.out.as_json:
         pages = list(ctx.client.pages(call))
@@ -135,13 +135,13 @@ def replay(ctx: Context) -> int:
 
 
 def verdict(page: ReplayPage, agent: str) -> list[Line]:
-    """Say what a replay found."""
+    """Lay out the result of a replay."""
     state = {
         None: "",
-        True: "; the running state is the same",
-        False: "; the running state DIFFERED and was mended",
+        True: "; the live state is the same",
+        False: "; the live state DIFFERED and was repaired",
     }[page.matched]
-    count = f"{'more than ' if page.more else ''}{len(page.messages or [])}"
-    lines: list[Line] = [[f"{agent}: {count} messages at {page.at}{state}"]]
+    messages = f"{'more than ' if page.more else ''}{count(len(page.messages or []), 'message')}"
+    lines: list[Line] = [[f"{agent}: {messages} at #{page.at}{state}"]]
     lines += [[(f"  skipped #{skipped.seq}: {skipped.reason}", "error")] for skipped in page.skipped]
     return lines

@@ -1,4 +1,4 @@
-"""The command ``render``: the conversation as a provider wants it."""
+"""The command ``render``: the conversation as the body of a provider's request."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -11,12 +11,12 @@ from reel.formats import FORMATS
 from reel.replies import Change
 from reel.strict_json import encode, parse
 
-# More than this nobody reads in passing.
+# How many changes are listed; nobody reads more on stderr.
 _SHOWN = 12
 
 
 def render(ctx: Context) -> None:
-    """Print the body of a request, and aside what was done to the history."""
+    """Print the body of a request, and on stderr how the history had to be changed."""
     args = ctx.args
     reply = ctx.client.render(
         ctx.agent,
@@ -38,37 +38,37 @@ def render(ctx: Context) -> None:
     else:
         ctx.out.json_text(reply.body)
     if not reply.ready:
-        ctx.out.warn(f"note: not ready to be sent: it needs a message of the {reply.needs or 'user'} at its end")
+        ctx.out.warn(f"warning: the last message is not the {reply.needs or 'user'}'s; there is nothing to answer")
     if reply.extends is False:
-        ctx.out.warn("note: this does not go on from the earlier rendering; what the provider has cached is lost")
+        ctx.out.warn("note: the body does not extend the earlier one; the provider's cache does not help")
 
 
 def format_of(ctx: Context) -> str:
-    """Give the format that was named.
+    """Return the value of ``--format``.
 
     Raises:
-        UsageError: none was: which API it is cannot be guessed.
+        UsageError: it is missing; the API cannot be guessed.
     """
     if ctx.args.format is None:
-        raise UsageError(f"--format is missing; one of {', '.join(FORMATS)}")
+        raise UsageError(f"--format is missing; it is one of {', '.join(FORMATS)}")
     return str(ctx.args.format)
 
 
 def extra(settings: Iterable[str], tools: str | None) -> str | None:
-    """Give what goes to the top of the body, as JSON text: it may be deeper than a message.
+    """Return the top-level keys of the body as JSON text, which may be nested deeper than a message.
 
     Args:
-        settings: ``KEY=VALUE``, the value JSON or else a text.
-        tools: the file that the tools are in.
+        settings: ``KEY=VALUE``, where the value is JSON or text.
+        tools: the path of the file with the tools.
 
     Raises:
-        UsageError: one of them is none.
+        UsageError: a setting has no key or no value, or the file is not valid JSON.
     """
     body: dict[str, Any] = {}
     for setting in settings:
         key, equals, value = setting.partition("=")
         if not key or not equals:
-            raise UsageError(f"--set {setting!r} is no K=V")
+            raise UsageError(f"--set {setting!r} is not of the form K=V")
         body[key] = _value(value)
     if tools is not None:
         body["tools"] = read_json(tools)
@@ -83,10 +83,10 @@ def _value(text: str) -> Any:
 
 
 def from_report(path: str | None, field: str) -> Any:
-    """Read a field of what ``render --report`` wrote; ``None`` where no file is named, or it has no such field.
+    """Return a field of a file that ``render --report`` wrote; ``None`` if no file is named, or it has no such field.
 
     Raises:
-        UsageError: it is no such file.
+        UsageError: the file was not written by ``render --report``.
     """
     if path is None:
         return None
@@ -97,9 +97,9 @@ def from_report(path: str | None, field: str) -> Any:
 
 
 def show_changes(ctx: Context, report: list[Change]) -> None:
-    """Say aside what could not stay as it was."""
+    """Print on stderr what had to be changed."""
     for change in report[:_SHOWN]:
-        where = "" if change.seq is None else f"{change.seq}{'' if change.block is None else f'[{change.block}]'} "
+        where = "" if change.seq is None else f"#{change.seq}{'' if change.block is None else f'[{change.block}]'} "
         ctx.out.warn(f"note: {where}{change.action}: {change.why}")
     if len(report) > _SHOWN:
         ctx.out.warn(f"note: and {len(report) - _SHOWN} more; --json has them all")

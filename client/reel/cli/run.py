@@ -1,4 +1,4 @@
-"""From the command line to an exit status: parse, carry out, and put whatever goes wrong into one line."""
+"""From the command line to an exit status: parse the arguments, run the command, and print a failure in one line."""
 
 import os
 import sys
@@ -14,7 +14,7 @@ from reel.cli.terminal import safe
 
 
 def run(argv: Sequence[str] | None = None) -> int:
-    """Run the command and give its exit status; nothing that a user can cause is raised."""
+    """Run the command and return its exit status. Nothing that a user can cause is raised."""
     open_streams()
     try:
         status = _status(sys.argv[1:] if argv is None else argv)
@@ -23,7 +23,7 @@ def run(argv: Sequence[str] | None = None) -> int:
         return _fail(f"usage: {error.message}; see: {f'reel {error.command}'.rstrip()} --help", USAGE)
     except KeyboardInterrupt:
         if sys.stderr.isatty():
-            print(file=sys.stderr)  # the shell's prompt is not to stand behind what the terminal made of Ctrl-C
+            print(file=sys.stderr)  # the terminal has printed ^C; the shell's prompt belongs on a new line
         return INTERRUPTED
     except BrokenPipeError:
         return _leave_stdout(BROKEN_PIPE)
@@ -36,7 +36,7 @@ def _status(argv: Sequence[str]) -> int:
     try:
         return _parse_and_run(argv)
     except SystemExit as end:
-        # argparse ends so after --help and --version.
+        # argparse exits after --help and --version.
         return end.code if isinstance(end.code, int) else REFUSED
 
 
@@ -60,20 +60,20 @@ def _parse_and_run(argv: Sequence[str]) -> int:
 
 
 def _dispatch(command: Command, args: Namespace, agent: str, words: list[str], *, lone: bool) -> int:
-    from reel.cli.dispatch import dispatch  # noqa: PLC0415 - help and version do without a client
+    from reel.cli.dispatch import dispatch  # noqa: PLC0415 - --help and --version need no client
 
     return dispatch(command, args, agent, words, lone=lone)
 
 
 def _positionals(command: Command, args: Namespace) -> str:
-    """Give the words that a command takes beside these options."""
+    """Return the positional arguments that a command takes together with these options."""
     if any(getattr(args, name) for name in command.replaces_text):
         return command.positionals.split()[0]
     return command.positionals
 
 
 def _fail(text: str, status: int) -> int:
-    """Print the one line about what went wrong."""
+    """Print what went wrong in one line, and return the exit status."""
     print(safe(" ".join(f"reel: {text}".split())), file=sys.stderr)
     return status
 
@@ -83,7 +83,7 @@ def _describe(error: OSError) -> str:
 
 
 def _leave_stdout(status: int) -> int:
-    """Give up what was not printed yet, so that the interpreter does not try and complain at its end."""
+    """Discard what was not printed yet; otherwise the interpreter tries again when it exits, and complains."""
     try:
         sys.stdout.flush()
     except (OSError, ValueError):

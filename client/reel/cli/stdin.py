@@ -1,7 +1,7 @@
-"""What stdin has, told without reading any of it.
+"""Whether stdin has data, found out without reading any of it.
 
-A stdin that is no terminal may still have nothing: cron and ``xargs`` give ``/dev/null``, a program that starts
-another one often a pipe or a socket that it never writes to.
+A stdin that is not a terminal may still be empty: cron and ``xargs`` pass ``/dev/null``, and a program that starts
+another one often passes a pipe or a socket that it never writes to.
 """
 
 import os
@@ -12,31 +12,31 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum, auto
 
-# Names the stdin of a command that runs for an event, as ``$JOURNAL_STREAM`` of systemd names a stream: the numbers
-# of its device and its inode. A command that such a command starts inherits both the variable and the stdin.
+# Identifies the stdin of a command that runs for an event by the numbers of its device and its inode, as systemd's
+# ``$JOURNAL_STREAM`` does. A command that such a command starts inherits both the variable and the stdin.
 EVENT = "REEL_EVENT_STDIN"
 
 
 class Content(Enum):
-    """What a stdin has."""
+    """Whether stdin has data."""
 
     NOTHING = auto()
     SOMETHING = auto()
-    # It is open and has brought nothing so far.
+    # It is open, and nothing has arrived so far.
     SILENT = auto()
 
 
 def peek(stdin: int, timeout: float) -> Content:
-    """Return what a descriptor has, and leave it there.
+    """Return whether a descriptor has data, without reading it.
 
     Args:
         stdin: the descriptor.
-        timeout: how long to wait for the first byte or the end of a pipe, in seconds.
+        timeout: how many seconds to wait for the first byte or the end of a pipe.
     """
     try:
         return _peek(stdin, os.fstat(stdin), timeout)
     except OSError:
-        return Content.NOTHING  # what cannot be read brings nothing
+        return Content.NOTHING  # it cannot be read, so it has nothing
 
 
 def _peek(stdin: int, status: os.stat_result, timeout: float) -> Content:
@@ -54,7 +54,7 @@ def _peek(stdin: int, status: os.stat_result, timeout: float) -> Content:
     if stat.S_ISSOCK(status.st_mode):
         with socket.socket(fileno=os.dup(stdin)) as peer:
             return _something_if(peer.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))
-    return _something_if(ready[0][1] & select.POLLIN)  # a pipe at its end has POLLHUP alone
+    return _something_if(ready[0][1] & select.POLLIN)  # a pipe at its end has POLLHUP only
 
 
 def _something_if(sign: bytes | int) -> Content:
@@ -67,13 +67,13 @@ def _stream_id(status: os.stat_result) -> str:
 
 @contextmanager
 def event_stdin(event: bytes) -> Iterator[tuple[int, str]]:
-    """Make the stdin of a command that runs for an event.
+    """Create the stdin of a command that runs for an event.
 
-    It is a file in memory: a pipe's buffer may be smaller than the event, and its writer would wait for a command that
-    does not read it.
+    It is a file in memory: the buffer of a pipe may be smaller than the event, and the writer would wait for a command
+    that does not read its stdin.
 
     Yields:
-        its descriptor, and its name for ``$REEL_EVENT_STDIN``.
+        its descriptor, and its value for ``$REEL_EVENT_STDIN``.
     """
     with open(os.memfd_create("event"), "w+b", buffering=0) as file:  # noqa: PTH123 - it has no path
         file.write(event)

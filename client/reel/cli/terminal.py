@@ -1,7 +1,7 @@
 """Text and times as a terminal shows them: which characters it must not obey, how wide a text is, where it breaks.
 
-What an agent says was not written by the person who reads it. Nothing in it may move the cursor, change the
-title or hide what comes next, so every control character is shown as its escape and none is sent.
+The text of a conversation was not written by the person who reads it. It must not move the cursor, change the title or
+hide what comes next, so every control character is shown as its escape, and none is sent.
 """
 
 import time
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 _TAB = 4
 _DAY = 24 * 3600
-# C0 but for the tab, DEL and C1; the separators of lines and paragraphs; what turns the direction of writing.
+# C0 except the tab, DEL and C1; then line and paragraph separators, and what changes the direction of writing.
 _CONTROLS = [*range(9), *range(10, 32), *range(127, 160)]
 _MISLEADING = [0x061C, 0x200E, 0x200F, 0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
 _SHOWN = {
@@ -21,24 +21,24 @@ _SHOWN = {
 
 
 def safe(text: str) -> str:
-    """Show control characters as escapes, so that a terminal does not obey them; a tab stays."""
+    """Return a text with control characters as escapes, so that a terminal does not obey them; tabs stay."""
     return text if text.isprintable() else text.translate(_SHOWN)
 
 
 def flat(text: str, limit: int = 1000) -> str:
-    """Put the beginning of a text on one line."""
+    """Return the beginning of a text on one line."""
     return " ".join(text[:limit].split())
 
 
 def cells(text: str) -> int:
-    """Count the columns that a text takes on a terminal."""
+    """Return how many columns a text takes on a terminal."""
     return len(text) if text.isascii() else sum(map(_cell, text))
 
 
 def _cell(char: str) -> int:
     if char.isascii():
         return 1
-    import unicodedata  # noqa: PLC0415 - most text does without it
+    import unicodedata  # noqa: PLC0415 - most texts are ASCII
 
     if unicodedata.category(char) in ("Mn", "Me", "Cf"):
         return 0
@@ -66,17 +66,22 @@ def cut_front(text: str, width: int) -> str:
     return "…" + text
 
 
+def count(number: int, noun: str) -> str:
+    """Return a number of things, such as ``1 event`` or ``1,000 events``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def pad(text: str, width: int) -> str:
-    """Fill a text up with blanks."""
+    """Pad a text with blanks."""
     return text + " " * (width - cells(text))
 
 
 def wrap(text: str, width: int | None) -> Iterator[str]:
-    """Break a text into lines that can be shown.
+    """Wrap a text into lines that are safe to show.
 
     Args:
-        text: what somebody said; its own line breaks stay.
-        width: how many columns a line may take; ``None``: as many as it likes.
+        text: the text; its own line breaks stay.
+        width: how many columns a line may take; with ``None`` there is no limit.
     """
     for line in text.replace("\r\n", "\n").split("\n"):
         if width is None:
@@ -86,9 +91,9 @@ def wrap(text: str, width: int | None) -> Iterator[str]:
 
 
 def _wrap_line(line: str, width: int) -> Iterator[str]:
-    """Break at blanks, and within a word only where it is too long; what follows keeps the indentation."""
+    """Break at blanks, and within a word only if it is too long. The lines keep the indentation."""
     line = line.rstrip(" ")
-    # Two columns at least are left: a wide character must fit.
+    # At least two columns are left, so that a wide character fits.
     indent = min(len(line) - len(line.lstrip(" ")), width // 2, width - 2)
     start, margin = indent, " " * indent
     while (stop := _fit(line, start, width - indent)) < len(line):
@@ -103,7 +108,7 @@ def _wrap_line(line: str, width: int) -> Iterator[str]:
 
 
 def _fit(line: str, start: int, width: int) -> int:
-    """Give the end of what fits: one character at least."""
+    """Return the end of what fits, at least one character."""
     if line.isascii():
         return min(start + max(width, 1), len(line))
     end = start
@@ -113,7 +118,7 @@ def _fit(line: str, start: int, width: int) -> int:
 
 
 def short_time(milliseconds: int, now: float | None = None) -> str:
-    """Give a moment in the reader's own time zone: the time for the last hours, else the date with it."""
+    """Return a time in the local time zone: the time of day if it is today, else with or only the date."""
     seconds = milliseconds / 1000
     when = time.localtime(seconds)
     today = time.localtime(now)
@@ -125,13 +130,13 @@ def short_time(milliseconds: int, now: float | None = None) -> str:
 
 
 def full_time(milliseconds: int) -> str:
-    """Give a moment for programs: UTC, in the form of ISO 8601."""
+    """Return a time for programs: UTC, in ISO 8601."""
     seconds, rest = divmod(milliseconds, 1000)
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{rest:03d}Z"
 
 
 def duration(seconds: float) -> str:
-    """Give a length of time, in its two largest units."""
+    """Return a duration in its two largest units."""
     left = int(seconds)
     parts: list[str] = []
     for unit, size in (("d", _DAY), ("h", 3600), ("m", 60), ("s", 1)):

@@ -1,4 +1,4 @@
-"""A conversation as people read it: who spoke, what was said, what was called and what came of it."""
+"""A conversation as people read it: roles, texts, tool calls and their results."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -11,11 +11,11 @@ _STEP = "  "
 
 
 class Transcript:
-    """Lays messages out; remembers which tool a call was for, so that its result can say so.
+    """Lays out messages. It remembers the tool of each call, to show it with the result.
 
     Args:
-        width: how many columns there are; ``None``: lines are not broken.
-        clock: how a time is shown.
+        width: how many columns there are; with ``None`` lines are not wrapped.
+        clock: formats a time.
     """
 
     def __init__(self, width: int | None, clock: Callable[[int], str]) -> None:
@@ -37,7 +37,7 @@ class Transcript:
             yield from self._block(block, 1)
 
     def record(self, record: Record) -> Iterator[Line]:
-        """Lay out a record as it is stored."""
+        """Lay out a stored record."""
         kind = record["kind"]
         role = {"tool_call": "assistant", "tool_result": "tool"}.get(kind, kind)
         yield from self._header((kind, role), self._place(record["seq"], record["time"]))
@@ -47,12 +47,12 @@ class Transcript:
             yield from self._body(record["data_json"], 1, "dim")
 
     def remark(self, lines: Iterable[Line]) -> Iterator[Line]:
-        """Lay out lines about what happened between two messages."""
+        """Lay out lines about events between two messages."""
         for line in lines:
             yield from self._header(*line)
 
     def _header(self, *spans: Span) -> Iterator[Line]:
-        """Begin a message, with a blank line between it and the one before."""
+        """Begin a message, after a blank line unless it is the first."""
         if self._begun:
             yield []
         self._begun = True
@@ -77,7 +77,7 @@ class Transcript:
                 return self._remark(_media(block), depth)
             case "opaque":
                 return self._opaque(block, depth)
-        return self._remark(f"a block of type {block['type']}; a newer reel can show it", depth)
+        return self._remark(f"block of type {block['type']} (a newer reel can show it)", depth)
 
     def _thinking(self, block: Any, depth: int) -> Iterator[Line]:
         yield self._label(depth, ("thinking", "dim"))

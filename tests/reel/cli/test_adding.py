@@ -27,8 +27,8 @@ def test_lines_are_messages_records_and_strings() -> None:
         (b"[1]", "f line 2: expected a message, a record or a string"),
         (b"null", "f line 2: expected a message, a record or a string"),
         (b'{"content": %s}' % (b"[" * 14 + b"]" * 14), "f line 2: lists and maps nested too deep"),
-        (b"{", "f line 2: no JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"),
-        (b'"\xff"', "f line 2: no JSON: 'utf-8' codec can't decode byte 0xff in position 1: invalid start byte"),
+        (b"{", "f line 2: not valid JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"),
+        (b'"\xff"', "f line 2: not valid JSON: 'utf-8' codec can't decode byte 0xff in position 1: invalid start byte"),
     ],
 )
 def test_line_that_is_no_message_is_named(line: bytes, expected: str) -> None:
@@ -41,7 +41,7 @@ def test_line_that_is_no_message_is_named(line: bytes, expected: str) -> None:
 
 def test_empty_file_is_a_mistake() -> None:
     """A file without a message was not meant."""
-    with pytest.raises(UsageError, match="f has no message in it"):
+    with pytest.raises(UsageError, match="f has no messages"):
         parse_lines([b"\n", b" \n"], "f")
 
 
@@ -60,7 +60,7 @@ def test_calls_share_a_message() -> None:
 
 def test_add_says_where_it_is(reel: Reel, talk: str) -> None:
     """The seq is what one restores, clones and reads from."""
-    assert reel("add", talk, "And who makes them?") == (0, f"{talk}: added 5\n", "")
+    assert reel("add", talk, "And who makes them?") == (0, f"{talk}: added #5\n", "")
 
     assert texts(reel, talk) == ["What is a tape deck?", "A machine.", "And who makes them?"]
 
@@ -87,16 +87,18 @@ def test_add_takes_a_text(reel: Reel, name: str, argv: list[str], stdin: bytes |
 
 def test_add_does_not_wait_for_what_was_forgotten(reel: Reel, talk: str) -> None:
     """Nothing on stdin is a mistake, and so is a text in the agent's place."""
-    assert reel("add", talk, stdin=b"").err.startswith(f"reel: usage: nothing came from stdin for the agent '{talk}'; ")
+    assert reel("add", talk, stdin=b"").err.startswith(
+        f"reel: usage: stdin was empty, so there is no message for the agent '{talk}'; "
+    )
     assert reel("add", "two words").err.startswith("reel: usage: no text for the agent 'two words'; ")
 
 
 def test_add_makes_the_agent_where_it_may(reel: Reel, name: str) -> None:
     """A missing agent is an error that says how to make one."""
-    expected = f"reel: not_found: no agent {name}; make it with: reel new {name}, or add with --create\n"
+    expected = f"reel: not_found: no agent {name}; create it with: reel new {name}, or add with --create\n"
 
     assert reel("add", name, "hi") == (4, "", expected)
-    assert reel("add", name, "hi", "--create") == (0, f"{name}: added 2\n", "")
+    assert reel("add", name, "hi", "--create") == (0, f"{name}: added #2\n", "")
 
 
 def test_calls_and_results(reel: Reel, talk: str) -> None:
@@ -125,14 +127,12 @@ def test_result_without_a_call_is_added_and_noted(reel: Reel, talk: str) -> None
     added = reel("add", talk, "--tool-result", "c9", "late")
 
     assert added.status == 0
-    assert added.err == "reel: note: the result of 5 is for c9, a call that is not open\n"
+    assert added.err == "reel: note: the result #5 is for the call c9, which is not open\n"
 
 
 def test_replaced_characters_are_noted(reel: Reel, talk: str) -> None:
     """What no text can have is replaced, and one is told."""
-    assert (
-        reel("add", talk, "-", stdin=b"a\x00b").err == "reel: note: characters that no text can have were replaced: 1\n"
-    )
+    assert reel("add", talk, "-", stdin=b"a\x00b").err == "reel: note: 1 invalid character was replaced by U+FFFD\n"
 
 
 def test_numbers_as_text_are_noted(reel: Reel, name: str, tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_numbers_as_text_are_noted(reel: Reel, name: str, tmp_path: Path) -> Non
     file.write_text(f'{{"role": "user", "content": "x", "provider_metadata": {metadata}}}\n')
     added = reel("add", name, "--create", "--file", str(file))
 
-    assert added.err == "reel: note: numbers that some clients cannot hold are shown as text: 3\n"
+    assert added.err == "reel: note: shown as text, because some clients cannot hold it: 3 numbers\n"
     (shown,) = reel("show", name, "--json").documents
     assert {"a": str(2**60), "b": "1e400", "c": "7" * 5000} == shown["provider_metadata"]
 
@@ -152,7 +152,7 @@ def test_file_is_added_as_one(reel: Reel, name: str, tmp_path: Path) -> None:
     file = tmp_path / "messages.jsonl"
     file.write_text('"one"\n\n{"role": "assistant", "content": "two"}\n{"kind": "user", "content": "three"}\n')
 
-    assert reel("add", name, "--create", "--file", str(file)).out == f"{name}: added 2-4\n"
+    assert reel("add", name, "--create", "--file", str(file)).out == f"{name}: added #2-#4\n"
     assert texts(reel, name) == ["one", "two", "three"]
     reel("undo", name)
     assert texts(reel, name) == []

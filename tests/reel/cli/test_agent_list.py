@@ -69,11 +69,11 @@ def test_tree_has_clones_under_their_sources() -> None:
 
     assert shown(agents, tree=True) == [
         "a          5  t2",
-        "├─ a1      5  t2  from 3",
-        "│  └─ a11  5  t2  from 9",
-        "└─ a2      5  t2  from 1",
+        "├─ a1      5  t2  from #3",
+        "│  └─ a11  5  t2  from #9",
+        "└─ a2      5  t2  from #1",
         "b          5  t2",
-        "└─ b1      5  t2  from 4",
+        "└─ b1      5  t2  from #4",
     ]
 
 

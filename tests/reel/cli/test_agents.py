@@ -32,7 +32,7 @@ def test_changes(changes: list[str], expected: dict[str, str]) -> None:
 @pytest.mark.parametrize("change", ["a", "=v", "-", ""])
 def test_what_is_no_tag_is_refused(change: str) -> None:
     """The error says what a tag looks like, and how an agent is named."""
-    with pytest.raises(UsageError, match="is no tag: K=V sets one, K- removes it; an agent is named with -a"):
+    with pytest.raises(UsageError, match="is not a tag; K=V sets one and K- removes one"):
         changed_tags({}, [change])
 
 
@@ -76,14 +76,14 @@ def test_clone(reel: Reel, talk: str) -> None:
 
 def test_kill_and_revive(reel: Reel, talk: str) -> None:
     """The dead can be read and revived, not added to."""
-    assert reel("kill", talk, "--reason", "done").out == f"{talk}: killed\n"
-    assert reel("kill", talk).out == f"{talk}: was dead already\n"
+    assert reel("kill", talk, "--reason", "done").out == f"{talk} killed\n"
+    assert reel("kill", talk).out == f"{talk} was already killed\n"
     refused = reel("add", talk, "hi")
     assert refused.status == 1
-    assert refused.err.endswith(f"; bring it back with: reel revive {talk}\n")
+    assert refused.err.endswith(f"; revive it with: reel revive {talk}\n")
     assert len(texts(reel, talk)) == 2
-    assert reel("revive", talk).out == f"{talk}: lives\n"
-    assert reel("revive", talk).out == f"{talk}: lives already\n"
+    assert reel("revive", talk).out == f"{talk} revived\n"
+    assert reel("revive", talk).out == f"{talk} is not killed\n"
 
 
 def test_kill_cascade_names_the_clones(reel: Reel, talk: str) -> None:
@@ -91,13 +91,13 @@ def test_kill_cascade_names_the_clones(reel: Reel, talk: str) -> None:
     reel("clone", talk, f"{talk}-2")
     clone = reel("info", f"{talk}-2", "--json").documents[0]["id"]
 
-    assert reel("kill", talk, "--cascade").out == f"{talk}: killed, with {clone}\n"
-    assert reel("revive", clone).out == f"{talk}-2: lives\n"
+    assert reel("kill", talk, "--cascade").out == f"{talk} killed, and its clones {clone}\n"
+    assert reel("revive", clone).out == f"{talk}-2 revived\n"
 
 
 def test_rename(reel: Reel, talk: str) -> None:
     """The new name is found, the old one is free."""
-    assert reel("rename", talk, f"new-{talk}").out == f"{talk}: is called new-{talk} now\n"
+    assert reel("rename", talk, f"new-{talk}").out == f"{talk} renamed to new-{talk}\n"
     assert reel("show", talk).status == 4
     assert len(texts(reel, f"new-{talk}")) == 2
 

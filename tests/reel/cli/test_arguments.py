@@ -57,10 +57,10 @@ def test_agent_is_told_from_other_words(
 @pytest.mark.parametrize(
     ("usage", "words", "option", "default", "expected"),
     [
-        pytest.param(SHOW, [], None, None, "no agent is named, and $REEL_AGENT is not set", id="no agent"),
-        pytest.param(SHOW, ["a", "b"], None, "env", "'b' is one word too many; expected [AGENT]", id="too many"),
-        pytest.param(ADD, ["a", "b"], "opt", None, "'b' is one word too many; expected [AGENT] [TEXT]", id="option"),
-        pytest.param("", ["a"], None, None, "'a' is one word too many; expected none", id="takes none"),
+        pytest.param(SHOW, [], None, None, "no agent was named, and $REEL_AGENT is not set", id="no agent"),
+        pytest.param(SHOW, ["a", "b"], None, "env", "unexpected argument 'b'; expected [AGENT]", id="too many"),
+        pytest.param(ADD, ["a", "b"], "opt", None, "unexpected argument 'b'; expected [AGENT] [TEXT]", id="option"),
+        pytest.param("", ["a"], None, None, "unexpected argument 'a'; expected none", id="takes none"),
         pytest.param(SHOW, [""], None, "env", "the agent's name is empty", id="an empty word"),
         pytest.param(ADD, ["demo", "hi"], "", "env", "the agent's name is empty", id="an empty option"),
         pytest.param(RESTORE, [], None, "env", "SEQ is missing; expected [AGENT] SEQ", id="too few"),
@@ -69,7 +69,7 @@ def test_agent_is_told_from_other_words(
             ["k=v"],
             None,
             None,
-            "TAG is missing, as 'k=v' was taken for the agent ($REEL_AGENT is not set); expected [AGENT] TAG...",
+            "TAG is missing, because 'k=v' was taken for the agent ($REEL_AGENT is not set); expected [AGENT] TAG...",
             id="taken for the agent",
         ),
     ],

@@ -36,7 +36,7 @@ def test_edit_adds_what_was_written(reel: Reel, talk: str, monkeypatch: pytest.M
     """The end of the last line is the editor's; no file is left."""
     monkeypatch.setenv("EDITOR", editor('printf "one\\ntwo\\n" > "$0"'))
 
-    assert reel("edit", talk) == (0, f"{talk}: added 2\n", "")
+    assert reel("edit", talk) == (0, f"{talk}: added #2\n", "")
     assert said(reel, talk) == [("user", "one\ntwo")]
     assert not list(tmp_path.iterdir())
 
@@ -55,7 +55,7 @@ def test_nothing_written(reel: Reel, talk: str, monkeypatch: pytest.MonkeyPatch,
     """Who changes their mind leaves the text empty."""
     monkeypatch.setenv("EDITOR", editor(script))
 
-    assert reel("edit", talk) == (0, f"{talk}: nothing written, nothing added\n", "")
+    assert reel("edit", talk) == (0, f"{talk}: the text is empty; nothing was added\n", "")
     assert said(reel, talk) == []
     assert not list(tmp_path.iterdir())
 
@@ -64,7 +64,7 @@ def test_editor_that_fails(reel: Reel, talk: str, monkeypatch: pytest.MonkeyPatc
     """An editor's failure is a change of mind as well (:cq), and the status says so."""
     monkeypatch.setenv("EDITOR", editor('echo half > "$0"; exit 3'))
 
-    assert reel("edit", talk) == (1, "", "reel: sh ended with status 3; nothing was added\n")
+    assert reel("edit", talk) == (1, "", "reel: sh exited with status 3; nothing was added\n")
     assert said(reel, talk) == []
 
 
@@ -79,7 +79,7 @@ def test_editor_that_is_not_there(reel: Reel, talk: str, monkeypatch: pytest.Mon
 def test_editor_that_is_no_command(reel: Reel, talk: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A quote without its other end is a mistake like any other."""
     monkeypatch.setenv("EDITOR", "vi '")
-    expected = """reel: usage: the editor "vi '" cannot be started: No closing quotation; see: reel edit --help\n"""
+    expected = """reel: usage: cannot start the editor "vi '": No closing quotation; see: reel edit --help\n"""
 
     assert (2, "", expected) == reel("edit", talk)
 
@@ -101,7 +101,7 @@ def test_text_that_could_not_be_added_is_kept(
     (kept,) = tmp_path.iterdir()
 
     assert (1, "precious\n") == (refused.status, kept.read_text())
-    assert f"reel: your text is kept; add it with: reel add {talk} - --role assistant < {kept}\n" in refused.err
+    assert f"reel: your text was saved; add it with: reel add {talk} - --role assistant < {kept}\n" in refused.err
 
 
 def test_a_draft_grows_and_is_added(client: Client, daemon: str, name: str) -> None:
@@ -115,7 +115,7 @@ def test_a_draft_grows_and_is_added(client: Client, daemon: str, name: str) -> N
         assert "So f" == next(pushes).text  # type: ignore[union-attr]
         stdin.write(b"\xa4r\n")
         stdin.close()
-        running.until("added 2")
+        running.until("added #2")
         told = [next(pushes)]
         while not isinstance(told[-1], EventPush):
             told.append(next(pushes))
@@ -150,7 +150,7 @@ def test_a_draft_is_held(client: Client, daemon: str, name: str) -> None:
         assert not next(pushes).text  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize(("argv", "said"), [(("a text", "--add"), "reel add"), (("--add",), "nothing came")])
+@pytest.mark.parametrize(("argv", "said"), [(("a text", "--add"), "reel add"), (("--add",), "stdin was empty")])
 def test_a_draft_that_cannot_be_added(client: Client, daemon: str, name: str, argv: tuple[str, ...], said: str) -> None:
     """Where there is nothing to add, or another command for it, that is said."""
     client.create(name)
@@ -181,7 +181,7 @@ def test_a_draft_that_is_refused_in_the_end(
         said = running.until("killed: ")
 
     (kept,) = tmp_path.iterdir()
-    assert f"reel: your text is kept; add it with: reel add {name} - --role assistant < {kept}\n" in said
+    assert f"reel: your text was saved; add it with: reel add {name} - --role assistant < {kept}\n" in said
     client.revive(name)
     reel("add", name, "-", "--role", "assistant", stdin=kept.read_bytes())
     assert texts(reel, name) == ["one, two\n"]

@@ -48,7 +48,7 @@ def test_damage(reel: Reel, own: Daemon) -> None:
     assert [
         "one #2: parent_missing: there is no event 99, its parent",
         "1 agent, 2 events: 1 problem",
-        "keep a copy of the database before all else, then put a backup in its place; see docs/operations.md",
+        "first make a copy of the database, then replace it with a backup; see docs/operations.md",
     ] == ran.out.splitlines()[:2] + ran.out.splitlines()[-1:]
     assert "parent_missing" == reel("verify", "one", "--json").documents[0]["problems"][0]["what"]
 
@@ -76,7 +76,7 @@ def test_what_to_do() -> None:
         "the database: unchecked: too much",
         "and 1,000 more",
         "1,000 agents, 2 events: 1,006 problems",
-        "mend it from the log, and report it: reel replay one",
+        "repair it from the log, and report it: reel replay one",
     ] == lines[:9]
     assert 9 + 4 == len(lines)
 

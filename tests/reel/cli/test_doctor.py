@@ -147,9 +147,9 @@ def other_program_that_says_so(path: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "about"),
     [
-        (text_file, "is not an SQLite database"),
-        (other_program, "is another program's database"),
-        (other_program_that_says_so, "is another program's database"),
+        (text_file, "not an SQLite database"),
+        (other_program, "another program's database"),
+        (other_program_that_says_so, "another program's database"),
         (Path.mkdir, "Is a directory"),
     ],
 )
@@ -250,7 +250,7 @@ def test_a_place_that_cannot_be_looked_at() -> None:
     """It is a finding like any other, and the questions after it are asked."""
     name = "x" * 300
 
-    remedy = "name another place with $REEL_DATABASE"
+    remedy = "use another place with $REEL_DATABASE"
     assert Finding("database", BAD, f"/{name}: File name too long", remedy) == check_space(f"/{name}/r.db")
 
 

@@ -26,7 +26,7 @@ def test_a_terminal_is_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody types a response."""
     monkeypatch.setattr("sys.stdin", type("Terminal", (io.StringIO,), {"isatty": lambda _: True})())
 
-    with pytest.raises(UsageError, match=r"no FILE is named"), open_input(None):
+    with pytest.raises(UsageError, match=r"no FILE was named"), open_input(None):
         pass
 
 
@@ -39,7 +39,7 @@ def test_a_file(tmp_path: Path) -> None:
     assert {"a": [1]} == read_json(str(path))
 
 
-@pytest.mark.parametrize(("text", "expected"), [(" \n", "there is nothing in"), ("{", "is no JSON"), ("NaN", "NaN")])
+@pytest.mark.parametrize(("text", "expected"), [(" \n", "is empty"), ("{", "is not valid JSON"), ("NaN", "NaN")])
 def test_a_file_that_is_none(tmp_path: Path, text: str, expected: str) -> None:
     """The error names it."""
     path = tmp_path / "f"

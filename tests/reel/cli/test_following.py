@@ -118,7 +118,7 @@ def test_follow_executes(client: Client, daemon: str, name: str) -> None:
         attached(client, name)
         client.add(name, ["one", "two"])
 
-        text = running.until(f"{name} seq 3: the command ended with status 3")
+        text = running.until(f"{name} #3: the command exited with status 3")
 
     assert f'{name} user 2\n"text":"one"\n' in text
     assert f'{name} user 3\n"text":"two"\n' in text
@@ -174,7 +174,7 @@ def test_follow_outlives_the_daemon_while_it_asks(directory: Path) -> None:
         client.mark("demo", "seen")
         daemon.end()
         running.process.send_signal(signal.SIGCONT)
-        running.until("went away")
+        running.until("lost the connection")
         daemon.start()
 
         assert "label seen" in running.until("seen")
@@ -253,7 +253,7 @@ def test_wait_in_vain(reel: Reel, client: Client, name: str) -> None:
 
     ran = reel("wait", name, "--timeout", "0.05")
 
-    assert (1, "", f"reel: {name}: nothing came in 0.05 s\n") == ran
+    assert (1, "", f"reel: {name}: nothing happened within 0.05 s\n") == ran
 
 
 def test_wait_for_how_long(reel: Reel, name: str) -> None:

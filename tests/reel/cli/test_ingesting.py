@@ -19,9 +19,9 @@ def test_a_response(reel: Reel, name: str, tmp_path: Path) -> None:
     path.write_bytes(BODY)
     reel("new", name)
 
-    assert (0, f"{name}: added 2-3\n", "") == reel("ingest", name, "--format", "openai-chat", str(path))
-    assert (0, f"{name}: added 4-5\n", "") == reel("ingest", name, "--format", "openai-chat", stdin=BODY)
-    assert (0, f"{name}: added 6-7\n", "") == reel("ingest", name, "-", "--format", "openai-chat", stdin=CHAT.data)
+    assert (0, f"{name}: added #2-#3\n", "") == reel("ingest", name, "--format", "openai-chat", str(path))
+    assert (0, f"{name}: added #4-#5\n", "") == reel("ingest", name, "--format", "openai-chat", stdin=BODY)
+    assert (0, f"{name}: added #6-#7\n", "") == reel("ingest", name, "-", "--format", "openai-chat", stdin=CHAT.data)
 
 
 def test_names_of_tools(reel: Reel, name: str, tmp_path: Path) -> None:
@@ -38,7 +38,7 @@ def test_a_request(reel: Reel, name: str) -> None:
     """Its history is added; what is no part of that is said aside."""
     ran = reel("load", name, "--create", "--format", "openai-chat", stdin=REQUEST)
 
-    assert (0, f"{name}: added 2-3\n") == ran[:2]
+    assert (0, f"{name}: added #2-#3\n") == ran[:2]
     assert "reel: note: dropped: tools is not part of the history" in ran.err
     assert "S" == reel("info", name, "--json").documents[0]["system"]
 
@@ -46,7 +46,7 @@ def test_a_request(reel: Reel, name: str) -> None:
 @pytest.mark.parametrize(
     ("command", "stdin", "status", "expected"),
     [
-        ("ingest", b"", 2, "there is nothing in stdin"),
+        ("ingest", b"", 2, "stdin is empty"),
         ("ingest", b"<html>", 1, "invalid_message: body: the answer has no content"),
         ("ingest", b'{"error": {"message": "No key"}}', 1, "the provider did not answer: No key"),
         ("load", b"{}", 1, "invalid_message: messages: is missing"),
@@ -67,6 +67,6 @@ def test_what_cannot_stand_in_a_text(reel: Reel, name: str) -> None:
     body = BODY.replace(b"Let me", rb"Let \u0000 me")
 
     assert (
-        "reel: note: characters that no text can have were replaced: 1\n"
+        "reel: note: 1 invalid character was replaced by U+FFFD\n"
         == reel("ingest", name, "--create", "--format", "openai-chat", stdin=body).err
     )

@@ -39,7 +39,7 @@ def silence(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def test_piped_text_goes_to_the_named_agent(reel: Reel, talk: str, other: str) -> None:
     """`git diff | reel add other` adds the diff to other."""
-    assert (0, f"{other}: added 2\n", "") == reel("add", other, stdin=b"diff --git\n")
+    assert (0, f"{other}: added #2\n", "") == reel("add", other, stdin=b"diff --git\n")
 
     assert ["diff --git"] == texts(reel, other)
     assert ["What is a tape deck?", "A machine."] == texts(reel, talk)
@@ -53,7 +53,7 @@ def test_piped_text_for_nobody_is_refused(reel: Reel, talk: str, options: tuple[
     assert 2 == ran.status
     assert (
         "'othr' may be the agent or the TEXT: no agent has this name, and stdin is not empty; "
-        f"write `reel add -a othr` for the agent, `reel add -a {talk} othr` for the TEXT"
+        f"write `reel add -a othr` for the agent, or `reel add -a {talk} othr` for the TEXT"
     ) in ran.err
     assert 2 == len(texts(reel, talk))
     assert 4 == reel("show", "othr").status
@@ -95,7 +95,7 @@ def test_a_text_beside_a_pipe_that_stays_silent(
         refused = reel("add", other)
 
     assert 2 == refused.status
-    assert "there is an agent of this name, and nothing has come from stdin yet" in refused.err
+    assert "an agent has this name, and nothing has arrived on stdin yet" in refused.err
     assert ["done"] == texts(reel, talk)[2:]
 
 
@@ -113,9 +113,7 @@ def test_a_label_or_a_name_that_an_agent_has(reel: Reel, talk: str, other: str, 
     ran = reel(command, other)
 
     assert 2 == ran.status
-    assert (
-        f"'{other}' may be the agent or the {place}: there is an agent of this name; write `reel {command}" in ran.err
-    )
+    assert f"'{other}' may be the agent or the {place}: an agent has this name; write `reel {command}" in ran.err
     assert [4, 1] == [reel("info", agent, "--json").documents[0]["head"] for agent in (talk, other)]
 
 
@@ -150,7 +148,7 @@ def test_a_tag_that_is_none(reel: Reel, other: str) -> None:
     ran = reel("tag", other, "a=b")
 
     assert 2 == ran.status
-    assert "an agent is named with -a" in ran.err
+    assert "name the agent with -a" in ran.err
 
 
 def test_a_piped_answer_goes_to_the_named_agent(reel: Reel, talk: str, other: str) -> None:
@@ -174,7 +172,7 @@ def test_a_file_of_an_answer(
     refused = reel("ingest", other, *FORMAT, stdin=BODY)
 
     assert 2 == refused.status
-    assert "may be the agent or the FILE: there are both, and stdin is not empty" in refused.err
+    assert "may be the agent or the FILE: both exist, and stdin is not empty" in refused.err
     assert ["That."] * 2 == texts(reel, talk)[2:]
 
 
@@ -185,7 +183,7 @@ def test_a_draft_that_is_added(reel: Reel, daemon: str, talk: str, other: str) -
         assert stdin is not None
         stdin.write(b"slow answer\n")
         stdin.close()
-        running.until(f"{other}: added 2")
+        running.until(f"{other}: added #2")
 
     assert ["slow answer"] == texts(reel, other)
     assert 2 == len(texts(reel, talk))
@@ -198,6 +196,6 @@ def test_an_answer_to_an_event(reel: Reel, client: Client, daemon: str, other: s
         attached(client, other)
         client.add(other, "Is it?")
 
-        running.until(f"{other} seq 2: the command ended with status 3")
+        running.until(f"{other} #2: the command exited with status 3")
 
     assert ["Is it?", "ok"] == texts(reel, other)

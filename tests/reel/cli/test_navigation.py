@@ -12,17 +12,17 @@ def test_clear_and_restore(reel: Reel, talk: str) -> None:
     """What was cleared can be brought back by its seq."""
     assert reel("clear", talk) == (0, f"{talk}: cleared\n", "")
     assert texts(reel, talk) == []
-    assert reel("restore", talk, "4") == (0, f"{talk}: as it was at 4\n", "")
+    assert reel("restore", talk, "4") == (0, f"{talk}: restored to #4\n", "")
     assert len(texts(reel, talk)) == 2
 
 
 def test_mark_and_rewind(reel: Reel, talk: str) -> None:
     """A rewind goes to the label, or to the newest mark that something was said after."""
-    assert reel("mark", talk, "draft").out == f"{talk}: mark draft at 5\n"
+    assert reel("mark", talk, "draft").out == f"{talk}: marked as draft (#5)\n"
     reel("add", talk, "dropped")
-    assert reel("rewind", talk, "draft").out == f"{talk}: back at mark 5, 1 record dropped\n"
+    assert reel("rewind", talk, "draft").out == f"{talk}: back at mark draft (#5); 1 record set aside\n"
     reel("add", talk, "dropped")
-    assert reel("rewind", talk).out == f"{talk}: back at mark 5, 1 record dropped\n"
+    assert reel("rewind", talk).out == f"{talk}: back at mark #5; 1 record set aside\n"
     assert len(texts(reel, talk)) == 2
 
 
@@ -38,9 +38,9 @@ def test_rewind_to_nowhere(reel: Reel, talk: str) -> None:
 
 def test_undo_and_redo(reel: Reel, talk: str) -> None:
     """Back and forth, until there is nothing left."""
-    assert reel("undo", talk).out == f"{talk}: took back command 4\n"
+    assert reel("undo", talk).out == f"{talk}: undid #4\n"
     assert len(texts(reel, talk)) == 1
-    assert reel("redo", talk).out == f"{talk}: brought back command 4\n"
+    assert reel("redo", talk).out == f"{talk}: redid #4\n"
     assert len(texts(reel, talk)) == 2
     refused = reel("redo", talk)
     assert refused.status == 1
@@ -52,5 +52,5 @@ def test_seq_is_a_number() -> None:
     """A position that is none says where to find one."""
     assert seq("17") == 17
     for word in ("x", "", "9" * 20):
-        with pytest.raises(UsageError, match=f"'{word}' is no seq"):
+        with pytest.raises(UsageError, match=f"'{word}' is not a seq"):
             seq(word)

@@ -47,9 +47,9 @@ def test_after_two_dashes_everything_is_a_word() -> None:
         (["zzzzzz"], "no command 'zzzzzz'", ""),
         (["add", "--nope"], "unrecognized arguments: --nope", "add"),
         (["add", "--rol", "user"], "unrecognized arguments: --rol", "add"),
-        (["show", "--at", "x"], "argument --at: invalid number value: 'x'", "show"),
-        (["show", "--at", "9" * 20], f"argument --at: invalid number value: '{'9' * 20}'", "show"),
-        (["add", "--tool-call", "a"], "argument --tool-call: expected 3 arguments", "add"),
+        (["show", "--at", "x"], "--at: 'x' is not a number", "show"),
+        (["show", "--at", "9" * 20], f"--at: {'9' * 20} is out of range; the limit is 9007199254740991", "show"),
+        (["add", "--tool-call", "a"], "--tool-call: expected 3 arguments", "add"),
     ],
 )
 def test_mistakes_are_one_line(argv: list[str], expected: str, command: str) -> None:

@@ -40,7 +40,7 @@ def test_what_a_person_types(pair: str, daemon: str) -> None:
     """On a terminal it is enough for commands that change something; the full name is said, with what undoes it."""
     seen = _typed("--socket", daemon, "add", f"{pair}-a", "hi")
 
-    assert f"{pair}-ab: added 2" in seen
+    assert f"{pair}-ab: added #2" in seen
     assert f"undo {pair}-ab" in seen
 
 
@@ -79,12 +79,12 @@ def test_exact_name_goes_first(reel: Reel, pair: str) -> None:
     """A name that is there means itself, whatever else begins with it."""
     reel("new", f"{pair}-a")
 
-    assert reel("add", f"{pair}-a", "hi") == (0, f"{pair}-a: added 2\n", "")
+    assert reel("add", f"{pair}-a", "hi") == (0, f"{pair}-a: added #2\n", "")
 
 
 def test_beginning_of_more_than_one(reel: Reel, pair: str) -> None:
     """The error lists who could be meant."""
-    expected = f"reel: not_found: no agent {pair}, and more than one whose name begins so: {pair}-ab, {pair}-cd\n"
+    expected = f"reel: not_found: no agent {pair}, but several names begin so: {pair}-ab, {pair}-cd\n"
 
     assert reel("show", pair) == (4, "", expected)
 
@@ -107,4 +107,4 @@ def test_the_dead_count_where_nobody_lives(reel: Reel, pair: str) -> None:
 
 def test_adding_with_create_makes_it(reel: Reel, pair: str) -> None:
     """Who may make an agent means the name as it stands."""
-    assert reel("add", pair, "hi", "--create") == (0, f"{pair}: added 2\n", "")
+    assert reel("add", pair, "hi", "--create") == (0, f"{pair}: added #2\n", "")

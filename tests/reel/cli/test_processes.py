@@ -67,10 +67,10 @@ def test_start_and_stop(home: Path) -> None:
     path = home / "s.sock"
 
     assert run("start").stdout == f"started: {path}\n"
-    assert run("start").stdout == f"runs already: {path}\n"
+    assert run("start").stdout == f"already running: {path}\n"
     assert run("status").returncode == 0
     assert run("stop").stdout == f"stopped: {path}\n"
-    assert run("stop").stdout == f"does not run: {path}\n"
+    assert run("stop").stdout == f"not running (no daemon at {path})\n"
     assert run("status").returncode == 3
     assert run("start", "--json").stdout == f'{{"socket":"{path}","started":true}}\n'
 
@@ -93,7 +93,7 @@ def test_start_with_another_database(home: Path) -> None:
 
     assert (refused.returncode, refused.stdout) == (1, "")
     assert refused.stderr == (
-        f"reel: the daemon that runs here keeps {home}/r.db; end it with: reel stop, or name another --socket\n"
+        f"reel: the daemon on this socket uses {home}/r.db; stop it with: reel stop, or name another --socket\n"
     )
 
 
@@ -107,7 +107,7 @@ def test_what_was_stopped_stays_stopped(home: Path) -> None:
             "reel: not_running: reeld was stopped with `reel stop`; start it with `reel start`\n"
         )
         assert run(*starting).returncode == 0
-        assert run("start", "--unless-stopped").stdout == f"runs already: {home}/s.sock\n"
+        assert run("start", "--unless-stopped").stdout == f"already running: {home}/s.sock\n"
 
 
 def test_stop_while_it_comes_up(home: Path) -> None:
@@ -186,7 +186,7 @@ def test_hint_says_what_undoes_it(reel: Reel, name: str) -> None:
     """On a terminal a change is followed by the command that takes it back."""
     reel("new", name)
 
-    assert on_terminal("add", name, "hi") == f"{name}: added 2\n\x1b[2mundo: reel undo {name}\x1b[0m\n"
+    assert on_terminal("add", name, "hi") == f"{name}: added #2\n\x1b[2mundo: reel undo {name}\x1b[0m\n"
 
 
 def test_hint_has_the_socket_that_was_given(reel: Reel, name: str, daemon: str) -> None:
@@ -237,9 +237,9 @@ def test_terminal_is_wrapped_and_coloured(reel: Reel, name: str) -> None:
 
 def test_empty_things_say_what_to_do(home: Path) -> None:
     """Who has nothing yet is told how to begin."""
-    assert "start it: reel start" in on_terminal("status")
+    assert "start it with: reel start" in on_terminal("status")
     run("start")
-    assert "no agents; make one with: reel new NAME" in on_terminal("list")
+    assert "no agents; create one with: reel new NAME" in on_terminal("list")
     run("new", "demo")
     assert "no messages; add one with: reel add demo TEXT" in on_terminal("show", "demo")
     run("kill", "demo")

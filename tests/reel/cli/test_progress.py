@@ -111,4 +111,4 @@ def test_to_wait_may_be_what_is_wanted(stopped: Daemon) -> None:
     with running("wait", "demo", "--timeout", "1.5") as terminal:
         shown = terminal.wait()
 
-    assert shown == "reel: demo: nothing came in 1.5 s\n"
+    assert shown == "reel: demo: nothing happened within 1.5 s\n"

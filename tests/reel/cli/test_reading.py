@@ -106,15 +106,15 @@ def test_info(reel: Reel, talk: str) -> None:
     reel("mark", talk, "draft")
     rows = dict(line.split(maxsplit=1) for line in reel("info", talk).out.splitlines())
 
-    assert (rows["name"], rows["messages"], rows["prompt"]) == (talk, "2 (3 records)", "Be brief.")
+    assert (rows["name"], rows["messages"], rows["prompt"]) == (talk, "2", "Be brief.")
     assert (rows["marks"], rows["state"]) == ("draft #5", "alive")
     assert "tags" not in rows
 
 
 def test_replay(reel: Reel, talk: str) -> None:
     """The log and the running state say the same."""
-    assert reel("replay", talk).out == f"{talk}: 2 messages at 4; the running state is the same\n"
-    assert reel("replay", talk, "--at", "3", "--strict").out == f"{talk}: 1 messages at 3\n"
+    assert reel("replay", talk).out == f"{talk}: 2 messages at #4; the live state is the same\n"
+    assert reel("replay", talk, "--at", "3", "--strict").out == f"{talk}: 1 message at #3\n"
     document = reel("replay", talk, "--json").documents[0]
     assert (document["matched"], document["skipped"], len(document["messages"])) == (True, [], 2)
 
@@ -125,7 +125,7 @@ def test_replay_is_whole(reel: Reel, name: str) -> None:
     reel("add", name, "--create", "--file", "-", stdin=lines)
 
     assert len(reel("replay", name, "--json").documents[0]["messages"]) == 10_001
-    assert reel("replay", name).out == f"{name}: more than 10000 messages at 10002; the running state is the same\n"
+    assert reel("replay", name).out == f"{name}: more than 10,000 messages at #10002; the live state is the same\n"
 
 
 def test_text_cannot_drive_the_terminal(reel: Reel, name: str) -> None:

@@ -32,7 +32,7 @@ def test_the_body(reel: Reel, talk: str) -> None:
     assert 0 == ran.status
     assert [] == check("anthropic", body)
     assert ("claude-opus-4", 9, {"user_id": "u"}) == (body["model"], body["max_tokens"], body["metadata"])
-    assert "reel: note: 4 synthesized: the call c1 has no result\n" in ran.err
+    assert "reel: note: #4 synthesized: the call c1 has no result\n" in ran.err
 
 
 def test_a_large_number_in_a_setting(reel: Reel, talk: str) -> None:
@@ -71,7 +71,7 @@ def test_what_goes_on_from_an_earlier_one(reel: Reel, talk: str, tmp_path: Path)
     other = reel(*argv, "--after", report)
 
     assert "" == same.err
-    assert "reel: note: this does not go on from the earlier rendering" in other.err
+    assert "reel: note: the body does not extend the earlier one" in other.err
 
 
 def test_json_is_the_whole_reply(reel: Reel, talk: str) -> None:
@@ -88,7 +88,7 @@ def test_what_is_not_ready(reel: Reel, talk: str) -> None:
     reel("add", talk, "--role", "assistant", "A machine.")
     ran = reel("render", talk, "--format", "gemini", "--set", "model=x")
 
-    assert "reel: note: not ready to be sent: it needs a message of the user at its end\n" in ran.err
+    assert "reel: warning: the last message is not the user's; there is nothing to answer\n" in ran.err
 
 
 def test_a_long_report_is_cut(reel: Reel, name: str) -> None:
@@ -105,11 +105,11 @@ def test_a_long_report_is_cut(reel: Reel, name: str) -> None:
 @pytest.mark.parametrize(
     ("argv", "status", "expected"),
     [
-        ([], 2, "--format is missing; one of openai-chat, openai-responses, anthropic, gemini"),
-        (["--format", "anthropic", "--set", "x"], 2, "--set 'x' is no K=V"),
+        ([], 2, "--format is missing; it is one of openai-chat, openai-responses, anthropic, gemini"),
+        (["--format", "anthropic", "--set", "x"], 2, "--set 'x' is not of the form K=V"),
         (["--format", "anthropic", "--set", "messages=[]"], 1, "extra.messages: comes from the conversation"),
         (["--format", "anthropic", "--open", "refuse"], 5, "1 calls have no result; see them with: reel info "),
-        (["--format", "anthropic", "--after", "/dev/null"], 2, "there is nothing in /dev/null"),
+        (["--format", "anthropic", "--after", "/dev/null"], 2, "/dev/null is empty"),
     ],
 )
 def test_what_is_refused(reel: Reel, talk: str, argv: list[str], status: int, expected: str) -> None:

@@ -37,12 +37,12 @@ def test_help(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     ("argv", "expected"),
     [
         (["shw"], "reel: usage: no command 'shw' (did you mean show?); see: reel --help\n"),
-        (["show"], "reel: usage: no agent is named, and $REEL_AGENT is not set; see: reel show --help\n"),
-        (["restore", "demo", "x"], "reel: usage: 'x' is no seq; `reel log` shows them; see: reel restore --help\n"),
-        (["add", "demo", "--error", "x"], "reel: usage: --error goes with --tool-result; see: reel add --help\n"),
+        (["show"], "reel: usage: no agent was named, and $REEL_AGENT is not set; see: reel show --help\n"),
+        (["restore", "demo", "x"], "reel: usage: 'x' is not a seq; `reel log` shows them; see: reel restore --help\n"),
+        (["add", "demo", "--error", "x"], "reel: usage: --error needs --tool-result; see: reel add --help\n"),
         (
             ["add", "demo", "--role", "user", "--file", "x"],
-            "reel: usage: --file and --role do not go together; a --file can mix them; see: reel add --help\n",
+            "reel: usage: --file and --role cannot be combined; --file can mix them; see: reel add --help\n",
         ),
     ],
 )
@@ -83,7 +83,7 @@ def test_settings_that_cannot_be_read(
 def test_status_without_a_daemon(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """That there is none is an answer, with an exit status for scripts."""
     assert main(["status"]) == 3
-    assert f"does not run: {tmp_path}/none.sock\n" == capsys.readouterr().out
+    assert f"not running (no daemon at {tmp_path}/none.sock)\n" == capsys.readouterr().out
     assert main(["status", "--json"]) == 3
     assert f'{{"running":false,"socket":"{tmp_path}/none.sock"}}\n' == capsys.readouterr().out
 
@@ -91,7 +91,7 @@ def test_status_without_a_daemon(capsys: pytest.CaptureFixture[str], tmp_path: P
 def test_stop_without_a_daemon(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """What is wanted is already so, and stays so: the other commands say why."""
     assert main(["stop"]) == 0
-    assert f"does not run: {tmp_path}/none.sock\n" == capsys.readouterr().out
+    assert f"not running (no daemon at {tmp_path}/none.sock)\n" == capsys.readouterr().out
     assert main(["list"]) == 3
 
     expected = "reel: not_running: reeld was stopped with `reel stop`; start it with `reel start`\n"

@@ -177,8 +177,7 @@ def test_zsh_takes_it(reel: Reel) -> None:
 
 def test_other_shells(reel: Reel) -> None:
     """A shell that is not known is wrong usage."""
-    expected = (
-        "reel: usage: 'ksh' is no shell that reel knows; expected one of bash, zsh, fish; see: reel completion --help\n"
-    )
+    usage = "'ksh' is not a shell that reel knows; expected one of bash, zsh, fish"
+    expected = f"reel: usage: {usage}; see: reel completion --help\n"
 
     assert (2, "", expected) == reel("completion", "ksh")

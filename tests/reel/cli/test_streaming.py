@@ -52,7 +52,7 @@ def test_a_stream_that_breaks_off(reel: Reel, name: str, tail: bytes, why: str) 
     """What came is kept and marked, and the status says that it is not all."""
     reel("new", name)
     ran = reel("ingest", name, *ARGV, stdin=HALF + tail)
-    expected = f"reel: the answer broke off{why}; what came of it is kept as 2, marked as interrupted\n"
+    expected = f"reel: the response broke off{why}; what arrived was added as #2, marked as interrupted\n"
 
     assert (1, f"{CHAT.text}\n", expected) == ran
     assert ["assistant", "interrupted"] == kinds(reel, name)
@@ -64,7 +64,7 @@ def test_a_provider_that_does_not_stream(reel: Reel, name: str) -> None:
     whole = reel("ingest", name, *ARGV, stdin=json.dumps(CHAT.body).encode())
     error = reel("ingest", name, *ARGV, stdin=b' {"error": {"message": "No key"}}')
 
-    assert (0, f"{name}: added 2-3\n", "") == whole
+    assert (0, f"{name}: added #2-#3\n", "") == whole
     assert (1, "") == error[:2]
     assert "reel: invalid_message: error: the provider did not answer: No key\n" == error.err
 
@@ -72,10 +72,10 @@ def test_a_provider_that_does_not_stream(reel: Reel, name: str) -> None:
 @pytest.mark.parametrize(
     ("stdin", "status", "expected"),
     [
-        (b"", 2, "there is nothing in stdin"),
-        (b"<html>", 1, "nothing came of an answer: stdin is no event stream of openai-chat"),
-        (b'data: {"choices": []}\n\n', 1, "nothing came of an answer: the stream broke off"),
-        (b'data: {"error": {"message": "No key"}}\n\n', 1, "nothing came of an answer: No key"),
+        (b"", 2, "stdin is empty"),
+        (b"<html>", 1, "no response arrived: stdin is not an event stream of openai-chat"),
+        (b'data: {"choices": []}\n\n', 1, "no response arrived: the stream broke off"),
+        (b'data: {"error": {"message": "No key"}}\n\n', 1, "no response arrived: No key"),
     ],
 )
 def test_nothing_came(reel: Reel, name: str, stdin: bytes, status: int, expected: str) -> None:
@@ -102,12 +102,12 @@ def test_an_answer_that_cannot_be_added(reel: Reel, name: str, monkeypatch: pyte
     (tmp_path / "names").write_text('{"prefix": {}, "names": {"a_b": "a.b"}}')
     options = ["--model", "m1", "--names", str(tmp_path / "names")]
     ran = reel("ingest", name, *ARGV, *options, "--if-seq", "9", stdin=HALF)
-    found = re.search(r"^reel: the answer is kept; add it with: reel (.*)$", ran.err, re.MULTILINE)
+    found = re.search(r"^reel: the response was saved; add it with: reel (.*)$", ran.err, re.MULTILINE)
 
     assert 5 == ran.status
     assert found is not None
     assert " ".join(options) in found[1]
-    assert (0, f"{name}: added 2-3\n") == reel(*found[1].split())[:2]
+    assert (0, f"{name}: added #2-#3\n") == reel(*found[1].split())[:2]
     assert ["assistant", "interrupted"] == kinds(reel, name)
 
 

@@ -48,7 +48,7 @@ CALL = {"type": "tool_call", "id": "c1", "name": "search", "arguments": '{"q": 1
             {"type": "opaque", "provider": "acme", "data_json": "{}"},
             ["  opaque block of acme", "    {}"],
         ),
-        ({"type": "hologram"}, ["  a block of type hologram; a newer reel can show it"]),
+        ({"type": "hologram"}, ["  block of type hologram (a newer reel can show it)"]),
     ],
 )
 def test_blocks(block: dict[str, Any], expected: list[str]) -> None:

@@ -1,7 +1,7 @@
 """The command ``completion``: a script for a shell, made from the table of commands.
 
-Agents are asked for with ``reel list``, whose first column is the name. Where no daemon answers within a second there
-is nothing to choose from, and nothing is said about it.
+The scripts get the names of agents from ``reel list``, whose first column is the name. If no daemon answers within a
+second, they offer none and print nothing.
 """
 
 from reel.cli.arguments import UsageError
@@ -12,8 +12,8 @@ _SHELLS = {"bash": bash.script, "zsh": zsh.script, "fish": fish.script}
 
 
 def completion(ctx: Context) -> None:
-    """Print the script for a shell."""
+    """Print the completion script for a shell."""
     script = _SHELLS.get(ctx.words[0])
     if script is None:
-        raise UsageError(f"{ctx.words[0]!r} is no shell that reel knows; expected one of {', '.join(_SHELLS)}")
+        raise UsageError(f"{ctx.words[0]!r} is not a shell that reel knows; expected one of {', '.join(_SHELLS)}")
     ctx.out.lines([line] for line in script().splitlines())

@@ -1,4 +1,4 @@
-"""The script for bash, which knows words only."""
+"""The completion script for bash, which completes words without explanations."""
 
 from collections.abc import Iterable, Iterator
 
@@ -40,20 +40,20 @@ complete -F _reel reel
 
 
 def script() -> str:
-    """Make it."""
+    """Return the script."""
     known = {name: flag.value for each in commands() for flag in each.flags for name in flag.flags}
     return filled(_SCRIPT, skipped=_skipped(known), values=_values(known), commands=_commands())
 
 
 def _skipped(known: dict[str, Value]) -> Iterator[str]:
-    """Pass over what belongs to an option."""
+    """Yield the cases that skip the arguments of an option."""
     for count in sorted({value.arguments for value in known.values()} - {0}):
         names = " | ".join(name for name, value in known.items() if value.arguments == count)
         yield f"{names}) ((i += {count})) ;;"
 
 
 def _values(known: dict[str, Value]) -> Iterator[str]:
-    """Offer what may come after an option."""
+    """Yield the cases that complete the argument of an option."""
     offers: dict[str, list[str]] = {}
     for name, value in known.items():
         if value.arguments:
@@ -71,7 +71,7 @@ def _offer(value: Value) -> str:
 
 
 def _commands() -> Iterator[str]:
-    """Offer a command's options, and what its first word may be."""
+    """Yield the cases that complete a command's options and its first argument."""
     yield f'"") _reel_offer {quoted(_words(shared()))} echo {" ".join(each.name for each in commands())} ;;'
     for each in commands():
         yield f"{each.name}) _reel_offer {quoted(_words(each.flags))}{_first(each)} ;;"

@@ -1,4 +1,4 @@
-"""What shells complete, read from the table of commands: words, options and what an option takes."""
+"""What shells complete, made from the table of commands: arguments, options and the values of options."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -7,7 +7,7 @@ from reel.cli.arguments import AGENT
 from reel.cli.parser import options_of
 from reel.cli.table import COMMANDS, Command, Option
 
-# What an option or a word may be.
+# The kinds of values that an argument or an option takes.
 NOTHING = "nothing"
 TEXT = "text"
 FILE = "file"
@@ -18,7 +18,7 @@ _KINDS = {"FILE": FILE, "PATH": FILE, "AGENT": AGENTS, "OTHER": AGENTS}
 
 
 class Value(NamedTuple):
-    """What may stand in a place, and how many arguments that are."""
+    """What an argument or an option may be, and how many arguments that takes."""
 
     kind: str
     choices: tuple[str, ...] = ()
@@ -39,26 +39,26 @@ class Completable(NamedTuple):
     name: str
     summary: str
     flags: list[Flag]
-    # What its first word may be.
+    # What its first argument may be.
     first: Value
-    # Whether the dead are meant as well.
+    # Whether killed agents are offered as well.
     dead: bool
 
 
 def commands() -> list[Completable]:
-    """Give every command of the table."""
+    """Return every command of the table."""
     return [_command(command) for command in COMMANDS]
 
 
 def shared() -> list[Flag]:
-    """Give the options that may stand before a command."""
+    """Return the options that may come before a command."""
     alike = [flag for flag in commands()[0].flags if flag.flags[0] in ("--json", "--socket", "--help")]
-    return [*alike, Flag(("--version",), "print the version", Value(NOTHING, arguments=0))]
+    return [*alike, Flag(("--version",), "print the versions", Value(NOTHING, arguments=0))]
 
 
 def _command(command: Command) -> Completable:
     flags = [_flag(option) for option in options_of(command)]
-    flags.append(Flag(("--help",), "say how it is used", Value(NOTHING, arguments=0)))
+    flags.append(Flag(("--help",), "show help", Value(NOTHING, arguments=0)))
     return Completable(command.name, command.summary, flags, _first(command.positionals), command.name == "revive")
 
 
@@ -86,12 +86,12 @@ def _first(positionals: str) -> Value:
 
 
 def quoted(text: str) -> str:
-    """Quote a text in a way that all three shells understand."""
+    """Return a text quoted so that all three shells understand it."""
     return "'" + text.replace("'", r"'\''") + "'"
 
 
 def filled(script: str, **parts: Iterable[str]) -> str:
-    """Put lines in the place of marks such as ``@name@``, each as far to the right."""
+    """Return a script with lines in place of marks such as ``@name@``, indented like the mark."""
     for name, lines in parts.items():
         mark = f"@{name}@"
         before = script[: script.index(mark)].rpartition("\n")[2]

@@ -1,4 +1,4 @@
-"""The script for fish, in which each fact is a line."""
+"""The completion script for fish, one line per option."""
 
 from collections.abc import Iterator
 
@@ -19,7 +19,7 @@ _NO_COMMAND = "__fish_use_subcommand"
 
 
 def script() -> str:
-    """Make it."""
+    """Return the script."""
     return filled(_SCRIPT, commands=_commands())
 
 

@@ -1,4 +1,4 @@
-"""The script for zsh, which shows what each word and option is for."""
+"""The completion script for zsh, which explains each argument and option."""
 
 from collections.abc import Iterable, Iterator
 
@@ -30,7 +30,7 @@ if [[ $funcstack[1] == _reel ]]; then _reel "$@"; else compdef _reel reel; fi
 
 
 def script() -> str:
-    """Make it."""
+    """Return the script."""
     names = (quoted(f"{each.name}:{each.summary}") for each in commands())
     # With -S what comes after -- is no option.
     cases = (f"{each.name}) _arguments -S {' '.join(_arguments(each))} ;;" for each in commands())
