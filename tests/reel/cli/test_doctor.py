@@ -109,7 +109,7 @@ def test_settings_that_are_wrong(
 
 def test_settings_that_are_right(reel: Reel, settings: Path) -> None:
     """It is said which file they come from, and whether there is one."""
-    assert f"ok    settings         {settings}: none\n" in reel("doctor").out
+    assert f"ok    settings         {settings}: not there; the defaults apply\n" in reel("doctor").out
     settings.touch()
 
     assert f"ok    settings         {settings}\n" in reel("doctor").out
