@@ -26,8 +26,8 @@ use, the pending and the abandoned calls, the tool loop. :func:`repair` advances
 repairs the open ones on a saved state, and restores that. So repairing in batches gives the same as repairing all at
 once, which a property test holds it to.
 
-Rejected: to repair in each format's writer (the rules overlap, and all had the same bugs), and to repair in the log
-when a message is added (a repair for one API damages the conversation for the others).
+Rejected: to repair in each format's writer, because most rules are the same for all APIs; and to repair in the log when
+a message is added, because a repair for one API would damage the conversation for the others.
 """
 
 from collections.abc import Iterable
