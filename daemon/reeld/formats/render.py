@@ -24,6 +24,7 @@ from reeld.formats.render_state import EncodedTurns, RenderState
 from reeld.formats.repair import PLACEHOLDER_TURN, Exchange, Repaired, repair
 from reeld.formats.table import FORMATS
 
+_METADATA = "provider_metadata"
 # So many messages are unpacked at once: few enough to be freed again before the garbage collector looks at them.
 _BATCH = 500
 
@@ -167,11 +168,13 @@ def _settle(state: RenderState, new: Sequence[Entry], target: Format) -> Repaire
 def _message(entry: Entry) -> Json:
     """Return the message of an entry with every number as it is stored, even if clients get it as text."""
     message: Json = unpack(entry.message or b"")
-    if entry.data_json is None:
+    # Only metadata have such numbers. Most messages have none, and to search the text is faster than to look for them.
+    data = entry.data_json
+    if data is None or (_METADATA not in data and "\\u" not in data):
         return message
     parts = Parts(message["role"], message["content"], message["provider_metadata"])
     if has_number_as_text(metadata_in(parts)):
-        exact = read_exactly(entry.kind, entry.content, entry.data_json) or parts
+        exact = read_exactly(entry.kind, entry.content, data) or parts
         message |= {"content": exact.content, "provider_metadata": exact.provider_metadata}
     return message
 

@@ -80,6 +80,15 @@ def test_a_large_number_goes_back_as_it_came(number: str) -> None:
     assert f'"metadata":{{"seed":{number}}}' in found
 
 
+def test_a_large_number_goes_back_under_an_escaped_key() -> None:
+    """The data of a record are stored as their client wrote them, which may be with escapes."""
+    metadata = '{"provider":"anthropic","citations":18446744073709551616}'
+    block = f'{{"type":"text","text":"Hi","provider\\u005fmetadata":{metadata}}}'
+    found = ask([{"kind": "user", "content": "Hi", "data_json": f'{{"blocks":[{block}]}}'}]).body
+
+    assert '"citations":18446744073709551616' in found
+
+
 def test_open_calls_can_be_refused() -> None:
     """The conflict lists them."""
     with pytest.raises(Conflict) as refused:
