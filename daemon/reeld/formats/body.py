@@ -5,9 +5,8 @@ from typing import Any, Literal, NamedTuple
 from reel.errors import TooLarge
 from reel.strict_json import Json, encode
 from reeld.formats.budget import BYTES_PER_TOKEN, Cut, find_cut
-from reeld.formats.context import RenderContext
 from reeld.formats.format import Format, Prompt
-from reeld.formats.model import Change
+from reeld.formats.model import Change, RenderContext
 from reeld.formats.naming import sent_name
 from reeld.formats.render_state import DIGEST_SIZE, EncodedTurns, RenderState, digest
 from reeld.formats.repair import PLACEHOLDER_TURN

@@ -10,9 +10,8 @@ from collections.abc import Callable
 from typing import Literal, NamedTuple, TypeAlias
 
 from reel.strict_json import Json
-from reeld.formats.context import RenderContext
 from reeld.formats.fields import LoadedRequest, Response
-from reeld.formats.model import Turn
+from reeld.formats.model import RenderContext, Turn
 
 # Where a block is: in a message of a role, in a tool's result, or in a result that failed, for which APIs have other
 # rules.

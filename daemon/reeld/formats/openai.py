@@ -7,10 +7,9 @@ from typing import Any
 
 from reel.strict_json import Json
 from reeld.formats.content import as_error
-from reeld.formats.context import RenderContext
 from reeld.formats.json_values import arguments_as_object
 from reeld.formats.metadata import is_own
-from reeld.formats.model import CallResult, Piece
+from reeld.formats.model import CallResult, Piece, RenderContext
 
 PROVIDER = "openai"
 PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")

@@ -16,10 +16,9 @@ from reel.strict_json import Json, encode, parse
 from reel.values import has_number_as_text
 from reeld.core.events import Entry
 from reeld.formats.body import OpenTurns, Rendered, RenderRequest, assemble
-from reeld.formats.context import RenderContext
 from reeld.formats.format import Format, HistorySettings, Prompt
 from reeld.formats.json_values import is_sendable
-from reeld.formats.model import Change
+from reeld.formats.model import Change, RenderContext
 from reeld.formats.render_state import EncodedTurns, RenderState
 from reeld.formats.repair import PLACEHOLDER_TURN, Exchange, Repaired, repair
 from reeld.formats.table import FORMATS

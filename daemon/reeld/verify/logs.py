@@ -14,8 +14,7 @@ from reeld.core.events import Mark, Pack
 from reeld.core.state import Profile
 from reeld.core.tree import tip_after
 from reeld.store import queries
-from reeld.verify.report import Problem, Report
-from reeld.verify.rows import AgentRow, EventRow, check_agent
+from reeld.verify.rows import AgentRow, EventRow, Problem, Report, check_agent
 from reeld.verify.rules import LogValidator, Prompt
 
 # Seconds of a slice.

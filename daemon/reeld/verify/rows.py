@@ -1,15 +1,54 @@
-"""Agents and events as they are stored, and what can be wrong with one by itself."""
+"""Agents and events as they are stored, what can be wrong with one by itself, and the report of all problems."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from reel.blocks import InvalidRecord
 from reel.ids import is_id
 from reel.kinds import CONVERSATION, KNOWN
 from reel.records import parse_data, read_row
-from reel.values import is_clean
+from reel.values import clean, is_clean
 from reeld.core.validation import why_not_a_name
-from reeld.verify.report import Problem
+
+# Problems that are listed; more are only counted.
+LISTED = 100
+
+
+class Problem(NamedTuple):
+    """A problem: a stable word for it, an explanation, and the event that it is about, if any."""
+
+    what: str
+    reason: str
+    seq: int | None = None
+    event_id: int | None = None
+
+
+class ReportedProblem(NamedTuple):
+    """A problem, and the id and name of the agent that it is about, if it is about one."""
+
+    problem: Problem
+    uid: str | None
+    name: str | None
+
+
+class Report:
+    """What was checked, the first problems, and how many more there are."""
+
+    def __init__(self) -> None:
+        self.agents = 0
+        self.events = 0
+        self.listed: list[ReportedProblem] = []
+        self.omitted = 0
+
+    def note(self, problems: Iterable[Problem], uid: str | None = None, name: str | None = None) -> None:
+        """Add problems; the texts of a damaged row are cleaned, because they may not be valid text."""
+        for problem in problems:
+            if len(self.listed) < LISTED:
+                told = problem._replace(reason=clean(problem.reason)[0])
+                self.listed.append(ReportedProblem(told, uid and clean(uid)[0], name and clean(name)[0]))
+            else:
+                self.omitted += 1
+
 
 _NONE = type(None)
 # The fields that the data of a state event must have, and those that it may have, with their types.

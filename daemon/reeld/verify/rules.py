@@ -14,8 +14,7 @@ from typing import Any, NamedTuple, Protocol
 from reel.kinds import CONVERSATION, INERT, KNOWN
 from reeld.core.events import Mark
 from reeld.core.tree import is_node, tip_after
-from reeld.verify.report import Problem
-from reeld.verify.rows import AgentRow, EventRow, read_event, tags_of
+from reeld.verify.rows import AgentRow, EventRow, Problem, read_event, tags_of
 
 # The kinds that a command of several events may begin with and continue with; a clear has a rule of its own.
 _BEGINS = CONVERSATION | INERT | {"created"}

@@ -10,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 
 from reeld.store.schema import MIGRATIONS, migrate
-from reeld.verify.report import LISTED, Problem, Report
+from reeld.verify.rows import LISTED, Problem, Report
 
 # Bytes by which the WAL may grow during the check.
 GROWTH = 256 << 20

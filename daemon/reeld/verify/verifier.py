@@ -14,7 +14,7 @@ from reeld.core.state import Profile
 from reeld.store.database import Database
 from reeld.store.store import Store
 from reeld.verify.logs import LogChecker, compare_live_state
-from reeld.verify.report import Problem, Report
+from reeld.verify.rows import Problem, Report
 from reeld.verify.sqlite import check_file
 
 

@@ -10,8 +10,7 @@ from reeld.core.conversation import Conversation, Extent, label_of
 from reeld.core.events import Entry, Event, Mark, Node, entry, read
 from reeld.core.state import Profile, Source, State
 from reeld.core.undo import Command
-from reeld.verify.report import Problem
-from reeld.verify.rows import AgentRow, EventRow, check_agent
+from reeld.verify.rows import AgentRow, EventRow, Problem, check_agent
 from reeld.verify.rules import LogValidator, Prompt
 
 pack = packer()

@@ -1,7 +1,6 @@
 """The context in which turns are written."""
 
-from reeld.formats.context import RenderContext
-from reeld.formats.model import Change, Piece
+from reeld.formats.model import Change, Piece, RenderContext
 
 
 def test_a_note_names_the_seq_and_the_block() -> None:

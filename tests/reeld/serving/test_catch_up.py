@@ -10,7 +10,7 @@ import pytest
 
 from reeld.agents.event_bus import CommittedEvent
 from reeld.core.conversation import Extent
-from reeld.serving.catch_up import LogReplayer
+from reeld.serving.subscriptions import LogReplayer
 from reeld.store.schema import prepare
 from reeld.store.store import Store, open_store
 from tests.reeld.store.rows import Rows

@@ -11,7 +11,7 @@ import pytest
 from reeld.core.conversation import Conversation
 from reeld.store.store import Store, open_store
 from reeld.verify import logs, sqlite
-from reeld.verify.report import LISTED, Report
+from reeld.verify.rows import LISTED, Report
 from reeld.verify.verifier import Verifier, open_verifier
 from tests.reeld.store.making import spoil
 from tests.reeld.verify.damage import damage, lose_from_index

@@ -17,11 +17,10 @@ from reeld.formats.anthropic.rules import (
     takes_system_messages,
 )
 from reeld.formats.content import mime_of
-from reeld.formats.context import RenderContext
 from reeld.formats.format import Prompt, PromptPart
 from reeld.formats.json_values import arguments_as_object
 from reeld.formats.metadata import opaque_object, restore_keys
-from reeld.formats.model import AssistantTurn, CallResult, Piece, Turn, UserTurn, placeholder
+from reeld.formats.model import AssistantTurn, CallResult, Piece, RenderContext, Turn, UserTurn, placeholder
 from reeld.formats.prompt import original_prompt_pieces
 from reeld.formats.repair import PLACEHOLDER
 

@@ -5,12 +5,11 @@ from typing import Any
 
 from reel.strict_json import Json
 from reeld.formats.content import ANY_PICTURE, mime_of, texts_of
-from reeld.formats.context import RenderContext
 from reeld.formats.format import Prompt, PromptPart
 from reeld.formats.gemini.rules import BESIDE_DATA, PROVIDER, accepted_keys, is_signing, signature
 from reeld.formats.json_values import arguments_as_object
 from reeld.formats.metadata import opaque_object, restore_keys
-from reeld.formats.model import AssistantTurn, CallResult, Piece, Turn
+from reeld.formats.model import AssistantTurn, CallResult, Piece, RenderContext, Turn
 from reeld.formats.prompt import original_prompt_pieces
 
 # Google's own value for a call that never had a signature: another provider's, or a synthesized one (rule G3).

@@ -4,11 +4,10 @@ from collections.abc import Iterator, Sequence
 
 from reel.strict_json import Json
 from reeld.formats.content import shortest, url_of
-from reeld.formats.context import RenderContext
 from reeld.formats.format import Prompt, PromptPart
 from reeld.formats.json_values import arguments_as_text
 from reeld.formats.metadata import opaque_object, restore_keys
-from reeld.formats.model import AssistantTurn, CallResult, Piece, Turn, UserTurn
+from reeld.formats.model import AssistantTurn, CallResult, Piece, RenderContext, Turn, UserTurn
 from reeld.formats.openai import (
     CACHE_BREAKPOINT,
     PROVIDER,

@@ -6,11 +6,10 @@ from typing import Any
 
 from reel.strict_json import Json
 from reeld.formats.content import shortest, texts_of, url_of
-from reeld.formats.context import RenderContext
 from reeld.formats.format import Prompt, PromptPart
 from reeld.formats.json_values import arguments_as_text
 from reeld.formats.metadata import restore_keys
-from reeld.formats.model import CallResult, Piece, Turn, UserTurn
+from reeld.formats.model import CallResult, Piece, RenderContext, Turn, UserTurn
 from reeld.formats.naming import sent_id
 from reeld.formats.openai import (
     CACHE_BREAKPOINT,

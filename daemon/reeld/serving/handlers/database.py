@@ -6,7 +6,7 @@ from reeld.core.commands import not_found
 from reeld.core.conversation import Conversation
 from reeld.core.state import Profile, State
 from reeld.serving.call import Call, Detached, Result, Services
-from reeld.verify.report import Problem, Report, ReportedProblem
+from reeld.verify.rows import Problem, Report, ReportedProblem
 from reeld.verify.verifier import Verifier, open_verifier
 
 
