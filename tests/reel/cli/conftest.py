@@ -1,4 +1,4 @@
-"""A real daemon, and the command run against it."""
+"""The fixtures of the CLI's tests: a real daemon, and the command run against it."""
 
 import json
 import subprocess
@@ -19,7 +19,7 @@ _READY_WITHIN = 20.0
 
 
 class Ran(NamedTuple):
-    """What a command gave."""
+    """The exit status and the output of a command."""
 
     status: int
     out: str
@@ -27,7 +27,7 @@ class Ran(NamedTuple):
 
     @property
     def documents(self) -> list[Any]:
-        """The JSON documents on its lines."""
+        """The JSON documents on the lines of stdout."""
         return [json.loads(line) for line in self.out.splitlines()]
 
 
@@ -36,14 +36,14 @@ Reel: TypeAlias = Callable[..., Ran]
 
 @pytest.fixture
 def directory() -> Iterator[Path]:
-    """A directory whose name is short enough for a socket's path."""
+    """A directory with a path short enough for a socket."""
     with tempfile.TemporaryDirectory(prefix="reel-", dir="/tmp") as path:
         yield Path(path)
 
 
 @pytest.fixture(scope="session")
 def daemon() -> Iterator[str]:
-    """The socket of a daemon that all tests share; each has agents of its own."""
+    """The socket of a daemon that all tests share; each test has its own agents."""
     with tempfile.TemporaryDirectory(prefix="reel-", dir="/tmp") as directory:
         socket = f"{directory}/s.sock"
         command = [sys.executable, "-m", "reeld", "--socket", socket, "--database", f"{directory}/r.db"]
@@ -67,7 +67,7 @@ def wait_for(socket: str, process: subprocess.Popen[bytes]) -> None:
 
 @pytest.fixture
 def name(request: pytest.FixtureRequest) -> str:
-    """A name for the test's agent, which no other test has."""
+    """A name for the test's agent that no other test uses."""
     return "".join(char if char.isalnum() else "-" for char in request.node.name).strip("-")
 
 
@@ -90,7 +90,7 @@ def reel(daemon: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
 
 @pytest.fixture
 def talk(reel: Reel, name: str) -> str:
-    """An agent with a prompt, a question and an answer: seqs 1 to 4."""
+    """An agent with a system prompt, a question and an answer: seqs 1 to 4."""
     reel("new", name, "--system", "Be brief.")
     reel("add", name, "What is a tape deck?")
     reel("add", name, "--role", "assistant", "A machine.")
@@ -98,12 +98,12 @@ def talk(reel: Reel, name: str) -> str:
 
 
 def texts(reel: Reel, agent: str, *options: str) -> list[str]:
-    """What the messages of an agent say."""
+    """Return the texts of an agent's messages."""
     return [message["content"][0]["text"] for message in reel("show", agent, "--json", *options).documents]
 
 
 def attached(client: Client, name: str) -> None:
-    """Wait until somebody follows an agent: it is what the agent says of itself."""
+    """Wait until somebody follows an agent, as the agent itself reports."""
     deadline = time.monotonic() + _READY_WITHIN
     while not client.agent(name).attached:
         assert time.monotonic() < deadline, "nobody follows"
@@ -112,6 +112,6 @@ def attached(client: Client, name: str) -> None:
 
 @pytest.fixture
 def client(daemon: str) -> Iterator[Client]:
-    """A client of the daemon that all tests share."""
+    """A client of the shared daemon."""
     with Client(daemon) as client:
         yield client

@@ -1,4 +1,4 @@
-"""A command that goes on beside the test, and what it prints."""
+"""A command that runs beside the test, and its output."""
 
 import os
 import pty
@@ -14,7 +14,7 @@ TIMEOUT = 20.0
 
 
 class Running:
-    """A command that goes on, and what it has printed."""
+    """A running command, and its output so far."""
 
     def __init__(self, process: "subprocess.Popen[bytes]", shown: int) -> None:
         self.process = process
@@ -22,7 +22,7 @@ class Running:
         self.text = ""
 
     def until(self, wanted: str) -> str:
-        """Read until it has printed this; give all that it has printed."""
+        """Read until the output contains a text, and return all of it."""
         deadline = time.monotonic() + TIMEOUT
         while wanted not in self.text:
             ready = select.select([self.shown], [], [], max(deadline - time.monotonic(), 0))[0]
@@ -33,7 +33,7 @@ class Running:
 
 @contextmanager
 def started(socket: str, *argv: str, terminal: bool = False) -> Iterator[Running]:
-    """Run the command until the block ends; on a terminal of 60 columns where that is wanted."""
+    """Run a command for the duration of the block, if wanted on a terminal of 60 columns."""
     shown, its_end = pty.openpty() if terminal else os.pipe()
     environment = {**os.environ, "REEL_SOCKET": socket, "TERM": "xterm", "COLUMNS": "60", "NO_COLOR": "1"}
     with subprocess.Popen(

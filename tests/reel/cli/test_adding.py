@@ -1,4 +1,4 @@
-"""What ``add`` makes of its arguments, of stdin and of a file, and what it says."""
+"""``reel add``: messages from the arguments, from stdin and from a file."""
 
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from .conftest import Reel, texts
 
 
 def test_lines_are_messages_records_and_strings() -> None:
-    """Blank lines are passed over, errors can still name the right one, and what no text can have is counted."""
+    """Blank lines are skipped but counted, so errors name the right line; replaced characters are counted."""
     lines = [b'{"role":"user","content":"hi"}\n', b"\n", b'"one \\ud83d text"\n', b'{"kind":"note","content":"x"}']
 
     assert Input(
@@ -31,22 +31,22 @@ def test_lines_are_messages_records_and_strings() -> None:
         (b'"\xff"', "f line 2: not valid JSON: 'utf-8' codec can't decode byte 0xff in position 1: invalid start byte"),
     ],
 )
-def test_line_that_is_no_message_is_named(line: bytes, expected: str) -> None:
-    """Nothing is sent, and the error says where to look."""
+def test_line_that_is_not_a_message_is_named(line: bytes, expected: str) -> None:
+    """Nothing is sent, and the error names the line."""
     with pytest.raises(InvalidMessage) as caught:
         parse_lines([b'"fine"\n', line], "f")
 
     assert expected == caught.value.message
 
 
-def test_empty_file_is_a_mistake() -> None:
-    """A file without a message was not meant."""
+def test_file_without_messages_is_refused() -> None:
+    """A file without a message is wrong usage."""
     with pytest.raises(UsageError, match="f has no messages"):
         parse_lines([b"\n", b" \n"], "f")
 
 
-def test_calls_share_a_message() -> None:
-    """Parallel calls stay together."""
+def test_parallel_tool_calls_share_a_message() -> None:
+    """Parallel tool calls become one message."""
     expected: Any = {
         "role": "assistant",
         "content": [
@@ -58,8 +58,8 @@ def test_calls_share_a_message() -> None:
     assert expected == tool_calls([["c1", "search", "{}"], ["c2", "read", "[]"]])
 
 
-def test_add_says_where_it_is(reel: Reel, talk: str) -> None:
-    """The seq is what one restores, clones and reads from."""
+def test_add_prints_the_seq(reel: Reel, talk: str) -> None:
+    """The output has the seq of the message."""
     assert reel("add", talk, "And who makes them?") == (0, f"{talk}: added #5\n", "")
 
     assert texts(reel, talk) == ["What is a tape deck?", "A machine.", "And who makes them?"]
@@ -77,7 +77,9 @@ def test_add_says_where_it_is(reel: Reel, talk: str) -> None:
         pytest.param([""], None, "", id="empty"),
     ],
 )
-def test_add_takes_a_text(reel: Reel, name: str, argv: list[str], stdin: bytes | None, expected: str) -> None:
+def test_add_takes_text_from_an_argument_or_stdin(
+    reel: Reel, name: str, argv: list[str], stdin: bytes | None, expected: str
+) -> None:
     """The text comes from the arguments or from stdin."""
     ran = reel("add", "--create", name, *argv, stdin=stdin)
 
@@ -85,24 +87,24 @@ def test_add_takes_a_text(reel: Reel, name: str, argv: list[str], stdin: bytes |
     assert texts(reel, name) == [expected]
 
 
-def test_add_does_not_wait_for_what_was_forgotten(reel: Reel, talk: str) -> None:
-    """Nothing on stdin is a mistake, and so is a text in the agent's place."""
+def test_add_without_a_text_is_refused(reel: Reel, talk: str) -> None:
+    """An empty stdin is refused, and so is a text in place of the agent."""
     assert reel("add", talk, stdin=b"").err.startswith(
         f"reel: usage: stdin was empty, so there is no message for the agent '{talk}'; "
     )
     assert reel("add", "two words").err.startswith("reel: usage: no text for the agent 'two words'; ")
 
 
-def test_add_makes_the_agent_where_it_may(reel: Reel, name: str) -> None:
-    """A missing agent is an error that says how to make one."""
+def test_add_creates_the_agent_only_with_create(reel: Reel, name: str) -> None:
+    """Without --create a missing agent is an error that says how to create it."""
     expected = f"reel: not_found: no agent {name}; create it with: reel new {name}, or add with --create\n"
 
     assert reel("add", name, "hi") == (4, "", expected)
     assert reel("add", name, "hi", "--create") == (0, f"{name}: added #2\n", "")
 
 
-def test_calls_and_results(reel: Reel, talk: str) -> None:
-    """Parallel calls, their results and a failure are told apart."""
+def test_tool_calls_results_and_failures(reel: Reel, talk: str) -> None:
+    """Parallel tool calls, their results and a failure are stored as such."""
     reel("add", talk, "--tool-call", "c1", "search", '{"q":1}', "--tool-call", "c2", "read", "{}")
     reel("add", talk, "--tool-result", "c1", "found it")
     reel("add", talk, "--tool-result", "c2", "-", "--error", stdin=b"no such file\n")
@@ -123,7 +125,7 @@ def test_calls_and_results(reel: Reel, talk: str) -> None:
 
 
 def test_result_without_a_call_is_added_and_noted(reel: Reel, talk: str) -> None:
-    """A late result is not lost, but one is told."""
+    """A late result is added, with a note."""
     added = reel("add", talk, "--tool-result", "c9", "late")
 
     assert added.status == 0
@@ -131,12 +133,12 @@ def test_result_without_a_call_is_added_and_noted(reel: Reel, talk: str) -> None
 
 
 def test_replaced_characters_are_noted(reel: Reel, talk: str) -> None:
-    """What no text can have is replaced, and one is told."""
+    """Invalid characters are replaced, with a note."""
     assert reel("add", talk, "-", stdin=b"a\x00b").err == "reel: note: 1 invalid character was replaced by U+FFFD\n"
 
 
 def test_numbers_as_text_are_noted(reel: Reel, name: str, tmp_path: Path) -> None:
-    """A number that some clients cannot hold is shown as text, and one is told."""
+    """A number that some clients cannot hold is shown as text, with a note."""
     file = tmp_path / "messages.jsonl"
     metadata = f'{{"a": {2**60}, "b": 1e400, "c": {"7" * 5000}}}'
     file.write_text(f'{{"role": "user", "content": "x", "provider_metadata": {metadata}}}\n')
@@ -147,8 +149,8 @@ def test_numbers_as_text_are_noted(reel: Reel, name: str, tmp_path: Path) -> Non
     assert {"a": str(2**60), "b": "1e400", "c": "7" * 5000} == shown["provider_metadata"]
 
 
-def test_file_is_added_as_one(reel: Reel, name: str, tmp_path: Path) -> None:
-    """Messages, records and strings are one command, which one undo takes back."""
+def test_file_is_added_by_one_command(reel: Reel, name: str, tmp_path: Path) -> None:
+    """Messages, records and strings of a file are one command, which one undo reverts."""
     file = tmp_path / "messages.jsonl"
     file.write_text('"one"\n\n{"role": "assistant", "content": "two"}\n{"kind": "user", "content": "three"}\n')
 
@@ -159,7 +161,7 @@ def test_file_is_added_as_one(reel: Reel, name: str, tmp_path: Path) -> None:
 
 
 def test_file_error_names_the_line(reel: Reel, talk: str, tmp_path: Path) -> None:
-    """Nothing is written, and the line that is wrong is named as an editor counts."""
+    """Nothing is added, and the error has the line number."""
     file = tmp_path / "messages.jsonl"
     file.write_text('"one"\n\n{"role": "robot", "content": "two"}\n')
 
@@ -172,7 +174,7 @@ def test_file_error_names_the_line(reel: Reel, talk: str, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("options", [[], ["--records"]])
 def test_conversation_can_be_piped_into_another(reel: Reel, talk: str, options: list[str]) -> None:
-    """What show prints as JSON is what add takes; with --records the prompt goes along."""
+    """add accepts what show prints as JSON; with --records that includes the system prompt."""
     copied = reel("show", talk, "--json", *options).out.encode()
     reel("add", f"{talk}-copy", "--create", "--file", "-", stdin=copied)
 
@@ -180,8 +182,8 @@ def test_conversation_can_be_piped_into_another(reel: Reel, talk: str, options: 
     assert reel("info", f"{talk}-copy", "--json").documents[0]["system"] == ("Be brief." if options else None)
 
 
-def test_too_many_lines(reel: Reel, talk: str) -> None:
-    """What is too much for one command is refused with the command line that adds it in parts."""
+def test_too_many_lines_are_refused_with_a_remedy(reel: Reel, talk: str) -> None:
+    """A file that is too large for one command is refused with the command that adds it in parts."""
     refused = reel("add", talk, "--file", "-", stdin=b'"x"\n' * 70_000)
 
     assert (refused.status, refused.out) == (1, "")

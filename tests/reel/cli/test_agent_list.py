@@ -1,4 +1,4 @@
-"""Agents are listed in a table, clones under their sources where one wants."""
+"""Agents are listed in a table, or in a tree of clones."""
 
 import pytest
 
@@ -21,7 +21,7 @@ def shown(agents: list[AgentRow], width: int | None = None, tree: bool = False) 
 
 
 def test_columns_line_up() -> None:
-    """Names to the left, numbers to the right."""
+    """Names are aligned to the left, numbers to the right."""
     rows = [agent("a", head=12), agent("longer", head=7, title="About tapes", tags={"k": "v"})]
 
     assert shown(rows) == ["a       12  t2", "longer   7  t2  About tapes  k=v"]
@@ -29,15 +29,15 @@ def test_columns_line_up() -> None:
 
 @pytest.mark.parametrize("title", ["x" * 100, "\x1b[31mred" * 20], ids=["text", "escapes"])
 def test_terminal_gets_titles_and_lines_that_fit(title: str) -> None:
-    """A long title is cut at the edge, with what is shown of control characters."""
+    """On a terminal there are column titles, and a long title is cut at the edge, after its characters are escaped."""
     lines = shown([agent("demo", title=title)], width=40)
 
     assert lines[0] == "NAME  HEAD  UPDATED  ABOUT"
     assert cells(lines[1]) == 40
 
 
-def test_long_name_moves_its_own_line_only() -> None:
-    """One long name does not push what is known of the others off the screen."""
+def test_long_name_shifts_its_own_line_only() -> None:
+    """One long name does not widen the column for the others."""
     lines = shown([agent("a", title="About tapes"), agent("n" * 100)], width=80)
 
     assert lines[1].endswith("About tapes")
@@ -45,19 +45,19 @@ def test_long_name_moves_its_own_line_only() -> None:
 
 
 def test_long_name_on_a_narrow_screen() -> None:
-    """A third of it is the names', so that there is room for what is said about the others."""
+    """Names take a third of a narrow screen, so that the other columns have room."""
     lines = shown([agent("a", title="About tapes"), agent("n" * 30)], width=40)
 
     assert lines[1].endswith("  About tap…")
 
 
-def test_dead_are_said_to_be() -> None:
-    """A killed agent is dim and says why it is there."""
+def test_killed_agents_are_marked() -> None:
+    """A killed agent is dim and labelled as killed."""
     assert shown([agent("a", alive=False)]) == ["a  5  t2  killed"]
 
 
-def test_tree_has_clones_under_their_sources() -> None:
-    """Each clone says from where in its source it came."""
+def test_tree_has_clones_below_their_sources() -> None:
+    """Each clone shows the seq of its source from which it was cloned."""
     agents = [
         agent("a"),
         agent("b"),
@@ -77,19 +77,19 @@ def test_tree_has_clones_under_their_sources() -> None:
     ]
 
 
-def test_clone_of_who_is_not_listed_stands_by_itself() -> None:
-    """A source that was killed does not take its clones off the list."""
+def test_clone_without_its_source_is_at_the_top() -> None:
+    """A clone whose source is not listed is still listed."""
     assert shown([agent("a1", ("a", 3))], tree=True) == ["a1  5  t2"]
 
 
 def test_chain_of_clones_may_be_long() -> None:
-    """A clone of a clone of a clone … is no reason to fail."""
+    """A chain of thousands of clones is listed without an error."""
     agents = [agent("0"), *(agent(str(n), (str(n - 1), 1)) for n in range(1, 2000))]
 
     assert len(table(agents, str, tree=True)) == 2000
 
 
 @pytest.mark.parametrize("tree", [True, False])
-def test_control_characters_in_titles_are_shown(tree: bool) -> None:
-    """A title is somebody's text, too."""
+def test_control_characters_in_titles_are_escaped(tree: bool) -> None:
+    """Control characters in a title are escaped."""
     assert shown([agent("a", title="\x1b[2J")], tree=tree) == ["a  5  t2  \\x1b[2J"]

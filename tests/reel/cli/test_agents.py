@@ -1,4 +1,4 @@
-"""Agents are made, cloned, ended, brought back and called something else; tags are changed one by one."""
+"""Agents are created, cloned, killed, revived and renamed; tags are changed one by one."""
 
 import pytest
 from hypothesis import given
@@ -24,49 +24,49 @@ tags = st.dictionaries(st.sampled_from(["a", "b-", "c"]), st.sampled_from(["", "
         (["b-=2", "b--"], {"a": "1"}),
     ],
 )
-def test_changes(changes: list[str], expected: dict[str, str]) -> None:
-    """K=V sets, K- removes, the first = parts."""
+def test_tag_changes(changes: list[str], expected: dict[str, str]) -> None:
+    """K=V sets a tag, K- removes it, and the first = separates."""
     assert expected == changed_tags({"a": "1"}, changes)
 
 
 @pytest.mark.parametrize("change", ["a", "=v", "-", ""])
-def test_what_is_no_tag_is_refused(change: str) -> None:
-    """The error says what a tag looks like, and how an agent is named."""
+def test_invalid_tag_is_refused(change: str) -> None:
+    """The error shows how to write a tag, and how to name an agent."""
     with pytest.raises(UsageError, match="is not a tag; K=V sets one and K- removes one"):
         changed_tags({}, [change])
 
 
 @given(tags, tags)
-def test_way_back_undoes(before: dict[str, str], after: dict[str, str]) -> None:
-    """The hint that is printed restores what was."""
+def test_reverting_changes_restore_the_tags(before: dict[str, str], after: dict[str, str]) -> None:
+    """The changes in the hint restore the previous tags."""
     assert before == changed_tags(after, reverting_changes(before, after))
 
 
 def test_new_prints_the_name(reel: Reel, name: str) -> None:
-    """The name is all there is on stdout, so that a script can keep it."""
+    """stdout has only the name, so that a script can store it."""
     assert reel("new", name, "--title", "Tapes", "--tag", "a=b", "--tag", "c=d") == (0, f"{name}\n", "")
 
     info = reel("info", name, "--json").documents[0]
     assert (info["title"], info["tags"], info["system"]) == ("Tapes", {"a": "b", "c": "d"}, None)
 
 
-def test_new_without_a_name_makes_one(reel: Reel) -> None:
-    """A short name is made and can be used."""
+def test_new_without_a_name_chooses_one(reel: Reel) -> None:
+    """A short name is chosen, and can be used."""
     made = reel("new").out.strip()
 
     assert reel("add", made, "hi").status == 0
 
 
 def test_new_refuses_a_name_that_is_taken(reel: Reel, talk: str) -> None:
-    """A living agent keeps its name."""
+    """A live agent keeps its name."""
     refused = reel("new", talk)
 
     assert (refused.status, refused.out) == (1, "")
     assert refused.err.startswith(f"reel: exists: agent {talk} exists already; ")
 
 
-def test_clone(reel: Reel, talk: str) -> None:
-    """A clone goes its own way; one into another replaces what that one had."""
+def test_clone_into_a_new_or_an_existing_agent(reel: Reel, talk: str) -> None:
+    """A clone is independent; with --into it replaces another agent's conversation."""
     assert reel("clone", talk, f"{talk}-2", "--at", "3") == (0, f"{talk}-2\n", "")
     assert texts(reel, f"{talk}-2") == ["What is a tape deck?"]
     assert reel("clone", talk, "--into", f"{talk}-2") == (0, f"{talk}-2\n", "")
@@ -75,7 +75,7 @@ def test_clone(reel: Reel, talk: str) -> None:
 
 
 def test_kill_and_revive(reel: Reel, talk: str) -> None:
-    """The dead can be read and revived, not added to."""
+    """A killed agent can be read and revived, but not added to."""
     assert reel("kill", talk, "--reason", "done").out == f"{talk} killed\n"
     assert reel("kill", talk).out == f"{talk} was already killed\n"
     refused = reel("add", talk, "hi")
@@ -87,7 +87,7 @@ def test_kill_and_revive(reel: Reel, talk: str) -> None:
 
 
 def test_kill_cascade_names_the_clones(reel: Reel, talk: str) -> None:
-    """Who died too is said by id, by which it can be revived."""
+    """The killed clones are listed by their ids, by which they can be revived."""
     reel("clone", talk, f"{talk}-2")
     clone = reel("info", f"{talk}-2", "--json").documents[0]["id"]
 
@@ -96,14 +96,14 @@ def test_kill_cascade_names_the_clones(reel: Reel, talk: str) -> None:
 
 
 def test_rename(reel: Reel, talk: str) -> None:
-    """The new name is found, the old one is free."""
+    """The new name is found, and the old one is free."""
     assert reel("rename", talk, f"new-{talk}").out == f"{talk} renamed to new-{talk}\n"
     assert reel("show", talk).status == 4
     assert len(texts(reel, f"new-{talk}")) == 2
 
 
 def test_title(reel: Reel, talk: str) -> None:
-    """A title is set, and an empty one takes it away."""
+    """A title is set, and an empty one removes it."""
     assert reel("title", talk, "Of tapes").out == f"{talk}: Of tapes\n"
     assert reel("info", talk, "--json").documents[0]["title"] == "Of tapes"
     assert reel("title", talk, "").out == f"{talk}: no title\n"
@@ -111,7 +111,7 @@ def test_title(reel: Reel, talk: str) -> None:
     assert reel("title", talk).status == 2
 
 
-def test_tag(reel: Reel, talk: str) -> None:
+def test_tag_sets_and_removes(reel: Reel, talk: str) -> None:
     """Tags are changed one by one."""
     assert reel("tag", talk, "a=1", "b=2").out == f"{talk}: a=1 b=2\n"
     assert reel("tag", talk, "a-", "b=3").out == f"{talk}: b=3\n"

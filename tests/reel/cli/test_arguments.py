@@ -1,4 +1,4 @@
-"""One rule says which agent is meant, for every command."""
+"""One rule finds the agent of every command."""
 
 import pytest
 
@@ -21,8 +21,8 @@ TAG = "[AGENT] TAG..."
         (TAG, Arity(agent=True, least=1, most=1 << 30)),
     ],
 )
-def test_usage_says_how_many_words_there_may_be(usage: str, expected: Arity) -> None:
-    """What the help shows is what is accepted."""
+def test_arity_of_a_usage(usage: str, expected: Arity) -> None:
+    """The usage in the help determines how many arguments are accepted."""
     assert expected == arity(usage)
 
 
@@ -47,10 +47,10 @@ def test_usage_says_how_many_words_there_may_be(usage: str, expected: Arity) -> 
         pytest.param("[NAME]", ["demo"], None, "env", ("", ["demo"]), id="a command without an agent"),
     ],
 )
-def test_agent_is_told_from_other_words(
+def test_agent_is_found_by_option_variable_or_position(
     usage: str, words: list[str], option: str | None, default: str | None, expected: tuple[str, list[str]]
 ) -> None:
-    """-a comes first, then the variable where the words fit without an agent, then the first word."""
+    """-a comes first, then the variable if the arguments fit without an agent, then the first argument."""
     assert expected == resolve(usage, words, option, default)
 
 
@@ -74,10 +74,10 @@ def test_agent_is_told_from_other_words(
         ),
     ],
 )
-def test_wrong_words_are_told_what_is_right(
+def test_wrong_number_of_arguments(
     usage: str, words: list[str], option: str | None, default: str | None, expected: str
 ) -> None:
-    """The error says which word is missing or too many, and what is expected."""
+    """The error names the missing or unexpected argument, and what is expected."""
     with pytest.raises(UsageError) as caught:
         resolve(usage, words, option, default)
 
@@ -101,13 +101,15 @@ def test_wrong_words_are_told_what_is_right(
         pytest.param("[NAME]", ["other"], None, "env", False, id="a command without an agent"),
     ],
 )
-def test_a_lone_word(usage: str, words: list[str], option: str | None, default: str | None, *, expected: bool) -> None:
-    """One word is in doubt if it could be an agent and nothing else tells."""
+def test_lone_argument_is_ambiguous(
+    usage: str, words: list[str], option: str | None, default: str | None, *, expected: bool
+) -> None:
+    """A single argument is ambiguous if it could be an agent and nothing else decides."""
     assert expected is is_lone(usage, words, option, default)
 
 
 @pytest.mark.parametrize(("words", "option"), [([""], None), ([], "")])
-def test_an_empty_name_is_not_everybody(words: list[str], option: str | None) -> None:
-    """Where all agents may be meant, they are by no word at all, and by none that a script left empty."""
+def test_empty_name_is_not_all_agents(words: list[str], option: str | None) -> None:
+    """If a command may be about all agents, no argument means all, but an empty one is refused."""
     with pytest.raises(UsageError, match="is empty"):
         resolve(SHOW, words, option, None, agent_optional=True)

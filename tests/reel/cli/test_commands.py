@@ -11,8 +11,8 @@ from reeld.store.database import SQLITE
 from .conftest import Reel, texts
 
 
-def test_default_agent(reel: Reel, talk: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With $REEL_AGENT the agent may be left out, and another one can still be named."""
+def test_agent_of_the_environment_can_be_overridden(reel: Reel, talk: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With $REEL_AGENT the agent may be omitted, and another one can still be named."""
     reel("clone", talk, f"{talk}-2")
     monkeypatch.setenv("REEL_AGENT", talk)
     reel("add", "to the default")
@@ -28,7 +28,7 @@ def test_default_agent(reel: Reel, talk: str, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_conflict_has_its_own_status(reel: Reel, talk: str) -> None:
-    """A script can tell that somebody was faster."""
+    """A script can recognize that the agent has changed."""
     refused = reel("add", talk, "hi", "--if-seq", "3")
 
     assert refused.status == 5
@@ -60,7 +60,7 @@ _BODIES = {
 
 
 @pytest.mark.parametrize("command", _CHANGES)
-def test_changes_answer_in_the_words_of_the_protocol(
+def test_changes_print_the_protocols_reply(
     reel: Reel, talk: str, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With --json there is one document on stdout, and nothing on stderr."""
@@ -81,7 +81,7 @@ def test_changes_answer_in_the_words_of_the_protocol(
     assert {"command", "head", "time"} <= ran.documents[0].keys()
 
 
-def test_every_change_is_tried_above() -> None:
+def test_every_command_that_writes_is_in_the_table() -> None:
     """A new command that writes needs a row in the table of this test."""
     assert {command.name for command in COMMANDS if command.writes} == {*_CHANGES, "new"}
 
@@ -94,8 +94,8 @@ def test_status_and_socket(reel: Reel, daemon: str) -> None:
     assert {f"socket         {daemon}", f"SQLite         {SQLITE}"} <= set(reel("status").out.splitlines())
 
 
-def test_socket_option_goes_before_the_variable(reel: Reel, daemon: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The option may stand before or after the command."""
+def test_socket_option_overrides_the_variable(reel: Reel, daemon: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The option may come before or after the command."""
     monkeypatch.setenv("REEL_SOCKET", "/none.sock")
 
     assert reel("list").status == 3
@@ -104,14 +104,14 @@ def test_socket_option_goes_before_the_variable(reel: Reel, daemon: str, monkeyp
 
 
 class _Interrupted(io.BytesIO):
-    """A stdin whose reader presses Ctrl-C."""
+    """A stdin that is interrupted by Ctrl-C when it is read."""
 
     def read(self, _size: int | None = -1, /) -> bytes:
         raise KeyboardInterrupt
 
 
 def test_interrupt_is_quiet(reel: Reel, talk: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C ends the command as a shell expects, without a word."""
+    """Ctrl-C ends the command with the usual status, and prints nothing."""
     stdin: Any = io.TextIOWrapper(_Interrupted())
     monkeypatch.setattr("sys.stdin", stdin)
 

@@ -15,7 +15,7 @@ from .running import TIMEOUT, started
 
 @pytest.fixture
 def talk(reel: Reel, name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
-    """An agent without a message; what editors leave behind is in ``tmp_path``."""
+    """An agent without a message; editors leave their files in ``tmp_path``."""
     monkeypatch.delenv("VISUAL", raising=False)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     reel("new", name)
@@ -23,17 +23,17 @@ def talk(reel: Reel, name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 
 
 def editor(script: str) -> str:
-    """An editor that runs a line of shell, with the file as ``$0``."""
+    """Return an editor that runs a line of shell, with the file as ``$0``."""
     return f"sh -c {shlex.quote(script)}"
 
 
 def said(reel: Reel, agent: str) -> list[tuple[str, str]]:
-    """Who said what."""
+    """Return the roles and texts of an agent's messages."""
     return [(each["role"], each["content"][0]["text"]) for each in reel("show", agent, "--json").documents]
 
 
-def test_edit_adds_what_was_written(reel: Reel, talk: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The end of the last line is the editor's; no file is left."""
+def test_edit_adds_the_text(reel: Reel, talk: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The last newline is removed, and no file is left behind."""
     monkeypatch.setenv("EDITOR", editor('printf "one\\ntwo\\n" > "$0"'))
 
     assert reel("edit", talk) == (0, f"{talk}: added #2\n", "")
@@ -41,8 +41,8 @@ def test_edit_adds_what_was_written(reel: Reel, talk: str, monkeypatch: pytest.M
     assert not list(tmp_path.iterdir())
 
 
-def test_visual_goes_before_editor(reel: Reel, talk: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The editor is chosen as other programs do, and the role as with add."""
+def test_visual_takes_precedence_over_editor(reel: Reel, talk: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The editor is chosen as other programs do, and the role as by add."""
     monkeypatch.setenv("EDITOR", "false")
     monkeypatch.setenv("VISUAL", editor('echo hi > "$0"'))
 
@@ -51,8 +51,10 @@ def test_visual_goes_before_editor(reel: Reel, talk: str, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("script", ["true", 'echo > "$0"'])
-def test_nothing_written(reel: Reel, talk: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str) -> None:
-    """Who changes their mind leaves the text empty."""
+def test_edit_of_an_empty_text_adds_nothing(
+    reel: Reel, talk: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str
+) -> None:
+    """An empty or blank text adds nothing."""
     monkeypatch.setenv("EDITOR", editor(script))
 
     assert reel("edit", talk) == (0, f"{talk}: the text is empty; nothing was added\n", "")
@@ -60,41 +62,41 @@ def test_nothing_written(reel: Reel, talk: str, monkeypatch: pytest.MonkeyPatch,
     assert not list(tmp_path.iterdir())
 
 
-def test_editor_that_fails(reel: Reel, talk: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An editor's failure is a change of mind as well (:cq), and the status says so."""
+def test_editor_that_fails_adds_nothing(reel: Reel, talk: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An editor that fails, as by :cq, adds nothing, and the status is 1."""
     monkeypatch.setenv("EDITOR", editor('echo half > "$0"; exit 3'))
 
     assert reel("edit", talk) == (1, "", "reel: sh exited with status 3; nothing was added\n")
     assert said(reel, talk) == []
 
 
-def test_editor_that_is_not_there(reel: Reel, talk: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """It is one line, and no file is left."""
+def test_editor_that_does_not_exist(reel: Reel, talk: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """It is one line of error, and no file is left behind."""
     monkeypatch.setenv("EDITOR", "/none/editor")
 
     assert reel("edit", talk) == (1, "", "reel: system: /none/editor: No such file or directory\n")
     assert not list(tmp_path.iterdir())
 
 
-def test_editor_that_is_no_command(reel: Reel, talk: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A quote without its other end is a mistake like any other."""
+def test_editor_with_an_unbalanced_quote(reel: Reel, talk: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An unbalanced quote is wrong usage."""
     monkeypatch.setenv("EDITOR", "vi '")
     expected = """reel: usage: cannot start the editor "vi '": No closing quotation; see: reel edit --help\n"""
 
     assert (2, "", expected) == reel("edit", talk)
 
 
-def test_no_agent(reel: Reel, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """That there is no such agent is said before anybody has written anything."""
+def test_edit_fails_before_the_editor_starts(reel: Reel, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A missing agent is reported before the editor starts."""
     monkeypatch.setenv("EDITOR", "/none/editor")
 
     assert 4 == reel("edit", name).status
 
 
-def test_text_that_could_not_be_added_is_kept(
+def test_text_that_cannot_be_added_is_saved(
     reel: Reel, talk: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """What was written is never lost, and can be added by the line that is printed."""
+    """A text that cannot be added is saved, and the printed command adds it."""
     monkeypatch.setenv("EDITOR", editor('echo precious > "$0"'))
     reel("kill", talk)
     refused = reel("edit", talk, "--role", "assistant")
@@ -105,7 +107,7 @@ def test_text_that_could_not_be_added_is_kept(
 
 
 def test_a_draft_grows_and_is_added(client: Client, daemon: str, name: str) -> None:
-    """What comes from stdin is shown as it comes, and added at its end."""
+    """stdin is shown as it arrives, and added at its end."""
     client.create(name)
     with client.subscribe(name) as pushes, started(daemon, "draft", name, "--add", "--role", "assistant") as running:
         stdin = running.process.stdin
@@ -126,7 +128,7 @@ def test_a_draft_grows_and_is_added(client: Client, daemon: str, name: str) -> N
 
 
 def test_a_draft_that_is_not_added(client: Client, daemon: str, name: str) -> None:
-    """Without --add nothing stays."""
+    """Without --add nothing is stored."""
     client.create(name)
     with client.subscribe(name) as pushes, started(daemon, "draft", name) as running:
         stdin = running.process.stdin
@@ -140,8 +142,8 @@ def test_a_draft_that_is_not_added(client: Client, daemon: str, name: str) -> No
     assert not client.messages(name).messages
 
 
-def test_a_draft_is_held(client: Client, daemon: str, name: str) -> None:
-    """A text that is given as a word is shown until the command ends."""
+def test_draft_of_an_argument_is_shown_until_the_end(client: Client, daemon: str, name: str) -> None:
+    """A text that is given as an argument is shown until the command ends."""
     client.create(name)
     with client.subscribe(name) as pushes:
         with started(daemon, "draft", name, "thinking"):
@@ -152,7 +154,7 @@ def test_a_draft_is_held(client: Client, daemon: str, name: str) -> None:
 
 @pytest.mark.parametrize(("argv", "said"), [(("a text", "--add"), "reel add"), (("--add",), "stdin was empty")])
 def test_a_draft_that_cannot_be_added(client: Client, daemon: str, name: str, argv: tuple[str, ...], said: str) -> None:
-    """Where there is nothing to add, or another command for it, that is said."""
+    """An empty stdin, or a text as an argument, cannot be added."""
     client.create(name)
     with started(daemon, "draft", name, *argv) as running:
         assert running.process.stdin is not None
@@ -162,10 +164,10 @@ def test_a_draft_that_cannot_be_added(client: Client, daemon: str, name: str, ar
         assert 2 == running.process.wait(TIMEOUT)
 
 
-def test_a_draft_that_is_refused_in_the_end(
+def test_draft_that_is_refused_at_its_end_is_saved(
     reel: Reel, client: Client, daemon: str, name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """What was to be added is read to its end and kept, and can be added by the line that is printed."""
+    """stdin is read to its end and saved, and the printed command adds it."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     client.create(name)
     with client.subscribe(name) as pushes, started(daemon, "draft", name, "--add", "--role", "assistant") as running:

@@ -15,7 +15,7 @@ from .conftest import Reel
 
 @pytest.fixture
 def own(reel: Reel, directory: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Daemon]:  # noqa: ARG001 - after it
-    """A daemon of the test's own, which the command looks at in place of the one that ``reel`` set."""
+    """A daemon of the test's own, used instead of the shared one."""
     daemon = Daemon(directory).start()
     monkeypatch.setenv("REEL_SOCKET", daemon.socket)
     yield daemon
@@ -23,8 +23,8 @@ def own(reel: Reel, directory: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
 
 
 @pytest.mark.usefixtures("own")
-def test_nothing_is_wrong(reel: Reel, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All agents, or one: whoever is meant by the usual rule, unless it is all."""
+def test_verify_of_a_sound_database(reel: Reel, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It checks all agents or one, found by the usual rule; --all overrides it."""
     reel("add", "one", "hi", "--create")
     reel("add", "two", "hi", "--create")
 
@@ -38,8 +38,8 @@ def test_nothing_is_wrong(reel: Reel, monkeypatch: pytest.MonkeyPatch) -> None:
     assert 2 == reel("verify", "--all", "-a", "two").status
 
 
-def test_damage(reel: Reel, own: Daemon) -> None:
-    """What is wrong is said with its place, and at the end what to do about it; the status is 1."""
+def test_verify_of_a_damaged_database(reel: Reel, own: Daemon) -> None:
+    """Each problem is printed with its place, then what to do; the status is 1."""
     reel("add", "one", "hi", "--create")
     damage(own.database, "UPDATE events SET parent = 99 WHERE seq = 2")
     ran = reel("verify", "one")
@@ -53,8 +53,8 @@ def test_damage(reel: Reel, own: Daemon) -> None:
     assert "parent_missing" == reel("verify", "one", "--json").documents[0]["problems"][0]["what"]
 
 
-def test_what_to_do() -> None:
-    """Each thing that can be done is report_lines once, and what is harmless is said to be."""
+def test_remedies_of_problems() -> None:
+    """Each remedy is printed once, and harmless problems are described as such."""
     problems = [
         Problem("living", "it differs", "0" * 32, "one"),
         Problem("record", "no JSON", "0" * 32, "one", 7, 8),
@@ -85,8 +85,8 @@ def _of(problems: list[Problem]) -> Verified:
     return Verified(1000, 2, problems, 1000)
 
 
-def test_a_backup(reel: Reel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A relative path is one of the caller's directory; the size is said."""
+def test_backup_prints_the_path_and_the_size(reel: Reel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A relative path is resolved in the caller's directory; the size is printed."""
     monkeypatch.chdir(tmp_path)
     ran = reel("backup", "copy.db")
     size = (tmp_path / "copy.db").stat().st_size
@@ -95,7 +95,7 @@ def test_a_backup(reel: Reel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert [{"path": f"{tmp_path}/2.db", "bytes": size}] == reel("backup", "2.db", "--json").documents
 
 
-def test_a_file_that_exists(reel: Reel, tmp_path: Path) -> None:
+def test_backup_does_not_replace_a_file(reel: Reel, tmp_path: Path) -> None:
     """A file is never replaced, and the error says what to do."""
     taken = tmp_path / "copy.db"
     taken.write_text("precious")

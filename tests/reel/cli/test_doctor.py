@@ -1,4 +1,4 @@
-"""What the doctor finds: with a daemon, without one, and where something is wrong."""
+"""``reel doctor``: with a daemon, without one, and with each problem that it finds."""
 
 import os
 import re
@@ -37,19 +37,19 @@ from .test_processes import on_terminal
 
 @pytest.fixture
 def nowhere(directory: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A place where no daemon runs, which the command looks at; to be asked for after ``reel``."""
+    """A directory without a daemon, which the command uses; to be requested after ``reel``."""
     monkeypatch.setenv("REEL_SOCKET", f"{directory}/s.sock")
     monkeypatch.setenv("REEL_DATABASE", f"{directory}/r.db")
     return directory
 
 
 def verdicts(reel: Reel) -> dict[str, str]:
-    """What the doctor thinks of each thing."""
+    """Return the verdict of each check."""
     return {finding["check"]: finding["verdict"] for finding in reel("doctor", "--json").documents}
 
 
-def test_all_is_well(reel: Reel, daemon: str) -> None:
-    """Where a daemon answers, everything is in order, and the pids agree."""
+def test_all_checks_pass_with_a_daemon(reel: Reel, daemon: str) -> None:
+    """If the daemon answers, every check passes, and the pids agree."""
     ran = reel("doctor")
     pid = reel("status", "--json").documents[0]["server"]["pid"]
 
@@ -59,8 +59,8 @@ def test_all_is_well(reel: Reel, daemon: str) -> None:
     assert f"ok    socket's lock    {daemon}.lock: held by pid {pid}\n" in ran.out
 
 
-def test_nobody_answers(reel: Reel, nowhere: Path) -> None:
-    """That no daemon runs is bad, with what to do about it on the next line."""
+def test_no_daemon_is_bad(reel: Reel, nowhere: Path) -> None:
+    """A daemon that does not run is bad; the next line says what to do."""
     ran = reel("doctor")
 
     about = f"bad   daemon           not_running: no daemon answers on {nowhere}/s.sock (No such file or directory)\n"
@@ -69,8 +69,8 @@ def test_nobody_answers(reel: Reel, nowhere: Path) -> None:
     assert not list(nowhere.iterdir())
 
 
-def test_a_narrow_terminal(reel: Reel, nowhere: Path) -> None:
-    """What is too long for a line goes on below where it began."""
+def test_findings_wrap_on_a_narrow_terminal(reel: Reel, nowhere: Path) -> None:
+    """A long line continues below its beginning."""
     assert reel("list").status == 3
     lines = on_terminal("doctor").splitlines()
     (begins,) = (number for number, line in enumerate(lines) if "not_running" in line)
@@ -82,7 +82,7 @@ def test_a_narrow_terminal(reel: Reel, nowhere: Path) -> None:
 
 @pytest.fixture
 def settings(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the daemon's settings are."""
+    """The daemon's settings file."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(nowhere))
     (nowhere / "reel").mkdir()
     return nowhere / "reel" / "reeld.toml"
@@ -98,7 +98,7 @@ def settings(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_settings_that_are_wrong(
     reel: Reel, settings: Path, monkeypatch: pytest.MonkeyPatch, text: str, about: str
 ) -> None:
-    """What would keep the daemon from starting is found, also where it keeps us from finding the daemon."""
+    """A setting that would keep the daemon from starting is found, even if the socket depends on it."""
     settings.write_text(text)
     monkeypatch.delenv("REEL_SOCKET")
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(settings.parent))
@@ -108,15 +108,15 @@ def test_settings_that_are_wrong(
 
 
 def test_settings_that_are_right(reel: Reel, settings: Path) -> None:
-    """It is said which file they come from, and whether there is one."""
+    """The output names the settings file, and says whether it exists."""
     assert f"ok    settings         {settings}: not there; the defaults apply\n" in reel("doctor").out
     settings.touch()
 
     assert f"ok    settings         {settings}\n" in reel("doctor").out
 
 
-def test_settings_without_a_daemon_to_ask(settings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the clients themselves read is looked at in any case."""
+def test_settings_without_an_installed_daemon(settings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The settings that clients read are checked in any case."""
     monkeypatch.setitem(sys.modules, "reeld", None)
     monkeypatch.setenv("PATH", str(settings.parent))
     monkeypatch.delenv("REEL_SOCKET")
@@ -128,18 +128,18 @@ def test_settings_without_a_daemon_to_ask(settings: Path, monkeypatch: pytest.Mo
 
 
 def text_file(path: Path) -> None:
-    """Make a text."""
+    """Write a text file."""
     path.write_text("dear diary" * 100)
 
 
 def other_program(path: Path) -> None:
-    """Make another program's database."""
+    """Create another program's database."""
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TABLE bookmarks (url)")
 
 
 def other_program_that_says_so(path: Path) -> None:
-    """Make another program's database, with its name in it."""
+    """Create another program's database, with its application id."""
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA application_id = 7")
 
@@ -154,7 +154,7 @@ def other_program_that_says_so(path: Path) -> None:
     ],
 )
 def test_a_database_that_cannot_be_used(reel: Reel, nowhere: Path, make: Callable[[Path], None], about: str) -> None:
-    """A file that the daemon would refuse is found before it does."""
+    """A file that the daemon would refuse is found."""
     make(nowhere / "r.db")
     ran = reel("doctor")
 
@@ -163,7 +163,7 @@ def test_a_database_that_cannot_be_used(reel: Reel, nowhere: Path, make: Callabl
 
 
 def test_a_database_of_our_own(nowhere: Path) -> None:
-    """One that has everything in its WAL is ours, as are one that is there and one that is empty."""
+    """A database with everything in its WAL passes, and so do an existing one and an empty one."""
     database = str(nowhere / "r.db")
     Path(database).touch()
     assert None is check_database(database)
@@ -177,7 +177,7 @@ def test_a_database_of_our_own(nowhere: Path) -> None:
 
 
 def test_lock_of_a_process_that_does_not_answer(reel: Reel, nowhere: Path) -> None:
-    """Who has the lock's file open and wrote its pid there holds it; a pid that was left behind does not."""
+    """The process that has the lock file open and wrote its pid there holds it; a stale pid does not."""
     lock = nowhere / "s.sock.lock"
     lock.write_text(f"{os.getpid()}\n")
     assert FINE == verdicts(reel)["socket's lock"]
@@ -186,8 +186,8 @@ def test_lock_of_a_process_that_does_not_answer(reel: Reel, nowhere: Path) -> No
         assert BAD == verdicts(reel)["socket's lock"]
 
 
-def test_lock_that_is_not_the_daemons(nowhere: Path) -> None:
-    """A daemon that answers must be the one that holds the lock."""
+def test_lock_held_by_another_process(nowhere: Path) -> None:
+    """The daemon that answers must hold the lock."""
     lock = nowhere / "s.sock.lock"
     lock.write_text(f"{os.getpid()}\n")
 
@@ -200,8 +200,8 @@ def test_lock_that_is_not_the_daemons(nowhere: Path) -> None:
 @pytest.mark.parametrize(
     ("mode", "expected"), [(0o700, FINE), (0o755, FINE), (0o1777, WARN), (0o777, BAD), (0o770, BAD)]
 )
-def test_directory(directory: Path, mode: int, expected: str) -> None:
-    """Nobody else may be able to put a socket where ours belongs."""
+def test_directory_permissions(directory: Path, mode: int, expected: str) -> None:
+    """Nobody else may be able to replace the socket."""
     where = directory / "run"
     where.mkdir()
     where.chmod(mode)
@@ -210,14 +210,14 @@ def test_directory(directory: Path, mode: int, expected: str) -> None:
 
 
 def test_directory_that_is_not_there_yet(directory: Path) -> None:
-    """The daemon makes it."""
+    """A missing directory passes, because the daemon creates it."""
     assert FINE == check_directory(f"{directory}/run/s.sock").verdict
     (directory / "file").touch()
     assert BAD == check_directory(f"{directory}/file/run/s.sock").verdict
 
 
-def test_socket(directory: Path) -> None:
-    """A path that is too long or taken is bad, a socket that others may use gives to think."""
+def test_socket_path_and_permissions(directory: Path) -> None:
+    """A path that is too long or not a socket is bad; a socket open to others is a warning."""
     path = f"{directory}/s.sock"
     assert BAD == check_path("/" + "x" * 200).verdict
     assert BAD == check_path(str(directory)).verdict
@@ -233,21 +233,21 @@ def test_socket(directory: Path) -> None:
     ("version", "protocol", "expected"),
     [(__version__, PROTOCOL, FINE), ("0.0.0", PROTOCOL, WARN), (__version__, PROTOCOL + 1, WARN)],
 )
-def test_versions(version: str, protocol: int, expected: str) -> None:
-    """A daemon that was not restarted after an update is told from one that was."""
+def test_version_of_the_daemon(version: str, protocol: int, expected: str) -> None:
+    """A daemon that was not restarted after an update is a warning."""
     fields: dict[str, Any] = {"framing": "msgpack-rpc", "connection": 1, "features": [], "limits": {}}
     hello = Hello(server={"version": version, "pid": 1}, protocol=protocol, **fields)
 
     assert expected == check_versions(hello, SQLITE).verdict
 
 
-def test_full_disk() -> None:
-    """A file system without room is bad, even where the database's directory is not there yet."""
+def test_full_disk_of_the_database() -> None:
+    """A full file system is bad, even if the database's directory does not exist yet."""
     assert BAD == check_space("/proc/none/r.db").verdict
 
 
-def test_a_place_that_cannot_be_looked_at() -> None:
-    """It is a finding like any other, and the questions after it are asked."""
+def test_database_path_that_cannot_be_read() -> None:
+    """It is a finding like any other, and the checks after it run."""
     name = "x" * 300
 
     remedy = "use another place with $REEL_DATABASE"
@@ -256,7 +256,7 @@ def test_a_place_that_cannot_be_looked_at() -> None:
 
 @pytest.mark.parametrize(("needed", "expected"), [(True, BAD), (False, WARN)])
 def test_reeld_is_missing(monkeypatch: pytest.MonkeyPatch, needed: bool, expected: str) -> None:
-    """Who only talks to a daemon can do without one of their own."""
+    """A missing daemon is bad only if none is running."""
     assert FINE == check_installed(needed=needed).verdict
     monkeypatch.setitem(sys.modules, "trio", None)
 

@@ -1,4 +1,4 @@
-"""An event of the log takes one line."""
+"""An event of the log is shown in one line."""
 
 from typing import Any
 
@@ -27,13 +27,13 @@ def event(kind: str, content: str | None = None, data_json: str | None = None) -
         (event("note", None, "[" * 100_000), "[" * 1000),
     ],
 )
-def test_gist(given: Any, expected: str) -> None:
-    """Content first, else what the data says, whatever is in it."""
+def test_gist_of_an_event(given: Any, expected: str) -> None:
+    """The content comes first, otherwise the data, whatever it contains."""
     assert expected == gist(given)
 
 
 def test_line_has_seq_time_kind_and_content() -> None:
-    """A line begins with what one needs to refer to it."""
+    """A line begins with the seq, the time and the kind."""
     assert (
         render(layout(event("user", "hello"), None, lambda ms: f"t{ms}"), colour=False)
         == "    12  t5  user          hello"
@@ -44,8 +44,8 @@ def test_line_has_seq_time_kind_and_content() -> None:
     "content", ["wörd " * 100, "\x1b[31mred\x1b[0m " * 20, "\u202e" * 100], ids=["text", "escapes", "directions"]
 )
 @pytest.mark.parametrize("width", [40, 80])
-def test_line_fits_the_terminal(width: int, content: str) -> None:
-    """A long content is cut, so that an event stays a line, also with what is shown of control characters."""
+def test_event_line_fits_the_terminal(width: int, content: str) -> None:
+    """A long content is cut after its characters are escaped, so that an event stays one line."""
     line = render(layout(event("assistant", content), width, str), colour=False)
 
     assert width - 1 <= cells(line) <= width

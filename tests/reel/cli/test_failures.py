@@ -1,4 +1,4 @@
-"""An error is one line that ends in the remedy."""
+"""An error is one line that ends with the remedy."""
 
 import pytest
 
@@ -37,13 +37,13 @@ from reel.errors import BY_NAME, Conflict, InvalidMessage, Killed, NotFound, Not
         (NotRunning("start it with: reel start"), "zed", "add", "not_running: start it with: reel start"),
     ],
 )
-def test_remedy(error: ReelError, agent: str, command: str, expected: str) -> None:
+def test_remedy_of_an_error(error: ReelError, agent: str, command: str, expected: str) -> None:
     """The line says what is wrong and what to type."""
     assert expected == explain(error, agent, command=command)
 
 
-def test_statuses_are_stable() -> None:
-    """Scripts rely on them."""
+def test_exit_statuses_are_stable() -> None:
+    """Scripts rely on the exit statuses."""
     special = {"not_found": NOT_FOUND, "conflict": CONFLICT}
 
     assert {name: special.get(name, REFUSED) for name in BY_NAME} == {name: status_of(name) for name in BY_NAME}

@@ -1,4 +1,4 @@
-"""A file that a command reads may be stdin, and must hold something."""
+"""Files that a command reads, from a path or from stdin."""
 
 import io
 from pathlib import Path
@@ -14,24 +14,24 @@ def piped(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
 
 
 @pytest.mark.parametrize("path", [None, "-"])
-def test_stdin(monkeypatch: pytest.MonkeyPatch, path: str | None) -> None:
-    """It is meant by a dash, and where nothing is named."""
+def test_dash_or_no_file_is_stdin(monkeypatch: pytest.MonkeyPatch, path: str | None) -> None:
+    """A dash means stdin, and so does no file at all."""
     piped(monkeypatch, b"a\xff")
 
     assert "a\ufffd" == read_text(path)
     assert "stdin" == name_of(path)
 
 
-def test_a_terminal_is_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody types a response."""
+def test_terminal_is_refused_as_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal as stdin is refused."""
     monkeypatch.setattr("sys.stdin", type("Terminal", (io.StringIO,), {"isatty": lambda _: True})())
 
     with pytest.raises(UsageError, match=r"no FILE was named"), open_input(None):
         pass
 
 
-def test_a_file(tmp_path: Path) -> None:
-    """It is read as it is; JSON in it is parsed."""
+def test_file_is_read_and_parsed(tmp_path: Path) -> None:
+    """A file is read unchanged, and its JSON is parsed."""
     path = tmp_path / "f"
     path.write_text(' {"a": [1]}')
 
@@ -40,8 +40,8 @@ def test_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("text", "expected"), [(" \n", "is empty"), ("{", "is not valid JSON"), ("NaN", "NaN")])
-def test_a_file_that_is_none(tmp_path: Path, text: str, expected: str) -> None:
-    """The error names it."""
+def test_file_that_is_empty_or_not_json(tmp_path: Path, text: str, expected: str) -> None:
+    """The error names the file."""
     path = tmp_path / "f"
     path.write_text(text)
 

@@ -1,4 +1,4 @@
-"""What follows a conversation: reel follow and wait, as processes beside others."""
+"""``reel follow`` and ``reel wait``, as processes beside other clients."""
 
 import json
 import select
@@ -17,8 +17,8 @@ from .conftest import Reel, attached, wait_for
 from .running import TIMEOUT, started
 
 
-def test_follow_shows_what_is_said(client: Client, daemon: str, name: str) -> None:
-    """What is said stands there in full, and what else happens as in the log."""
+def test_follow_shows_messages_in_full(client: Client, daemon: str, name: str) -> None:
+    """Messages are shown in full, other events as in the log."""
     client.add(name, "before", create=True)
     with started(daemon, "follow", name) as running:
         attached(client, name)
@@ -32,7 +32,7 @@ def test_follow_shows_what_is_said(client: Client, daemon: str, name: str) -> No
 
 
 def test_follow_begins_with_the_last(client: Client, daemon: str, name: str) -> None:
-    """With --last the newest messages come first, and nothing between them and what follows is lost."""
+    """With --last the newest messages come first, and nothing between them and the following ones is lost."""
     client.add(name, ["one", "two", "three"], create=True)
     with started(daemon, "follow", name, "--last", "2") as running:
         attached(client, name)
@@ -44,8 +44,8 @@ def test_follow_begins_with_the_last(client: Client, daemon: str, name: str) -> 
     assert text.index("two") < text.index("three") < text.index("four")
 
 
-def test_follow_begins_with_none(client: Client, daemon: str, name: str) -> None:
-    """The newest none are none."""
+def test_follow_with_last_0_shows_nothing_old(client: Client, daemon: str, name: str) -> None:
+    """With --last 0 no old message is shown."""
     client.add(name, "one", create=True)
     with started(daemon, "follow", name, "--last", "0") as running:
         attached(client, name)
@@ -56,8 +56,8 @@ def test_follow_begins_with_none(client: Client, daemon: str, name: str) -> None
     assert "one" not in text
 
 
-def test_follow_from_the_log(client: Client, daemon: str, name: str) -> None:
-    """With --since the log is told first; as JSON each event is a line of the protocol's words."""
+def test_follow_since_a_seq(client: Client, daemon: str, name: str) -> None:
+    """With --since the log is shown first; with --json each event is one line of the protocol's JSON."""
     info = client.create(name)
     client.add(name, ["one", "two"])
     with started(daemon, "follow", name, "--since", "0", "--json") as running:
@@ -70,8 +70,8 @@ def test_follow_from_the_log(client: Client, daemon: str, name: str) -> None:
     assert {info.id} == {push["agent"] for push in told}
 
 
-def test_follow_all(client: Client, daemon: str, name: str) -> None:
-    """Of all agents there is a line for each event, with the agent's name in front."""
+def test_follow_all_agents(client: Client, daemon: str, name: str) -> None:
+    """With all agents there is one line per event, with the agent's name in front."""
     with started(daemon, "follow", "--all") as running:
         for number in range(1000):  # whoever follows all is attached to nobody: until it is there
             client.add(f"{name}-{number}", f"hi {number}", create=True)
@@ -82,8 +82,8 @@ def test_follow_all(client: Client, daemon: str, name: str) -> None:
     assert any(line.startswith(f"{name}-") and "user" in line for line in text.splitlines())
 
 
-def test_follow_through_another_name(client: Client, daemon: str, name: str) -> None:
-    """Who is meant by the beginning of a name is found out once, and followed whatever its name is by then."""
+def test_follow_survives_a_rename(client: Client, daemon: str, name: str) -> None:
+    """A prefix is resolved once, and the agent is followed even if it is renamed."""
     client.create(f"{name}-one")
     with started(daemon, "follow", name) as running:
         attached(client, f"{name}-one")
@@ -96,7 +96,7 @@ def test_follow_through_another_name(client: Client, daemon: str, name: str) -> 
 
 
 def test_follow_chosen_kinds(client: Client, daemon: str, name: str) -> None:
-    """Only what was chosen is shown."""
+    """Only events of the chosen kinds are shown."""
     client.create(name)
     with started(daemon, "follow", name, "--kind", "mark", "--kind", "assistant") as running:
         attached(client, name)
@@ -110,8 +110,8 @@ def test_follow_chosen_kinds(client: Client, daemon: str, name: str) -> None:
     assert "answered" in text
 
 
-def test_follow_executes(client: Client, daemon: str, name: str) -> None:
-    """A command is run for each event, in order, with the event on its stdin; one that fails does not end it."""
+def test_follow_exec_runs_a_command_for_each_event(client: Client, daemon: str, name: str) -> None:
+    """A command runs for each event, in order, with the event on stdin; a failure does not end it."""
     client.create(name)
     command = 'echo "$REEL_AGENT $REEL_KIND $REEL_SEQ"; grep -o \'"text":"[^"]*"\'; exit 3'
     with started(daemon, "follow", name, "--exec", command) as running:
@@ -124,8 +124,8 @@ def test_follow_executes(client: Client, daemon: str, name: str) -> None:
     assert f'{name} user 3\n"text":"two"\n' in text
 
 
-def test_follow_shows_a_draft_while_it_is_one(client: Client, daemon: str, name: str) -> None:
-    """On a terminal a draft stands on the last line, its end where it is long, until what it became is there."""
+def test_follow_shows_a_draft_until_its_message(client: Client, daemon: str, name: str) -> None:
+    """On a terminal the end of a draft is the last line, until its message arrives."""
     client.create(name)
     with started(daemon, "follow", name, terminal=True) as running:
         attached(client, name)
@@ -139,8 +139,8 @@ def test_follow_shows_a_draft_while_it_is_one(client: Client, daemon: str, name:
     assert "\r\x1b[K" in text[text.index("up to here") :]
 
 
-def test_follow_outlives_the_daemon(directory: Path) -> None:
-    """After kill -9 of the daemon it goes on with what came since."""
+def test_follow_survives_a_crash_of_the_daemon(directory: Path) -> None:
+    """After kill -9 of the daemon it continues with the new events."""
     socket = f"{directory}/s.sock"
     command = [sys.executable, "-m", "reeld", "--socket", socket, "--database", f"{directory}/r.db"]
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as first:
@@ -162,8 +162,8 @@ def test_follow_outlives_the_daemon(directory: Path) -> None:
     assert 1 == text.count("one")
 
 
-def test_follow_outlives_the_daemon_while_it_asks(directory: Path) -> None:
-    """A daemon that went before it could say what an event was about is asked when it is back."""
+def test_follow_survives_a_crash_during_a_request(directory: Path) -> None:
+    """A request that the daemon's end has interrupted is sent again."""
     daemon = Daemon(directory).start()
     with daemon.client() as client:
         client.create("demo")
@@ -182,7 +182,7 @@ def test_follow_outlives_the_daemon_while_it_asks(directory: Path) -> None:
 
 
 def test_follow_ends_with_control_c(client: Client, daemon: str, name: str) -> None:
-    """Interrupting it is how it ends: without a word, and by the signal, so that a loop of the shell's ends as well."""
+    """Ctrl-C ends it by the signal, so that a loop of the shell ends as well, and prints nothing."""
     client.create(name)
     with started(daemon, "follow", name) as running:
         attached(client, name)
@@ -193,7 +193,7 @@ def test_follow_ends_with_control_c(client: Client, daemon: str, name: str) -> N
 
 
 def test_control_c_on_a_terminal(client: Client, daemon: str, name: str) -> None:
-    """The shell's prompt begins a line of its own."""
+    """After Ctrl-C the shell's prompt is on a new line."""
     client.create(name)
     with started(daemon, "follow", name, terminal=True) as running:
         attached(client, name)
@@ -206,7 +206,7 @@ def test_control_c_on_a_terminal(client: Client, daemon: str, name: str) -> None
 @pytest.mark.parametrize(
     "argv", [("--all", "-a", "x"), ("--last", "3", "--all"), ("demo", "--last", "3", "--since", "1")]
 )
-def test_follow_what_does_not_go_together(reel: Reel, name: str, argv: tuple[str, ...]) -> None:
+def test_follow_with_contradictory_options(reel: Reel, name: str, argv: tuple[str, ...]) -> None:
     """Options that contradict each other are refused."""
     reel("new", "demo")
 
@@ -217,15 +217,15 @@ def test_follow_what_does_not_go_together(reel: Reel, name: str, argv: tuple[str
     assert name
 
 
-def test_follow_nobody(reel: Reel) -> None:
-    """An agent that is not there is an error at once."""
+def test_follow_an_agent_that_does_not_exist(reel: Reel) -> None:
+    """A missing agent is an error at once."""
     ran = reel("follow", "nobody-of-this-name")
 
     assert 4 == ran.status
 
 
-def test_wait_for_what_is_there(reel: Reel, client: Client, name: str) -> None:
-    """What is later than a seq is shown at once."""
+def test_wait_for_an_event_in_the_log(reel: Reel, client: Client, name: str) -> None:
+    """An event after the seq is shown at once."""
     client.create(name)
     client.add(name, ["one", "two"])
 
@@ -234,8 +234,8 @@ def test_wait_for_what_is_there(reel: Reel, client: Client, name: str) -> None:
     assert (0, True, False) == (ran.status, "two" in ran.out, "one" in ran.out)
 
 
-def test_wait_for_what_comes(client: Client, daemon: str, name: str) -> None:
-    """It ends with what it waited for, and not with anything else."""
+def test_wait_for_a_new_event(client: Client, daemon: str, name: str) -> None:
+    """It ends with the chosen event, and not with another one."""
     client.create(name)
     with started(daemon, "wait", name, "--kind", "assistant", "--since", "1", "--json") as running:
         client.add(name, "asked")
@@ -247,8 +247,8 @@ def test_wait_for_what_comes(client: Client, daemon: str, name: str) -> None:
     assert "asked" not in text
 
 
-def test_wait_in_vain(reel: Reel, client: Client, name: str) -> None:
-    """Where nothing comes in time, that is said, and the status is 1."""
+def test_wait_times_out(reel: Reel, client: Client, name: str) -> None:
+    """If nothing happens in time, the output says so, and the status is 1."""
     client.create(name)
 
     ran = reel("wait", name, "--timeout", "0.05")
@@ -256,8 +256,8 @@ def test_wait_in_vain(reel: Reel, client: Client, name: str) -> None:
     assert (1, "", f"reel: {name}: nothing happened within 0.05 s\n") == ran
 
 
-def test_wait_for_how_long(reel: Reel, name: str) -> None:
-    """A time that is none is refused."""
+def test_wait_refuses_an_invalid_timeout(reel: Reel, name: str) -> None:
+    """A timeout that is not a duration is refused."""
     ran = reel("wait", name, "--timeout", "-1")
 
     assert 2 == ran.status

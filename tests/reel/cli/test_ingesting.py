@@ -1,4 +1,4 @@
-"""``reel ingest`` and ``reel load``: what was answered, and what was asked."""
+"""``reel ingest`` and ``reel load``: a provider's response, and a provider's request."""
 
 import json
 from pathlib import Path
@@ -13,8 +13,8 @@ BODY = json.dumps(CHAT.body).encode()
 REQUEST = b'{"messages": [{"role": "system", "content": "S"}, {"role": "user", "content": "Hi"}], "tools": []}'
 
 
-def test_a_response(reel: Reel, name: str, tmp_path: Path) -> None:
-    """It comes from a file or from stdin, and is added with what it used."""
+def test_ingest_a_response(reel: Reel, name: str, tmp_path: Path) -> None:
+    """A response comes from a file or from stdin, and is added with its usage."""
     path = tmp_path / "response.json"
     path.write_bytes(BODY)
     reel("new", name)
@@ -24,8 +24,8 @@ def test_a_response(reel: Reel, name: str, tmp_path: Path) -> None:
     assert (0, f"{name}: added #6-#7\n", "") == reel("ingest", name, "-", "--format", "openai-chat", stdin=CHAT.data)
 
 
-def test_names_of_tools(reel: Reel, name: str, tmp_path: Path) -> None:
-    """What a rendering renamed gets its own name back."""
+def test_ingest_restores_the_names_of_tools(reel: Reel, name: str, tmp_path: Path) -> None:
+    """A tool that a render has renamed gets its own name back."""
     report = tmp_path / "report.json"
     report.write_text('{"prefix": {}, "names": {"time": "the time"}}')
     argv = ("ingest", name, "--create", "--format", "openai-chat", "--names", str(report))
@@ -34,8 +34,8 @@ def test_names_of_tools(reel: Reel, name: str, tmp_path: Path) -> None:
     assert ["weather", "the time"] == [call["name"] for call in added["open_calls"]]
 
 
-def test_a_request(reel: Reel, name: str) -> None:
-    """Its history is added; what is no part of that is said aside."""
+def test_load_a_request(reel: Reel, name: str) -> None:
+    """The history of a request is added, and what is not part of it is listed on stderr."""
     ran = reel("load", name, "--create", "--format", "openai-chat", stdin=REQUEST)
 
     assert (0, f"{name}: added #2-#3\n") == ran[:2]
@@ -52,7 +52,9 @@ def test_a_request(reel: Reel, name: str) -> None:
         ("load", b"{}", 1, "invalid_message: messages: is missing"),
     ],
 )
-def test_what_is_refused(reel: Reel, name: str, command: str, stdin: bytes, status: int, expected: str) -> None:
+def test_ingest_and_load_refuse_invalid_input(
+    reel: Reel, name: str, command: str, stdin: bytes, status: int, expected: str
+) -> None:
     """One line says why, and nothing is added."""
     reel("new", name)
     ran = reel(command, name, "--format", "openai-chat", stdin=stdin)
@@ -62,8 +64,8 @@ def test_what_is_refused(reel: Reel, name: str, command: str, stdin: bytes, stat
     assert 1 == reel("info", name, "--json").documents[0]["head"]
 
 
-def test_what_cannot_stand_in_a_text(reel: Reel, name: str) -> None:
-    """It is replaced, and said."""
+def test_invalid_characters_of_a_response(reel: Reel, name: str) -> None:
+    """Invalid characters are replaced, with a note."""
     body = BODY.replace(b"Let me", rb"Let \u0000 me")
 
     assert (

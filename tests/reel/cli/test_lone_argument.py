@@ -1,4 +1,4 @@
-"""With $REEL_AGENT set, one word may be the agent or the word after it; nothing that was given is lost."""
+"""With $REEL_AGENT set, a single argument may be the agent or what comes after it; no input is lost."""
 
 import os
 import sys
@@ -20,7 +20,7 @@ FORMAT = ("--format", "openai-chat")
 
 @pytest.fixture
 def other(reel: Reel, talk: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Another agent than the one of $REEL_AGENT."""
+    """Another agent than $REEL_AGENT."""
     reel("new", f"{talk}-other")
     monkeypatch.setenv("REEL_AGENT", talk)
     monkeypatch.setattr(lone_argument, "STDIN_TIMEOUT", 0.01)
@@ -29,7 +29,7 @@ def other(reel: Reel, talk: str, monkeypatch: pytest.MonkeyPatch) -> str:
 
 @contextmanager
 def silence(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let stdin be a pipe that stays open and brings nothing."""
+    """Let stdin be a pipe that stays open without data."""
     reader, writer = os.pipe()
     with monkeypatch.context() as patch, os.fdopen(reader) as stdin:
         patch.setattr("sys.stdin", stdin)
@@ -47,7 +47,7 @@ def test_piped_text_goes_to_the_named_agent(reel: Reel, talk: str, other: str) -
 
 @pytest.mark.parametrize("options", [(), ("--create",)])
 def test_piped_text_for_nobody_is_refused(reel: Reel, talk: str, options: tuple[str, ...], other: str) -> None:
-    """A word that is no agent's name might be the text or a mistyped agent; both ways to write it are shown."""
+    """A word that is not an agent's name may be the text or a mistyped agent; the error shows how to write both."""
     ran = reel("add", "othr", *options, stdin=b"diff --git\n")
 
     assert 2 == ran.status
@@ -70,26 +70,26 @@ def test_piped_text_for_nobody_is_refused(reel: Reel, talk: str, options: tuple[
         pytest.param("-", id="dash"),
     ],
 )
-def test_a_word_that_cannot_be_an_agent_is_the_text(reel: Reel, talk: str, other: str, word: str) -> None:
-    """What no agent could be called needs no decision."""
+def test_word_that_cannot_be_an_agent_is_the_text(reel: Reel, talk: str, other: str, word: str) -> None:
+    """A word that cannot be an agent's name is the text."""
     assert 0 == reel("add", "--", word, stdin=b"diff").status
 
     assert [word if word != "-" else "diff"] == texts(reel, talk)[2:]
     assert [] == texts(reel, other)
 
 
-def test_a_text_without_anything_on_stdin(reel: Reel, talk: str, other: str) -> None:
-    """An empty stdin, as cron has it, leaves the word to be the text, even if an agent is called so."""
+def test_word_is_the_text_if_stdin_is_empty(reel: Reel, talk: str, other: str) -> None:
+    """If stdin is empty, as under cron, the word is the text, even if an agent has this name."""
     assert 0 == reel("add", "done", stdin=b"").status
     assert 0 == reel("add", other, stdin=b"").status
 
     assert ["done", other] == texts(reel, talk)[2:]
 
 
-def test_a_text_beside_a_pipe_that_stays_silent(
+def test_word_is_the_text_if_a_pipe_stays_silent(
     reel: Reel, talk: str, other: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A pipe that brings nothing holds up nobody: the word is the text, unless an agent is called so."""
+    """A silent pipe is not waited for: the word is the text, unless an agent has this name."""
     with silence(monkeypatch):
         assert 0 == reel("add", "done").status
         refused = reel("add", other)
@@ -99,7 +99,7 @@ def test_a_text_beside_a_pipe_that_stays_silent(
     assert ["done"] == texts(reel, talk)[2:]
 
 
-def test_an_agent_that_is_named_by_its_option(reel: Reel, talk: str, other: str) -> None:
+def test_word_is_the_text_if_the_agent_is_an_option(reel: Reel, talk: str, other: str) -> None:
     """With -a the word is the text, whatever is on stdin."""
     assert 0 == reel("add", "-a", talk, other, stdin=b"diff").status
 
@@ -107,8 +107,8 @@ def test_an_agent_that_is_named_by_its_option(reel: Reel, talk: str, other: str)
 
 
 @pytest.mark.parametrize("command", ["mark", "rewind", "clone"])
-def test_a_label_or_a_name_that_an_agent_has(reel: Reel, talk: str, other: str, command: str) -> None:
-    """Whether the agent or the other word is meant cannot be known, so nothing is done."""
+def test_label_or_name_that_an_agent_has_is_refused(reel: Reel, talk: str, other: str, command: str) -> None:
+    """If an agent has the name, the word is ambiguous, and nothing is done."""
     place = "NAME" if command == "clone" else "LABEL"
     ran = reel(command, other)
 
@@ -117,8 +117,8 @@ def test_a_label_or_a_name_that_an_agent_has(reel: Reel, talk: str, other: str, 
     assert [4, 1] == [reel("info", agent, "--json").documents[0]["head"] for agent in (talk, other)]
 
 
-def test_a_label_that_no_agent_has(reel: Reel, talk: str, other: str) -> None:
-    """Any other word is the label, as ever."""
+def test_label_that_no_agent_has(reel: Reel, talk: str, other: str) -> None:
+    """Any other word is the label."""
     assert 0 == reel("mark", "here").status
     assert 0 == reel("rewind", "here").status
     assert 0 == reel("clone", f"{talk}-copy").status
@@ -126,8 +126,8 @@ def test_a_label_that_no_agent_has(reel: Reel, talk: str, other: str) -> None:
 
 
 @pytest.mark.parametrize("command", ["kill", "clear", "undo", "redo", "revive", "info", "show"])
-def test_a_command_about_an_agent_alone(reel: Reel, talk: str, other: str, command: str) -> None:
-    """Where no other word is taken, the word is the agent."""
+def test_word_is_the_agent_if_nothing_else_fits(reel: Reel, talk: str, other: str, command: str) -> None:
+    """If the command takes only an agent, the word is the agent."""
     before = reel("info", talk, "--json").documents
 
     assert reel(command, other).status in (0, 1)
@@ -135,34 +135,32 @@ def test_a_command_about_an_agent_alone(reel: Reel, talk: str, other: str, comma
 
 
 @pytest.mark.parametrize("command", ["rename", "title"])
-def test_a_word_that_must_be_there(reel: Reel, talk: str, other: str, command: str) -> None:
-    """Where the word after the agent cannot be left out, one word is always that."""
+def test_required_argument_is_never_the_agent(reel: Reel, talk: str, other: str, command: str) -> None:
+    """If the argument after the agent is required, a single word is that argument."""
     assert 0 == reel(command, f"{other}-2").status
 
     assert other == reel("info", other, "--json").documents[0]["name"]
     assert 4 == reel("info", f"{talk}-nobody").status
 
 
-def test_a_tag_that_is_none(reel: Reel, other: str) -> None:
-    """An agent in front of tags is refused, and -a named."""
+def test_agent_in_place_of_a_tag_is_refused(reel: Reel, other: str) -> None:
+    """An agent in front of tags is refused, and the error names -a."""
     ran = reel("tag", other, "a=b")
 
     assert 2 == ran.status
     assert "name the agent with -a" in ran.err
 
 
-def test_a_piped_answer_goes_to_the_named_agent(reel: Reel, talk: str, other: str) -> None:
-    """If there is an agent and no file of this name, the answer comes from stdin."""
+def test_piped_response_goes_to_the_named_agent(reel: Reel, talk: str, other: str) -> None:
+    """If there is an agent and no file of this name, the response comes from stdin."""
     assert 0 == reel("ingest", other, *FORMAT, stdin=BODY).status
 
     assert ["That."] == texts(reel, other)
     assert 2 == len(texts(reel, talk))
 
 
-def test_a_file_of_an_answer(
-    reel: Reel, talk: str, other: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A file is a file, also in a loop whose stdin has more; if an agent is called so, it is refused."""
+def test_file_of_a_response(reel: Reel, talk: str, other: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The word is the file if that exists, even if stdin has data; if an agent has this name too, it is refused."""
     monkeypatch.chdir(tmp_path)
     for name in ("answer.json", other):
         (tmp_path / name).write_bytes(BODY)
@@ -176,8 +174,8 @@ def test_a_file_of_an_answer(
     assert ["That."] * 2 == texts(reel, talk)[2:]
 
 
-def test_a_draft_that_is_added(reel: Reel, daemon: str, talk: str, other: str) -> None:
-    """What is added comes from stdin, so the word is the agent, however slow the pipe is."""
+def test_draft_to_add_comes_from_stdin(reel: Reel, daemon: str, talk: str, other: str) -> None:
+    """With --add the text comes from stdin, so the word is the agent, however slow the pipe is."""
     with started(daemon, "draft", other, "--add") as running:
         stdin = running.process.stdin
         assert stdin is not None
@@ -189,8 +187,8 @@ def test_a_draft_that_is_added(reel: Reel, daemon: str, talk: str, other: str) -
     assert 2 == len(texts(reel, talk))
 
 
-def test_an_answer_to_an_event(reel: Reel, client: Client, daemon: str, other: str) -> None:
-    """A command that runs for an event may answer with one word, whatever is on its stdin."""
+def test_add_in_a_command_for_an_event(reel: Reel, client: Client, daemon: str, other: str) -> None:
+    """A command that runs for an event may add a single word, whatever is on its stdin."""
     command = f"{sys.executable} -c 'from reel.cli import process; process()' add --role assistant ok; exit 3"
     with started(daemon, "follow", other, "--exec", command) as running:
         attached(client, other)

@@ -1,4 +1,4 @@
-"""There and back: clear, mark, rewind, restore, undo and redo."""
+"""clear, mark, rewind, restore, undo and redo."""
 
 import pytest
 
@@ -9,15 +9,15 @@ from .conftest import Reel, texts
 
 
 def test_clear_and_restore(reel: Reel, talk: str) -> None:
-    """What was cleared can be brought back by its seq."""
+    """A cleared conversation is restored by its seq."""
     assert reel("clear", talk) == (0, f"{talk}: cleared\n", "")
     assert texts(reel, talk) == []
     assert reel("restore", talk, "4") == (0, f"{talk}: restored to #4\n", "")
     assert len(texts(reel, talk)) == 2
 
 
-def test_mark_and_rewind(reel: Reel, talk: str) -> None:
-    """A rewind goes to the label, or to the newest mark that something was said after."""
+def test_rewind_to_a_label_or_the_newest_mark(reel: Reel, talk: str) -> None:
+    """A rewind goes to the label, or to the newest mark with messages after it."""
     assert reel("mark", talk, "draft").out == f"{talk}: marked as draft (#5)\n"
     reel("add", talk, "dropped")
     assert reel("rewind", talk, "draft").out == f"{talk}: back at mark draft (#5); 1 record set aside\n"
@@ -26,8 +26,8 @@ def test_mark_and_rewind(reel: Reel, talk: str) -> None:
     assert len(texts(reel, talk)) == 2
 
 
-def test_rewind_to_nowhere(reel: Reel, talk: str) -> None:
-    """The error lists the labels that there are."""
+def test_rewind_to_an_unknown_label(reel: Reel, talk: str) -> None:
+    """The error lists the existing labels."""
     reel("mark", talk, "draft")
     refused = reel("rewind", talk, "darft")
 
@@ -36,8 +36,8 @@ def test_rewind_to_nowhere(reel: Reel, talk: str) -> None:
     assert "draft" in refused.err
 
 
-def test_undo_and_redo(reel: Reel, talk: str) -> None:
-    """Back and forth, until there is nothing left."""
+def test_undo_and_redo_until_nothing_is_left(reel: Reel, talk: str) -> None:
+    """Undo and redo go back and forth until nothing is left."""
     assert reel("undo", talk).out == f"{talk}: undid #4\n"
     assert len(texts(reel, talk)) == 1
     assert reel("redo", talk).out == f"{talk}: redid #4\n"
@@ -49,7 +49,7 @@ def test_undo_and_redo(reel: Reel, talk: str) -> None:
 
 
 def test_seq_is_a_number() -> None:
-    """A position that is none says where to find one."""
+    """A seq that is not a number is refused, with how to find one."""
     assert seq("17") == 17
     for word in ("x", "", "9" * 20):
         with pytest.raises(UsageError, match=f"'{word}' is not a seq"):

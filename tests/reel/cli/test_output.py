@@ -1,4 +1,4 @@
-"""Results go to stdout, remarks to stderr, and a pipe gets neither colour nor remarks."""
+"""Results go to stdout, hints and warnings to stderr; a pipe gets neither colours nor hints."""
 
 import io
 from typing import Any
@@ -10,7 +10,7 @@ from reel.replies import AgentRow, Mark, Source
 
 
 class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
+    """A stream that claims to be a terminal."""
 
     def isatty(self) -> bool:
         return True
@@ -18,14 +18,14 @@ class Terminal(io.StringIO):
 
 @pytest.fixture(autouse=True)
 def environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A terminal that can show colours, of a known width."""
+    """A colour terminal of a known width."""
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "72")
     monkeypatch.delenv("NO_COLOR", raising=False)
 
 
 def test_terminal_gets_colours_and_a_pipe_none() -> None:
-    """A style reaches a terminal only."""
+    """Only a terminal gets colours."""
     terminal, pipe = Terminal(), io.StringIO()
 
     Output(terminal, io.StringIO()).line(("user", "user"), " says")
@@ -37,7 +37,7 @@ def test_terminal_gets_colours_and_a_pipe_none() -> None:
 
 @pytest.mark.parametrize(("name", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
 def test_colours_can_be_declined(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """NO_COLOR and a dumb terminal are respected."""
+    """NO_COLOR and a dumb terminal turn colours off."""
     monkeypatch.setenv(name, value)
     terminal = Terminal()
 
@@ -47,13 +47,13 @@ def test_colours_can_be_declined(name: str, value: str, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("style", sorted(_STYLES))
-def test_colours_are_for_light_and_dark(style: str) -> None:
-    """None is lost on white or on black, and none is made a bright one by being bold."""
+def test_colours_are_readable_on_light_and_dark(style: str) -> None:
+    """No style uses yellow, blue or a bright colour."""
     assert _STYLES[style] in {"1", "2", "31", "32", "35", "36"}
 
 
-def test_text_cannot_smuggle_escapes_past_a_style() -> None:
-    """Control characters are shown in styled and in plain pieces alike."""
+def test_control_characters_are_escaped_in_any_style() -> None:
+    """Control characters are escaped in styled and in plain text alike."""
     stream = Terminal()
 
     Output(stream, io.StringIO()).line("\x1b[2J", ("\x1b[0m", "dim"))
@@ -70,15 +70,17 @@ def test_text_cannot_smuggle_escapes_past_a_style() -> None:
         (Terminal(), io.StringIO(), False, ""),
     ],
 )
-def test_hints_are_for_people(stream: io.StringIO, stderr: io.StringIO, as_json: bool, expected: str) -> None:
-    """Only who sits at a terminal and reads no JSON is told in passing."""
+def test_hints_are_for_people_at_a_terminal(
+    stream: io.StringIO, stderr: io.StringIO, as_json: bool, expected: str
+) -> None:
+    """Hints are printed only on a terminal, and not with --json."""
     Output(stream, stderr, as_json=as_json).hint("undo: reel undo demo")
 
     assert expected == stderr.getvalue()
 
 
 def test_warnings_are_one_line() -> None:
-    """A warning is never more than a line, and drives no terminal."""
+    """A warning is one line, and its control characters are escaped."""
     stderr = io.StringIO()
 
     Output(io.StringIO(), stderr).warn("not_found: no agent\n\x1b[2J")
@@ -87,7 +89,7 @@ def test_warnings_are_one_line() -> None:
 
 
 def test_width_is_known_of_terminals_only() -> None:
-    """Lines of a pipe are not broken."""
+    """Lines to a pipe are not wrapped."""
     assert Output(Terminal(), io.StringIO()).width == 72
     assert Output(io.StringIO(), io.StringIO()).width is None
 
@@ -103,12 +105,12 @@ def test_width_is_known_of_terminals_only() -> None:
     ],
 )
 def test_json_has_no_raw_control_character(value: Any, ascii_only: bool, expected: str) -> None:
-    """JSON stays readable and cannot drive a terminal either."""
+    """JSON has no raw control characters, and stays readable."""
     assert expected == to_json(value, ascii_only=ascii_only)
 
 
-def test_replies_become_the_maps_that_they_were() -> None:
-    """Typed replies have the protocol's fields again; an optional one that was left out stays out."""
+def test_replies_become_maps() -> None:
+    """Typed replies become the protocol's maps; an omitted optional field stays omitted."""
     row = AgentRow("id", "demo", None, {}, True, 3, 1, 2)
 
     assert plain(row) == {

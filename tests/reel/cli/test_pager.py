@@ -1,4 +1,4 @@
-"""What is longer than the screen goes through a pager."""
+"""Output that is longer than the screen goes through a pager."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ _PAGER = "sed s/^/|/"
 
 @pytest.fixture
 def lengthy(reel: Reel, name: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    """An agent with more lines than a terminal has, and a pager that can be recognized."""
+    """An agent with more lines than a terminal, and a recognizable pager."""
     monkeypatch.setenv("PAGER", _PAGER)
     reel("add", name, "\n".join(map(str, range(50))), "--create")
     for number in range(30):
@@ -24,7 +24,7 @@ def lengthy(reel: Reel, name: str, monkeypatch: pytest.MonkeyPatch) -> str:
 
 @pytest.mark.parametrize("command", ["show", "log"])
 def test_long_output_is_paged(lengthy: str, command: str) -> None:
-    """Every line goes through the pager, from the first."""
+    """Every line goes through the pager, from the first on."""
     shown = on_terminal(command, lengthy).splitlines()
 
     assert len(shown) > 30
@@ -34,8 +34,8 @@ def test_long_output_is_paged(lengthy: str, command: str) -> None:
 @pytest.mark.parametrize(
     "argv", [["show", "{}", "--no-pager"], ["show", "{}", "--json"], ["log", "{}", "--since", "25"]]
 )
-def test_not_paged(lengthy: str, argv: list[str]) -> None:
-    """Nor is what fits, what programs read, or who does not want it."""
+def test_short_json_or_declined_output_is_not_paged(lengthy: str, argv: list[str]) -> None:
+    """Short output, JSON, and output with --no-pager is not paged."""
     shown = on_terminal(*(word.format(lengthy) for word in argv)).splitlines()
 
     assert shown
@@ -43,20 +43,20 @@ def test_not_paged(lengthy: str, argv: list[str]) -> None:
 
 
 def test_pipe_is_not_paged(reel: Reel, lengthy: str) -> None:
-    """Where nobody looks there is nothing to page."""
+    """Output to a pipe is not paged."""
     assert reel("show", lengthy).out.splitlines()[-1] == "  49"
 
 
 @pytest.mark.parametrize("pager", ["", "/none/pager", "less '"])
-def test_no_pager(lengthy: str, monkeypatch: pytest.MonkeyPatch, pager: str) -> None:
-    """Where there is none, everything is printed as it is."""
+def test_missing_pager(lengthy: str, monkeypatch: pytest.MonkeyPatch, pager: str) -> None:
+    """If the pager does not exist, everything is printed."""
     monkeypatch.setenv("PAGER", pager)
 
     assert on_terminal("show", lengthy).splitlines()[-1] == "  49"
 
 
-def test_reader_who_leaves(tmp_path: Path) -> None:
-    """A pager that ended takes no more, and that is the end of it."""
+def test_pager_that_is_closed_early(tmp_path: Path) -> None:
+    """After the pager has ended, writing stops."""
     with (tmp_path / "out").open("w") as stream:
         buffer = PagerBuffer(stream, 1, ["true"])
         with pytest.raises(Closed):
@@ -65,6 +65,6 @@ def test_reader_who_leaves(tmp_path: Path) -> None:
 
 
 def write_on(buffer: PagerBuffer) -> None:
-    """Fill whatever holds what was not read."""
+    """Fill the buffer of whatever is not read."""
     while True:
         buffer.write("x" * 4096 + "\n")

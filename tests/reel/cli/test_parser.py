@@ -1,4 +1,4 @@
-"""Options may stand before, between and after words."""
+"""Options may come before, between and after the positional arguments."""
 
 from argparse import Namespace
 
@@ -21,8 +21,8 @@ def parsed(*argv: str) -> Namespace:
         ("add", "--role=user", "--json", "demo", "--socket=/s", "hi"),
     ],
 )
-def test_options_may_stand_anywhere(argv: tuple[str, ...]) -> None:
-    """The socket and --json are understood before and after the command."""
+def test_options_may_come_anywhere(argv: tuple[str, ...]) -> None:
+    """--socket and --json are accepted before and after the command."""
     args = parsed(*argv)
 
     assert (args.words, args.role, args.socket, args.json) == (["demo", "hi"], "user", "/s", True)
@@ -30,12 +30,12 @@ def test_options_may_stand_anywhere(argv: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("word", ["-", "-5", "- a list", "-x marks the spot"])
 def test_texts_that_begin_with_a_dash(word: str) -> None:
-    """What cannot be an option is a word."""
+    """An argument that cannot be an option is positional."""
     assert ["demo", word] == parsed("add", "demo", word).words
 
 
-def test_after_two_dashes_everything_is_a_word() -> None:
-    """Any text can be said."""
+def test_after_two_dashes_everything_is_positional() -> None:
+    """After -- any text is accepted."""
     assert split_at_dashes(["add", "demo", "--", "--role", "--"]) == (["add", "demo"], ["--role", "--"])
     assert split_at_dashes(["add"]) == (["add"], [])
 
@@ -52,8 +52,8 @@ def test_after_two_dashes_everything_is_a_word() -> None:
         (["add", "--tool-call", "a"], "--tool-call: expected 3 arguments", "add"),
     ],
 )
-def test_mistakes_are_one_line(argv: list[str], expected: str, command: str) -> None:
-    """Nothing is printed where it happens; the error knows whose help says more."""
+def test_wrong_usage_is_raised_with_its_command(argv: list[str], expected: str, command: str) -> None:
+    """Nothing is printed; the error names the command whose help explains more."""
     with pytest.raises(UsageError) as caught:
         parsed(*argv)
 

@@ -1,4 +1,4 @@
-"""The command as processes: starting and stopping a daemon, a terminal, a crash."""
+"""The command as a process: starting and stopping a daemon, a terminal, a crash."""
 
 import fcntl
 import os
@@ -41,7 +41,7 @@ def run(*argv: str) -> subprocess.CompletedProcess[str]:
 
 
 def on_terminal(*argv: str) -> str:
-    """Run the command on a terminal of 80 columns and give what it shows."""
+    """Run the command on a terminal of 80 columns, and return its output."""
     terminal, its_end = pty.openpty()
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "80"}
     environment.pop("NO_COLOR", None)
@@ -63,7 +63,7 @@ def _read(terminal: int) -> bytes:
 
 
 def test_start_and_stop(home: Path) -> None:
-    """Both can be repeated, and each waits until it is so."""
+    """Both can be repeated, and each waits until it is done."""
     path = home / "s.sock"
 
     assert run("start").stdout == f"started: {path}\n"
@@ -75,8 +75,10 @@ def test_start_and_stop(home: Path) -> None:
     assert run("start", "--json").stdout == f'{{"socket":"{path}","started":true}}\n'
 
 
-def test_start_in_a_directory_of_others(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither the command nor the daemon that it starts runs a module of the current directory."""
+def test_start_ignores_modules_in_the_current_directory(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither the command nor the daemon that it starts imports a module of the current directory."""
     planted = Planted(tmp_path)
     monkeypatch.chdir(tmp_path)
     started = subprocess.run([Path(sys.executable).with_name("reel"), "start"], check=False)
@@ -86,7 +88,7 @@ def test_start_in_a_directory_of_others(home: Path, tmp_path: Path, monkeypatch:
 
 
 def test_start_with_another_database(home: Path) -> None:
-    """Who asked for one database is not given another."""
+    """A running daemon with another database is refused."""
     assert run("start", "--database", str(home / "r.db")).returncode == 0
     assert run("start", "--database", str(home / "r.db")).returncode == 0
     refused = run("start", "--database", str(home / "other.db"))
@@ -97,8 +99,8 @@ def test_start_with_another_database(home: Path) -> None:
     )
 
 
-def test_what_was_stopped_stays_stopped(home: Path) -> None:
-    """No client starts it by itself before somebody does on purpose, by `reel start` or by hand."""
+def test_stopped_daemon_stays_stopped(home: Path) -> None:
+    """No client starts it again until somebody does so with `reel start` or by hand."""
     for starting in (["start"], ["start", "--database", str(home / "r.db")]):
         assert run("start", "--unless-stopped").returncode == 0
         assert run("stop").returncode == 0
@@ -110,8 +112,8 @@ def test_what_was_stopped_stays_stopped(home: Path) -> None:
         assert run("start", "--unless-stopped").stdout == f"already running: {home}/s.sock\n"
 
 
-def test_stop_while_it_comes_up(home: Path) -> None:
-    """A daemon that does not answer yet is waited for, stopped, and stays stopped."""
+def test_stop_during_the_start(home: Path) -> None:
+    """A daemon that does not answer yet is waited for, and stopped."""
     daemon = Daemon(home)
     daemon.launch()
     until(lambda: lock_holder(daemon.socket) is not None)
@@ -122,7 +124,7 @@ def test_stop_while_it_comes_up(home: Path) -> None:
 
 
 def test_stop_that_is_refused(home: Path) -> None:
-    """A daemon that goes on is not marked as stopped: clients may start it after a crash."""
+    """A daemon that refuses to stop is not marked as stopped: clients may start it after a crash."""
     run("start")
     (home / "r.db").unlink()
     with Client(f"{home}/s.sock") as client:
@@ -148,7 +150,7 @@ def test_stop_waits_for_the_end(home: Path) -> None:
 def test_stop_of_a_daemon_that_does_not_answer(
     directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It is not waited for without end."""
+    """Waiting for it has a limit."""
     monkeypatch.setattr("reel.cli.daemon._STOP_TIMEOUT", 0.05)
     path = f"{directory}/s.sock"
     with socket.socket(socket.AF_UNIX) as stuck:
@@ -159,8 +161,8 @@ def test_stop_of_a_daemon_that_does_not_answer(
     assert "reel: timeout: the daemon does not answer; see what to do with: reel doctor\n" == capsys.readouterr().err
 
 
-def test_what_was_added_survives_a_crash(home: Path) -> None:
-    """After kill -9 and a start everything is there, in order."""
+def test_messages_survive_a_crash(home: Path) -> None:
+    """After kill -9 and a start every message is there, in order."""
     run("start")
     run("add", "demo", "one", "--create")
     run("add", "demo", "two")
@@ -172,8 +174,8 @@ def test_what_was_added_survives_a_crash(home: Path) -> None:
     assert home.joinpath("r.db").exists()
 
 
-def test_start_says_why_it_cannot(home: Path) -> None:
-    """The daemon's last words are the error."""
+def test_failed_start_prints_the_daemons_error(home: Path) -> None:
+    """The daemon's last message is the error."""
     (home / "r.db").write_text("no database at all, but a text that somebody keeps here" * 100)
     ran = run("start")
 
@@ -182,15 +184,15 @@ def test_start_says_why_it_cannot(home: Path) -> None:
     assert ran.stderr.count("\n") == 1
 
 
-def test_hint_says_what_undoes_it(reel: Reel, name: str) -> None:
-    """On a terminal a change is followed by the command that takes it back."""
+def test_hint_has_the_command_that_undoes_it(reel: Reel, name: str) -> None:
+    """On a terminal a change is followed by the command that undoes it."""
     reel("new", name)
 
     assert on_terminal("add", name, "hi") == f"{name}: added #2\n\x1b[2mundo: reel undo {name}\x1b[0m\n"
 
 
 def test_hint_has_the_socket_that_was_given(reel: Reel, name: str, daemon: str) -> None:
-    """The hint can be pasted, wherever the daemon is."""
+    """The hint can be pasted, whatever the socket is."""
     reel("new", name)
     shown = on_terminal("--socket", daemon, "tag", name, "a=two words")
 
@@ -213,8 +215,8 @@ def test_hint_has_the_socket_that_was_given(reel: Reel, name: str, daemon: str) 
         (["tag", "{0}", "a=2", "b=1"], "tag -a {0} a=1 b-"),
     ],
 )
-def test_hints(reel: Reel, name: str, change: list[str], hint: str) -> None:
-    """Each change names its own undoing: every one of them works when it is typed."""
+def test_every_hint_undoes_its_change(reel: Reel, name: str, change: list[str], hint: str) -> None:
+    """The hint of every change works when it is typed."""
     reel("new", name, "--tag", "a=1", "--title=-old-")
     reel("add", name, "one")
     reel("mark", name)
@@ -226,7 +228,7 @@ def test_hints(reel: Reel, name: str, change: list[str], hint: str) -> None:
 
 
 def test_terminal_is_wrapped_and_coloured(reel: Reel, name: str) -> None:
-    """Roles stand out, and no line is longer than the terminal is wide."""
+    """Roles have colours, and no line is wider than the terminal."""
     reel("add", name, "word " * 50, "--create")
     shown = on_terminal("show", name).splitlines()
 
@@ -235,8 +237,8 @@ def test_terminal_is_wrapped_and_coloured(reel: Reel, name: str) -> None:
     assert max(len(line) for line in shown[1:]) <= 80
 
 
-def test_empty_things_say_what_to_do(home: Path) -> None:
-    """Who has nothing yet is told how to begin."""
+def test_empty_output_has_a_hint(home: Path) -> None:
+    """If there is nothing to show, a hint says how to begin."""
     assert "start it with: reel start" in on_terminal("status")
     run("start")
     assert "no agents; create one with: reel new NAME" in on_terminal("list")
@@ -247,8 +249,8 @@ def test_empty_things_say_what_to_do(home: Path) -> None:
     assert home.exists()
 
 
-def test_what_was_printed_before_it_was_interrupted() -> None:
-    """It is not lost with the process, though the signal ends that at once."""
+def test_output_before_an_interrupt_is_flushed() -> None:
+    """Buffered output is not lost when the signal ends the process."""
     code = "from reel.cli.exits import INTERRUPTED, exit_with; print('one'); exit_with(INTERRUPTED)"
     buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     ended = subprocess.run([sys.executable, "-c", code], text=True, check=False, capture_output=True, env=buffered)

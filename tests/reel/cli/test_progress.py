@@ -1,4 +1,4 @@
-"""Who waits at a terminal is told what for, and nothing of it stays."""
+"""A command at a terminal shows what it waits for, and erases it at the end."""
 
 import os
 import pty
@@ -20,7 +20,7 @@ _ANSWER = "waiting for the daemon's answer … 1 s"
 
 @pytest.fixture
 def stopped(directory: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Daemon]:
-    """A daemon that answers nothing until it gets SIGCONT."""
+    """A daemon that is stopped by SIGSTOP until it gets SIGCONT."""
     daemon = Daemon(directory).start()
     with daemon.client() as client:
         client.add("demo", ["hi"] * 100, create=True)
@@ -32,7 +32,7 @@ def stopped(directory: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Daemon
 
 
 class Terminal:
-    """A command on a terminal of its own, and what that shows."""
+    """A command on its own terminal, and the output there."""
 
     def __init__(self, end: int) -> None:
         self._end = end
@@ -46,7 +46,7 @@ class Terminal:
             self.shown += data.decode()
 
     def wait(self) -> str:
-        """Wait for the command's end; give all that was shown."""
+        """Wait for the end of the command, and return all the output."""
         while data := _read(self._end):
             self.shown += data.decode()
         return self.shown.replace("\r\n", "\n")
@@ -54,7 +54,7 @@ class Terminal:
 
 @contextmanager
 def running(*argv: str, stdout: int | None = None) -> Iterator[Terminal]:
-    """Run the command on a terminal, its stdout elsewhere where one wants."""
+    """Run the command on a terminal, if wanted with its stdout elsewhere."""
     end, its_end = pty.openpty()
     environment = {**os.environ, "TERM": "xterm", "NO_COLOR": "1", "PAGER": "cat"}
     out = its_end if stdout is None else stdout
@@ -69,8 +69,8 @@ def running(*argv: str, stdout: int | None = None) -> Iterator[Terminal]:
 
 
 @pytest.mark.parametrize("argv", [["show", "demo"], ["doctor"], ["status"]])
-def test_who_waits_is_told_what_for(stopped: Daemon, argv: list[str]) -> None:
-    """After a moment a line says so, and it is gone before anything is printed."""
+def test_progress_is_shown_and_erased(stopped: Daemon, argv: list[str]) -> None:
+    """After a moment a line shows what is waited for; it is erased before the output."""
     with running(*argv) as terminal:
         terminal.wait_for(_ANSWER)
         stopped.process.send_signal(signal.SIGCONT)
@@ -81,8 +81,8 @@ def test_who_waits_is_told_what_for(stopped: Daemon, argv: list[str]) -> None:
     assert after.count("\n") > 5
 
 
-def test_a_file_is_left_alone(stopped: Daemon, tmp_path: Path) -> None:
-    """What is printed goes to the file, and what is said to the terminal."""
+def test_progress_does_not_go_to_a_file(stopped: Daemon, tmp_path: Path) -> None:
+    """The output goes to the file, the progress to the terminal."""
     with (tmp_path / "out").open("w") as out, running("log", "demo", stdout=out.fileno()) as terminal:
         terminal.wait_for("0 lines … 1 s")
         stopped.process.send_signal(signal.SIGCONT)
@@ -92,8 +92,8 @@ def test_a_file_is_left_alone(stopped: Daemon, tmp_path: Path) -> None:
     assert len((tmp_path / "out").read_text().splitlines()) == 101
 
 
-def test_a_pipe_is_silent(stopped: Daemon) -> None:
-    """What reads from a pipe may use the terminal for itself."""
+def test_no_progress_with_a_pipe(stopped: Daemon) -> None:
+    """A program that reads the output may use the terminal itself."""
     reading, writing = os.pipe()
     with running("log", "demo", stdout=writing) as terminal, running("log", "demo") as other:
         os.close(writing)
@@ -105,8 +105,8 @@ def test_a_pipe_is_silent(stopped: Daemon) -> None:
         other.wait()
 
 
-def test_to_wait_may_be_what_is_wanted(stopped: Daemon) -> None:
-    """Who asked to be told of what comes next is told nothing before."""
+def test_no_progress_in_wait(stopped: Daemon) -> None:
+    """reel wait shows nothing while it waits."""
     stopped.process.send_signal(signal.SIGCONT)
     with running("wait", "demo", "--timeout", "1.5") as terminal:
         shown = terminal.wait()

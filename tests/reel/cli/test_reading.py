@@ -1,4 +1,4 @@
-"""What is shown of conversations, logs and agents, to people and to programs."""
+"""Conversations, logs and agents as people and programs see them."""
 
 import json
 
@@ -9,7 +9,7 @@ from .test_processes import on_terminal
 
 
 def test_show_is_plain_when_piped(reel: Reel, talk: str) -> None:
-    """Roles, seqs and texts, without colours and without broken lines."""
+    """A pipe gets roles, seqs and texts, without colours and without wrapping."""
     lines = reel("show", talk).out.splitlines()
 
     assert [line.split("  2")[0] for line in lines] == [
@@ -29,18 +29,18 @@ def test_show_is_plain_when_piped(reel: Reel, talk: str) -> None:
     [(["--last", "1"], ["A machine."]), (["--at", "3"], ["What is a tape deck?"]), (["--at", "0"], [])],
 )
 def test_show_a_part(reel: Reel, talk: str, options: list[str], expected: list[str]) -> None:
-    """The newest messages, or those that there were."""
+    """--last and --at select messages."""
     assert expected == texts(reel, talk, *options)
 
 
 def test_show_records(reel: Reel, talk: str) -> None:
-    """Records are shown as they are stored, the prompt among them."""
+    """--records shows the stored records, including the system prompt."""
     assert [r["kind"] for r in reel("show", talk, "--records", "--json").documents] == ["system", "user", "assistant"]
     assert reel("show", talk, "--records").out.startswith("system  #2")
 
 
-def test_show_goes_on_past_a_page(reel: Reel, name: str) -> None:
-    """However many messages there are, all are shown."""
+def test_show_prints_all_pages(reel: Reel, name: str) -> None:
+    """All messages are shown, however many there are."""
     lines = "\n".join(f'"{n}"' for n in range(2500)).encode()
     reel("add", name, "--create", "--file", "-", stdin=lines)
 
@@ -48,8 +48,8 @@ def test_show_goes_on_past_a_page(reel: Reel, name: str) -> None:
     assert [str(n) for n in range(300, 2500)] == texts(reel, name, "--last", "2200")
 
 
-def test_log_has_everything(reel: Reel, talk: str) -> None:
-    """What was cleared is still in the log."""
+def test_log_includes_cleared_messages(reel: Reel, talk: str) -> None:
+    """Cleared messages are still in the log."""
     reel("clear", talk)
 
     kinds = ["created", "system", "user", "assistant", "clear", "system"]
@@ -58,14 +58,14 @@ def test_log_has_everything(reel: Reel, talk: str) -> None:
 
 
 def test_log_can_be_narrowed(reel: Reel, talk: str) -> None:
-    """By position and by kind."""
+    """The log can be filtered by position and by kind."""
     assert [event["seq"] for event in reel("log", talk, "--since", "2", "--json").documents] == [3, 4]
     picked = reel("log", talk, "--kind", "user", "--kind", "system", "--json").documents
     assert [event["seq"] for event in picked] == [2, 3]
 
 
-def test_log_of_a_clone_can_begin_before_it(reel: Reel, talk: str) -> None:
-    """The source's past stands in front."""
+def test_log_of_a_clone_with_inherited_events(reel: Reel, talk: str) -> None:
+    """The events of the source come first."""
     reel("clone", talk, f"{talk}-2")
 
     assert [e["kind"] for e in reel("log", f"{talk}-2", "--json").documents] == ["clone"]
@@ -73,8 +73,8 @@ def test_log_of_a_clone_can_begin_before_it(reel: Reel, talk: str) -> None:
     assert [e["kind"] for e in inherited] == ["created", "system", "user", "assistant", "clone"]
 
 
-def test_an_empty_list(reel: Reel, name: str) -> None:
-    """An empty list says what it was filtered by, and how the others are listed."""
+def test_list_without_a_match(reel: Reel, name: str) -> None:
+    """The hint says how the list was filtered, and how to list the others."""
     reel("new", f"{name}-1")
     reel("kill", f"{name}-1")
 
@@ -86,8 +86,8 @@ def test_an_empty_list(reel: Reel, name: str) -> None:
     )
 
 
-def test_list(reel: Reel, talk: str) -> None:
-    """The living by default, all where one wants, clones under their sources."""
+def test_list_live_or_all_agents(reel: Reel, talk: str) -> None:
+    """Live agents are listed by default, all with --all, and clones below their sources with --tree."""
     reel("clone", talk, f"{talk}-2", "--at", "3")
     reel("clone", talk, f"{talk}-3")
     reel("kill", f"{talk}-3")
@@ -101,8 +101,8 @@ def test_list(reel: Reel, talk: str) -> None:
     assert [(row["name"], row.get("source", {}).get("at")) for row in rows] == [(talk, None), (f"{talk}-2", 3)]
 
 
-def test_info(reel: Reel, talk: str) -> None:
-    """What there is to know, and nothing of what there is not."""
+def test_info_shows_only_what_there_is(reel: Reel, talk: str) -> None:
+    """Fields without a value are left out."""
     reel("mark", talk, "draft")
     rows = dict(line.split(maxsplit=1) for line in reel("info", talk).out.splitlines())
 
@@ -111,16 +111,16 @@ def test_info(reel: Reel, talk: str) -> None:
     assert "tags" not in rows
 
 
-def test_replay(reel: Reel, talk: str) -> None:
-    """The log and the running state say the same."""
+def test_replay_matches_the_live_state(reel: Reel, talk: str) -> None:
+    """The log and the live state agree."""
     assert reel("replay", talk).out == f"{talk}: 2 messages at #4; the live state is the same\n"
     assert reel("replay", talk, "--at", "3", "--strict").out == f"{talk}: 1 message at #3\n"
     document = reel("replay", talk, "--json").documents[0]
     assert (document["matched"], document["skipped"], len(document["messages"])) == (True, [], 2)
 
 
-def test_replay_is_whole(reel: Reel, name: str) -> None:
-    """A replay of many pages is one document; for people one page says enough."""
+def test_replay_of_many_pages(reel: Reel, name: str) -> None:
+    """With --json all pages become one document; people see the count of the first page."""
     lines = b'"x"\n' * 10_001
     reel("add", name, "--create", "--file", "-", stdin=lines)
 
@@ -128,8 +128,8 @@ def test_replay_is_whole(reel: Reel, name: str) -> None:
     assert reel("replay", name).out == f"{name}: more than 10,000 messages at #10002; the live state is the same\n"
 
 
-def test_text_cannot_drive_the_terminal(reel: Reel, name: str) -> None:
-    """Neither show nor log nor list nor JSON lets a control character through."""
+def test_no_command_prints_control_characters(reel: Reel, name: str) -> None:
+    """show, log, list and JSON print no control character."""
     evil = "\x1b[2J\x9b\x07\u202e"
     reel("new", name, "--title", evil, "--system", evil, "--tag", f"t={evil}")
     reel("add", name, evil)
@@ -148,8 +148,8 @@ def test_text_cannot_drive_the_terminal(reel: Reel, name: str) -> None:
         assert not set(evil) & set(out) - set("[2J")
 
 
-def test_json_is_what_went_in(reel: Reel, talk: str) -> None:
-    """Escapes of JSON are undone by who reads it."""
+def test_escaped_json_parses_to_the_original(reel: Reel, talk: str) -> None:
+    """The escapes in JSON are undone by parsing it."""
     text = "\x1b é 日 \u202e 😀\u2028 end"
     reel("add", talk, text)
 

@@ -1,4 +1,4 @@
-"""``reel render``: the body alone on stdout, everything about it aside."""
+"""``reel render``: only the body on stdout, everything about it on stderr."""
 
 import json
 from pathlib import Path
@@ -14,15 +14,15 @@ from .conftest import Reel
 
 @pytest.fixture
 def talk(reel: Reel, name: str) -> str:
-    """An agent with a prompt, a question and a call: seqs 1 to 4."""
+    """An agent with a system prompt, a question and a tool call: seqs 1 to 4."""
     reel("new", name, "--system", "Be brief.")
     reel("add", name, "What is a tape deck?")
     reel("add", name, "--tool-call", "c1", "look up", '{"word": "deck"}')
     return name
 
 
-def test_the_body(reel: Reel, talk: str) -> None:
-    """It can be piped into a request; what was done to the history is said aside."""
+def test_body_on_stdout_and_changes_on_stderr(reel: Reel, talk: str) -> None:
+    """The body can be piped into a request, and the changes are listed on stderr."""
     ran = reel(
         *("render", talk, "--format", "anthropic", "--set", "model=claude-opus-4", "--set", "max_tokens=9"),
         *("--set", 'metadata={"user_id": "u"}'),
@@ -36,15 +36,15 @@ def test_the_body(reel: Reel, talk: str) -> None:
 
 
 def test_a_large_number_in_a_setting(reel: Reel, talk: str) -> None:
-    """It goes into the body as it was given."""
+    """A large number goes into the body unchanged."""
     ran = reel("render", talk, "--format", "openai-chat", "--set", "seed=18446744073709551616", "--set", "x=1e400")
 
     assert '"seed":18446744073709551616' in ran.out
     assert '"x":1e400' in ran.out
 
 
-def test_tools_and_the_names_that_they_got(reel: Reel, talk: str, tmp_path: Path) -> None:
-    """Tools come from a file; the report knows which were renamed, and can be asked for whole."""
+def test_tools_and_their_new_names(reel: Reel, talk: str, tmp_path: Path) -> None:
+    """Tools come from a file, and the report lists the renamed ones."""
     tools, report = tmp_path / "tools.json", tmp_path / "report.json"
     tools.write_text('[{"name": "look up", "input_schema": {"type": "object"}}]')
     ran = reel("render", talk, "--format", "anthropic", "--tools", str(tools), "--report", str(report))
@@ -57,8 +57,8 @@ def test_tools_and_the_names_that_they_got(reel: Reel, talk: str, tmp_path: Path
     assert "body" not in found
 
 
-def test_what_goes_on_from_an_earlier_one(reel: Reel, talk: str, tmp_path: Path) -> None:
-    """``--after`` tells when what a provider has cached is lost."""
+def test_after_an_earlier_report(reel: Reel, talk: str, tmp_path: Path) -> None:
+    """With --after a note says if the body does not extend the earlier one."""
     report = str(tmp_path / "report.json")
     argv = ("render", talk, "--format", "gemini", "--report", report)
     reel("add", talk, "And?")
@@ -74,16 +74,16 @@ def test_what_goes_on_from_an_earlier_one(reel: Reel, talk: str, tmp_path: Path)
     assert "reel: note: the body does not extend the earlier one" in other.err
 
 
-def test_json_is_the_whole_reply(reel: Reel, talk: str) -> None:
-    """Programs get body and report in one document."""
+def test_render_json_is_the_whole_reply(reel: Reel, talk: str) -> None:
+    """With --json the body and the report are one document."""
     (reply,) = reel("render", talk, "--format", "gemini", "--json", "--at", "3").documents
 
     assert ("gemini", 3, []) == (reply["format"], reply["at"], reply["report"])
     assert "systemInstruction" in json.loads(reply["body"])
 
 
-def test_what_is_not_ready(reel: Reel, talk: str) -> None:
-    """It is printed, and what it needs is said."""
+def test_body_that_is_not_ready_is_printed_with_a_warning(reel: Reel, talk: str) -> None:
+    """The body is printed, and a warning says what is missing."""
     reel("add", talk, "--tool-result", "c1", "a machine")
     reel("add", talk, "--role", "assistant", "A machine.")
     ran = reel("render", talk, "--format", "gemini", "--set", "model=x")
@@ -92,7 +92,7 @@ def test_what_is_not_ready(reel: Reel, talk: str) -> None:
 
 
 def test_a_long_report_is_cut(reel: Reel, name: str) -> None:
-    """Nobody reads a hundred notes in passing."""
+    """A long list of changes is cut."""
     reel("new", name)
     for _ in range(14):
         reel("add", name, " ")
@@ -112,7 +112,7 @@ def test_a_long_report_is_cut(reel: Reel, name: str) -> None:
         (["--format", "anthropic", "--after", "/dev/null"], 2, "/dev/null is empty"),
     ],
 )
-def test_what_is_refused(reel: Reel, talk: str, argv: list[str], status: int, expected: str) -> None:
+def test_render_refuses_wrong_usage(reel: Reel, talk: str, argv: list[str], status: int, expected: str) -> None:
     """One line says what to do instead."""
     ran = reel("render", talk, *argv)
 
@@ -120,8 +120,8 @@ def test_what_is_refused(reel: Reel, talk: str, argv: list[str], status: int, ex
     assert expected in ran.err
 
 
-def test_a_file_that_no_render_wrote(reel: Reel, talk: str, tmp_path: Path) -> None:
-    """It is told from a report."""
+def test_after_a_file_that_is_not_a_report(reel: Reel, talk: str, tmp_path: Path) -> None:
+    """A file that was not written by --report is refused."""
     path = tmp_path / "x.json"
     path.write_text("[]")
 
@@ -138,8 +138,8 @@ def test_a_file_that_no_render_wrote(reel: Reel, talk: str, tmp_path: Path) -> N
         (["a=1", "b=x", 'c="1"', "d=", "e=x=y", "f={"], {"a": 1, "b": "x", "c": "1", "d": "", "e": "x=y", "f": "{"}),
     ],
 )
-def test_settings(settings: list[str], expected: object) -> None:
-    """A value is JSON where it is some, else a text."""
+def test_settings_of_the_body(settings: list[str], expected: object) -> None:
+    """A value is JSON if it parses, otherwise text."""
     found = extra(settings, None)
 
     assert expected == (found and json.loads(found))
@@ -147,6 +147,6 @@ def test_settings(settings: list[str], expected: object) -> None:
 
 @pytest.mark.parametrize("setting", ["a", "=1"])
 def test_settings_have_a_key(setting: str) -> None:
-    """What has none is a mistake."""
+    """A setting without a key is refused."""
     with pytest.raises(UsageError):
         extra([setting], None)

@@ -1,4 +1,4 @@
-"""What needs no daemon: help, version, mistakes, and what is imported for them."""
+"""What needs no daemon: help, version, wrong usage, and the imports that they need."""
 
 import os
 import subprocess
@@ -13,12 +13,12 @@ from reel.version import PROTOCOL, __version__
 
 @pytest.fixture(autouse=True)
 def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No agent is the default, and no daemon answers."""
+    """There is no default agent, and no daemon answers."""
     monkeypatch.delenv("REEL_AGENT", raising=False)
     monkeypatch.setenv("REEL_SOCKET", str(tmp_path / "none.sock"))
 
 
-def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+def test_version_of_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     """The versions of the command and of the protocol are printed to stdout."""
     assert main(["--version"]) == 0
 
@@ -26,8 +26,8 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("argv", [[], ["--help"], ["add", "--help"]])
-def test_help(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """The command alone prints its help, and that is no mistake."""
+def test_no_command_prints_the_help(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """The command alone prints its help, with status 0."""
     assert main(argv) == 0
 
     assert capsys.readouterr().out.startswith("usage: reel ")
@@ -46,16 +46,16 @@ def test_help(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
         ),
     ],
 )
-def test_mistakes(argv: list[str], expected: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """A mistake is one line on stderr and exit status 2, before any daemon is asked where that is possible."""
+def test_wrong_usage_is_one_line(argv: list[str], expected: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Wrong usage is one line on stderr and exit status 2, if possible before the daemon is contacted."""
     assert main(argv) == 2
 
     assert capsys.readouterr() == ("", expected)
 
 
 @pytest.mark.parametrize("argv", [["show", "demo"], ["list"], ["add", "demo", "hi"], ["info", "demo"]])
-def test_no_daemon(argv: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """Where nobody answers, the status is 3 and the line says how to start one."""
+def test_no_daemon_has_its_own_status(argv: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Without a daemon the status is 3, and the line says how to start one."""
     assert main(argv) == 3
 
     where = tmp_path / "none.sock"
@@ -68,7 +68,7 @@ def test_no_daemon(argv: list[str], capsys: pytest.CaptureFixture[str], tmp_path
 def test_settings_that_cannot_be_read(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Where the daemon listens is not known: one line says why, unless nobody asks for it."""
+    """If the socket is unknown, one line says why, unless the command does not need it."""
     monkeypatch.delenv("REEL_SOCKET")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     (tmp_path / "reel").mkdir()
@@ -81,7 +81,7 @@ def test_settings_that_cannot_be_read(
 
 
 def test_status_without_a_daemon(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """That there is none is an answer, with an exit status for scripts."""
+    """A daemon that does not run is a result, with an exit status for scripts."""
     assert main(["status"]) == 3
     assert f"not running (no daemon at {tmp_path}/none.sock)\n" == capsys.readouterr().out
     assert main(["status", "--json"]) == 3
@@ -89,7 +89,7 @@ def test_status_without_a_daemon(capsys: pytest.CaptureFixture[str], tmp_path: P
 
 
 def test_stop_without_a_daemon(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """What is wanted is already so, and stays so: the other commands say why."""
+    """It succeeds, and other commands then say that the daemon was stopped."""
     assert main(["stop"]) == 0
     assert f"not running (no daemon at {tmp_path}/none.sock)\n" == capsys.readouterr().out
     assert main(["list"]) == 3
@@ -101,22 +101,22 @@ def test_stop_without_a_daemon(capsys: pytest.CaptureFixture[str], tmp_path: Pat
 def test_socket_is_absolute(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A daemon that is started lives in another directory."""
+    """The socket's path is absolute, because a daemon that is started changes its directory."""
     monkeypatch.chdir(tmp_path)
     assert main(["--socket", "here.sock", "socket"]) == 0
 
     assert f"{tmp_path}/here.sock\n" == capsys.readouterr().out
 
 
-def test_missing_file_is_no_traceback(capsys: pytest.CaptureFixture[str]) -> None:
-    """An error of the system's is one line as well."""
+def test_missing_file_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """An error of the operating system is one line."""
     assert main(["add", "demo", "--file", "/none.jsonl"]) == 1
 
     assert capsys.readouterr().err == "reel: system: /none.jsonl: No such file or directory\n"
 
 
 def start(code: str, *argv: str, stdout: int) -> subprocess.CompletedProcess[str]:
-    """Run the command as a process of its own."""
+    """Run the command as a process."""
     command = [sys.executable, "-c", f"import sys; from reel.cli import main; {code}", *argv]
     return subprocess.run(command, text=True, check=False, stdout=stdout, stderr=subprocess.PIPE)
 
@@ -129,7 +129,7 @@ def start(code: str, *argv: str, stdout: int) -> subprocess.CompletedProcess[str
     ],
 )
 def test_commands_import_only_what_they_need(argv: list[str], unwanted: set[str]) -> None:
-    """Imports are what a short command spends its time on."""
+    """A short command spends its time on imports, so it imports only what it needs."""
     code = "before = set(sys.modules); main(); print(*set(sys.modules) - before, file=sys.stderr)"
     loaded = start(code, *argv, stdout=subprocess.DEVNULL).stderr.split()
 
@@ -138,7 +138,7 @@ def test_commands_import_only_what_they_need(argv: list[str], unwanted: set[str]
 
 
 def test_broken_pipe_is_quiet() -> None:
-    """Who stops reading ends the command without a word."""
+    """If the reader of stdout ends, the command ends and prints nothing."""
     reading, writing = os.pipe()
     os.close(reading)
     ended = start("sys.exit(main())", "socket", stdout=writing)
@@ -148,7 +148,7 @@ def test_broken_pipe_is_quiet() -> None:
 
 
 def test_full_disk_is_one_line() -> None:
-    """What cannot be printed is said, and the status is not that of success."""
+    """Output that cannot be written is an error, and the status is not 0."""
     with Path("/dev/full").open("w") as full:
         ended = start("sys.exit(main())", "socket", stdout=full.fileno())
 

@@ -1,4 +1,4 @@
-"""Completion, in the shells themselves."""
+"""Completion, tested in the shells themselves."""
 
 import os
 import pty
@@ -40,7 +40,7 @@ comppostfuncs=(finish)
 
 
 def need(shell: str) -> str:
-    """The path of a shell; without one there is nothing to test."""
+    """Return the path of a shell, or skip the test."""
     found = shutil.which(shell)
     if found is None:
         pytest.skip(f"{shell} is not installed")
@@ -48,7 +48,7 @@ def need(shell: str) -> str:
 
 
 def run(*command: str) -> list[str]:
-    """What a shell that finds `reel` prints, line by line."""
+    """Return the lines that a shell prints that finds `reel`."""
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     ended = subprocess.run(command, env={**os.environ, "PATH": path}, text=True, check=True, capture_output=True)
     assert "" == ended.stderr
@@ -56,19 +56,19 @@ def run(*command: str) -> list[str]:
 
 
 def in_bash(reel: Reel, *words: str) -> list[str]:
-    """What bash offers for the last of these words."""
+    """Return what bash offers for the last word."""
     return run(need("bash"), "--norc", "-c", _BASH, "bash", reel("completion", "bash").out, "reel", *words)
 
 
 def in_fish(reel: Reel, line: str) -> list[str]:
-    """What fish offers at the end of a line, without descriptions."""
+    """Return what fish offers at the end of a line, without descriptions."""
     script = reel("completion", "fish").out
     offered = run(need("fish"), "--no-config", "-c", f"{script}\ncomplete -C '{line}'")
     return [each.split("\t")[0] for each in offered]
 
 
 def in_zsh(reel: Reel, directory: Path, line: str) -> list[str]:
-    """What zsh offers at the end of a line, without descriptions."""
+    """Return what zsh offers at the end of a line, without descriptions."""
     setup = directory / "setup"
     setup.write_text(_ZSH.format(script=reel("completion", "zsh").out, directory=directory))
     ours, theirs = pty.openpty()
@@ -89,7 +89,7 @@ def in_zsh(reel: Reel, directory: Path, line: str) -> list[str]:
 
 
 def _read_until(terminal: int, there: Path) -> None:
-    """Read what is shown on a terminal, which nobody looks at, until a file is there."""
+    """Discard the output of a terminal until a file exists."""
     deadline = time.monotonic() + TIMEOUT
     while not there.exists():
         assert time.monotonic() < deadline
@@ -112,13 +112,13 @@ def _read_until(terminal: int, there: Path) -> None:
         (["add", "--file", "/etc/passw"], ["/etc/passwd"]),
     ],
 )
-def test_bash(reel: Reel, words: list[str], expected: list[str]) -> None:
-    """Commands, options and what they take are offered where they may stand."""
+def test_bash_offers_commands_options_and_values(reel: Reel, words: list[str], expected: list[str]) -> None:
+    """Commands, options and their values are offered at their positions."""
     assert expected == [each for each in in_bash(reel, *words) if each != "/etc/passwd-"]
 
 
 def test_bash_offers_agents(reel: Reel, name: str) -> None:
-    """The living are offered where an agent may stand, the dead only to revive."""
+    """Live agents are offered as the agent; killed ones only for revive."""
     reel("new", f"{name}-1")
     reel("new", f"{name}-2")
     reel("kill", f"{name}-2")
@@ -129,14 +129,14 @@ def test_bash_offers_agents(reel: Reel, name: str) -> None:
 
 
 @pytest.mark.parametrize("shell", ["bash", "fish"])
-def test_no_daemon_is_silent(reel: Reel, monkeypatch: pytest.MonkeyPatch, shell: str) -> None:
-    """Where nobody answers nothing is offered, and nothing is said in the middle of a line."""
+def test_completion_without_a_daemon_is_silent(reel: Reel, monkeypatch: pytest.MonkeyPatch, shell: str) -> None:
+    """Without a daemon no agents are offered, and nothing is printed."""
     monkeypatch.setenv("REEL_SOCKET", "/none.sock")
 
     assert [] == (in_bash(reel, "show", "") if shell == "bash" else in_fish(reel, "reel show "))
 
 
-def test_fish(reel: Reel, name: str) -> None:
+def test_fish_offers_commands_options_and_agents(reel: Reel, name: str) -> None:
     """Fish offers the same, with descriptions."""
     reel("new", name)
 
@@ -160,23 +160,23 @@ def test_fish(reel: Reel, name: str) -> None:
         ("completion ", ["bash", "zsh", "fish"]),
     ],
 )
-def test_zsh(reel: Reel, directory: Path, line: str, expected: list[str]) -> None:
-    """Zsh offers options before and after the words, as the command takes them."""
+def test_zsh_offers_options_anywhere(reel: Reel, directory: Path, line: str, expected: list[str]) -> None:
+    """Zsh offers options before and after the arguments."""
     found = in_zsh(reel, directory, f"reel {line}")
 
     assert expected == [each for each in found if each.startswith(line.rpartition(" ")[2])]
 
 
-def test_zsh_takes_it(reel: Reel) -> None:
-    """Zsh reads the script and completes the command by it."""
+def test_zsh_loads_the_script(reel: Reel) -> None:
+    """Zsh loads the script and uses it for reel."""
     script = reel("completion", "zsh").out
     setup = f"autoload -Uz compinit && compinit -D\n{script}\nprint $_comps[reel]"
 
     assert ["_reel"] == run(need("zsh"), "-f", "-c", setup)
 
 
-def test_other_shells(reel: Reel) -> None:
-    """A shell that is not known is wrong usage."""
+def test_unknown_shell_is_refused(reel: Reel) -> None:
+    """An unknown shell is wrong usage."""
     usage = "'ksh' is not a shell that reel knows; expected one of bash, zsh, fish"
     expected = f"reel: usage: {usage}; see: reel completion --help\n"
 

@@ -1,4 +1,4 @@
-"""What stdin has is told without reading any of it, and without waiting for long."""
+"""Whether stdin has data is found out without reading it, and without waiting for long."""
 
 import os
 import socket
@@ -30,8 +30,8 @@ def close(descriptor: int) -> None:
         os.close(descriptor)
 
 
-def test_a_pipe_with_data_has_something() -> None:
-    """Data that waits is something, whether its writer is gone or not, and stays there."""
+def test_pipe_with_data() -> None:
+    """Data in a pipe is found, whether its writer has ended or not, and is not read."""
     with pipe() as (reader, writer):
         os.write(writer, b"diff")
         assert Content.SOMETHING is peek(reader, _TIMEOUT)
@@ -41,22 +41,22 @@ def test_a_pipe_with_data_has_something() -> None:
         assert b"diff" == os.read(reader, 100)
 
 
-def test_a_pipe_without_a_writer_has_nothing() -> None:
-    """A pipe whose writer is gone is at its end."""
+def test_pipe_without_a_writer() -> None:
+    """A pipe whose writer has ended is empty."""
     with pipe() as (reader, writer):
         os.close(writer)
 
         assert Content.NOTHING is peek(reader, _TIMEOUT)
 
 
-def test_an_open_pipe_is_silent() -> None:
-    """An open pipe without data says nothing yet, and is not waited for any longer."""
+def test_open_pipe_without_data() -> None:
+    """An open pipe without data is silent, and the wait has a limit."""
     with pipe() as (reader, _):
         assert Content.SILENT is peek(reader, _TIMEOUT)
 
 
-def test_a_socket() -> None:
-    """A socket is told apart in the same way; some programs start others on one."""
+def test_socket_as_stdin() -> None:
+    """A socket is told apart in the same way; some programs start others with one."""
     ours, theirs = socket.socketpair()
     with closing(ours), closing(theirs):
         assert Content.SILENT is peek(ours.fileno(), _TIMEOUT)
@@ -68,8 +68,8 @@ def test_a_socket() -> None:
         assert Content.NOTHING is peek(ours.fileno(), _TIMEOUT)
 
 
-def test_a_file(tmp_path: Path) -> None:
-    """A file has something until it has been read to its end."""
+def test_file_as_stdin(tmp_path: Path) -> None:
+    """A file has data until it has been read to its end."""
     path = tmp_path / "file"
     path.write_bytes(b"text")
     with path.open("rb", buffering=0) as file:
@@ -79,8 +79,8 @@ def test_a_file(tmp_path: Path) -> None:
         assert Content.NOTHING is peek(file.fileno(), _TIMEOUT)
 
 
-def test_a_terminal_and_the_null_device_have_nothing() -> None:
-    """Neither a terminal nor /dev/null brings a text by itself."""
+def test_terminal_and_null_device_as_stdin() -> None:
+    """A terminal and /dev/null have nothing."""
     null = os.open(os.devnull, os.O_RDONLY)
     master, terminal = os.openpty()
     try:
@@ -91,14 +91,14 @@ def test_a_terminal_and_the_null_device_have_nothing() -> None:
             os.close(descriptor)
 
 
-def test_what_cannot_be_read_has_nothing(tmp_path: Path) -> None:
-    """A file that is open for writing only brings nothing."""
+def test_stdin_that_cannot_be_read(tmp_path: Path) -> None:
+    """A file that is open only for writing has nothing."""
     with (tmp_path / "file").open("wb") as file:
         assert Content.NOTHING is peek(file.fileno(), _TIMEOUT)
 
 
-def test_the_event_of_a_follower_is_not_a_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A command that runs for an event has it on stdin, which is no text; another stdin in it is one."""
+def test_event_on_stdin_is_not_a_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The event on the stdin of a command that runs for it is not a text; another stdin in it is one."""
     with event_stdin(b"{}\n") as (descriptor, name):
         monkeypatch.setenv(EVENT, name)
         assert Content.NOTHING is peek(descriptor, _TIMEOUT)

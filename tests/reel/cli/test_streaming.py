@@ -1,4 +1,4 @@
-"""``reel ingest --stream``: shown while it comes, kept however it ends."""
+"""``reel ingest --stream``: the text is printed while it arrives, and the response is added however the stream ends."""
 
 import json
 import os
@@ -24,20 +24,20 @@ REST = CHAT.data[len(HALF) :]
 
 
 def kinds(reel: Reel, agent: str) -> list[str]:
-    """The events after the first."""
+    """Return the kinds of the events after the first."""
     return [event["kind"] for event in reel("log", agent, "--json").documents[1:]]
 
 
-def test_the_text_is_all_there_is_on_stdout(reel: Reel, name: str) -> None:
-    """A script gets what was said; the answer is added."""
+def test_stdout_has_only_the_text(reel: Reel, name: str) -> None:
+    """A script gets only the text, and the response is added."""
     reel("new", name)
 
     assert (0, f"{CHAT.text}\n", "") == reel("ingest", name, *ARGV, stdin=CHAT.data)
     assert ["assistant", "usage"] == kinds(reel, name)
 
 
-def test_json_is_the_reply(reel: Reel, name: str) -> None:
-    """Who wants JSON gets no text; a broken answer has a reply, too."""
+def test_stream_with_json_prints_the_reply(reel: Reel, name: str) -> None:
+    """With --json there is no text, and an interrupted response has a reply as well."""
     whole = reel("ingest", name, "--create", *ARGV, "--json", stdin=CHAT.data)
     broken = reel("ingest", name, *ARGV, "--json", stdin=HALF)
 
@@ -49,7 +49,7 @@ def test_json_is_the_reply(reel: Reel, name: str) -> None:
     ("tail", "why"), [(b"", ""), (b'data: {"error": {"message": "Overloaded"}}\n\n', ": Overloaded")]
 )
 def test_a_stream_that_breaks_off(reel: Reel, name: str, tail: bytes, why: str) -> None:
-    """What came is kept and marked, and the status says that it is not all."""
+    """What arrived is added and marked as interrupted, and the status is 1."""
     reel("new", name)
     ran = reel("ingest", name, *ARGV, stdin=HALF + tail)
     expected = f"reel: the response broke off{why}; what arrived was added as #2, marked as interrupted\n"
@@ -59,7 +59,7 @@ def test_a_stream_that_breaks_off(reel: Reel, name: str, tail: bytes, why: str) 
 
 
 def test_a_provider_that_does_not_stream(reel: Reel, name: str) -> None:
-    """A whole response is added all the same; an error is told, and nothing is kept of it."""
+    """A whole response is added as usual; an error is printed, and nothing is saved."""
     reel("new", name)
     whole = reel("ingest", name, *ARGV, stdin=json.dumps(CHAT.body).encode())
     error = reel("ingest", name, *ARGV, stdin=b' {"error": {"message": "No key"}}')
@@ -78,7 +78,7 @@ def test_a_provider_that_does_not_stream(reel: Reel, name: str) -> None:
         (b'data: {"error": {"message": "No key"}}\n\n', 1, "no response arrived: No key"),
     ],
 )
-def test_nothing_came(reel: Reel, name: str, stdin: bytes, status: int, expected: str) -> None:
+def test_stream_without_a_response(reel: Reel, name: str, stdin: bytes, status: int, expected: str) -> None:
     """Nothing is added, and one line says why."""
     reel("new", name)
     ran = reel("ingest", name, *ARGV, stdin=stdin)
@@ -88,15 +88,17 @@ def test_nothing_came(reel: Reel, name: str, stdin: bytes, status: int, expected
     assert [] == kinds(reel, name)
 
 
-def test_an_agent_that_is_not_there(reel: Reel, name: str) -> None:
-    """Nobody's answer is read to be thrown away."""
+def test_stream_for_an_agent_that_does_not_exist(reel: Reel, name: str) -> None:
+    """The stream is not read if the agent does not exist."""
     ran = reel("ingest", name, *ARGV, stdin=CHAT.data)
 
     assert (4, "") == ran[:2]
 
 
-def test_an_answer_that_cannot_be_added(reel: Reel, name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """It is kept in a file, with the command that adds it."""
+def test_response_that_cannot_be_added_is_saved(
+    reel: Reel, name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The response is saved in a file, and the printed command adds it."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     reel("new", name)
     (tmp_path / "names").write_text('{"prefix": {}, "names": {"a_b": "a.b"}}')
@@ -111,15 +113,15 @@ def test_an_answer_that_cannot_be_added(reel: Reel, name: str, monkeypatch: pyte
     assert ["assistant", "interrupted"] == kinds(reel, name)
 
 
-def test_control_characters_are_shown(reel: Reel, name: str) -> None:
-    """An answer cannot drive the terminal; its lines are lines."""
+def test_control_characters_of_a_stream_are_escaped(reel: Reel, name: str) -> None:
+    """Control characters of a response are escaped; its line breaks are kept."""
     stdin = sse([chunk({"content": "a\x1b[2J\n"}), chunk({"content": "b\r\nc"}, "stop")], done=True)
 
     assert "a\\x1b[2J\nb\nc\n" == reel("ingest", name, "--create", *ARGV, stdin=stdin).out
 
 
-def test_an_interrupt_before_anything_came(reel: Reel, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """There is nothing to keep."""
+def test_interrupt_before_the_stream_begins(reel: Reel, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is nothing to add."""
     pieces = iter([b": hello\n\n"])
 
     def read(_size: int) -> bytes:
@@ -168,8 +170,8 @@ class Piped:
             return self.process.wait(20)
 
 
-def test_text_is_shown_as_it_comes(reel: Reel, name: str, daemon: str) -> None:
-    """What has come is on the screen before the rest is there."""
+def test_text_is_printed_while_the_stream_goes_on(reel: Reel, name: str, daemon: str) -> None:
+    """The text is printed before the rest of the stream arrives."""
     piped = Piped(daemon, name)
 
     assert CHAT.text == piped.read(CHAT.text)
@@ -178,8 +180,8 @@ def test_text_is_shown_as_it_comes(reel: Reel, name: str, daemon: str) -> None:
     assert ["assistant", "usage"] == kinds(reel, name)
 
 
-def test_others_see_it_coming(name: str, daemon: str) -> None:
-    """What has come is a draft, until the answer is added."""
+def test_stream_is_a_draft_until_it_is_added(name: str, daemon: str) -> None:
+    """Other clients see the text as a draft until the response is added."""
     with Client(daemon) as client:
         client.create(name)
         with client.subscribe(name) as pushes:
@@ -196,8 +198,8 @@ def test_others_see_it_coming(name: str, daemon: str) -> None:
     assert "assistant" == message.kind  # type: ignore[union-attr]
 
 
-def test_an_interrupt(reel: Reel, name: str, daemon: str) -> None:
-    """Ctrl-C ends the reading; what came is kept."""
+def test_interrupt_of_a_stream(reel: Reel, name: str, daemon: str) -> None:
+    """Ctrl-C ends the reading, and what arrived is added."""
     piped = Piped(daemon, name)
     piped.read(CHAT.text)
     piped.process.send_signal(signal.SIGINT)
@@ -207,8 +209,8 @@ def test_an_interrupt(reel: Reel, name: str, daemon: str) -> None:
     assert ["assistant", "interrupted"] == kinds(reel, name)
 
 
-def test_nobody_reads_on(reel: Reel, name: str, daemon: str) -> None:
-    """Where stdout was closed, the answer is still read to its end and added."""
+def test_stream_with_a_closed_stdout(reel: Reel, name: str, daemon: str) -> None:
+    """If stdout is closed, the response is still read to its end and added."""
     piped = Piped(daemon, name)
     piped.read(CHAT.text)
     piped.stdout.close()

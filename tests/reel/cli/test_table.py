@@ -1,4 +1,4 @@
-"""The table of commands is complete, and every row of it can be run and explained."""
+"""Every row of the table of commands can be run and explained."""
 
 import inspect
 from importlib import import_module
@@ -13,8 +13,8 @@ each_command = pytest.mark.parametrize("command", COMMANDS, ids=[command.name fo
 
 
 @each_command
-def test_function_exists(command: Command) -> None:
-    """A row names a function that takes one run."""
+def test_function_of_each_command(command: Command) -> None:
+    """A row names a function that takes a context."""
     module, _, name = command.function.partition(".")
 
     assert list(inspect.signature(getattr(import_module(f"reel.cli.{module}"), name)).parameters) == ["ctx"]
@@ -22,7 +22,7 @@ def test_function_exists(command: Command) -> None:
 
 @each_command
 def test_help_fits_80_columns_and_has_an_example(command: Command) -> None:
-    """Each command's help shows its words and how to use it."""
+    """Each command's help has its usage and an example."""
     lines = command_parser(command).format_help().splitlines()
 
     assert f"usage: reel {command.name} {command.positionals}".rstrip() + " [options]" == lines[0]
@@ -31,7 +31,7 @@ def test_help_fits_80_columns_and_has_an_example(command: Command) -> None:
 
 
 def test_overview_fits_80_columns_and_lists_every_command() -> None:
-    """The help as a whole names each command and the exit statuses."""
+    """The help lists every command and the exit statuses."""
     lines = top_parser().format_help().splitlines()
 
     assert all(len(line) <= 80 for line in lines)
@@ -44,8 +44,8 @@ def _is_row(line: str) -> bool:
 
 
 @each_command
-def test_options_that_stand_in_for_a_word_exist(command: Command) -> None:
-    """What a row says of its options is true of its parser."""
+def test_options_in_the_table_exist(command: Command) -> None:
+    """The options that a row refers to exist."""
     args = vars(command_parser(command).parse_intermixed_args([]))
 
     assert set(command.replaces_text) <= set(args)
@@ -54,5 +54,5 @@ def test_options_that_stand_in_for_a_word_exist(command: Command) -> None:
 
 @pytest.mark.parametrize(("argument", "expected"), [("é", "é"), ("a\udcff", "a\ufffd")])
 def test_arguments_are_text(argument: str, expected: str) -> None:
-    """Bytes that are no UTF-8 are replaced, as the daemon would."""
+    """Bytes that are not UTF-8 are replaced, as in the daemon."""
     assert expected == text(argument)

@@ -1,4 +1,4 @@
-"""Nothing that an agent says drives the terminal of who reads it."""
+"""Text and times as a terminal shows them; no text can control the terminal."""
 
 import time
 from collections.abc import Iterator
@@ -24,14 +24,14 @@ MOMENT = 1_795_269_802_005
         ("\u202eevil\u2066", r"\u202eevil\u2066"),
     ],
 )
-def test_control_characters_are_shown(text: str, expected: str) -> None:
+def test_safe_escapes_control_characters(text: str, expected: str) -> None:
     """A control character becomes its escape."""
     assert expected == safe(text)
 
 
 @given(st.text())
 def test_nothing_that_a_terminal_obeys_is_left(text: str) -> None:
-    """No C0 but the tab, no DEL, no C1 comes through, and a second time changes nothing."""
+    """No C0 except the tab, no DEL and no C1 is left, and a second time changes nothing."""
     shown = safe(text)
 
     assert not [char for char in shown if (char < " " and char != "\t") or "\x7f" <= char <= "\x9f"]
@@ -57,8 +57,8 @@ def test_cells_are_counted_as_terminals_do(text: str, expected: int) -> None:
         ("\x1babc", 6, r"\x1ba…"),
     ],
 )
-def test_cut_shows_that_something_is_missing(text: str, width: int, expected: str) -> None:
-    """What is too wide ends in an ellipsis and fits."""
+def test_cut_ends_in_an_ellipsis(text: str, width: int, expected: str) -> None:
+    """A text that is too wide ends in an ellipsis and fits."""
     assert expected == cut(text, width)
 
 
@@ -68,7 +68,7 @@ def test_pad_counts_columns() -> None:
 
 
 def test_flat_puts_a_text_on_one_line() -> None:
-    """Line breaks become blanks, and only the beginning is looked at."""
+    """Line breaks become blanks, and only the beginning is used."""
     assert flat("one\n\n  two three", 10) == "one two"
 
 
@@ -90,14 +90,14 @@ def test_flat_puts_a_text_on_one_line() -> None:
         pytest.param("\tx \x1b", None, ["\tx \\x1b"], id="no terminal, a tab and an escape"),
     ],
 )
-def test_wrap(text: str, width: int | None, expected: list[str]) -> None:
-    """Lines break at blanks where they can, and keep their indentation."""
+def test_wrap_breaks_at_blanks(text: str, width: int | None, expected: list[str]) -> None:
+    """Lines break at blanks if possible, and keep their indentation."""
     assert expected == list(wrap(text, width))
 
 
 @given(st.text(st.sampled_from("ab 日\u0301\t\n😀\x1b")), st.integers(2, 12))
 def test_wrapped_lines_fit_and_lose_nothing_but_blanks(text: str, width: int) -> None:
-    """Every line fits, and all that is not blank is still there, in order."""
+    """Every line fits, and everything except blanks is still there, in order."""
     lines = list(wrap(text, width))
 
     assert all(cells(line) <= width for line in lines)
@@ -116,14 +116,14 @@ def test_wrapped_lines_fit_and_lose_nothing_but_blanks(text: str, width: int) ->
         ("abc\x1b", 6, r"…c\x1b"),
     ],
 )
-def test_cut_front(text: str, width: int, expected: str) -> None:
-    """What is too wide loses its beginning, and shows it."""
+def test_cut_front_begins_with_an_ellipsis(text: str, width: int, expected: str) -> None:
+    """A text that is too wide loses its beginning."""
     assert expected == cut_front(text, width)
 
 
 @pytest.fixture
 def utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The reader lives in Greenwich."""
+    """The local time zone is UTC."""
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
     yield
@@ -135,13 +135,13 @@ def utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.parametrize(
     ("later", "expected"), [(60, "14:03:22"), (5 * 86400, "11-21 14:03"), (200 * 86400, "2026-11-21")]
 )
-def test_short_says_as_much_as_is_needed(later: int, expected: str) -> None:
-    """Today it is the time, this year the day with it, else the day."""
+def test_short_time(later: int, expected: str) -> None:
+    """It is the time of day today, the day and the time this year, and otherwise the date."""
     assert expected == short_time(MOMENT, MOMENT / 1000 + later)
 
 
-def test_full_is_utc() -> None:
-    """Programs get ISO 8601."""
+def test_full_time_is_utc() -> None:
+    """Programs get ISO 8601 in UTC."""
     assert full_time(MOMENT) == "2026-11-21T14:03:22.005Z"
 
 
@@ -149,6 +149,6 @@ def test_full_is_utc() -> None:
     ("seconds", "expected"),
     [(0.4, "0s"), (59, "59s"), (61, "1m 1s"), (3600, "1h 0m"), (90061, "1d 1h")],
 )
-def test_span_has_two_units(seconds: float, expected: str) -> None:
-    """A length of time is as exact as a person wants it."""
+def test_duration_has_two_units(seconds: float, expected: str) -> None:
+    """A duration is shown in its two largest units."""
     assert expected == duration(seconds)

@@ -1,4 +1,4 @@
-"""A conversation is laid out so that roles, calls and results can be told apart without colours."""
+"""A transcript shows roles, tool calls and results, also without colours."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from reel.cli.transcript import Transcript
 
 
 def shown(lines: Any) -> list[str]:
-    """The text of lines, without styles."""
+    """Return the text of lines, without styles."""
     return [render(line, colour=False) for line in lines]
 
 
@@ -51,20 +51,20 @@ CALL = {"type": "tool_call", "id": "c1", "name": "search", "arguments": '{"q": 1
         ({"type": "hologram"}, ["  block of type hologram (a newer reel can show it)"]),
     ],
 )
-def test_blocks(block: dict[str, Any], expected: list[str]) -> None:
-    """Each block has a form of its own, and an unknown one is named."""
+def test_each_block_has_its_form(block: dict[str, Any], expected: list[str]) -> None:
+    """Each type of block has its form, and an unknown type is named."""
     assert ["assistant  #7  t1", *expected] == shown(Transcript(None, clock).message(message("assistant", block)))
 
 
 def test_result_names_the_tool_of_its_call() -> None:
-    """Who reads a result sees what it is a result of."""
+    """A result names the tool of its call."""
     paper = Transcript(None, clock)
     list(paper.message(message("assistant", CALL)))
 
     assert "  result of search  c1" in shown(paper.message(message("tool", result("done"))))
 
 
-def test_lines_fit_the_terminal() -> None:
+def test_transcript_fits_the_terminal() -> None:
     """The margin counts."""
     lines = shown(Transcript(14, clock).message(message("user", {"type": "text", "text": "twelve chars or more"})))
 
@@ -72,12 +72,12 @@ def test_lines_fit_the_terminal() -> None:
 
 
 def test_prompt_comes_first() -> None:
-    """The prompt looks like a message of the system's."""
+    """The system prompt looks like a message of the system."""
     assert shown(Transcript(None, clock).prompt("Be brief.")) == ["system", "  Be brief."]
 
 
-def test_escapes_in_a_message_are_shown() -> None:
-    """An agent cannot clear the screen of who reads it, nor forge another's line."""
+def test_control_characters_in_a_message_are_escaped() -> None:
+    """A message cannot clear the screen, or imitate another message."""
     lines = shown(Transcript(40, clock).message(message("assistant", {"type": "text", "text": "\x1b[2J\rhi"})))
 
     assert lines[1] == "  \\x1b[2J\\rhi"
@@ -96,8 +96,8 @@ def test_record_has_its_kind_and_its_data(kind: str, style: str) -> None:
     assert [f"{kind}  #3  t2", "  said", '  {"a":1}'] == shown(lines)
 
 
-def test_messages_are_apart() -> None:
-    """A blank line stands between two messages, and none before the first or after the last."""
+def test_blank_line_between_messages() -> None:
+    """A blank line separates two messages; none comes before the first or after the last."""
     paper = Transcript(None, clock)
     said = message("user", {"type": "text", "text": "hi"})
 
