@@ -112,11 +112,17 @@ def describe(info: AgentInfo, ctx: Context) -> list[tuple[str, str]]:
         ("prompt", flat(info.system or "", 200)),
         ("marks", "  ".join(f"{mark.label or '(no label)'} #{mark.seq}" for mark in info.marks)),
         ("open calls", "  ".join(f"{call.name} {call.id} #{call.seq}" for call in info.open_calls)),
-        ("waiting for", "the assistant" if info.ready else "the user"),
+        ("waiting for", _next_turn(info)),
         ("followers", str(info.attached)),
         ("created", ctx.clock(info.created)),
         ("updated", ctx.clock(info.updated)),
     ]
+
+
+def _next_turn(info: AgentInfo) -> str:
+    if info.ready:
+        return "the assistant"
+    return "tool results" if info.open_calls else "the user"
 
 
 def replay(ctx: Context) -> int:

@@ -28,7 +28,7 @@ class Command(NamedTuple):
     notes: str = ""
     # Whether the command is about all agents if none is named.
     agent_optional: bool = False
-    # It runs even if nobody can tell where the daemon listens.
+    # Whether the command runs even if the path of the socket is unknown.
     without_socket: bool = False
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from reel.cli.daemon import figures
 from reel.cli.table import COMMANDS
 from reeld.store.database import SQLITE
 
@@ -92,6 +93,11 @@ def test_status_and_socket(reel: Reel, daemon: str) -> None:
     document = reel("status", "--json").documents[0]
     assert (document["running"], document["socket"], document["server"]["name"]) == (True, daemon, "reeld")
     assert {f"socket         {daemon}", f"SQLite         {SQLITE}"} <= set(reel("status").out.splitlines())
+
+
+def test_status_counts_the_killed_agents() -> None:
+    """The number of agents includes the killed ones, which are counted as well."""
+    assert figures({"agents": 5005, "living_agents": 5003})["agents"] == "5005 (2 killed)"
 
 
 def test_socket_option_overrides_the_variable(reel: Reel, daemon: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -111,6 +111,19 @@ def test_info_shows_only_what_there_is(reel: Reel, talk: str) -> None:
     assert "tags" not in rows
 
 
+def test_info_says_who_has_the_next_turn(reel: Reel, talk: str) -> None:
+    """It waits for the user after an answer, for the assistant after a question, and for the results of open calls."""
+
+    def waiting_for() -> str:
+        return reel("info", talk).out.partition("waiting for")[2].splitlines()[0].strip()
+
+    assert waiting_for() == "the user"
+    reel("add", talk, "And who makes them?")
+    assert waiting_for() == "the assistant"
+    reel("add", talk, "--tool-call", "c1", "search", "{}")
+    assert waiting_for() == "tool results"
+
+
 def test_replay_matches_the_live_state(reel: Reel, talk: str) -> None:
     """The log and the live state agree."""
     assert reel("replay", talk).out == f"{talk}: 2 messages at #4; the live state is the same\n"

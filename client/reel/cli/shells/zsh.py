@@ -32,7 +32,7 @@ if [[ $funcstack[1] == _reel ]]; then _reel "$@"; else compdef _reel reel; fi
 def script() -> str:
     """Return the script."""
     names = (quoted(f"{each.name}:{each.summary}") for each in commands())
-    # With -S what comes after -- is no option.
+    # With -S what comes after -- is not an option.
     cases = (f"{each.name}) _arguments -S {' '.join(_arguments(each))} ;;" for each in commands())
     return filled(_SCRIPT, names=names, options=[" ".join(_flags(shared()))], commands=cases)
 
