@@ -275,8 +275,9 @@ def _events(
 ) -> Iterator[dict[str, Any]]:
     """Yield the events of agents after a seq, each up to its last one: more than a page has, if there are so many."""
     query, chosen = _EVENTS, tuple(kinds or ())
+    number = len(chosen)
     if kinds is not None:
-        query += f" AND e.kind IN ({', '.join('?' * len(chosen))})"
+        query += f" AND e.kind IN ({', '.join('?' * number)})"
     for owner, uid, upto in line:
         for event in connection.execute(f"{query} ORDER BY e.seq LIMIT ?", (owner, since, upto, *chosen, limit + 1)):
             yield _event(uid, event)

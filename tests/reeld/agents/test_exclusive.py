@@ -444,7 +444,7 @@ async def test_a_strict_replay_names_the_first_bad_row(opened: Open, path: str) 
     insert(path, 4, "brand_new", None)
     async with opened() as client:
         found = await client.replay("a")
-        with pytest.raises(InvalidMessage, match="seq 3: data_json: no JSON") as refused:
+        with pytest.raises(InvalidMessage, match="seq 3: data_json: not JSON") as refused:
             await client.replay("a", strict=True)
 
     assert {"seq": 3, "field": "data_json"} == refused.value.data

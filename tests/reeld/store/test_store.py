@@ -47,7 +47,7 @@ async def test_rows_that_are_no_messages_are_logged(rows: Rows, path: str, caplo
         async with open_store(path) as store:
             await store.load(1)
 
-    assert ["agent=agent-1 seq=1 is not a message: data_json: no JSON"] == [text[:56] for text in caplog.messages]
+    assert ["agent=agent-1 seq=1 is not a message: data_json: not JSON"] == [text[:57] for text in caplog.messages]
 
 
 async def test_every_question_is_asked_of_a_reader(store: Store) -> None:
