@@ -8,38 +8,13 @@ import pytest
 from reel.messages import NewMessage, Role
 from reel.sync.client import Client
 from tests.daemon import Daemon
+from tests.editors import alike
+from tests.editors.alike import MESSAGES, without_times
 from tests.editors.documented import ROOT, blocks
 from tests.editors.texts import texts
 from tests.editors.vim_driver import PLUGIN, Start, Vim
 
 pytest_plugins = ["tests.editors.vim_fixtures"]
-
-BLOCKS: list[NewMessage] = [
-    {
-        "role": "assistant",
-        "content": [
-            {"type": "thinking", "text": "one\ntwo"},
-            {"type": "redacted_thinking", "data": "abc"},
-            {"type": "text", "text": "I look.\n\n## no heading of ours"},
-            {"type": "tool_call", "id": "c1", "name": "look", "arguments": '{"at": 1}'},
-            {"type": "opaque", "provider": "acme", "data_json": "{}"},
-        ],
-    },
-    {
-        "role": "tool",
-        "content": [
-            {"type": "tool_result", "tool_call_id": "c1", "content": "seen", "is_error": False},
-            {
-                "type": "tool_result",
-                "tool_call_id": "c2",
-                "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}],
-                "is_error": True,
-            },
-        ],
-    },
-    {"role": "user", "content": [{"type": "media", "mime_type": "image/png", "data_base64": "AAAA", "name": "x.png"}]},
-    {"role": "user", "content": [{"type": "media", "mime_type": "image/png", "url": "https://x"}]},
-]
 
 
 def text(role: Role, said: str) -> NewMessage:
@@ -57,30 +32,25 @@ def test_a_conversation_is_markdown(vim: Vim, client: Client) -> None:
     vim.shows("## system", "Be brief.", "## user #3", "hé", "  wie geht's?", "## assistant #4", "😀")
     time = vim.eval("strftime('%Y-%m-%d %H:%M:%S', {})".format(client.messages("demo").messages[0]["time"] // 1000))
 
-    assert ["", f"## user #3 {time}", "", "hé", "", "  wie geht's?", ""] == vim.lines()[3:10]
+    assert ["", f"## user #3 · {time}", "", "hé", "", "  wie geht's?", ""] == vim.lines()[3:10]
     assert ["reel://demo", "markdown", 0, 0, "nofile"] == vim.eval(
         "[bufname(), &filetype, &modifiable, &modified, &buftype]"
     )
 
 
-def test_blocks(vim: Vim, client: Client) -> None:
-    """Calls, results and thinking are marked and folded; the text of others is as it is."""
-    client.add("demo", BLOCKS, create=True)
+def test_every_block(vim: Vim, client: Client) -> None:
+    """A buffer shows what the other editors show, with calls, results and thinking folded."""
+    alike.converse(client)
     vim.run("Reel open demo")
-    vim.shows(
-        *("## assistant #2", "[thinking]", "one", "two", "[thinking, redacted: 3 characters]"),
-        *("I look.", "## no heading of ours", "[call look] c1", '{"at": 1}', "[opaque block of acme]", "{}"),
-        *("## tool #3", "[result of look] c1", "seen", "[error] c2", "a", "b"),
-        *("## user #4", "[media image/png x.png 3 bytes]", "## user #5", "[media image/png https://x]"),
-    )
+    vim.until(lambda: without_times(vim.lines()), alike.SHOWN)
     folded = vim.eval("map(filter(range(1, line('$')), 'foldclosed(v:val) == v:val'), 'foldtextresult(v:val)')")
 
     assert [
-        "[thinking] +2 lines ",
-        "[call look] c1 +1 lines ",
-        "[opaque block of acme] +1 lines ",
-        "[result of look] c1 +1 lines ",
-        "[error] c2 +3 lines ",
+        "### thinking +2 lines ",
+        "### call look c1 +3 lines ",
+        "### opaque block of acme +3 lines ",
+        "### result of look c1 +3 lines ",
+        "### error c2 +4 lines ",
     ] == folded
 
 
@@ -120,7 +90,7 @@ def test_drafts(vim: Vim, client: Client) -> None:
     vim.until(lambda: client.agent("demo").attached, 1)
     client.draft("demo", "tw")
     vim.until(lambda: vim.lines()[-2], "tw")
-    (draft,) = [line for line in vim.lines() if line.startswith("## being written by connection ")]
+    draft = "## assistant · writing… (python)"
     vim.shows("## user #2", "one", draft, "tw")
     client.draft("demo", "two\nlines")
     vim.shows("## user #2", "one", draft, "two", "lines")
@@ -130,7 +100,7 @@ def test_drafts(vim: Vim, client: Client) -> None:
 
 def test_who_reads_is_not_disturbed(vim: Vim, client: Client) -> None:
     """A cursor at the end stays at the end; another stays where it is, and so do folds that were opened."""
-    client.add("demo", [*BLOCKS, *["text"] * 100], create=True)
+    client.add("demo", [*MESSAGES[1:], *["text"] * 100], create=True)
     vim.run("Reel open demo")
     vim.until(lambda: vim.eval("line('$') > 400"), 1)
     vim.run("split", "normal! G", "wincmd p", "normal! 3Gzo5G", "wincmd p")
@@ -145,7 +115,7 @@ def test_who_reads_is_not_disturbed(vim: Vim, client: Client) -> None:
 
 def test_windows(vim: Vim, client: Client) -> None:
     """Opening goes to the window that shows it already; what is not saved elsewhere stays; each window folds."""
-    client.add("demo", BLOCKS, create=True)
+    client.add("demo", MESSAGES[1:], create=True)
     vim.run("set nohidden", "call setline(1, 'mine')", "Reel open demo")
     vim.until(lambda: vim.eval("len(getline(1, '$')) > 10"), 1)
     vim.run("tabnew", "buffer reel://demo")
@@ -203,7 +173,7 @@ def test_edit_by_name(vim: Vim, client: Client) -> None:
     vim.run("bdelete")
     vim.until(lambda: client.agent("a/b").attached, 0)
 
-    assert "not_found: no agent zed" in vim.run("edit reel://zed")
+    assert "no conversation zed (:Reel new zed creates it)" in vim.run("edit reel://zed")
 
 
 # --- the commands
@@ -212,7 +182,7 @@ def test_edit_by_name(vim: Vim, client: Client) -> None:
 def test_new_and_send(vim: Vim, client: Client) -> None:
     """A new agent is opened; a text, lines, and what is asked for are sent to it."""
     vim.run("Reel new demo Be brief.")
-    assert "demo: added 3" == vim.run('Reel send it\'s | "this"')
+    assert "demo: added #3" == vim.run('Reel send it\'s | "this"')
     vim.run("new", "call setline(1, ['a', '  b', 'c', 'd'])", "2,3Reel send")
     vim.keys("GV:Reel send\r:Reel send\rasked\r:wincmd p\r")
     vim.shows(
@@ -258,16 +228,16 @@ def test_send_goes_to_the_last_opened(vim: Vim, client: Client) -> None:
 def test_marks(vim: Vim, client: Client) -> None:
     """Marks are set and gone back to, by label and without."""
     vim.run("Reel new demo")
-    assert "demo: marked 2 here and now" == vim.run("Reel mark here and now")
-    assert "demo: marked 3" == vim.run("Reel mark")
+    assert "demo: mark here and now set (#2)" == vim.run("Reel mark here and now")
+    assert "demo: mark set (#3)" == vim.run("Reel mark")
     vim.run("Reel send one")
     vim.shows("## user #4", "one")
-    assert "demo: rewound to 3, dropped 1" == vim.run("Reel rewind")
+    assert "demo: back at the newest mark (#3); 1 record set aside" == vim.run("Reel rewind")
     vim.shows()
     vim.run("Reel send two")
-    assert "demo: rewound to 2, dropped 1" == vim.run("Reel rewind here and now")
+    assert "demo: back at mark here and now (#2); 1 record set aside" == vim.run("Reel rewind here and now")
 
-    assert vim.run("Reel rewind nowhere").startswith("no_such_mark: ")
+    assert "nowhere" in vim.run("Reel rewind nowhere")
     assert 1 == len(client.agent("demo").marks)
 
 
@@ -275,11 +245,11 @@ def test_taking_back(vim: Vim) -> None:
     """Commands are taken back and brought back, and the conversation emptied."""
     vim.run("Reel new demo", "Reel send one")
     vim.shows("## user #2", "one")
-    assert "demo: undone" == vim.run("Reel undo")
+    assert "demo: undid #2; :Reel redo brings it back" == vim.run("Reel undo")
     vim.shows()
-    assert "demo: redone" == vim.run("Reel redo")
+    assert "demo: redid #2" == vim.run("Reel redo")
     vim.shows("## user #2", "one")
-    assert "demo: cleared" == vim.run("Reel clear")
+    assert "demo: cleared; :Reel undo brings it back" == vim.run("Reel clear")
     vim.shows()
 
 
@@ -296,7 +266,7 @@ def test_list_of_nobody(vim: Vim) -> None:
     """Without agents it says how one is made."""
     vim.run("Reel list")
 
-    assert ["No agents; make one with :Reel new NAME"] == vim.lines()
+    assert ["no conversations (:Reel new NAME creates one)"] == vim.lines()
 
 
 def test_list(vim: Vim, client: Client) -> None:
@@ -311,16 +281,17 @@ def test_list(vim: Vim, client: Client) -> None:
     vim.shows("## user #2", "one")
     vim.run("Reel list de")
     assert 1 == vim.eval("line('$')")
-    vim.run("Reel open")
-    assert 2 == vim.eval("line('$')")
+    for command in ("Reel", "Reel open"):
+        vim.run(command)
+        assert 2 == vim.eval("line('$')")
     vim.run("Reel list zed")
-    assert ["No agent has a name that begins with zed; list all with :Reel list"] == vim.lines()
+    assert ["no conversation begins with zed (:Reel list shows all)"] == vim.lines()
     for n in range(1000):
         client.create(f"x{n}")
     vim.run("Reel list x")
     assert 1000 == vim.eval("line('$')")
     vim.run("Reel list")
-    assert [1001, "… and more; narrow them down with :Reel list PREFIX"] == [len(vim.lines()), vim.lines()[-1]]
+    assert [1001, "… and more (:Reel list PREFIX narrows them down)"] == [len(vim.lines()), vim.lines()[-1]]
 
 
 def test_nothing_is_said_of_a_list(vim: Vim, client: Client) -> None:
@@ -337,31 +308,30 @@ def test_nothing_is_said_of_a_list(vim: Vim, client: Client) -> None:
 
 def test_info(vim: Vim, client: Client) -> None:
     """An agent is described: the one that is named, or the current one."""
-    client.add("demo", BLOCKS[:1], create=True)
+    client.add("demo", MESSAGES[1:2], create=True)
     client.mark("demo", "here")
     client.mark("demo")
     vim.run("Reel new other")
     first, *lines = vim.run("Reel info demo").splitlines()
 
-    assert f"demo  {client.agent('demo').id}" == first
-    assert "messages  1, head 4" in lines
-    assert "marks     here #3, (no label) #4" in lines
-    assert "open      look c1 #2" in lines
-    assert vim.run("Reel info").startswith("other  ")
+    assert "name         demo" == first
+    assert f"id           {client.agent('demo').id}" in lines
+    assert ["messages     1", "head         #4", "marks        here #3, #4", "waiting for  look c1"] == lines[1:5]
+    assert vim.run("Reel info").startswith("name         other\n")
     client.kill("other")
-    assert vim.run("Reel info").startswith("other (killed)  ")
+    assert "\nstate        killed\n" in vim.run("Reel info")
 
 
 @pytest.mark.parametrize(
     ("command", "expected"),
     [
-        ("Reel open zed", "not_found: no agent zed; "),
-        ("Reel new -", "invalid_params: "),
-        ("Reel nonsense", 'usage: no command "nonsense"; there are: clear clone info list '),
-        ("Reel", 'usage: no command ""; there are: '),
-        ("Reel send hi", "usage: no conversation is open; open one with :Reel open NAME"),
-        ("Reel rewind", "usage: no conversation is open"),
-        ("Reel info", "usage: no conversation is open"),
+        ("Reel open zed", "no conversation zed (:Reel new zed creates it)"),
+        ("Reel info zed", "no conversation zed (:Reel new zed creates it)"),
+        ("Reel new -", "agent: "),
+        ("Reel nonsense", 'no command "nonsense"; there are: clear clone info list '),
+        ("Reel send hi", "no conversation is open (:Reel open NAME opens one)"),
+        ("Reel rewind", "no conversation is open"),
+        ("Reel info", "no conversation is open"),
     ],
 )
 def test_errors(vim: Vim, command: str, expected: str) -> None:

@@ -142,9 +142,7 @@ def test_a_daemon_that_is_restarted(vim: Vim, daemon: Daemon) -> None:
         vim.shows("## user #2", "one")
         vim.until(lambda: (client.agent("demo").attached, client.agent("other").attached), (1, 1))
     daemon.kill()
-    vim.until(
-        lambda: vim.said()[-1:], [f"not_running: no daemon answers on {daemon.socket}; looking for it until it is back"]
-    )
+    vim.until(lambda: vim.said()[-1:], ["the daemon went away; waiting for it to come back"])
     with daemon.start().client() as client:
         vim.until(lambda: vim.said()[-1:], ["the daemon is back"])
         client.add("demo", "two")
@@ -233,7 +231,7 @@ def test_a_call_whose_answer_is_lost(start_vim: Start, client: Client, losing: t
     vim.run("Reel open demo")
     lost.append(b'"add"')
 
-    assert "demo: added 2" == vim.run("Reel send one")
+    assert "demo: added #2" == vim.run("Reel send one")
     vim.shows("## user #2", "one")
     assert ["one"] == texts(client)
 
@@ -359,10 +357,12 @@ def test_nothing_to_start(start_vim: Start, prepared: Daemon) -> None:
     vim = start_vim(PATH="/usr/bin:/bin")
 
     assert (
-        f"not_running: no daemon listens on {prepared.socket}, and reel is not there to start one: "
+        f"no daemon answers on {prepared.socket}, and there is no command reel to start one: "
         "pip install 'reeld[daemon]', or set g:reel_command"
     ) == vim.run("Reel list")
-    assert "not_running: /bin/ls start: " in vim.run("let g:reel_command = '/bin/ls'", "Reel list")
+    assert f"no daemon answers on {prepared.socket}: Try '/bin/ls --help' " in vim.run(
+        "let g:reel_command = '/bin/ls'", "Reel list"
+    )
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give a file away")
@@ -370,7 +370,7 @@ def test_the_socket_of_somebody_else(start_vim: Start, daemon: Daemon) -> None:
     """Nobody is spoken to who listens on somebody else's socket."""
     os.chown(daemon.socket, 12345, -1)
     vim = start_vim()
-    flaw = f"not_running: {daemon.socket} is not a socket of your own"
+    flaw = f"{daemon.socket} is not a socket of your own"
 
     assert f"{flaw}; remove it, or name another in $REEL_SOCKET" == vim.run("Reel list")
 

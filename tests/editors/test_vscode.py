@@ -15,6 +15,8 @@ from reel.messages import tool_call
 from reel.stop_marker import mark
 from reel.sync.client import Client
 from tests.daemon import Daemon
+from tests.editors import alike
+from tests.editors.alike import without_times
 from tests.editors.backup import backup
 from tests.editors.documented import blocks
 from tests.editors.surroundings import Require
@@ -92,27 +94,27 @@ def test_the_lock_file_names_no_machine() -> None:
 def test_every_command(daemon: Daemon, client: Client, editor: VSCode) -> None:
     """Each does what it is called, and the document shows it."""
     assert "/demo.reel" == editor.run("new", answers=["demo"])["looksAt"]
-    editor.run("send", answers=["first"])
-    assert laid(("user 2", "first")) == editor.shows("demo", "first")
-    assert ["demo: marked here at 3"] == editor.run("mark", answers=["here"])["said"]
+    assert ["demo: added #2"] == editor.run("send", answers=["first"])["said"]
+    assert laid(("user #2", "first")) == editor.shows("demo", "first")
+    assert ["demo: mark here set (#3)"] == editor.run("mark", answers=["here"])["said"]
     editor.ask("select", text="second\nwith two lines")
     editor.run("send")
-    assert laid(("user 2", "first"), ("user 4", "second\nwith two lines")) == editor.shows("demo", "second")
+    assert laid(("user #2", "first"), ("user #4", "second\nwith two lines")) == editor.shows("demo", "second")
     came = editor.run("rewind", answers=["here"])
     assert ["the newest mark", "here"] == came["asked"][0]["choices"]
-    assert ["demo: rewound to here, dropped 1"] == came["said"]
-    assert laid(("user 2", "first")) == editor.shows("demo", "second", gone=True)
-    editor.run("undo")
+    assert ["demo: back at mark here (#3); 1 record set aside"] == came["said"]
+    assert laid(("user #2", "first")) == editor.shows("demo", "second", gone=True)
+    assert ["demo: undid #5; Reel: Redo brings it back"] == editor.run("undo")["said"]
     editor.shows("demo", "second")
-    editor.run("redo")
+    assert ["demo: redid #5"] == editor.run("redo")["said"]
     editor.shows("demo", "second", gone=True)
     assert "/other.reel" == editor.run("clone", answers=["other"])["looksAt"]
-    assert ["other: cleared; Undo brings it back"] == editor.run("clear")["said"]
+    assert ["other: cleared; Reel: Undo brings it back"] == editor.run("clear")["said"]
     assert editor.shows("other", "first", gone=True) == ""
     came = editor.run("open", answers=["demo"])
     assert (["other", "demo"], "/demo.reel") == (came["asked"][0]["choices"], came["looksAt"])
     (line,) = editor.run("info")["said"]
-    assert line.startswith("demo: 1 messages, head 7; marks: here; 01")
+    assert line.startswith(f"demo: id {client.agent('demo').id}; messages 1; head #7; marks here #3; created ")
     assert "vscode" == client.history("demo").events[1]["client"]
     assert daemon.process.poll() is None
 
@@ -141,14 +143,23 @@ def test_a_command_is_about_what_was_looked_at(client: Client, editor: VSCode, c
     assert [4, 3] == [client.agent(name).head for name in ("one", "two")]
 
 
-def test_refusals_are_one_line(client: Client, editor: VSCode) -> None:
-    """An error says its name, what is wrong and where."""
-    assert editor.refused("send", "hi").startswith("invalid_params: no conversation is open")
-    assert editor.refused("open", "zed").startswith("not_found: no agent zed")
+def test_an_empty_text_is_not_sent(client: Client, editor: VSCode) -> None:
+    """Who confirms an empty text is told that nothing was sent."""
     client.create("demo")
     editor.run("open", "demo")
-    assert editor.refused("undo").startswith("nothing_to_undo: ")
-    assert editor.refused("send", "x" * (17 * MEGABYTE)).startswith("too_large: add: ")
+
+    assert ["nothing sent"] == editor.run("send", answers=[""])["said"]
+    assert 1 == client.agent("demo").head
+
+
+def test_refusals_are_one_line(client: Client, editor: VSCode) -> None:
+    """An error says its name, what is wrong and where."""
+    assert editor.refused("send", "hi").startswith("no conversation is open (Reel: Open a Conversation ")
+    assert "no conversation zed (Reel: New Conversation creates it)" == editor.refused("open", "zed")
+    client.create("demo")
+    editor.run("open", "demo")
+    assert "nothing to undo" in editor.refused("undo")
+    assert editor.refused("send", "x" * (17 * MEGABYTE)).startswith("add: ")
     editor.run("send", "it goes on")
     editor.shows("demo", "it goes on")
 
@@ -193,9 +204,7 @@ def test_a_conversation_is_not_shown_under_another_ending(client: Client, editor
     for name in ("x", "x.md"):
         client.add(name, LINK, create=True)
 
-    assert "*invalid_params: reel:/x.md is not a conversation; its path ends in .reel*\n" == editor.ask(
-        "read", path="/x.md"
-    )
+    assert "*reel:/x.md is not a conversation; its path ends in .reel*\n" == editor.ask("read", path="/x.md")
 
 
 # --- Documents
@@ -206,9 +215,11 @@ def test_what_others_do_is_shown(client: Client, editor: VSCode) -> None:
     client.create("demo", system="Be brief.")
     editor.run("open", "demo")
     client.draft("demo", "I am wri")
-    assert editor.shows("demo", "I am wri").startswith("## system\n\nBe brief.\n\n## draft · being written on ")
+    assert editor.shows("demo", "I am wri").startswith(
+        "## system\n\nBe brief.\n\n## assistant · writing… (python)\n\nI am wri"
+    )
     client.add("demo", [f"n{number}." for number in range(2500)])
-    shown = [(f"user {seq}", f"n{seq - 3}.") for seq in range(3, 2503)]
+    shown = [(f"user #{seq}", f"n{seq - 3}.") for seq in range(3, 2503)]
     assert laid(("system", "Be brief."), *shown) == editor.shows("demo", "n2499.")
     client.clear("demo")
     editor.shows("demo", "n0.", gone=True)
@@ -224,12 +235,20 @@ def test_what_others_do_is_shown(client: Client, editor: VSCode) -> None:
     assert first == last - 1
 
 
+def test_every_block(client: Client, editor: VSCode) -> None:
+    """A document shows what the other editors show."""
+    alike.converse(client)
+    editor.run("open", "demo")
+
+    assert alike.SHOWN == without_times(editor.shows("demo", alike.DRAFT).splitlines())
+
+
 def test_calls_can_be_folded(client: Client, editor: VSCode) -> None:
     """A call is shown in a fence, and is a part to fold."""
     client.add("demo", [tool_call("c1", "run", "{}")], create=True)
     editor.run("open", "demo")
 
-    assert laid(("assistant 2", "**tool_call** run `c1`\n```json\n{}\n```")) == editor.shows("demo", "c1")
+    assert laid(("assistant #2", "### call run c1\n```json\n{}\n```")) == editor.shows("demo", "c1")
     assert [[2, 5]] == editor.ask("folds", name="demo")
 
 
@@ -241,7 +260,7 @@ def test_the_outline_has_the_messages(client: Client, editor: VSCode) -> None:
     editor.shows("demo", "two")
     names = editor.ask("outline", name="demo")
 
-    assert ["system", "user 3", "user 4"] == [" ".join(name.split()[:2]) for name in names]
+    assert ["system", "user #3", "user #4"] == [" ".join(name.split()[:2]) for name in names]
 
 
 def test_a_document_that_was_closed(client: Client, editor: VSCode) -> None:
@@ -255,7 +274,7 @@ def test_a_document_that_was_closed(client: Client, editor: VSCode) -> None:
     assert client.agent("demo").attached == 0
     editor.run("open", "demo")
 
-    assert laid(("user 2", "one"), ("user 3", "two")) == editor.shows("demo", "two")
+    assert laid(("user #2", "one"), ("user #3", "two")) == editor.shows("demo", "two")
 
 
 def test_a_document_of_nobody(client: Client, editor: VSCode) -> None:
@@ -263,7 +282,7 @@ def test_a_document_of_nobody(client: Client, editor: VSCode) -> None:
     assert client.ping()
     editor.ask("opened", name="zed")
 
-    assert editor.ask("text", name="zed").startswith("*not_found: no agent zed")
+    assert editor.ask("text", name="zed").startswith("*no conversation zed (Reel: New Conversation creates it)*")
 
 
 def test_one_byte_at_a_time(built: Path, environment: dict[str, str], dripping: str, client: Client) -> None:
@@ -274,7 +293,7 @@ def test_one_byte_at_a_time(built: Path, environment: dict[str, str], dripping: 
     editor.run("send", "hé")
     client.add("demo", "wörld")
 
-    assert laid(("user 2", "hé"), ("user 3", "wörld")) == editor.shows("demo", "wörld")
+    assert laid(("user #2", "hé"), ("user #3", "wörld")) == editor.shows("demo", "wörld")
     assert editor.close() == 0
 
 
@@ -285,7 +304,7 @@ def test_ten_megabytes(client: Client, editor: VSCode) -> None:
     long = "xé" * (5 * MEGABYTE)
     editor.run("send", f"{long}!")
 
-    assert laid(("user 2", f"{long}!")) == editor.shows("demo", "!")
+    assert laid(("user #2", f"{long}!")) == editor.shows("demo", "!")
 
 
 def test_who_did_not_read(client: Client, editor: VSCode) -> None:
@@ -354,8 +373,8 @@ def test_no_daemon_and_no_command(built: Path, environment: dict[str, str], dire
     command.chmod(0o700)
     other = VSCode(built, environment | {"SETTING_command": str(command)})
 
-    assert "the command reel-is-not-here is not found: pip install" in editor.refused("open", "demo")
-    assert f"{command} start failed: " in other.refused("open", "demo")
+    assert "and there is no command reel-is-not-here to start one: pip install" in editor.refused("open", "demo")
+    assert other.refused("open", "demo").endswith(f": {command} start ended with status 1")
     assert tries.read_text() == "\n"
     assert other.close() == 0
     assert editor.close() == 0
@@ -365,7 +384,7 @@ def test_a_daemon_that_cannot_start(built: Path, environment: dict[str, str], di
     """Its last words are told."""
     editor = VSCode(built, environment | {"REEL_DATABASE": str(directory)})
 
-    assert "reel start failed: " in editor.refused("open", "demo")
+    assert "/s.sock: reeld ended with status " in editor.refused("open", "demo")
     assert editor.close() == 0
 
 
@@ -377,13 +396,13 @@ def test_a_restart_under_an_open_document(daemon: Daemon, editor: VSCode) -> Non
         client.add("demo", "still before")
     editor.shows("demo", "still before")
     daemon.kill()
-    assert "*not_running: " in editor.shows("demo", "not_running")
+    assert "*the daemon went away; waiting for it to come back*" in editor.shows("demo", "went away")
     daemon.start()
     with daemon.client() as client:
         client.add("demo", "after")
-    said = laid(("user 2", "before"), ("user 3", "still before"), ("user 4", "after"))
+    said = laid(("user #2", "before"), ("user #3", "still before"), ("user #4", "after"))
 
-    editor.shows("demo", "not_running", gone=True)
+    editor.shows("demo", "went away", gone=True)
     assert said == editor.shows("demo", "after")
 
 
@@ -401,7 +420,7 @@ def test_another_log(daemon: Daemon, client: Client, editor: VSCode) -> None:
     editor.shows("demo", "two", gone=True)
     client.add("demo", "three")
 
-    assert laid(("user 2", "one"), ("user 3", "three")) == editor.shows("demo", "three")
+    assert laid(("user #2", "one"), ("user #3", "three")) == editor.shows("demo", "three")
 
 
 def test_somebody_elses_socket(built: Path, environment: dict[str, str], directory: Path) -> None:
@@ -411,7 +430,7 @@ def test_somebody_elses_socket(built: Path, environment: dict[str, str], directo
     line = editor.refused("open", "demo")
     directory.chmod(0o700)
 
-    assert line == f"not_running: others may write to {directory}; chmod go-w {directory}"
+    assert line == f"others may write to {directory}; chmod go-w {directory}"
     assert editor.close() == 0
 
 

@@ -3,7 +3,6 @@
 import json
 import os
 import pty
-import re
 import socket
 import subprocess
 import termios
@@ -15,11 +14,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from tests.daemon import PATIENCE
+from tests.editors.alike import without_times
 
 PLUGIN = Path(__file__).parents[2] / "client" / "editors" / "vim"
 _DRIVER = Path(__file__).with_name("vim_driver.vim")
 _ANSWER = -1
-_TIME = re.compile(r" \d{4}-\d\d-\d\d \d\d:\d\d:\d\d$")
 # What is kept of what was drawn, for who looks into a failure.
 _SCREEN = 10_000
 
@@ -122,7 +121,7 @@ class Vim:
         self.until(self._shown, list(lines))
 
     def _shown(self) -> list[str]:
-        return [_TIME.sub("", line) for line in self.lines() if line]
+        return without_times(self.lines())
 
     def said(self) -> list[str]:
         """Give the messages that Vim has shown, the newest last."""

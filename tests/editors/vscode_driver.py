@@ -97,7 +97,7 @@ class VSCode:
 
 def timeless(text: str) -> str:
     """Leave out the times of headings."""
-    return re.sub(r"^(## \w+ \d+) · [-\d]+ [:\d]+$", r"\1", text, flags=re.MULTILINE)
+    return re.sub(r"^(## \w+ #\d+) · [-\d]+ [:\d]+$", r"\1", text, flags=re.MULTILINE)
 
 
 def laid(*said: tuple[str, str]) -> str:

@@ -62,7 +62,10 @@
   "How many characters all entries take.")
 
 (defvar-local reel-copy--drafts nil
-  "Pairs of a connection and what it is writing, oldest first.")
+  "Pairs of a connection and the push of its draft, oldest first.")
+
+(defvar-local reel-copy--tools nil
+  "The name of each tool by the id of its call, or nil before the first message.")
 
 ;;;; Following
 
@@ -168,7 +171,7 @@ connection with the number LINK, it is ended."
   "Do what the push METHOD with PARAMS is about."
   (pcase method
     ('event (reel-copy--event params))
-    ('draft (reel-copy--draft (plist-get params :connection) (plist-get params :text)))
+    ('draft (reel-copy--draft params))
     ('reset (reel-copy-refresh))
     ('lagged
      (setq reel-copy--seq (1- (plist-get params :from)))
@@ -257,21 +260,24 @@ connection with the number LINK, it is ended."
 
 (defun reel-copy--append (messages)
   "Put MESSAGES behind the entries."
+  (unless reel-copy--tools
+    (setq reel-copy--tools (make-hash-table :test #'equal)))
   (reel-copy--editing
     (goto-char (reel-copy--end))
     (dolist (message messages)
       (push (cons (plist-get message :seq) reel-copy--length) reel-copy--entries)
-      (insert (reel-text-message message))
+      (insert (reel-text-message message reel-copy--tools))
       (setq reel-copy--length (- (point) (reel-copy--begin))))))
 
-(defun reel-copy--draft (connection text)
-  "Show that CONNECTION is writing TEXT; if that is empty, that it is not."
-  (reel-copy--draft-all
-   (if (string-empty-p text)
-       (assoc-delete-all connection reel-copy--drafts)
-     (if-let* ((known (assoc connection reel-copy--drafts)))
-         (progn (setcdr known text) reel-copy--drafts)
-       (append reel-copy--drafts (list (cons connection text)))))))
+(defun reel-copy--draft (push)
+  "Show the draft in PUSH; if its text is empty, remove the draft."
+  (let ((connection (plist-get push :connection)))
+    (reel-copy--draft-all
+     (if (string-empty-p (plist-get push :text))
+         (assoc-delete-all connection reel-copy--drafts)
+       (if-let* ((known (assoc connection reel-copy--drafts)))
+           (progn (setcdr known push) reel-copy--drafts)
+         (append reel-copy--drafts (list (cons connection push))))))))
 
 (defun reel-copy--draft-all (drafts)
   "Show DRAFTS at the end, and nothing else."
@@ -281,7 +287,7 @@ connection with the number LINK, it is ended."
       (delete-region (reel-copy--end) (point-max))
       (goto-char (point-max))
       (dolist (draft drafts)
-        (insert (reel-text-draft (cdr draft)))))))
+        (insert (reel-text-draft (plist-get (cdr draft) :client) (plist-get (cdr draft) :text)))))))
 
 (provide 'reel-copy)
 ;;; reel-copy.el ends here

@@ -148,7 +148,7 @@ where everybody may write, its directory too."
           ((and (equal directory (reel-link--fallback))
                 (not (and (eq (file-attribute-type above) t)
                           (eq (file-attribute-user-id above) (user-uid)))))
-           (format "%s is no directory of yours" directory))
+           (format "%s is not a directory of yours" directory))
           ((not (memq (file-attribute-user-id socket) (list (user-uid) 0)))
            (format "%s belongs to another user (uid %d)"
                    path (file-attribute-user-id socket))))))
@@ -177,8 +177,7 @@ the daemon cannot be reached."
          (condition-case error
              (reel-link--open path)
            (file-error
-            (reel-link--refuse "not_running" "nobody answers on %s (%s)"
-                        path (reel-link--reason error)))))))))
+            (user-error "No daemon answers on %s (%s)" path (reel-link--reason error)))))))))
 
 (defun reel-link--reason (error)
   "Give the system's words for ERROR, a `file-error'."
@@ -187,7 +186,7 @@ the daemon cannot be reached."
 (defun reel-link--open (path)
   "Connect to PATH and introduce ourselves."
   (when-let* ((trouble (reel-link--foreign path)))
-    (reel-link--refuse "not_running" "%s, and was told nothing" trouble))
+    (user-error "%s; nothing was sent to it" trouble))
   (setq reel-link--connection (reel-link--dial path)
         reel-link--trouble nil)
   (reel-link-ask 'hello
@@ -244,18 +243,25 @@ It speaks another protocol."
     (reel-link-defer #'run-hooks 'reel-link-lost-hook)))
 
 (defun reel-link--start (path)
-  "Start a daemon, which will listen on PATH."
+  "Start a daemon, which will listen on PATH, unless it was stopped on purpose."
+  (message "Starting the daemon...")
+  (with-temp-buffer
+    (let ((status (reel-link--run path)))
+      (unless (eq status 0)
+        (user-error "No daemon answers on %s: %s" path
+                    (reel-link--last-line (buffer-string) status))))))
+
+(defun reel-link--run (path)
+  "Run the program for a daemon on PATH; return its exit status.
+What it prints goes into the current buffer."
   (let ((default-directory "/") ; where we are may be on another machine
         (process-environment (cons (concat "PYTHONPATH=" (reel-link--python-path))
                                    process-environment)))
-    (with-temp-buffer
-      (message "Starting the daemon...")
-      (unless (eq 0 (condition-case nil
-                        (call-process reel-program nil t nil "start" "--unless-stopped")
-                      (file-error
-                       (reel-link--refuse "not_running" "nobody answers on %s, and there is no command %s; set `reel-program'"
-                                   path reel-program))))
-        (user-error "%s" (reel-link--last-line (buffer-string)))))))
+    (condition-case nil
+        (call-process reel-program nil t nil "start" "--unless-stopped")
+      (file-error
+       (user-error "No daemon answers on %s, and there is no command %s to start one; set `reel-program'"
+                   path reel-program)))))
 
 (defun reel-link--python-path ()
   "Return the entries of $PYTHONPATH that are absolute.
@@ -264,16 +270,25 @@ The others would let the command run modules of the current directory."
                                  (split-string (or (getenv "PYTHONPATH") "") ":"))
                ":"))
 
-(defun reel-link--last-line (output)
-  "Give what the command said at the end of OUTPUT."
-  (string-remove-prefix
-   "reel: " (or (car (last (split-string output "\n" t))) "not_running: the daemon did not start")))
+(defun reel-link--last-line (output status)
+  "Return what the command said at the end of OUTPUT, without the error's name.
+If it said nothing, return that it ended with STATUS."
+  (replace-regexp-in-string
+   "\\`reel: \\([a-z_]+: \\)?" ""
+   (or (car (last (split-string output "\n" t)))
+       (format "%s start ended with status %s" reel-program status))
+   t t))
 
 ;;;; Calls
 
-(defun reel-link--refuse (name format &rest arguments)
-  "Signal an error of the protocol's kind NAME; FORMAT and ARGUMENTS say more."
-  (user-error "%s: %s" name (apply #'format format arguments)))
+(defun reel-link-name (error)
+  "Return the name of ERROR, which is for programs."
+  (plist-get (plist-get error :data) :name))
+
+(defun reel-link-words (error)
+  "Return the words of ERROR for a user: its message without its name."
+  (string-remove-prefix (format "%s: " (reel-link-name error))
+                        (plist-get error :message)))
 
 (defun reel-link-ask (method params function)
   "Call METHOD of the daemon with PARAMS, a plist, and do not wait.
@@ -284,27 +299,32 @@ It is not called when the connection is lost: `reel-link-lost-hook' is run."
                        (lambda (result) (reel-link-defer function nil result))
                        (lambda (error)
                          (unless (reel-link--lost-p error)
-                           (reel-link-defer function (plist-get error :message) nil))))
+                           (reel-link-defer function (reel-link-words error) nil))))
     (error (reel-link-defer #'run-hooks 'reel-link-lost-hook))))
 
 (defun reel-link-call (method &rest params)
-  "Call METHOD of the daemon with PARAMS, a plist; give its result, a plist.
+  "Call METHOD of the daemon with PARAMS, a plist; return its result, a plist.
+Signal a `user-error' with what the daemon refuses."
+  (pcase (apply #'reel-link-try method params)
+    (`(result ,result) result)
+    (`(error ,error) (user-error "%s" (reel-link-words error)))))
+
+(defun reel-link-try (method &rest params)
+  "Call METHOD of the daemon with PARAMS, a plist.
+Return (result RESULT), or (error ERROR) with what the daemon refuses.
 Open a connection if there is none.  A request that was lost with its
 connection is repeated once; a command has a key, so it is not done twice.
-Signal a `user-error' with what the daemon refuses."
+Signal a `user-error' if the daemon cannot be reached."
   (when (memq method reel-link--commands)
     (setq params (plist-put params :key (reel-link--key))))
-  (let ((answer (or (reel-link--exchange method params)
-                    (reel-link--exchange method params))))
-    (pcase answer
-      (`(result ,result) result)
-      (`(error ,text) (user-error "%s" text))
-      (_ (reel-link--refuse "not_running" "the daemon on %s went away%s" (reel-link-address)
-                     (if reel-link--trouble (format " (%s)" reel-link--trouble) ""))))))
+  (or (reel-link--exchange method params)
+      (reel-link--exchange method params)
+      (user-error "The daemon on %s went away%s" (reel-link-address)
+                  (if reel-link--trouble (format " (%s)" reel-link--trouble) ""))))
 
 (defun reel-link--exchange (method params)
   "Send METHOD with PARAMS and wait for what comes of it.
-Give (result RESULT) or (error TEXT), or nil when the connection was lost."
+Return (result RESULT) or (error ERROR), or nil when the connection was lost."
   (reel-link-connect t)
   (let ((until (+ (float-time) reel-timeout))
         (answer 'waiting))
@@ -312,15 +332,13 @@ Give (result RESULT) or (error TEXT), or nil when the connection was lost."
         (reel-link--send method params
                          (lambda (result) (setq answer (list 'result result)))
                          (lambda (error)
-                           (setq answer (unless (reel-link--lost-p error)
-                                          (list 'error (plist-get error :message))))))
-      (json-error (reel-link--refuse "invalid_params" "what is to be sent is no text"))
-      (wrong-type-argument (reel-link--refuse "invalid_params" "what is to be sent is no text"))
+                           (setq answer (unless (reel-link--lost-p error) (list 'error error)))))
+      (json-error (user-error "What is to be sent is not text"))
+      (wrong-type-argument (user-error "What is to be sent is not text"))
       (error (setq answer nil)))
     (while (eq answer 'waiting)
       (when (> (float-time) until)
-        (reel-link--refuse "timeout" "no answer to %s from %s within %s seconds"
-                    method (reel-link-address) reel-timeout))
+        (user-error "No answer to %s from %s within %s seconds" method (reel-link-address) reel-timeout))
       (accept-process-output nil 0.02))
     answer))
 

@@ -31,115 +31,152 @@
     (cons plain count)))
 
 (defun reel-text-time (milliseconds)
-  "Give the moment MILLISECONDS after the epoch, on the local clock."
-  (format-time-string "%F %R" (/ milliseconds 1000)))
+  "Return the moment MILLISECONDS after the epoch, on the local clock."
+  (format-time-string "%F %T" (/ milliseconds 1000)))
+
+(defun reel-text-one-line (text)
+  "Return TEXT without line breaks.
+Names, titles and ids are other people's, and a line break would begin
+another line."
+  (replace-regexp-in-string "[\n\r]+" " " text t t))
 
 (defun reel-text-prompt (system)
-  "Give the text of the prompt SYSTEM, which may be nil."
+  "Return the text of the prompt SYSTEM, which may be nil."
   (if system
       (concat (reel-text--heading "system") (reel-text--body system) "\n")
     ""))
 
-(defun reel-text-message (message)
-  "Give the text of MESSAGE."
-  (concat (reel-text--heading (format "%s  #%d  %s" (plist-get message :role)
+(defun reel-text-message (message tools)
+  "Return the text of MESSAGE.
+TOOLS is a hash table with the name of each tool by the id of its call; the
+calls of MESSAGE are added."
+  (concat (reel-text--heading (format "%s #%d · %s" (plist-get message :role)
                                       (plist-get message :seq)
                                       (reel-text-time (plist-get message :time))))
-          (mapconcat #'reel-text--block (plist-get message :content) "")
-          "\n"))
+          (mapconcat (lambda (block) (concat (reel-text--block block tools) "\n"))
+                     (plist-get message :content) "")))
 
-(defun reel-text-draft (text)
-  "Give the text of a draft, which begins with TEXT."
-  (concat (reel-text--heading "somebody is writing") (reel-text--body text) "\n"))
+(defun reel-text-draft (client text)
+  "Return the text of a draft: what CLIENT has written so far is TEXT.
+CLIENT is the name of a program; nil if it has none."
+  (concat (reel-text--heading (concat "assistant · writing…" (and client (format " (%s)" client))))
+          (reel-text--body text) "\n"))
 
 (defun reel-text--heading (words)
-  "Give the line that WORDS head a message with."
-  (concat (propertize (concat "## " words) 'face 'reel-heading 'reel-heading t) "\n\n"))
+  "Return the line that WORDS head a message with."
+  (concat (propertize (concat "## " (reel-text-one-line words)) 'face 'reel-heading 'reel-heading t)
+          "\n\n"))
 
 (defun reel-text--body (text)
-  "Give TEXT with an end to its last line."
+  "Return TEXT with an end to its last line."
   (if (string-suffix-p "\n" text) text (concat text "\n")))
 
-(defun reel-text--note (&rest words)
-  "Give a line of those WORDS that are not nil."
-  (concat (propertize (string-join (delq nil words) "  ") 'face 'reel-label) "\n"))
+(defun reel-text--label (words)
+  "Return the line above a block: those of WORDS that are not nil."
+  (propertize (reel-text-one-line (concat "### " (string-join (delq nil words) " ")))
+              'face 'reel-label))
 
-(defun reel-text--folded (label text)
-  "Give TEXT under LABEL, folded."
+(defun reel-text--note (&rest words)
+  "Return a line of those WORDS that are not nil."
+  (concat (reel-text--label words) "\n"))
+
+(defun reel-text--folded (words text)
+  "Return TEXT, folded, under the label WORDS."
   (let ((hidden (concat "\n" (string-remove-suffix "\n" text))))
-    (concat (propertize (concat "### " label) 'face 'reel-label)
+    (concat (reel-text--label words)
             (propertize hidden 'reel-fold t 'invisible 'reel-fold)
             "\n")))
 
-(defun reel-text--block (block)
-  "Give the text of BLOCK."
+(defun reel-text--fenced (text language)
+  "Return TEXT, in LANGUAGE, between fences that are longer than any in it."
+  (let* ((ticks (mapcar #'length (split-string text "[^`]+" t)))
+         (fence (make-string (1+ (apply #'max 2 ticks)) ?`)))
+    (concat fence language "\n" (reel-text--body text) fence)))
+
+(defun reel-text--block (block tools)
+  "Return the text of BLOCK; TOOLS is as in `reel-text-message'."
   (pcase (plist-get block :type)
     ("text" (reel-text--body (plist-get block :text)))
-    ("thinking" (reel-text--folded "thinking" (plist-get block :text)))
+    ("thinking" (reel-text--folded '("thinking") (plist-get block :text)))
     ("redacted_thinking"
-     (reel-text--note (format "### thinking, redacted (%d characters)"
-                              (length (plist-get block :data)))))
+     (reel-text--note (format "thinking, redacted (%d characters)" (length (plist-get block :data)))))
     ("tool_call"
-     (reel-text--folded (format "call %s  %s" (plist-get block :name) (plist-get block :id))
-                        (plist-get block :arguments)))
-    ("tool_result" (reel-text--result block))
+     (puthash (plist-get block :id) (plist-get block :name) tools)
+     (reel-text--folded (list "call" (plist-get block :name) (plist-get block :id))
+                        (reel-text--fenced (plist-get block :arguments) "json")))
+    ("tool_result" (reel-text--result block tools))
     ("media" (reel-text--media block))
     ("opaque"
-     (reel-text--folded (format "opaque block of %s" (plist-get block :provider))
-                        (plist-get block :data_json)))
-    (type (reel-text--note (format "### a block of type %s; a newer reel can show it" type)))))
+     (reel-text--folded (list "opaque block of" (plist-get block :provider))
+                        (reel-text--fenced (plist-get block :data_json) "json")))
+    (type (reel-text--note "block of type" type "(a newer plug-in can show it)"))))
 
-(defun reel-text--result (block)
-  "Give the text of BLOCK, a tool's result."
-  (let ((content (plist-get block :content))
-        (failed (eq (plist-get block :is_error) t)))
-    (reel-text--folded
-     (format "%s  %s" (if failed "error" "result") (plist-get block :tool_call_id))
-     (if (stringp content)
-         content
-       (substring-no-properties (mapconcat #'reel-text--block content ""))))))
+(defun reel-text--result (block tools)
+  "Return the text of BLOCK, a tool's result; TOOLS is as in `reel-text-message'."
+  (let* ((content (plist-get block :content))
+         (id (plist-get block :tool_call_id))
+         (name (gethash id tools))
+         (what (if (eq (plist-get block :is_error) t) "error" "result"))
+         (text (if (stringp content)
+                   content
+                 (mapconcat (lambda (each) (reel-text--block each tools)) content ""))))
+    (reel-text--folded (list what (and name "of") name id)
+                       (reel-text--fenced (substring-no-properties text) ""))))
 
 (defun reel-text--media (block)
-  "Give the line that stands for BLOCK, a picture or the like."
-  (reel-text--note "### media" (plist-get block :mime_type) (plist-get block :name)
+  "Return the line that stands for BLOCK, a picture or the like."
+  (reel-text--note "media" (plist-get block :mime_type) (plist-get block :name)
                    (or (plist-get block :url)
-                       (format "%d bytes" (/ (* 3 (length (plist-get block :data_base64))) 4)))))
+                       (format "%d bytes" (reel-text--size (plist-get block :data_base64))))))
+
+(defun reel-text--size (base64)
+  "Return how many bytes BASE64 stands for, however it is padded."
+  (/ (* 3 (length (replace-regexp-in-string "=+\\'" "" base64 t t))) 4))
 
 (defun reel-text-count (number thing)
   "Give NUMBER and the word THING, which is not alone if NUMBER is not 1."
   (format "%d %s%s" number thing (if (= number 1) "" "s")))
 
 (defun reel-text-info (info)
-  "Give lines about an agent, from its INFO."
-  (mapconcat (lambda (line) (format "%-12s %s\n" (car line) (cdr line)))
-             (cl-remove-if-not #'cdr (reel-text--facts info))
+  "Return what is known of a conversation, from its INFO: a line for each fact."
+  (mapconcat (lambda (fact)
+               (format "%-12s %s\n" (car fact) (reel-text-one-line (cdr fact))))
+             (cl-remove-if (lambda (fact) (member (cdr fact) '(nil "")))
+                           (reel-text--facts info))
              ""))
 
 (defun reel-text--facts (info)
-  "Give pairs of a word and a text about an agent, from its INFO."
+  "Return pairs of a word and a text about a conversation, from its INFO."
   (let ((source (plist-get info :source)))
     `(("name" . ,(plist-get info :name))
       ("id" . ,(plist-get info :id))
+      ("state" . ,(unless (eq (plist-get info :alive) t) "killed"))
       ("title" . ,(plist-get info :title))
-      ("alive" . ,(if (eq (plist-get info :alive) t) "yes" "no"))
       ("messages" . ,(number-to-string (plist-get info :messages)))
       ("head" . ,(format "#%d" (plist-get info :head)))
-      ("marks" . ,(reel-text--list (reel-text-marks info) "  "))
-      ("open calls" . ,(reel-text--list
-                        (mapcar (lambda (call) (plist-get call :name)) (plist-get info :open_calls)) "  "))
-      ("tags" . ,(reel-text--list
-                  (cl-loop for (name value) on (plist-get info :tags) by #'cddr
-                           collect (format "%s=%s" (substring (symbol-name name) 1) value))
-                  "  "))
+      ("marks" . ,(mapconcat #'reel-text--mark (plist-get info :marks) ", "))
+      ("waiting for" . ,(mapconcat #'reel-text--call (plist-get info :open_calls) ", "))
+      ("tags" . ,(reel-text--tags (plist-get info :tags)))
       ("cloned from" . ,(and source (format "%s at #%d" (plist-get source :agent) (plist-get source :at))))
       ("created" . ,(reel-text-time (plist-get info :created)))
       ("updated" . ,(reel-text-time (plist-get info :updated)))
-      ("attached" . ,(number-to-string (plist-get info :attached)))
+      ("followers" . ,(number-to-string (plist-get info :attached)))
       ("prompt" . ,(plist-get info :system)))))
 
-(defun reel-text--list (words separator)
-  "Give WORDS with SEPARATOR between them, or nil if there are none."
-  (and words (mapconcat #'identity words separator)))
+(defun reel-text--mark (mark)
+  "Return the words for MARK."
+  (string-join (delq nil (list (plist-get mark :label) (format "#%d" (plist-get mark :seq)))) " "))
+
+(defun reel-text--call (call)
+  "Return the words for CALL."
+  (format "%s %s" (plist-get call :name) (plist-get call :id)))
+
+(defun reel-text--tags (tags)
+  "Return the words for TAGS, a plist."
+  (string-join (sort (cl-loop for (name value) on tags by #'cddr
+                              collect (format "%s=%s" (substring (symbol-name name) 1) value))
+                     #'string<)
+               ", "))
 
 (defun reel-text-marks (info)
   "Give the labels that stand in INFO, newest first, each once."

@@ -7,30 +7,33 @@
 
 ;;; Commentary:
 
-;; reeld is a daemon that owns the conversations of LLM agents.  This shows
-;; them in Emacs, as they are now: whoever adds to one, here or elsewhere, it
-;; appears in every buffer that shows it.
+;; reeld is a daemon that owns the conversations of LLM agents.  This shows a
+;; conversation in a buffer and keeps the buffer current while anybody adds to
+;; it.
 ;;
 ;;   (add-to-list 'load-path "~/reel/client/editors/emacs")
 ;;   (require 'reel)
 ;;
-;; M-x reel-open        opens a conversation; its name is completed
-;; M-x reel-new         begins one (C-u: with a system prompt)
-;; M-x reel-send        sends the region, or asks for a text
-;; M-x reel-list        shows all of them, to choose from
-;; M-x reel-clone       begins another one from where this one stands
-;; M-x reel-mark, reel-rewind, reel-undo, reel-redo, reel-clear
-;; M-x reel-info        says what is known of it
+;; M-x reel-open     shows a conversation; its name is completed
+;; M-x reel-new      creates one (C-u: with a system prompt)
+;; M-x reel-send     sends the region, or asks for a text
+;; M-x reel-list     lists the conversations, to choose one
+;; M-x reel-clone    starts a new one from the current state of this one
+;; M-x reel-mark     sets a mark; M-x reel-rewind goes back to one
+;; M-x reel-undo     undoes the newest command; M-x reel-redo redoes it
+;; M-x reel-clear    removes all messages, but not the system prompt
+;; M-x reel-info     shows the facts about the conversation
 ;;
-;; From a buffer that shows no conversation, they are about the one that was
-;; opened last.  In one that does, they have keys: s send, c clone, m mark,
-;; r rewind, u undo, U redo, C clear, i info, l list, n and p the next and the
-;; previous message, TAB shows what is folded at the line, g reads all again,
-;; q leaves.
+;; In the buffer of a conversation, a command is about that one; in any other
+;; buffer, about the one that was opened last.  A conversation's buffer has
+;; keys: s send, c clone, m mark, r rewind, u undo, U redo, C clear, i info,
+;; l list, n and p the next and the previous message, TAB opens or closes the
+;; fold on the line, g reads everything again, q buries the buffer.
 ;;
-;; The daemon is found at $REEL_SOCKET, or where `reel socket' says; if it does
-;; not run, `reel-program' starts it.  When it was restarted, the buffers come
-;; back by themselves; as long as they cannot, their mode line says `away'.
+;; The daemon's socket is $REEL_SOCKET, or the one that `reel socket' prints.
+;; If no daemon runs, `reel-program' starts it, unless it was stopped with
+;; `reel stop'.  If the daemon goes away, the mode line says `away', and the
+;; buffers continue by themselves when it is back.
 
 ;;; Code:
 
@@ -78,6 +81,8 @@ Neither does a file of the directory that happens to be the current one."
 
 (defun reel--opened ()
   "Go on in all buffers, over the new connection."
+  (when reel--return
+    (message "the daemon is back"))
   (reel--stop)
   (reel--each #'reel-copy-follow))
 
@@ -86,6 +91,8 @@ Neither does a file of the directory that happens to be the current one."
   (unless (reel-link-up-p)
     (reel--each #'reel-copy-lost)
     (unless reel--return
+      (when (reel--buffers)
+        (message "the daemon went away; waiting for it to come back"))
       (setq reel--return (run-at-time 0 reel--pause #'reel--come-back)))))
 
 (defun reel--come-back ()
@@ -184,7 +191,7 @@ LIMIT is the end of the buffer on that side."
   "Give the buffer of the conversation that a command is about."
   (cond (reel-copy-agent (current-buffer))
         ((buffer-live-p reel--last) reel--last)
-        (t (user-error "No conversation is open; M-x reel-open opens one"))))
+        (t (user-error "No conversation is open (M-x reel-open opens one)"))))
 
 (defun reel--name ()
   "Give the name of the conversation that a command is about."
@@ -229,7 +236,12 @@ LIMIT is the end of the buffer on that side."
   "Open the conversation of AGENT, a name or an id."
   (interactive
    (list (completing-read "Open: " (completion-table-dynamic #'reel--names))))
-  (reel--show (reel-link-call 'agent :agent agent)))
+  (pcase (reel-link-try 'agent :agent agent)
+    (`(result ,info) (reel--show info))
+    (`(error ,error)
+     (user-error "%s" (if (equal (reel-link-name error) "not_found")
+                          (format "No conversation %s (M-x reel-new creates it)" agent)
+                        (reel-link-words error))))))
 
 ;;;###autoload
 (defun reel-new (name &optional system)
@@ -237,7 +249,7 @@ LIMIT is the end of the buffer on that side."
 Where NAME is empty, the daemon makes one up.  SYSTEM is asked for with a
 prefix argument."
   (interactive
-   (list (read-string "Name (empty: one is made up): ")
+   (list (read-string "Name (empty: the daemon chooses one): ")
          (and current-prefix-arg (read-string "System prompt: "))))
   (reel--show (reel-link-call 'create :agent (reel--optional name) :system system)))
 
@@ -249,32 +261,36 @@ prefix argument."
      (list (if (use-region-p)
                (buffer-substring-no-properties (region-beginning) (region-end))
              (read-string (format "To %s: " name))))))
-  (when (string-empty-p text)
-    (user-error "There is nothing to send"))
+  (if (string-empty-p text)
+      (message "nothing sent")
+    (reel--send text)))
+
+(defun reel--send (text)
+  "Send TEXT, and say what became of it."
   (pcase-let* ((`(,plain . ,count) (reel-text-plain text))
                (reply (reel--command 'add :messages plain))
                (replaced (+ count (or (plist-get reply :replaced) 0))))
     (deactivate-mark)
-    (message "%s: sent as #%d%s" (reel--name) (plist-get reply :first)
+    (message "%s: added #%d%s" (reel--name) (plist-get reply :first)
              (if (= replaced 0)
                  ""
-               (format ", %s replaced" (reel-text-count replaced "character"))))))
+               (format "; %s replaced by U+FFFD" (reel-text-count replaced "character"))))))
 
 ;;;###autoload
 (defun reel-clone (name)
   "Begin a conversation called NAME from where this one stands, and open it.
 Where NAME is empty, the daemon makes one up."
   (interactive
-   (list (read-string (format "Clone %s as (empty: a name is made up): " (reel--name)))))
+   (list (read-string (format "Name of the clone of %s (empty: the daemon chooses one): " (reel--name)))))
   (reel--show (reel--command 'clone :name (reel--optional name))))
 
 ;;;###autoload
 (defun reel-mark (label)
   "Set a mark to rewind to, with LABEL, which may be empty."
-  (interactive (list (read-string (format "Mark in %s (may be empty): " (reel--name)))))
+  (interactive (list (read-string (format "Label of the mark in %s (may be empty): " (reel--name)))))
   (let ((reply (reel--command 'mark :label (reel--optional label))))
-    (message "%s: mark%s at #%d" (reel--name)
-             (if-let* ((given (plist-get reply :label))) (concat " " given) "")
+    (message "%s: mark%s set (#%d)" (reel--name)
+             (if (string-empty-p label) "" (concat " " label))
              (plist-get reply :seq))))
 
 ;;;###autoload
@@ -282,10 +298,12 @@ Where NAME is empty, the daemon makes one up."
   "Go back to the mark with LABEL.
 Where LABEL is empty, go back to the newest mark that something was said after."
   (interactive
-   (list (completing-read (format "Rewind %s to (empty: the last mark): " (reel--name))
+   (list (completing-read (format "Rewind %s to (empty: the newest mark): " (reel--name))
                           (completion-table-dynamic #'reel--marks))))
   (let ((reply (reel--command 'rewind :label (reel--optional label))))
-    (message "%s: back at the mark at #%d, %s dropped" (reel--name) (plist-get reply :target)
+    (message "%s: back at %s (#%d); %s set aside" (reel--name)
+             (if (string-empty-p label) "the newest mark" (concat "mark " label))
+             (plist-get reply :target)
              (reel-text-count (plist-get reply :dropped) "record"))))
 
 ;;;###autoload
@@ -293,15 +311,14 @@ Where LABEL is empty, go back to the newest mark that something was said after."
   "Take back the newest command on the conversation, whoever gave it."
   (interactive)
   (let ((reply (reel--command 'undo)))
-    (message "%s: took back command #%d; M-x reel-redo brings it back"
-             (reel--name) (plist-get reply :undone))))
+    (message "%s: undid #%d; M-x reel-redo brings it back" (reel--name) (plist-get reply :undone))))
 
 ;;;###autoload
 (defun reel-redo ()
   "Bring back what undo took."
   (interactive)
   (let ((reply (reel--command 'redo)))
-    (message "%s: brought back command #%d" (reel--name) (plist-get reply :redone))))
+    (message "%s: redid #%d" (reel--name) (plist-get reply :redone))))
 
 ;;;###autoload
 (defun reel-clear ()
@@ -337,7 +354,7 @@ Where LABEL is empty, go back to the newest mark that something was said after."
   "The conversations of living agents; RET opens one.
 
 \\{reel-list-mode-map}"
-  (setq tabulated-list-format [("Name" 28 t) ("Head" 8 nil) ("Updated" 17 t) ("Title" 0 t)]
+  (setq tabulated-list-format [("Name" 28 t) ("Head" 8 nil) ("Updated" 20 t) ("Title" 0 t)]
         tabulated-list-padding 1)
   (reel--ignore-local-variables)
   (add-hook 'tabulated-list-revert-hook #'reel--list-read nil t)
@@ -352,7 +369,9 @@ Where LABEL is empty, go back to the newest mark that something was said after."
       (reel-list-mode)
       (setq tabulated-list-entries (mapcar #'reel--row agents))
       (tabulated-list-print)
-      (pop-to-buffer (current-buffer)))))
+      (pop-to-buffer (current-buffer)))
+    (unless agents
+      (message "no conversations (M-x reel-new creates one)"))))
 
 (defun reel--list-read ()
   "Read the list again."
@@ -371,14 +390,14 @@ Where LABEL is empty, go back to the newest mark that something was said after."
   "Give the line of the list for AGENT."
   (list (plist-get agent :id)
         (vector (plist-get agent :name)
-                (number-to-string (plist-get agent :head))
+                (format "#%d" (plist-get agent :head))
                 (reel-text-time (plist-get agent :updated))
-                (or (plist-get agent :title) ""))))
+                (reel-text-one-line (or (plist-get agent :title) "")))))
 
 (defun reel-list-open ()
   "Open the conversation at point."
   (interactive)
-  (reel-open (or (tabulated-list-get-id) (user-error "There is no conversation on this line"))))
+  (reel-open (or (tabulated-list-get-id) (user-error "No conversation on this line"))))
 
 (provide 'reel)
 ;;; reel.el ends here

@@ -48,6 +48,8 @@ def shown(client: Client) -> Shown:
 
 
 def _message(message: Message) -> str:
-    moment = time.strftime("%Y-%m-%d %H:%M", time.localtime(message["time"] // 1000))
-    texts = "".join(block["text"].removesuffix("\n") + "\n" for block in message["content"] if block["type"] == "text")
-    return f"## {message['role']}  #{message['seq']}  {moment}\n\n{texts}\n"
+    moment = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(message["time"] // 1000))
+    texts = "".join(
+        block["text"].removesuffix("\n") + "\n\n" for block in message["content"] if block["type"] == "text"
+    )
+    return f"## {message['role']} #{message['seq']} · {moment}\n\n{texts}"

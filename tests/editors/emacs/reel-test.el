@@ -16,6 +16,14 @@
   "Give a message of the user's with SEQ and BLOCKS."
   (list :role "user" :seq seq :time 0 :content (vconcat blocks)))
 
+(defun reel-test-text (message &optional tools)
+  "Give the text of MESSAGE; TOOLS has the names of tools by the ids of calls."
+  (reel-text-message message (or tools (make-hash-table :test #'equal))))
+
+(defun reel-test-block (block)
+  "Give the text of BLOCK."
+  (reel-text--block block (make-hash-table :test #'equal)))
+
 (defun reel-test-visible (text)
   "Give the part of TEXT that is not folded."
   (with-temp-buffer
@@ -42,7 +50,7 @@
           (with-temp-file (concat directory "/reel.sock"))
           (make-symbolic-link directory link)
           (cl-letf (((symbol-function 'user-uid) (lambda () uid)))
-            (should (equal (concat link " is no directory of yours")
+            (should (equal (concat link " is not a directory of yours")
                            (reel-link--foreign (concat link "/reel.sock"))))
             (should-not (reel-link--foreign (concat link "/nothing.sock")))))
       (delete-file link)
@@ -78,8 +86,13 @@
 
 (ert-deftest reel-test-last-line ()
   "Of what the command printed, the last line counts."
-  (should (equal "not_running: no room" (reel-link--last-line "a\nreel: not_running: no room\n")))
-  (should (equal "not_running: the daemon did not start" (reel-link--last-line ""))))
+  (should (equal "no room: at all" (reel-link--last-line "a\nreel: not_running: no room: at all\n" 1)))
+  (should (equal "reel start ended with status 3" (reel-link--last-line "" 3))))
+
+(ert-deftest reel-test-words ()
+  "A user reads the message of an error without the error's name."
+  (should (equal "no agent zed" (reel-link-words '(:message "not_found: no agent zed" :data (:name "not_found")))))
+  (should (equal "odd" (reel-link-words '(:message "odd")))))
 
 (ert-deftest reel-test-plain ()
   "What is no character is replaced and counted; all else stays."
@@ -90,13 +103,13 @@
 
 (ert-deftest reel-test-texts ()
   "A text stands as it is, with an end to its last line."
-  (let ((head (concat "## user  #7  " (reel-text-time 0) "\n\n")))
+  (let ((head (concat "## user #7 · " (reel-text-time 0) "\n\n")))
     (should (equal (concat head "# a\n\n```\n  b\n\n")
                    (substring-no-properties
-                    (reel-text-message (reel-test-message 7 '(:type "text" :text "# a\n\n```\n  b"))))))
+                    (reel-test-text (reel-test-message 7 '(:type "text" :text "# a\n\n```\n  b"))))))
     (should (equal (concat head "a\n\n")
                    (substring-no-properties
-                    (reel-text-message (reel-test-message 7 '(:type "text" :text "a\n"))))))))
+                    (reel-test-text (reel-test-message 7 '(:type "text" :text "a\n"))))))))
 
 (ert-deftest reel-test-prompt ()
   "There is a prompt, an empty one, or none."
@@ -106,24 +119,44 @@
 (ert-deftest reel-test-folded ()
   "Thinking, calls and results are folded under a line that says what they are."
   (dolist (case '(((:type "thinking" :text "hm\nwell\n") "### thinking" "\nhm\nwell")
-                  ((:type "tool_call" :id "c1" :name "ls" :arguments "{}") "### call ls  c1" "\n{}")
+                  ((:type "tool_call" :id "c1" :name "ls" :arguments "{}") "### call ls c1" "\n```json\n{}\n```")
                   ((:type "tool_result" :tool_call_id "c1" :content "a" :is_error :json-false)
-                   "### result  c1" "\na")
-                  ((:type "tool_result" :tool_call_id "c1" :content "a" :is_error t) "### error  c1" "\na")
-                  ((:type "tool_result" :tool_call_id "c1" :content [(:type "text" :text "a") (:type "text" :text "b")])
-                   "### result  c1" "\na\nb")
-                  ((:type "opaque" :provider "p" :data_json "[1]") "### opaque block of p" "\n[1]")))
+                   "### result c1" "\n```\na\n```")
+                  ((:type "tool_result" :tool_call_id "c1" :content "a" :is_error t) "### error c1" "\n```\na\n```")
+                  ((:type "tool_result" :tool_call_id "c1" :content [(:type "text" :text "a") (:type "text" :text "```")])
+                   "### result c1" "\n````\na\n```\n````")
+                  ((:type "opaque" :provider "p" :data_json "[1]") "### opaque block of p" "\n```json\n[1]\n```")))
     (pcase-let ((`(,block ,label ,hidden) case))
-      (should (equal (concat label hidden "\n") (substring-no-properties (reel-text--block block))))
-      (should (equal (concat label "\n") (reel-test-visible (reel-text--block block)))))))
+      (should (equal (concat label hidden "\n") (substring-no-properties (reel-test-block block))))
+      (should (equal (concat label "\n") (reel-test-visible (reel-test-block block)))))))
+
+(ert-deftest reel-test-result-names-its-tool ()
+  "A result has the name of the tool that was called in an earlier message."
+  (let ((tools (make-hash-table :test #'equal)))
+    (reel-test-text (reel-test-message 1 '(:type "tool_call" :id "c1" :name "ls" :arguments "{}")) tools)
+    (should (string-match-p "^### result of ls c1$"
+                            (reel-test-text (reel-test-message 2 '(:type "tool_result" :tool_call_id "c1" :content "a"))
+                                            tools)))))
+
+(ert-deftest reel-test-names-stay-in-their-line ()
+  "The names of clients and tools are other people's text: none of them begins another line."
+  (should (equal "## assistant · writing… (a ## user #9)\n\nx\n\n"
+                 (substring-no-properties (reel-text-draft "a\n## user #9" "x"))))
+  (should (equal "### call n ## user #9 i\n"
+                 (reel-test-visible
+                  (reel-test-block '(:type "tool_call" :id "i" :name "n\r\n## user #9" :arguments "{}"))))))
+
+(ert-deftest reel-test-draft-without-a-name ()
+  "A client that has not said its name writes without one."
+  (should (equal "## assistant · writing…\n\nx\n\n" (substring-no-properties (reel-text-draft nil "x")))))
 
 (ert-deftest reel-test-notes ()
   "What cannot be shown is named."
   (dolist (case '(((:type "redacted_thinking" :data "abc") . "### thinking, redacted (3 characters)\n")
-                  ((:type "media" :mime_type "image/png" :data_base64 "AAAA") . "### media  image/png  3 bytes\n")
-                  ((:type "media" :mime_type "image/png" :url "http://x" :name "n") . "### media  image/png  n  http://x\n")
-                  ((:type "hologram") . "### a block of type hologram; a newer reel can show it\n")))
-    (should (equal (cdr case) (substring-no-properties (reel-text--block (car case)))))))
+                  ((:type "media" :mime_type "image/png" :data_base64 "AAA=") . "### media image/png 2 bytes\n")
+                  ((:type "media" :mime_type "image/png" :url "http://x" :name "n") . "### media image/png n http://x\n")
+                  ((:type "hologram") . "### block of type hologram (a newer plug-in can show it)\n")))
+    (should (equal (cdr case) (substring-no-properties (reel-test-block (car case)))))))
 
 (ert-deftest reel-test-info ()
   "What there is of an agent has a line; what there is not has none."
@@ -131,34 +164,34 @@
                     :updated 0 :system nil :attached 2 :open_calls [(:id "c1" :name "ls" :seq 8)]
                     :marks [(:label "x" :seq 3) (:label nil :seq 4) (:label "y" :seq 5) (:label "x" :seq 6)]
                     :source (:agent "0b" :at 2))))
-    (should (equal (list "name         demo" "id           0a" "alive        yes" "messages     1" "head         #9"
-                         "marks        x  y" "open calls   ls" "tags         a=b  c=d" "cloned from  0b at #2"
-                         (concat "created      " (reel-text-time 0)) (concat "updated      " (reel-text-time 0))
-                         "attached     2")
+    (should (equal (list "name         demo" "id           0a" "messages     1" "head         #9"
+                         "marks        x #3, #4, y #5, x #6" "waiting for  ls c1" "tags         a=b, c=d"
+                         "cloned from  0b at #2" (concat "created      " (reel-text-time 0))
+                         (concat "updated      " (reel-text-time 0)) "followers    2")
                    (split-string (reel-text-info info) "\n" t)))))
 
 (ert-deftest reel-test-copy ()
   "The copy is cut and filled up between the prompt and the drafts, however they change."
   (with-temp-buffer
-    (let ((text (lambda (seq) (reel-text-message (reel-test-message seq '(:type "text" :text "a"))))))
-      (reel-copy--draft 5 "soon")
+    (let ((text (lambda (seq) (reel-test-text (reel-test-message seq '(:type "text" :text "a"))))))
+      (reel-copy--draft (list :connection 5 :client "vim" :text "soon"))
       (reel-copy--append (list (reel-test-message 1 '(:type "text" :text "a"))
                                (reel-test-message 2 '(:type "text" :text "a"))))
       (reel-copy--prompt "be brief")
       (reel-copy--append (list (reel-test-message 3 '(:type "text" :text "a"))))
       (reel-copy--keep 9)
-      (reel-copy--draft 6 "late")
+      (reel-copy--draft (list :connection 6 :client "vim" :text "late"))
       (should (equal-including-properties
                (concat (reel-text-prompt "be brief") (funcall text 1) (funcall text 2) (funcall text 3)
-                       (reel-text-draft "soon") (reel-text-draft "late"))
+                       (reel-text-draft "vim" "soon") (reel-text-draft "vim" "late"))
                (buffer-string)))
       (reel-copy--keep 1)
       (reel-copy--prompt nil)
-      (reel-copy--draft 5 "")
-      (reel-copy--draft 6 "later")
+      (reel-copy--draft (list :connection 5 :client "vim" :text ""))
+      (reel-copy--draft (list :connection 6 :client "vim" :text "later"))
       (reel-copy--append (list (reel-test-message 4 '(:type "text" :text "a"))))
       (should (equal-including-properties
-               (concat (funcall text 1) (funcall text 4) (reel-text-draft "later"))
+               (concat (funcall text 1) (funcall text 4) (reel-text-draft "vim" "later"))
                (buffer-string)))
       (should (equal '(4 1) (mapcar #'car reel-copy--entries))))))
 
@@ -180,8 +213,8 @@
     (should-error (reel-toggle) :type 'user-error)
     (search-forward "### thinking")
     (reel-toggle)
-    (should (equal "### thinking\nhm\n### thinking\n\n"
-                   (substring (reel-test-visible (buffer-string)) (length (reel-text--heading "user  #1  1970-01-01 00:00")))))
+    (should (equal "### thinking\nhm\n\n### thinking\n\n"
+                   (substring (reel-test-visible (buffer-string)) (length (reel-text--heading (concat "user #1 · " (reel-text-time 0)))))))
     (search-forward "hm")
     (backward-char)
     (reel-toggle)
@@ -194,16 +227,16 @@
     (reel-copy--append (mapcar (lambda (seq) (reel-test-message seq '(:type "text" :text "## a\nb"))) '(1 2 3)))
     (goto-char 1)
     (reel-next)
-    (should (looking-at "## user  #2"))
+    (should (looking-at "## user #2"))
     (reel-next)
     (should-error (reel-next) :type 'user-error)
-    (should (looking-at "## user  #3"))
+    (should (looking-at "## user #3"))
     (forward-line 3)
     (reel-previous)
-    (should (looking-at "## user  #3"))
+    (should (looking-at "## user #3"))
     (reel-previous)
     (reel-previous)
-    (should (looking-at "## user  #1"))
+    (should (looking-at "## user #1"))
     (should-error (reel-previous) :type 'user-error)))
 
 (provide 'reel-test)

@@ -4,8 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from reel.messages import Block
 from reel.sync.client import Client
+from tests.editors import alike
+from tests.editors.alike import without_times
 from tests.editors.emacs.conftest import Shown
 from tests.editors.emacs.driver import Emacs, Refused
 from tests.editors.texts import texts
@@ -27,24 +28,15 @@ def demo(client: Client, emacs: Emacs, shown: Shown) -> Callable[[], None]:
     return look
 
 
-def test_open_shows_every_block(client: Client, emacs: Emacs) -> None:
-    """All that a conversation may hold has its place; what is folded is not seen."""
-    client.create("demo")
-    client.add("demo", [{"role": "user", "content": "# What?\n\n- a\n"}])
-    thinking: Block = {"type": "thinking", "text": "hm"}
-    text: Block = {"type": "text", "text": "Let me look: ä€😀"}
-    call: Block = {"type": "tool_call", "id": "c1", "name": "ls", "arguments": '{"dir": "/"}'}
-    result: Block = {"type": "tool_result", "tool_call_id": "c1", "content": "etc", "is_error": False}
-    client.add("demo", [{"role": "assistant", "content": [thinking, text, call]}])
-    client.add("demo", [{"role": "tool", "content": [result]}])
+def test_every_block(client: Client, emacs: Emacs) -> None:
+    """A buffer shows what the other editors show; what is folded is not seen."""
+    alike.converse(client)
     emacs.command("reel-open", "demo")
-    emacs.until(lambda: "etc" in emacs.text())
+    emacs.until(lambda: emacs.text().endswith(f"{alike.DRAFT}\n\n"))
 
-    lines = [line for line in emacs.text().splitlines() if line and not line.startswith("## ")]
-    folded = ["### thinking", "hm", "Let me look: ä€😀", "### call ls  c1", '{"dir": "/"}', "### result  c1", "etc"]
-    assert ["# What?", "- a", *folded] == lines
+    assert alike.SHOWN == without_times(emacs.text().splitlines())
     emacs.eval("(goto-char 1)")
-    assert emacs.eval('(progn (search-forward "\\nhm") (and (invisible-p (1- (point))) t))')
+    assert emacs.eval('(progn (search-forward "\ntwo") (and (invisible-p (1- (point))) t))')
     emacs.type("\t")
     emacs.until(lambda: emacs.eval("(not (invisible-p (1+ (point))))") is True)
 
@@ -76,14 +68,14 @@ def test_what_is_not_there(emacs: Emacs) -> None:
     """What the daemon refuses is one line, with its name."""
     emacs.command("reel-open", "zed")
 
-    emacs.until_said("not_found: no agent zed")
+    emacs.until_said("No conversation zed (M-x reel-new creates it)")
 
 
 def test_nothing_is_open(emacs: Emacs) -> None:
     """A command without a conversation says how to open one, and asks nothing."""
     emacs.command("reel-send")
 
-    emacs.until_said("No conversation is open; M-x reel-open opens one")
+    emacs.until_said("No conversation is open (M-x reel-open opens one)")
 
 
 def test_new(client: Client, emacs: Emacs, shown: Shown) -> None:
@@ -103,7 +95,7 @@ def test_new(client: Client, emacs: Emacs, shown: Shown) -> None:
 def test_send_asks(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
     """A text that is asked for is sent and shown."""
     emacs.type("sWhat is a Merkle tree?\r")
-    emacs.until_said("demo: sent as #4")
+    emacs.until_said("demo: added #4")
     demo()
 
     assert ["Hello", "What is a Merkle tree?"] == texts(client, "demo")
@@ -112,7 +104,7 @@ def test_send_asks(client: Client, emacs: Emacs, demo: Callable[[], None]) -> No
 def test_send_nothing(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
     """No empty text is sent."""
     emacs.type("s\r")
-    emacs.until_said("There is nothing to send")
+    emacs.until_said("nothing sent")
     demo()
 
     assert ["Hello"] == texts(client, "demo")
@@ -122,7 +114,7 @@ def test_send_a_region(client: Client, emacs: Emacs, demo: Callable[[], None]) -
     """The region of any buffer goes to the conversation that was opened last."""
     emacs.type("\x18bnotes\rone\ntwo ä😀\nthree\x1b<\x00\x0e\x0e")
     emacs.command("reel-send")
-    emacs.until_said("demo: sent as #4")
+    emacs.until_said("demo: added #4")
     emacs.command("reel-open", "demo")
     demo()
 
@@ -132,7 +124,7 @@ def test_send_a_region(client: Client, emacs: Emacs, demo: Callable[[], None]) -
 def test_send_what_is_no_text(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
     """Bytes that are no character are replaced, and so is NUL; that is said."""
     emacs.eval(r'(reel-send (concat "a" (string #x3fff80 #xd800 0) "b"))')
-    emacs.until_said("demo: sent as #4, 3 characters replaced")
+    emacs.until_said("demo: added #4; 3 characters replaced by U+FFFD")
     demo()
 
     assert "a\ufffd\ufffd\ufffdb" == texts(client, "demo")[-1]
@@ -154,18 +146,18 @@ def test_clone(client: Client, emacs: Emacs, shown: Shown, demo: Callable[[], No
 def test_mark_and_rewind(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
     """One goes back to a mark, whose label is completed, or to the last one."""
     emacs.type("mhere\r")
-    emacs.until_said("demo: mark here at #4")
+    emacs.until_said("demo: mark here set (#4)")
     client.add("demo", ["one", "two"])
     demo()
     emacs.type("m\r")
-    emacs.until_said("demo: mark at #7")
+    emacs.until_said("demo: mark set (#7)")
     client.add("demo", "three")
     demo()
     emacs.type("r\r")
-    emacs.until_said("demo: back at the mark at #7, 1 record dropped")
+    emacs.until_said("demo: back at the newest mark (#7); 1 record set aside")
     demo()
     emacs.type("rh\t\r")
-    emacs.until_said("demo: back at the mark at #4, 2 records dropped")
+    emacs.until_said("demo: back at mark here (#4); 2 records set aside")
     demo()
 
     assert ["Hello"] == texts(client, "demo")
@@ -175,7 +167,7 @@ def test_rewind_to_no_mark(emacs: Emacs, demo: Callable[[], None]) -> None:
     """A label that is not there is refused."""
     emacs.type("rnowhere\r")
 
-    emacs.until_said("no_such_mark: ")
+    emacs.until_said("nowhere")
     demo()
 
 
@@ -184,11 +176,11 @@ def test_undo_and_redo(client: Client, emacs: Emacs, demo: Callable[[], None]) -
     client.add("demo", ["one", "two"])
     demo()
     emacs.type("u")
-    emacs.until_said("demo: took back command #4; M-x reel-redo brings it back")
+    emacs.until_said("demo: undid #4; M-x reel-redo brings it back")
     demo()
     assert ["Hello"] == texts(client, "demo")
     emacs.type("U")
-    emacs.until_said("demo: brought back command #4")
+    emacs.until_said("demo: redid #4")
     demo()
     assert ["Hello", "one", "two"] == texts(client, "demo")
     emacs.type("\x1f")
@@ -203,7 +195,7 @@ def test_undo_of_nothing(emacs: Emacs, client: Client) -> None:
     emacs.until_text("")
     emacs.type("u")
 
-    emacs.until_said("nothing_to_undo: ")
+    emacs.until_said("nothing to undo")
 
 
 def test_clear(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
@@ -223,7 +215,7 @@ def test_info(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
     emacs.until(lambda: emacs.eval('(and (get-buffer "*reel info*") t)') is True)
 
     lines = str(emacs.eval('(with-current-buffer "*reel info*" (buffer-string))')).splitlines()
-    assert ["name         demo", f"id           {client.agent('demo').id}", "alive        yes"] == lines[:3]
+    assert ["name         demo", f"id           {client.agent('demo').id}", "messages     1"] == lines[:3]
     assert "prompt       Be brief." in lines
 
 
@@ -242,6 +234,13 @@ def test_list(client: Client, emacs: Emacs, shown: Shown) -> None:
     emacs.until(lambda: emacs.text().split()[0] == "one")
     emacs.type("\x1b<\x0e\r")
     emacs.until_text(shown("two"))
+
+
+def test_a_list_of_nothing(emacs: Emacs) -> None:
+    """If there is no conversation, the list says what creates one."""
+    emacs.command("reel-list")
+
+    emacs.until_said("no conversations (M-x reel-new creates one)")
 
 
 def test_read_again(emacs: Emacs, demo: Callable[[], None]) -> None:

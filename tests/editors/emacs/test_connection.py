@@ -57,7 +57,9 @@ def test_a_daemon_that_was_stopped_on_purpose(prepared: Daemon, emacs: Emacs) ->
     mark(prepared.socket)
     emacs.command("reel-new", "demo")
 
-    emacs.until_said("not_running: reeld was stopped with `reel stop`; start it with `reel start`")
+    emacs.until_said(
+        f"No daemon answers on {prepared.socket}: reeld was stopped with `reel stop`; start it with `reel start`"
+    )
     assert not Path(prepared.socket).exists()
 
 
@@ -66,7 +68,7 @@ def test_there_is_no_command(prepared: Daemon, emacs: Emacs) -> None:
     emacs.eval('(setq reel-program "reel-of-nowhere")')
     emacs.command("reel-new", "demo")
 
-    emacs.until_said(f"not_running: nobody answers on {prepared.socket}, and there is no command reel-of-nowhere")
+    emacs.until_said(f"No daemon answers on {prepared.socket}, and there is no command reel-of-nowhere to start one")
 
 
 def test_the_command_fails(start: Start) -> None:
@@ -74,7 +76,7 @@ def test_the_command_fails(start: Start) -> None:
     emacs = start(REEL_DATABASE="/dev/null/r.db")
     emacs.command("reel-new", "demo")
 
-    emacs.until_said("not_running: reeld ended with status 4: reeld: cannot lock the database /dev/null/r.db")
+    emacs.until_said("/s.sock: reeld ended with status 4: reeld: cannot lock the database /dev/null/r.db")
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give a file away")
@@ -83,7 +85,7 @@ def test_another_users_socket(daemon: Daemon, emacs: Emacs) -> None:
     os.chown(daemon.socket, 12345, 12345)
     emacs.command("reel-open", "demo")
 
-    emacs.until_said(f"not_running: {daemon.socket} belongs to another user (uid 12345), and was told nothing")
+    emacs.until_said(f"{daemon.socket} belongs to another user (uid 12345); nothing was sent to it")
     os.chown(daemon.socket, 0, 0)
 
 
@@ -96,7 +98,9 @@ def test_the_daemon_comes_back(daemon: Daemon, emacs: Emacs, shown: Shown, clien
     for end in (daemon.kill, daemon.end):
         end()
         emacs.until(lambda: emacs.eval("reel-copy-state") == "away")
+        emacs.until_said("the daemon went away; waiting for it to come back")
         daemon.start()
+        emacs.until_said("the daemon is back")
         client.add("one", "to one")
         client.undo("two")
         client.add("two", ["to", "two"])
@@ -135,7 +139,7 @@ def test_a_command_while_it_is_away(daemon: Daemon, emacs: Emacs, shown: Shown, 
     emacs.until_text(shown("demo"))
     daemon.kill()
     emacs.type("sstill there?\r")
-    emacs.until_said("demo: sent as #3")
+    emacs.until_said("demo: added #3")
 
     emacs.until_text(shown("demo"))
     assert "still there?" in emacs.text()
@@ -155,7 +159,7 @@ def test_a_command_is_not_done_twice(emacs: Emacs, client: Client) -> None:
               '((name . lose))))"""
     )
     emacs.type("sonce\r")
-    emacs.until_said("demo: sent as #3")
+    emacs.until_said("demo: added #3")
 
     assert 2 == client.agent("demo").messages
 
@@ -165,7 +169,7 @@ def test_it_does_not_answer(emacs: Emacs, client: Client) -> None:
     client.add("demo", "Hello", create=True)
     wait = '(reel-link-call \'wait :agent "demo" :since 99 :timeout 100000)'
     emacs.eval(f'(defun wait-long () (interactive) (message "waiting") {wait})')
-    with pytest.raises(Refused, match=r"timeout: no answer to wait from .* within 1 seconds"):
+    with pytest.raises(Refused, match=r"No answer to wait from .* within 1 seconds"):
         emacs.eval(f"(let ((reel-timeout 1)) {wait})")
     emacs.command("wait-long")
     begun = time.monotonic()

@@ -96,20 +96,21 @@ def test_another_name(client: Client, emacs: Emacs) -> None:
     emacs.until(lambda: emacs.eval("(buffer-name)") == "*reel better*")
     emacs.type("sHi\r")
 
-    emacs.until_said("better: sent as #")
+    emacs.until_said("better: added #")
 
 
 def test_drafts(client: Client, emacs: Emacs, demo: Callable[[], None], daemon: Daemon, shown: Shown) -> None:
     """What others are writing stands at the end, until it is said or given up."""
+    writing = "## assistant · writing… (python)\n\n"
     with daemon.client() as other:
         client.draft("demo", "I th")
-        emacs.until_text(shown("demo") + "## somebody is writing\n\nI th\n\n")
+        emacs.until_text(f"{shown('demo')}{writing}I th\n\n")
         other.draft("demo", "Me too")
-        emacs.until(lambda: emacs.text().endswith("I th\n\n## somebody is writing\n\nMe too\n\n"))
+        emacs.until(lambda: emacs.text().endswith(f"I th\n\n{writing}Me too\n\n"))
         client.draft("demo", "I think")
         emacs.until(lambda: "I think\n" in emacs.text())
         client.add("demo", "I think so.")
-        emacs.until_text(shown("demo") + "## somebody is writing\n\nMe too\n\n")
+        emacs.until_text(f"{shown('demo')}{writing}Me too\n\n")
 
     demo()
 
@@ -149,6 +150,7 @@ def test_it_did_not_read(client: Client, emacs: Emacs, demo: Callable[[], None])
     for number in range(60):
         client.add("demo", f"{number}\n" + "a line of text\n" * 4000)
     os.kill(emacs.process.pid, signal.SIGCONT)
+    emacs.until(lambda: emacs.eval("(length reel-copy--entries)") == 61)
 
     demo()
     assert 1 < emacs.eval("reel-copy--turn")

@@ -109,6 +109,11 @@ class Nvim:
         found: list[str] = self.lua("return _G.notified or {}")
         return found
 
+    def said(self) -> list[str]:
+        """Return the lines of the messages that were shown, the newest last."""
+        said: str = self.call("nvim_exec", "messages", True)
+        return said.splitlines()
+
     def complains(self, text: str) -> None:
         """Wait until an error was shown that has a text in it."""
         self.until("notified and notified[#notified]:find(a[1], 1, true)", text)

@@ -6,7 +6,7 @@ from typing import Any
 from reel.sync.client import Client
 from tests.editors.nvim.driver import Nvim
 
-HEADING = re.compile(r"## (\w+) (\d+)")
+HEADING = re.compile(r"## (\w+) #(\d+)")
 
 
 def headings(client: Client, agent: str = "demo") -> list[list[Any]]:

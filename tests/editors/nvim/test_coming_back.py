@@ -17,7 +17,7 @@ def test_the_daemon_is_restarted(nvim: Nvim, client: Client, daemon: Daemon) -> 
     shows(opened(nvim), client)
     for end in (daemon.end, daemon.kill):
         end()
-        nvim.until("vim.fn.getline('$') == '*not_running: the daemon closed the connection*'")
+        nvim.until("vim.fn.getline('$') == '*the daemon went away; waiting for it to come back*'")
         daemon.start()
         with daemon.client() as other:
             other.add("demo", ["missed"])
@@ -25,7 +25,7 @@ def test_the_daemon_is_restarted(nvim: Nvim, client: Client, daemon: Daemon) -> 
             other.add("demo", ["missed as well"])
             other.rewind("demo")
             shows(nvim, other)
-    nvim.until("vim.fn.search('not_running', 'nw') == 0")
+    nvim.until("vim.fn.search('went away', 'nw') == 0")
     nvim.command("Reel send back")
     nvim.until("vim.fn.search('^back$', 'nw') > 0")
 
@@ -109,10 +109,10 @@ def test_another_log(nvim: Nvim, client: Client, daemon: Daemon) -> None:
     daemon.end()
     restore()
     daemon.start()
-    nvim.shows("## user 2", "", "one", "")
+    nvim.shows("## user #2", "", "one", "")
     client.add("demo", "three")
 
-    nvim.shows("## user 2", "", "one", "", "## user 3", "", "three", "")
+    nvim.shows("## user #2", "", "one", "", "## user #3", "", "three", "")
     assert [] == nvim.notified()
 
 
@@ -134,4 +134,4 @@ def test_a_daemon_that_stops_just_then(nvim: Nvim, client: Client, daemon: Daemo
     daemon.start()
     client.add("demo", "one")
 
-    nvim.shows("## user 2", "", "one", "")
+    nvim.shows("## user #2", "", "one", "")

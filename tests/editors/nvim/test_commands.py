@@ -8,6 +8,8 @@ import pytest
 
 from reel.sync.client import Client
 from tests.daemon import Daemon
+from tests.editors import alike
+from tests.editors.alike import without_times
 from tests.editors.nvim.driver import PLUGIN, Nvim
 from tests.editors.nvim.shown import opened
 from tests.editors.texts import texts
@@ -25,7 +27,7 @@ RESULT: Any = {"role": "tool", "content": [{"type": "tool_result", "tool_call_id
 
 def heading(role: str, seq: int, text: str) -> list[str]:
     """Give the lines of a message of one text."""
-    return [f"## {role} {seq}", "", text, ""]
+    return [f"## {role} #{seq}", "", text, ""]
 
 
 # --- open
@@ -39,12 +41,21 @@ def test_open(nvim: Nvim, client: Client) -> None:
 
     nvim.shows(
         *("## system", "", "Be brief.", "Be kind.", ""),
-        *("## user 3", "", "How warm is it", "in Paris?", ""),
-        *("## assistant 4", "", "**thinking**", "I must", "look.", "", "Let me see.", ""),
-        *("**tool_call** weather `c1`", "```json", '{"city": "Paris"}', "```", ""),
-        *("## tool 5", "", "**tool_result** `c1`", "```", "18 degrees", "```", ""),
+        *("## user #3", "", "How warm is it", "in Paris?", ""),
+        *("## assistant #4", "", "### thinking", "I must", "look.", "", "Let me see.", ""),
+        *("### call weather c1", "```json", '{"city": "Paris"}', "```", ""),
+        *("## tool #5", "", "### result of weather c1", "```", "18 degrees", "```", ""),
     )
     assert ("reel://demo", "markdown") == (nvim.call("nvim_eval", "bufname()"), nvim.call("nvim_eval", "&filetype"))
+
+
+def test_every_block(nvim: Nvim, client: Client) -> None:
+    """A buffer shows what the other editors show; the times are virtual text."""
+    alike.converse(client)
+    nvim.command("Reel open demo")
+    nvim.until("#vim.api.nvim_buf_get_lines(0, 0, -1, false) > a[1]", len(alike.SHOWN))
+
+    assert alike.SHOWN == without_times(nvim.lines())
 
 
 def test_folds(nvim: Nvim, client: Client) -> None:
@@ -57,7 +68,7 @@ def test_folds(nvim: Nvim, client: Client) -> None:
     folds = [(start, end) for start, end in enumerate(nvim.call("nvim_eval", closed), 1) if end]
     lines = nvim.lines()
 
-    assert ["**thinking**", "**tool_call** weather `c1`", "**tool_result** `c1`"] == [lines[s - 1] for s, _ in folds]
+    assert ["### thinking", "### call weather c1", "### result of weather c1"] == [lines[s - 1] for s, _ in folds]
     assert ["look.", "```", "```"] == [lines[end - 1] for _, end in folds]
     nvim.command("enew")
     assert "manual" == nvim.call("nvim_eval", "&foldmethod")
@@ -74,8 +85,8 @@ def test_virtual_text(nvim: Nvim, client: Client) -> None:
     marks = nvim.call("nvim_buf_get_extmarks", 0, space, 0, -1, {"details": True})
 
     assert [0, 4] == [row for _, row, _, _ in marks]
-    expected = [nvim.lua("return os.date('%H:%M:%S', ...)", second) for second in seconds]
-    assert expected == [details["virt_text"][0][0][-8:] for *_, details in marks]
+    expected = [nvim.lua("return os.date('· %Y-%m-%d %H:%M:%S', ...)", second) for second in seconds]
+    assert expected == [details["virt_text"][0][0] for *_, details in marks]
 
 
 def test_open_again(nvim: Nvim, client: Client) -> None:
@@ -156,10 +167,11 @@ def test_drafts(nvim: Nvim, client: Client) -> None:
     client.add("demo", "a")
     nvim.command("Reel open demo")
     nvim.shows(*heading("user", 2, "a"))
+    draft = "## assistant · writing… (python)"
     client.draft("demo", "I thi")
-    nvim.shows(*heading("user", 2, "a"), "## draft", "", "I thi", "")
+    nvim.shows(*heading("user", 2, "a"), draft, "", "I thi", "")
     client.draft("demo", "I think\nso")
-    nvim.shows(*heading("user", 2, "a"), "## draft", "", "I think", "so", "")
+    nvim.shows(*heading("user", 2, "a"), draft, "", "I think", "so", "")
     client.add("demo", "I think so")
 
     nvim.shows(*heading("user", 2, "a"), *heading("user", 3, "I think so"))
@@ -209,7 +221,7 @@ def test_send_a_range(demo: Nvim) -> None:
     demo.command("2,4Reel send")
     demo.command("buffer reel://demo")
 
-    demo.shows("## user 2", "", "yes", "", "  also", "")
+    demo.shows("## user #2", "", "yes", "", "  also", "")
 
 
 def test_send_a_range_with_a_text(demo: Nvim, client: Client) -> None:
@@ -227,7 +239,8 @@ def test_send_asks(demo: Nvim, client: Client) -> None:
     """Without a text one is asked for; who gives none sends nothing."""
     demo.lua("vim.ui.input = function(options, done) asked = options.prompt; done(nil) end")
     demo.command("Reel send")
-    assert "to demo: " == demo.lua("return asked")
+    assert "To demo: " == demo.lua("return asked")
+    assert "nothing sent" == demo.said()[-1]
     demo.lua("vim.ui.input = function(_, done) done('typed') end")
     demo.command("Reel send")
 
@@ -258,9 +271,20 @@ def test_editing(demo: Nvim) -> None:
     demo.command("Reel rewind")
 
     demo.shows(*heading("user", 3, "a"))
-    demo.until("vim.fn.execute('messages'):find('demo: rewound to', 1, true)")
-    said = demo.call("nvim_exec", "messages", True).splitlines()
-    assert ["demo: marked at 2", "demo: rewound to 2"] == [line for line in said if line.startswith("demo: ")][:2]
+    demo.until("vim.fn.execute('messages'):find('demo: back at the newest mark', 1, true)")
+    assert [
+        "demo: mark here set (#2)",
+        "demo: added #3",
+        "demo: back at mark here (#2); 1 record set aside",
+        "demo: undid #4; :Reel redo brings it back",
+        "demo: redid #4",
+        "demo: undid #4; :Reel redo brings it back",
+        "demo: cleared; :Reel undo brings it back",
+        "demo: undid #8; :Reel redo brings it back",
+        "demo: mark set (#10)",
+        "demo: added #11",
+        "demo: back at the newest mark (#10); 1 record set aside",
+    ] == demo.said()
     assert [] == demo.notified()
 
 
@@ -301,17 +325,42 @@ def test_list(demo: Nvim, client: Client) -> None:
     assert ["demo", "older"] == [line.split()[0] for line in demo.lua("return shown")]
 
 
+@pytest.mark.parametrize("command", ["Reel", "Reel open", "Reel list"])
+def test_the_list_is_what_comes_without_a_name(nvim: Nvim, client: Client, command: str) -> None:
+    """``:Reel`` and ``:Reel open`` alone offer the conversations to choose from; if there are none, that is said."""
+    nvim.lua("vim.ui.select = function(all, how) listed = vim.tbl_map(how.format_item, all) end")
+    nvim.command(command)
+    nvim.until("vim.fn.execute('messages'):find('no conversations (:Reel new NAME creates one)', 1, true)")
+    client.create("demo")
+    nvim.command(command)
+    nvim.until("listed")
+
+    assert ["demo"] == [line.split()[0] for line in nvim.lua("return listed")]
+
+
+def test_a_name_that_nobody_has_is_said_in_the_buffer(nvim: Nvim) -> None:
+    """``:edit`` of a conversation that does not exist says what creates it."""
+    nvim.command("edit reel://zed")
+
+    nvim.shows("*no conversation zed (:Reel new zed creates it)*")
+
+
 def test_info(demo: Nvim, client: Client) -> None:
     """What matters of the conversation is said in a few lines."""
     client.mark("demo", "here")
     client.add("demo", ["a", ANSWER])
     demo.command("Reel info")
-    demo.until("vim.fn.execute('messages'):find('waiting for', 1, true)")
+    demo.until("vim.fn.execute('messages'):find('followers', 1, true)")
 
-    said = demo.call("nvim_exec", "messages", True)
-    assert f"demo  {client.agent('demo').id}\n" in said
-    assert "2 messages, head 4, written " in said
-    assert "marks: here\nwaiting for: weather (c1)" in said
+    said = demo.said()
+    assert [
+        "name         demo",
+        f"id           {client.agent('demo').id}",
+        "messages     2",
+        "head         #4",
+    ] == said[:4]
+    assert ["marks        here #2", "waiting for  weather c1"] == said[4:6]
+    assert "followers    1" == said[-1]
 
 
 # --- mistakes
@@ -320,12 +369,10 @@ def test_info(demo: Nvim, client: Client) -> None:
 @pytest.mark.parametrize(
     ("command", "line"),
     [
-        ("Reel open zed", "not_found: no agent zed; make one with create, or add with create"),
-        ("Reel open", "invalid_params: open: the name of a conversation is missing"),
-        ("Reel send hi", "not_found: no conversation is open; open one with :Reel open NAME"),
-        ("Reel dance", "invalid_params: Reel: no command dance; there are clear, clone, info, list, mark, new"),
-        ("Reel", "invalid_params: Reel: no command ; there are clear"),
-        ("Reel new a/../b c", "invalid_params: "),
+        ("Reel open zed", "no conversation zed (:Reel new zed creates it)"),
+        ("Reel send hi", "no conversation is open (:Reel open NAME opens one)"),
+        ("Reel dance", 'no command "dance"; there are: clear clone info list mark new '),
+        ("Reel new a/../b c", "agent: "),
     ],
 )
 def test_mistakes(nvim: Nvim, command: str, line: str) -> None:
@@ -341,10 +388,10 @@ def test_mistakes(nvim: Nvim, command: str, line: str) -> None:
 def test_mistakes_on_a_conversation(demo: Nvim) -> None:
     """What the daemon refuses is said as it says it."""
     demo.command("Reel rewind nowhere")
-    demo.complains("no_such_mark: ")
+    demo.complains("nowhere")
     demo.command("Reel undo")
 
-    demo.complains("nothing_to_undo: ")
+    demo.complains("nothing to undo")
 
 
 def test_setup(nvim: Nvim) -> None:

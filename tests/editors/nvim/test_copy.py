@@ -100,7 +100,7 @@ def test_only_what_changed_is_told(lua: Nvim) -> None:
 def text(message: dict[str, Any], lua: Nvim) -> tuple[list[str], list[str]]:
     """Give a message's lines and their levels, without its heading."""
     whole = {"role": "user", "seq": 1, "time": 0, **message}
-    section = lua.lua("return view.message(..., view.clock)", whole)
+    section = lua.lua("return view.message(..., {}, view.clock)", whole)
     return section["lines"][2:], section["levels"][2:]
 
 
@@ -109,15 +109,15 @@ def text(message: dict[str, Any], lua: Nvim) -> tuple[list[str], list[str]]:
     [
         ({"type": "text", "text": ""}, [""], "0"),
         ({"type": "text", "text": "a\n\n b\r\n"}, ["a", "", " b\r", ""], "0000"),
-        ({"type": "thinking", "text": "hm"}, ["**thinking**", "hm"], "11"),
+        ({"type": "thinking", "text": "hm"}, ["### thinking", "hm"], "11"),
         (
             {"type": "tool_call", "id": "i", "name": "n", "arguments": '{"a": "```"}'},
-            ["**tool_call** n `i`", "````json", '{"a": "```"}', "````"],
+            ["### call n i", "````json", '{"a": "```"}', "````"],
             "1111",
         ),
         (
             {"type": "tool_result", "tool_call_id": "i", "content": "no", "is_error": True},
-            ["**tool_result** `i` failed", "```", "no", "```"],
+            ["### error i", "```", "no", "```"],
             "1111",
         ),
         (
@@ -131,22 +131,29 @@ def text(message: dict[str, Any], lua: Nvim) -> tuple[list[str], list[str]]:
                     {"type": "opaque", "provider": "openai", "data_json": "{}"},
                 ],
             },
-            ["**tool_result** `i`", "```", "a", "b", "![media]() image/png, 3 bytes", "*opaque of openai*", "```"],
-            "1111111",
+            [
+                *("### result i", "````", "a", "b", "### media image/png 3 bytes"),
+                *("### opaque block of openai", "```json", "{}", "```", "````"),
+            ],
+            "1111111111",
         ),
         (
             {"type": "media", "mime_type": "image/png", "data_base64": "AAA=", "name": "cat"},
-            ["![cat]() image/png, 2 bytes"],
+            ["### media image/png cat 2 bytes"],
             "0",
         ),
         (
             {"type": "media", "mime_type": "image/png", "url": "http://x/y"},
-            ["![media](http://x/y) image/png"],
+            ["### media image/png http://x/y"],
             "0",
         ),
-        ({"type": "redacted_thinking", "data": "x"}, ["*redacted_thinking*"], "0"),
-        ({"type": "opaque", "provider": "gemini", "data_json": "{}"}, ["*opaque of gemini*"], "0"),
-        ({"type": "hologram"}, ["*hologram*"], "0"),
+        ({"type": "redacted_thinking", "data": "xyz"}, ["### thinking, redacted (3 characters)"], "0"),
+        (
+            {"type": "opaque", "provider": "gemini", "data_json": "{}"},
+            ["### opaque block of gemini", "```json", "{}", "```"],
+            "1111",
+        ),
+        ({"type": "hologram"}, ["### block of type hologram (a newer plug-in can show it)"], "0"),
     ],
 )
 def test_blocks(lua: Nvim, block: dict[str, Any], lines: list[str], levels: str) -> None:
@@ -159,10 +166,39 @@ def test_blocks(lua: Nvim, block: dict[str, Any], lines: list[str], levels: str)
 
 
 def test_heading(lua: Nvim) -> None:
-    """A heading has role and seq; its time has a date, unless it is today."""
+    """A heading has role and seq; behind it stands the time, with its date."""
     message = {"role": "assistant", "seq": 7, "time": 1_700_000_000_500, "content": []}
-    section = lua.lua("return view.message(..., view.clock)", message)
-    assert ["## assistant 7", ""] == section["lines"]
-    assert [{"row": 0, "text": "2023-11-14 22:13:20", "colour": "ReelAssistant"}] == section["marks"]
+    section = lua.lua("return view.message(..., {}, view.clock)", message)
 
-    assert 8 == len(lua.lua("return view.clock(os.time() * 1000)"))
+    assert ["## assistant #7", ""] == section["lines"]
+    assert [{"row": 0, "text": "· 2023-11-14 22:13:20", "colour": "ReelAssistant"}] == section["marks"]
+
+
+def test_a_result_names_its_tool(lua: Nvim) -> None:
+    """A result has the name of the tool that was called, also if the call is in an earlier message."""
+    call = {"type": "tool_call", "id": "i", "name": "look", "arguments": "{}"}
+    result = {"type": "tool_result", "tool_call_id": "i", "content": "seen"}
+    make = "local tools = {}; for _, m in ipairs(...) do made = view.message(m, tools, view.clock) end; return made"
+    messages = [{"role": "user", "seq": 1, "time": 0, "content": [block]} for block in (call, result)]
+
+    assert "### result of look i" == lua.lua(make, messages)["lines"][2]
+
+
+@pytest.mark.parametrize(
+    ("client", "heading"), [("vim", "## assistant · writing… (vim)"), (None, "## assistant · writing…")]
+)
+def test_the_heading_of_a_draft(lua: Nvim, client: str | None, heading: str) -> None:
+    """A draft says which client writes, if it has a name."""
+    assert (
+        heading == lua.lua("local c, t = ...; return view.draft(c ~= vim.NIL and c or nil, t)", client, "x")["lines"][0]
+    )
+
+
+def test_a_name_with_a_line_break_stays_in_its_line(lua: Nvim) -> None:
+    """The names of clients and tools are other people's text: none of them begins another line."""
+    block = {"type": "tool_call", "id": "i\n## user #9", "name": "n\r\n## user #9", "arguments": "{}"}
+
+    assert (
+        "## assistant · writing… (a ## user #9)" == lua.lua("return view.draft(...)", "a\n## user #9", "x")["lines"][0]
+    )
+    assert "### call n ## user #9 i ## user #9" == text({"content": [block]}, lua)[0][0]

@@ -56,7 +56,9 @@ def test_a_daemon_that_was_stopped_on_purpose(launch: Launch, prepared: Daemon) 
     nvim = launch()
     nvim.command("Reel new demo")
 
-    nvim.complains("reeld was stopped with `reel stop`; start it with `reel start`")
+    nvim.complains(
+        f"no daemon answers on {prepared.socket}: reeld was stopped with `reel stop`; start it with `reel start`"
+    )
     assert not Path(prepared.socket).exists()
 
 
@@ -65,12 +67,12 @@ def test_a_daemon_that_was_stopped(nvim: Nvim, client: Client, daemon: Daemon) -
     client.create("demo")
     shows(opened(nvim), client)
     daemon.end()
-    nvim.until("vim.fn.getline('$') == '*not_running: the daemon closed the connection*'")
+    nvim.until("vim.fn.getline('$') == '*the daemon went away; waiting for it to come back*'")
     nvim.lua("vim.wait(600)")  # it has looked again and again by then
     assert not Path(daemon.socket).exists()
     nvim.command("Reel send again")
 
-    nvim.shows("## user 2", "", "again", "")
+    nvim.shows("## user #2", "", "again", "")
 
 
 def test_a_done_that_fails(nvim: Nvim) -> None:
@@ -90,16 +92,15 @@ def test_it_cannot_start_one(launch: Launch, prepared: Daemon) -> None:
     nvim = launch()
     nvim.lua("require('reel').setup{command = 'no-such-reel'}")
     nvim.command("Reel new demo")
-    nvim.complains(
-        f"not_running: nobody listens on {prepared.socket}, and no-such-reel is not on the path; see :checkhealth reel"
-    )
+    missing = "there is no command no-such-reel to start one; see :checkhealth reel"
+    nvim.complains(f"no daemon answers on {prepared.socket}, and {missing}")
     nvim.lua("require('reel').setup{command = 'reel'}")
     Path(prepared.database).write_text("no database at all, and long enough to be taken for one " * 100)
     nvim.command("Reel new demo")
-    nvim.complains("not_running: reel start: ")
+    nvim.complains(f"no daemon answers on {prepared.socket}: reeld ended with status 4: ")
 
     nvim.command("checkhealth reel")
-    assert "not_running: reel start: " in "\n".join(nvim.lines())
+    assert "reeld ended with status 4: " in "\n".join(nvim.lines())
     assert "\n" not in "".join(nvim.notified())
 
 
@@ -108,18 +109,18 @@ def test_it_talks_to_nobody_elses(launch: Launch, prepared: Daemon, directory: P
     nvim = launch()
     Path(prepared.socket).write_text("")
     nvim.command("Reel list")
-    nvim.complains(f"not_running: {prepared.socket} is no socket")
+    nvim.complains(f"{prepared.socket} is not a socket")
     Path(prepared.socket).unlink()
     if os.getuid() == 0:
         with socket.socket(socket.AF_UNIX) as other:
             other.bind(prepared.socket)
             os.chown(prepared.socket, 12345, -1)
             nvim.command("Reel list")
-            nvim.complains(f"not_running: {prepared.socket} belongs to another user (uid 12345)")
+            nvim.complains(f"{prepared.socket} belongs to another user (uid 12345)")
     (directory / "real").mkdir(mode=0o755)
     (directory / "link").symlink_to(directory / "real")
     fallback = "vim.loop.fs_lstat = function() return lstat(a) end"
-    for name, line in (("link", "is no directory; remove it"), ("real", "is open to others; remove it")):
+    for name, line in (("link", "is not a directory; remove it"), ("real", "is open to others; remove it")):
         nvim.lua(f"lstat, a = lstat or vim.loop.fs_lstat, ...; {fallback}", str(directory / name))
         assert line in nvim.lua(
             "return require('reel.address').problem(('/tmp/reel-%d/reel.sock'):format(vim.loop.getuid()))"
@@ -134,7 +135,7 @@ def test_one_that_does_not_answer(launch: Launch, prepared: Daemon) -> None:
         nvim = launch()
         nvim.command("Reel list")
 
-        nvim.complains(f"not_running: who listens on {prepared.socket} does not answer")
+        nvim.complains(f"the daemon on {prepared.socket} does not answer")
 
 
 def test_another_protocol(nvim: Nvim) -> None:
@@ -148,4 +149,4 @@ def test_another_protocol(nvim: Nvim) -> None:
     )
     nvim.command("Reel list")
 
-    nvim.complains("protocol_mismatch: this reeld speaks protocol 1, the client 2 to 3")
+    nvim.complains("reeld speaks protocol 1, the client 2 to 3")

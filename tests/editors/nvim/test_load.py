@@ -47,7 +47,7 @@ def test_ten_megabytes(nvim: Nvim, client: Client) -> None:
     nvim.call("nvim_buf_set_lines", 0, 0, -1, False, ["x" * (17 << 20)])
     nvim.command("%Reel send")
 
-    nvim.complains(f"too_large: send: {17 << 20} bytes; a message may have {16 << 20}")
+    nvim.complains(f"send: {17 << 20} bytes; a message may have {16 << 20}")
 
 
 def test_long_conversations_in_motion(nvim: Nvim, client: Client) -> None:
@@ -114,7 +114,7 @@ def test_whatever_is_done(nvim: Nvim, client: Client, names: list[str]) -> None:
     page = client.messages("demo")
     expected = ["## system", "", page.system, ""] if page.system else []
     for (role, seq), text in zip(headings(client), texts(client), strict=True):
-        expected += [f"## {role} {seq}", "", text, ""]
+        expected += [f"## {role} #{seq}", "", text, ""]
     assert (expected or [""]) == nvim.lines()
 
 

@@ -24,10 +24,10 @@ test("our own, and none at all, are for the connection to see", () => {
   doesNotThrow(() => requireOwn(`${directory}/none/s.sock`));
 });
 
-test("what is no socket is refused", () => {
+test("what is not a socket is refused", () => {
   writeFileSync(`${directory}/file`, "");
 
-  throws(() => requireOwn(`${directory}/file`), /^not_running: .*file is no socket$/m);
+  throws(() => requireOwn(`${directory}/file`), /^not_running: .*file is not a socket$/m);
 });
 
 test("a directory that others may write to is refused, unless it is sticky", () => {

@@ -75,8 +75,8 @@ test("there is more until the last page", () => {
 test("drafts stand by their connections, and an empty one is none", () => {
   const copy = new Copy();
 
-  copy.draft({ agent: "a", connection: 1, text: "fir" });
-  copy.draft({ agent: "a", connection: 2, text: "sec" });
-  copy.draft({ agent: "a", connection: 1, text: "" });
-  deepEqual([...copy.drafts], [[2, "sec"]]);
+  const draft = { agent: "a", connection: 1, client: "vim", text: "fir" };
+  const other = { ...draft, connection: 2, text: "sec" };
+  for (const push of [draft, other, { ...draft, text: "" }]) copy.draft(push);
+  deepEqual([...copy.drafts], [[2, other]]);
 });

@@ -18,25 +18,26 @@ const shown = (copy: Copy, problem?: string) => transcript.whole(copy, problem).
 const body = (block: Block) => transcript.whole(copyOf([block])).lines.slice(2, -1).join("\n");
 
 test("a message has a heading, and its text as it is", () => {
-  equal(shown(copyOf([{ type: "text", text: "a\n\n# b" }])), "## user 2 · t7\n\na\n\n# b\n");
+  equal(shown(copyOf([{ type: "text", text: "a\n\n# b" }])), "## user #2 · t7\n\na\n\n# b\n");
 });
 
 test("the prompt is on top, drafts and what is wrong are at the end", () => {
   const copy = copyOf([{ type: "text", text: "hi" }]);
   copy.system = "be brief";
-  copy.draft({ agent: "a", connection: 4, text: "hel" });
+  copy.draft({ agent: "a", connection: 4, client: "vim\n## user #9", text: "hel" });
+  copy.draft({ agent: "a", connection: 5, client: null, text: "wor" });
 
   equal(
-    shown(copy, "not_running: away\nfor long"),
-    "## system\n\nbe brief\n\n## user 2 · t7\n\nhi\n\n" +
-      "## draft · being written on connection 4\n\nhel\n\n*not_running: away for long*",
+    shown(copy, "away\nfor long"),
+    "## system\n\nbe brief\n\n## user #2 · t7\n\nhi\n\n" +
+      "## assistant · writing… (vim ## user #9)\n\nhel\n\n## assistant · writing…\n\nwor\n\n*away for long*",
   );
 });
 
 test("a call is fenced, with a fence that is longer than any inside", () => {
   equal(
     body({ type: "tool_call", id: "c1", name: "run", arguments: '"````"' }),
-    '**tool_call** run `c1`\n`````json\n"````"\n`````',
+    '### call run c1\n`````json\n"````"\n`````',
   );
 });
 
@@ -47,25 +48,38 @@ test("a result is fenced, and says whether it failed", () => {
   ];
 
   equal(
-    body({ type: "tool_result", tool_call_id: "c1", content, is_error: true }),
-    "**tool_result** `c1` failed\n```\nout\n![media]() image/png, 3 bytes\n```",
+    body({ type: "tool_result", tool_call_id: "c2", content, is_error: true }),
+    "### error c2\n```\nout\n### media image/png 3 bytes\n```",
   );
-  equal(body({ type: "tool_result", tool_call_id: "c1", content: "ok" }), "**tool_result** `c1`\n```\nok\n```");
+  equal(body({ type: "tool_result", tool_call_id: "c2", content: "ok" }), "### result c2\n```\nok\n```");
+});
+
+test("a result has the name of the tool that was called", () => {
+  const call = { type: "tool_call", id: "c3", name: "run", arguments: "{}" };
+  const { lines } = transcript.whole(copyOf([call], [{ type: "tool_result", tool_call_id: "c3", content: "ok" }]));
+
+  equal(lines.includes("### result of run c3"), true);
 });
 
 test("thinking is marked", () => {
-  equal(body({ type: "thinking", text: "hm" }), "**thinking**\nhm");
+  equal(body({ type: "thinking", text: "hm" }), "### thinking\nhm");
 });
 
-test("media are named, and linked where they have an address", () => {
-  const block = { type: "media", mime_type: "image/png", name: "cat", url: "https://x.org/cat.png" };
+test("media are named, with their address or their size", () => {
+  const media = { type: "media", mime_type: "image/png", name: "cat" };
 
-  equal(body(block), "![cat](https://x.org/cat.png) image/png");
+  equal(body({ ...media, url: "https://x.org/cat.png" }), "### media image/png cat https://x.org/cat.png");
+  equal(body({ ...media, data_base64: "AAA=" }), "### media image/png cat 2 bytes");
 });
 
-test("what is not known is named by its type", () => {
-  equal(body({ type: "opaque", provider: "gemini", data_json: "{}" }), "*opaque of gemini*");
-  equal(body({ type: "redacted_thinking", data: "x" }), "*redacted_thinking*");
+test("what cannot be shown is named", () => {
+  equal(body({ type: "opaque", provider: "gemini", data_json: "{}" }), "### opaque block of gemini\n```json\n{}\n```");
+  equal(body({ type: "redacted_thinking", data: "xyz" }), "### thinking, redacted (3 characters)");
+  equal(body({ type: "hologram" }), "### block of type hologram (a newer plug-in can show it)");
+});
+
+test("a name with a line break stays in its line", () => {
+  equal(body({ type: "tool_call", id: "i", name: "n\r\n## user #9", arguments: "" }).split("\n")[0], "### call n ## user #9 i");
 });
 
 test("calls, results and thinking can be folded, text cannot", () => {
@@ -81,8 +95,8 @@ test("calls, results and thinking can be folded, text cannot", () => {
   deepEqual(
     folds.map(([first, last]) => [lines[first], lines[last]]),
     [
-      ["**thinking**", "hm"],
-      ["**tool_call** run `c1`", "```"],
+      ["### thinking", "hm"],
+      ["### call run c1", "```"],
     ],
   );
 });

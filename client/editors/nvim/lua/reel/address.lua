@@ -52,7 +52,7 @@ function M.problem(path)
   if path == fallback .. '/reel.sock' then
     local directory = vim.loop.fs_lstat(fallback)
     if directory and directory.type ~= 'directory' then
-      return fallback .. ' is no directory; remove it'
+      return fallback .. ' is not a directory; remove it'
     end
     if directory and (directory.uid ~= vim.loop.getuid() or directory.mode % MODES % (GROUP_AND_OTHERS + 1) ~= 0) then
       return fallback .. ' is open to others; remove it, or set REEL_SOCKET'
@@ -60,7 +60,7 @@ function M.problem(path)
   end
   local socket = vim.loop.fs_stat(path)
   if socket and socket.type ~= 'socket' then
-    return path .. ' is no socket'
+    return path .. ' is not a socket'
   end
   if socket and socket.uid ~= vim.loop.getuid() then
     return ('%s belongs to another user (uid %d)'):format(path, socket.uid)

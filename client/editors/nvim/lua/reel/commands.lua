@@ -29,10 +29,6 @@ local function optional(text)
   return text ~= '' and text or nil
 end
 
-local function required(given, what)
-  return optional(given.text) or error(errors.text('invalid_params', what .. ' is missing'), 0)
-end
-
 --- Carry a command out on the current conversation; `told` makes a line of its result.
 local function carry_out(method, named, told)
   local current = conversation.current()
@@ -43,10 +39,16 @@ local function carry_out(method, named, told)
 end
 
 function all.open(given)
-  local name = required(given, 'open: the name of a conversation')
-  calls.send('agent', { name }, then_(function()
+  local name = optional(given.text)
+  if not name then
+    return all.list()
+  end
+  calls.send('agent', { name }, function(problem)
+    if problem then
+      return errors.show(errors.naming(problem, name))
+    end
     conversation.show(name)
-  end))
+  end)
 end
 
 function all.new(given)
@@ -62,12 +64,21 @@ function all.clone(given)
   end))
 end
 
+local function replaced(count)
+  return count and ('; %d character%s replaced by U+FFFD'):format(count, count == 1 and '' or 's') or ''
+end
+
 local function send(current, text)
+  if text == '' then
+    return say 'nothing sent'
+  end
   local limit = link.server and link.server.limits.message
   if limit and #text > limit - PAGE then -- the envelope needs a little
     return errors.show(errors.new('too_large', ('send: %d bytes; a message may have %d'):format(#text, limit)))
   end
-  calls.command('add', { agent = current.agent, messages = text }, then_(function() end))
+  calls.command('add', { agent = current.agent, messages = text }, then_(function(result)
+    say(('%s: added #%d%s'):format(current.name, result.first, replaced(result.replaced)))
+  end))
 end
 
 function all.send(given)
@@ -76,37 +87,39 @@ function all.send(given)
   if lines then
     text = text == '' and lines or text .. '\n\n' .. lines
   end
-  if text ~= '' then
+  if text ~= '' or lines then
     return send(current, text)
   end
-  vim.ui.input({ prompt = ('to %s: '):format(current.name) }, function(typed)
-    if typed and typed ~= '' then
-      send(current, typed)
-    end
+  vim.ui.input({ prompt = ('To %s: '):format(current.name) }, function(typed)
+    send(current, typed or '')
   end)
 end
 
 function all.mark(given)
-  carry_out('mark', { label = optional(given.text) }, function(result)
-    return ('marked at %d'):format(result.seq)
+  local label = optional(given.text)
+  carry_out('mark', { label = label }, function(result)
+    return ('mark%s set (#%d)'):format(label and ' ' .. label or '', result.seq)
   end)
 end
 
 function all.rewind(given)
-  carry_out('rewind', { label = optional(given.text) }, function(result)
-    return ('rewound to %d'):format(result.target)
+  local label = optional(given.text)
+  carry_out('rewind', { label = label }, function(result)
+    local dropped = result.dropped
+    local mark = label and 'mark ' .. label or 'the newest mark'
+    return ('back at %s (#%d); %d record%s set aside'):format(mark, result.target, dropped, dropped == 1 and '' or 's')
   end)
 end
 
 function all.undo()
   carry_out('undo', {}, function(result)
-    return ('command %d undone'):format(result.undone)
+    return ('undid #%d; :Reel redo brings it back'):format(result.undone)
   end)
 end
 
 function all.redo()
   carry_out('redo', {}, function(result)
-    return ('command %d done again'):format(result.redone)
+    return ('redid #%d'):format(result.redone)
   end)
 end
 
@@ -130,12 +143,12 @@ end
 function all.list()
   agents({}, nil, function(found)
     if #found == 0 then
-      return say 'there are no conversations; begin one with :Reel new'
+      return say 'no conversations (:Reel new NAME creates one)'
     end
     table.sort(found, function(one, other)
       return one.updated > other.updated
     end)
-    vim.ui.select(found, { prompt = 'Open which?', format_item = summary.line }, function(chosen)
+    vim.ui.select(found, { prompt = 'Open: ', format_item = summary.line }, function(chosen)
       if chosen then
         conversation.show(chosen.name)
       end
@@ -145,7 +158,7 @@ end
 
 function all.info()
   calls.send('agent', { conversation.current().agent }, then_(function(agent)
-    say(table.concat(summary.paragraph(agent), '\n'))
+    say(table.concat(summary.facts(agent), '\n'))
   end))
 end
 
@@ -159,9 +172,9 @@ end
 --- Run what :Reel was given; errors are one line.
 function M.run(given)
   local name, text = given.args:match '^%s*(%S*)%s*(.-)%s*$'
-  local command = all[name]
+  local command = name == '' and all.list or all[name]
   if not command then
-    local problem = ('Reel: no command %s; there are %s'):format(name, table.concat(M.names(), ', '))
+    local problem = ('no command "%s"; there are: %s'):format(name, table.concat(M.names(), ' '))
     return errors.show(errors.new('invalid_params', problem))
   end
   local lines = given.range > 0 and vim.api.nvim_buf_get_lines(0, given.line1 - 1, given.line2, false) or nil

@@ -21,12 +21,13 @@ local function sections(conversation, stand)
     table.insert(made, copy.system and view.system(copy.system) or NOTHING)
   end
   for index = math.max(stand, 0) + 1, #copy.messages do
-    table.insert(made, view.message(copy.messages[index], view.clock))
+    table.insert(made, view.message(copy.messages[index], conversation.tools, view.clock))
   end
   local writers = vim.tbl_keys(conversation.drafts)
   table.sort(writers)
   for _, connection in ipairs(writers) do
-    table.insert(made, view.draft(connection, conversation.drafts[connection]))
+    local draft = conversation.drafts[connection]
+    table.insert(made, view.draft(draft.client, draft.text))
   end
   if conversation.away then
     table.insert(made, view.notice(conversation.away))
@@ -68,7 +69,7 @@ local function read(conversation)
   calls.send('messages', copies.request(copy, conversation.agent), function(problem, page)
     conversation.stuck = problem ~= nil -- what comes next reads on
     if problem then
-      conversation.away = problem.message
+      conversation.away = errors.words(problem)
       return changed_at_the_end(conversation)
     end
     local prompt = copy.system
@@ -105,7 +106,7 @@ function hear.event(conversation, push)
 end
 
 function hear.draft(conversation, push)
-  conversation.drafts[push.connection] = push.text ~= '' and push.text or nil
+  conversation.drafts[push.connection] = push.text ~= '' and push or nil
   changed_at_the_end(conversation)
 end
 
@@ -117,11 +118,13 @@ function hear.reset(conversation, push)
 end
 
 function hear.lost(conversation, problem)
-  conversation.drafts, conversation.away = {}, problem.message
+  conversation.drafts, conversation.away = {}, errors.words(problem)
   changed_at_the_end(conversation)
 end
 
-hear.error = hear.lost
+function hear.error(conversation, problem)
+  hear.lost(conversation, errors.naming(problem, conversation.name))
+end
 
 local function close(conversation)
   conversation.stop()
@@ -137,7 +140,8 @@ function M.attach(number, name)
   if open[number] then
     close(open[number])
   end
-  local conversation = { buffer = number, name = name, agent = name, copy = copies.new(0), drafts = {}, rows = {} }
+  local conversation =
+    { buffer = number, name = name, agent = name, copy = copies.new(0), tools = {}, drafts = {}, rows = {} }
   open[number], newest = conversation, conversation
   buffer.prepare(number)
   vim.api.nvim_create_autocmd('BufUnload', {
@@ -158,7 +162,7 @@ end
 function M.current()
   local found = open[vim.api.nvim_get_current_buf()] or newest
   if not found then
-    error(errors.text('not_found', 'no conversation is open; open one with :Reel open NAME'), 0)
+    error(errors.new('not_found', 'no conversation is open (:Reel open NAME opens one)'), 0)
   end
   return found
 end

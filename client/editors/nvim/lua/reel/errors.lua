@@ -2,19 +2,37 @@
 
 local M = {}
 
+--- Return the line that a call raises: `name: what and where`.
 function M.text(name, message)
   return ('%s: %s'):format(name, message)
 end
 
---- Make one of our own.
+--- Return an error of the plug-in's own.
 function M.new(name, message)
   return { name = name, message = M.text(name, message), data = { name = name } }
 end
 
---- Show one; nil shows nothing.
+--- Return what a user reads of an error: its message without the name, which is for programs.
+function M.words(problem)
+  if type(problem) ~= 'table' then
+    return tostring(problem)
+  end
+  local prefix = M.text(problem.name, '')
+  return vim.startswith(problem.message, prefix) and problem.message:sub(#prefix + 1) or problem.message
+end
+
+--- Return the error of a call that names a conversation; if there is no such conversation, with what creates it.
+function M.naming(problem, name)
+  if problem.name ~= 'not_found' then
+    return problem
+  end
+  return M.new('not_found', ('no conversation %s (:Reel new %s creates it)'):format(name, name))
+end
+
+--- Show an error; nil shows nothing.
 function M.show(problem)
   if problem then
-    vim.notify(type(problem) == 'table' and problem.message or tostring(problem), vim.log.levels.ERROR)
+    vim.notify(M.words(problem), vim.log.levels.ERROR)
   end
 end
 

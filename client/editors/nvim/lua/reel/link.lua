@@ -80,7 +80,7 @@ end
 
 local function look()
   if channel and not vim.api.nvim_get_chan_info(channel).id then
-    stop(errors.new('not_running', 'the daemon closed the connection'))
+    stop(errors.new('not_running', 'the daemon went away; waiting for it to come back'))
   end
 end
 
@@ -95,7 +95,7 @@ local function greet(path)
   watch:start(LOOK_MS, LOOK_MS, vim.schedule_wrap(look))
   patience:start(GREETING_MS, 0, vim.schedule_wrap(function()
     if state == 'opening' then
-      stop(errors.new('not_running', ('who listens on %s does not answer'):format(path)))
+      stop(errors.new('not_running', ('the daemon on %s does not answer'):format(path)))
     end
   end))
   -- Apart, so that the answer comes as we want it even where it is an error.
@@ -139,8 +139,9 @@ local function start(path)
     if status == 0 then
       open(path, false)
     else
-      local words = vim.trim(table.concat(said, '\n')):match '[^\n]*$'
-      stop(errors.new('not_running', ('%s start: %s'):format(config.command, words ~= '' and words or status)))
+      local last = vim.trim(table.concat(said, '\n')):match '[^\n]*$':gsub('^reel: ([a-z_]+: )', '')
+      local why = last ~= '' and last or ('%s start ended with status %d'):format(config.command, status)
+      stop(errors.new('not_running', ('no daemon answers on %s: %s'):format(path, why)))
     end
   end
   local ok = vim.fn.executable(config.command) == 1
@@ -152,7 +153,10 @@ local function start(path)
   if not ok then
     stop(errors.new(
       'not_running',
-      ('nobody listens on %s, and %s is not on the path; see :checkhealth reel'):format(path, config.command)
+      ('no daemon answers on %s, and there is no command %s to start one; see :checkhealth reel'):format(
+        path,
+        config.command
+      )
     ))
   end
 end
@@ -169,7 +173,7 @@ function open(path, may_start)
   elseif may_start then
     start(path)
   else
-    stop(errors.new('not_running', ('nobody listens on %s; start a daemon with: reel start'):format(path)))
+    stop(errors.new('not_running', ('no daemon answers on %s; start one with: reel start'):format(path)))
   end
 end
 

@@ -1,33 +1,62 @@
---- What is said of an agent in a line, or in a few. Pure.
+--- Describes a conversation in a line, or in a few. Pure.
 
 local view = require 'reel.view'
 
 local M = {}
 
---- The line in a list.
-function M.line(agent)
-  return ('%s  %s%s'):format(agent.name, view.clock(agent.updated), agent.title and '  ' .. agent.title or '')
+local function one_line(text)
+  return (text:gsub('[\r\n]+', ' '))
 end
 
---- All that matters.
-function M.paragraph(agent)
-  local marks = vim.tbl_map(function(mark)
-    return mark.label or ('(%d)'):format(mark.seq)
-  end, agent.marks)
-  local calls = vim.tbl_map(function(call)
-    return ('%s (%s)'):format(call.name, call.id)
-  end, agent.open_calls)
-  local lines = {
-    ('%s%s  %s'):format(agent.name, agent.alive and '' or ' (killed)', agent.id),
-    ('%d messages, head %d, written %s'):format(agent.messages, agent.head, view.clock(agent.updated)),
-  }
-  for _, part in ipairs {
+--- Return the line in a list.
+function M.line(agent)
+  local words = { agent.name, view.clock(agent.updated) }
+  table.insert(words, agent.title)
+  return one_line(table.concat(words, '  '))
+end
+
+local function marks(agent)
+  return table.concat(vim.tbl_map(function(mark)
+    return (mark.label and mark.label .. ' ' or '') .. '#' .. mark.seq
+  end, agent.marks), ', ')
+end
+
+local function open_calls(agent)
+  return table.concat(vim.tbl_map(function(call)
+    return ('%s %s'):format(call.name, call.id)
+  end, agent.open_calls), ', ')
+end
+
+local function tags(agent)
+  local found = {}
+  for name, value in pairs(agent.tags) do
+    table.insert(found, name .. '=' .. value)
+  end
+  table.sort(found)
+  return table.concat(found, ', ')
+end
+
+--- Return what is known of a conversation, a line for each fact.
+function M.facts(agent)
+  local lines = {}
+  for _, fact in ipairs {
+    { 'name', agent.name },
+    { 'id', agent.id },
+    { 'state', agent.alive and '' or 'killed' },
     { 'title', agent.title },
-    { 'marks', #marks > 0 and table.concat(marks, ', ') or nil },
-    { 'waiting for', #calls > 0 and table.concat(calls, ', ') or nil },
+    { 'messages', agent.messages },
+    { 'head', '#' .. agent.head },
+    { 'marks', marks(agent) },
+    { 'waiting for', open_calls(agent) },
+    { 'tags', tags(agent) },
+    { 'cloned from', agent.source and ('%s at #%d'):format(agent.source.agent, agent.source.at) },
+    { 'created', view.clock(agent.created) },
+    { 'updated', view.clock(agent.updated) },
+    { 'followers', agent.attached },
+    { 'prompt', agent.system },
   } do
-    if part[2] then
-      table.insert(lines, ('%s: %s'):format(part[1], part[2]))
+    if fact[2] and fact[2] ~= '' then
+      table.insert(lines, ('%-12s %s'):format(fact[1], one_line(tostring(fact[2]))))
     end
   end
   return lines

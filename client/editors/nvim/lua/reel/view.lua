@@ -1,6 +1,6 @@
---- What a conversation looks like: markdown. Pure: messages in, sections out.
+--- Lays a conversation out as Markdown: messages in, sections out. Pure: no editor, no connection.
 ---
---- A section is {lines, levels, marks}: `levels` has a value for 'foldexpr' for each line, `marks` is a list of
+--- A section is {lines, levels, marks}: `levels` has a value of 'foldexpr' for each line, `marks` is a list of
 --- {row = (from 0, in the section), text, colour}.
 
 local M = {}
@@ -22,7 +22,17 @@ local function blank(into)
   write(into, '')
 end
 
---- A fence that is longer than any in the text.
+--- Join words to one line: names and ids are other people's text, and a line break would begin another line.
+local function joined(...)
+  return (table.concat({ ... }, ' '):gsub('[\r\n]+', ' '))
+end
+
+--- Return the line above a block.
+local function label(...)
+  return joined('###', ...)
+end
+
+--- Put a fence around a text: one that is longer than any in it.
 local function fenced(text, language)
   local longest = 2
   for ticks in text:gmatch '`+' do
@@ -32,109 +42,115 @@ local function fenced(text, language)
   return ('%s%s\n%s\n%s'):format(fence, language, text, fence)
 end
 
+--- Return how many bytes a text in Base64 stands for, however it is padded.
 local function size(base64)
-  local _, padding = base64:sub(-2):gsub('=', '')
-  return #base64 / 4 * 3 - padding
+  return math.floor(#base64:gsub('=+$', '') * 3 / 4)
 end
 
 local function media(block)
-  local name = block.name or 'media'
-  if block.url then
-    return ('![%s](%s) %s'):format(name, block.url, block.mime_type)
-  end
-  return ('![%s]() %s, %d bytes'):format(name, block.mime_type, size(block.data_base64))
+  local words = { 'media', block.mime_type }
+  table.insert(words, block.name)
+  table.insert(words, block.url or ('%d bytes'):format(size(block.data_base64)))
+  return label(unpack(words))
 end
 
-local function parts(content)
-  if type(content) == 'string' then
-    return content
+--- Each kind of block: its text, and whether it is folded. `tools` maps the id of a call to the name of its tool.
+local BLOCKS
+
+--- Return the text of a block of any kind, and whether it is folded.
+local function shown(block, tools)
+  local show = BLOCKS[block.type]
+  if show then
+    return show(block, tools)
   end
-  local texts = {}
-  for _, block in ipairs(content) do
-    local shown = block.type == 'text' and block.text or block.type == 'media' and media(block) or M.unknown(block)
-    table.insert(texts, shown)
-  end
-  return table.concat(texts, '\n')
+  return label('block of type', block.type, '(a newer plug-in can show it)'), false
 end
 
---- The line for a block that is not shown as text.
-function M.unknown(block)
-  return ('*%s%s*'):format(block.type, block.provider and ' of ' .. block.provider or '')
+local function content(parts, tools)
+  if type(parts) == 'string' then
+    return parts
+  end
+  return table.concat(vim.tbl_map(function(block)
+    return (shown(block, tools))
+  end, parts), '\n')
 end
 
---- Each kind of block: its text, and whether it is folded.
-local BLOCKS = {
+BLOCKS = {
   text = function(block)
     return block.text, false
   end,
   thinking = function(block)
-    return '**thinking**\n' .. block.text, true
+    return label 'thinking' .. '\n' .. block.text, true
   end,
-  tool_call = function(block)
-    return ('**tool_call** %s `%s`\n%s'):format(block.name, block.id, fenced(block.arguments, 'json')), true
+  redacted_thinking = function(block)
+    return label(('thinking, redacted (%d characters)'):format(vim.fn.strchars(block.data))), false
   end,
-  tool_result = function(block)
-    local failed = block.is_error and ' failed' or ''
-    local text = parts(block.content)
-    return ('**tool_result** `%s`%s\n%s'):format(block.tool_call_id, failed, fenced(text, '')), true
+  tool_call = function(block, tools)
+    tools[block.id] = block.name
+    return label('call', block.name, block.id) .. '\n' .. fenced(block.arguments, 'json'), true
+  end,
+  tool_result = function(block, tools)
+    local id, name = block.tool_call_id, tools[block.tool_call_id]
+    local what = block.is_error and 'error' or 'result'
+    local title = name and label(what, 'of', name, id) or label(what, id)
+    return title .. '\n' .. fenced(content(block.content, tools), ''), true
   end,
   media = function(block)
     return media(block), false
   end,
+  opaque = function(block)
+    return label('opaque block of', block.provider) .. '\n' .. fenced(block.data_json, 'json'), true
+  end,
 }
 
-local function head(into, role, title, note)
-  table.insert(into.marks, { row = #into.lines, text = note, colour = COLOURS[role] or 'ReelDraft' })
-  write(into, '## ' .. title)
+local function head(into, colour, title, note)
+  table.insert(into.marks, { row = #into.lines, text = note, colour = colour })
+  write(into, joined('##', title))
   blank(into)
 end
 
---- The section of a message: a heading, and its blocks with a blank line after each.
---- @param clock function gives the text of a time in ms since the epoch
-function M.message(message, clock)
+--- Return the section of a message: a heading, and its blocks with a blank line after each.
+--- @param tools table the name of each tool by the id of its call; calls of this message are added
+--- @param clock function returns the text of a time in milliseconds since the epoch
+function M.message(message, tools, clock)
   local into = section()
-  head(into, message.role, ('%s %d'):format(message.role, message.seq), clock(message.time))
+  local title = ('%s #%d'):format(message.role, message.seq)
+  head(into, COLOURS[message.role] or 'ReelDraft', title, '· ' .. clock(message.time))
   for _, block in ipairs(message.content) do
-    local show = BLOCKS[block.type] or function(other)
-      return M.unknown(other), false
-    end
-    write(into, show(block))
+    write(into, shown(block, tools))
     blank(into)
   end
   return into
 end
 
---- The section of the system prompt.
+--- Return the section of the system prompt.
 function M.system(text)
   local into = section()
-  head(into, 'system', 'system', '')
+  head(into, COLOURS.system, 'system', '')
   write(into, text)
   blank(into)
   return into
 end
 
---- The section of what another connection is writing.
-function M.draft(connection, text)
+--- Return the section of what another client is writing; `client` is its name, nil if it has none.
+function M.draft(client, text)
   local into = section()
-  head(into, 'draft', 'draft', ('being written on connection %d'):format(connection))
+  head(into, 'ReelDraft', 'assistant · writing…' .. (client and (' (%s)'):format(client) or ''), '')
   write(into, text)
   blank(into)
   return into
 end
 
---- The section that says what is wrong.
+--- Return the section that says what is wrong.
 function M.notice(text)
   local into = section()
-  write(into, ('*%s*'):format(text))
+  write(into, joined(('*%s*'):format(text)))
   return into
 end
 
---- The time of day of today, and the date before it of any other day.
+--- Return a time of the local clock; with its date, for a buffer may stay open past midnight.
 function M.clock(time)
-  local seconds = math.floor(time / 1000)
-  local today = os.date '%Y-%m-%d'
-  local date = os.date('%Y-%m-%d', seconds)
-  return (date == today and '' or date .. ' ') .. os.date('%H:%M:%S', seconds)
+  return os.date('%Y-%m-%d %H:%M:%S', math.floor(time / 1000))
 end
 
 return M

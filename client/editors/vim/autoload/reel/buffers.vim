@@ -92,8 +92,8 @@ def Draw(conversation: dict<any>)
     Add(lines, levels, layout.Message(message, conversation.tools))
     conversation.ends->add(start + len(lines))
   endfor
-  for [connection, text] in its.drafts->items()
-    Add(lines, levels, layout.Draft(connection, text))
+  for draft in its.drafts->values()
+    Add(lines, levels, layout.Draft(get(draft, 'client', '') ?? '', draft.text))
   endfor
   its.same = len(its.messages)
   Write(str2nr(conversation.id), start, lines, levels)

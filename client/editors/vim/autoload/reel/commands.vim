@@ -3,6 +3,7 @@ vim9script
 # What :Reel does: a table of commands, each a small function.
 
 import autoload './buffers.vim'
+import autoload './layout.vim'
 import autoload './link.vim'
 import autoload './listing.vim'
 
@@ -10,15 +11,15 @@ import autoload './listing.vim'
 export def Run(typed: string, range: number, first: number, last: number)
   const [_, name, rest; _] = matchlist(typed, '^\s*\(\S*\)\s*\(.\{-}\)\s*$')
   try
-    if !COMMANDS->has_key(name)
+    if name != '' && !COMMANDS->has_key(name)
       throw $'reel: usage: no command "{name}"; there are: {Names()->join()}'
     endif
-    const said = COMMANDS[name](rest, range == 0 ? [] : getline(first, last))
+    const said = COMMANDS[name ?? 'list'](rest, range == 0 ? [] : getline(first, last))
     if said != ''
       echo said
     endif
   catch /^reel: /
-    link.Complain(v:exception->substitute('^reel: ', '', ''))
+    link.Complain(v:exception)
   endtry
 enddef
 
@@ -29,12 +30,12 @@ enddef
 # Fills a buffer reel://NAME that is edited by that name.
 export def Read(name: string)
   try
-    const agent = link.Call('agent', {agent: name->substitute('^reel://', '', '')})
+    const agent = Find(name->substitute('^reel://', '', ''))
     buffers.Attach(bufnr(), agent)
     buffers.Fold()
     buffers.Enter(bufnr())
   catch /^reel: /
-    link.Complain(v:exception->substitute('^reel: ', '', ''))
+    link.Complain(v:exception)
   endtry
 enddef
 
@@ -44,19 +45,34 @@ def Open(name: string): string
   if name == ''
     return List('')
   endif
-  buffers.Show(link.Call('agent', {agent: name}))
+  buffers.Show(Find(name))
   return ''
+enddef
+
+# Returns a conversation by its name; if there is none, says what creates it.
+def Find(name: string): dict<any>
+  const reply = link.Ask('agent', {agent: name})
+  if reply->has_key('error')
+    const unknown = $'not_found: no conversation {name} (:Reel new {name} creates it)'
+    throw 'reel: ' .. (reply.error.data.name == 'not_found' ? unknown : reply.error.message)
+  endif
+  return reply.result
 enddef
 
 def Say(text: string, lines: list<string>): string
   const conversation = Current()
   const parts = [text, lines->join("\n")]->filter((_, part) => part != '')
-  const said = text == '' && empty(lines) ? input(conversation.name .. '> ') : parts->join("\n\n")
+  const said = text == '' && empty(lines) ? input($'To {conversation.name}: ') : parts->join("\n\n")
   if said == ''
     return 'nothing sent'
   endif
   const reply = link.Command('add', {agent: conversation.agent, messages: [{role: 'user', content: said}]})
-  return $'{conversation.name}: added {reply.first}'
+  const replaced = reply->has_key('replaced') ? $'; {Count(reply.replaced, 'character')} replaced by U+FFFD' : ''
+  return $'{conversation.name}: added #{reply.first}{replaced}'
+enddef
+
+def Count(number: number, thing: string): string
+  return $'{number} {thing}{number == 1 ? '' : 's'}'
 enddef
 
 def New(word: string): string
@@ -81,19 +97,32 @@ enddef
 def Mark(label: string): string
   const conversation = Current()
   const reply = link.Command('mark', {agent: conversation.agent}->extend(label == '' ? {} : {label: label}))
-  return trim($'{conversation.name}: marked {reply.seq} {label}')
+  return $'{conversation.name}: mark{label == '' ? '' : ' ' .. label} set (#{reply.seq})'
 enddef
 
 def Rewind(label: string): string
   const conversation = Current()
   const reply = link.Command('rewind', {agent: conversation.agent}->extend(label == '' ? {} : {label: label}))
-  return $'{conversation.name}: rewound to {reply.target}, dropped {reply.dropped}'
+  const mark = label == '' ? 'the newest mark' : 'mark ' .. label
+  return $'{conversation.name}: back at {mark} (#{reply.target}); {Count(reply.dropped, 'record')} set aside'
 enddef
 
-def Change(method: string, done: string): string
+def Undo(): string
   const conversation = Current()
-  link.Command(method, {agent: conversation.agent})
-  return $'{conversation.name}: {done}'
+  const reply = link.Command('undo', {agent: conversation.agent})
+  return $'{conversation.name}: undid #{reply.undone}; :Reel redo brings it back'
+enddef
+
+def Redo(): string
+  const conversation = Current()
+  const reply = link.Command('redo', {agent: conversation.agent})
+  return $'{conversation.name}: redid #{reply.redone}'
+enddef
+
+def Clear(): string
+  const conversation = Current()
+  link.Command('clear', {agent: conversation.agent})
+  return $'{conversation.name}: cleared; :Reel undo brings it back'
 enddef
 
 def List(prefix: string): string
@@ -102,24 +131,39 @@ def List(prefix: string): string
 enddef
 
 def Info(name: string): string
-  const agent = link.Call('agent', {agent: name != '' ? name : Current().agent})
-  const marks = agent.marks->mapnew((_, mark) => $'{mark.label ?? '(no label)'} #{mark.seq}')
-  const calls = agent.open_calls->mapnew((_, call) => $'{call.name} {call.id} #{call.seq}')
+  return Facts(name == '' ? link.Call('agent', {agent: Current().agent}) : Find(name))
+    ->filter((_, fact) => fact[1] != '')
+    ->mapnew((_, fact) => printf('%-12s %s', fact[0], layout.OneLine(fact[1])))
+    ->join("\n")
+enddef
+
+# Returns what is known of a conversation: pairs of a word and a text.
+def Facts(agent: dict<any>): list<list<string>>
+  const marks = agent.marks->mapnew((_, mark) => trim($'{mark.label ?? ''} #{mark.seq}'))
+  const calls = agent.open_calls->mapnew((_, call) => $'{call.name} {call.id}')
+  const source = get(agent, 'source', null) ?? {}
   return [
-    $'{agent.name}{agent.alive ? '' : ' (killed)'}  {agent.id}',
-    $'title     {agent.title ?? '(none)'}',
-    $'messages  {agent.messages}, head {agent.head}',
-    $'updated   {strftime('%Y-%m-%d %H:%M:%S', agent.updated / 1000)}',
-    $'marks     {marks->join(', ') ?? '(none)'}',
-    $'open      {calls->join(', ') ?? '(no calls)'}',
-    $'attached  {agent.attached}',
-  ]->join("\n")
+    ['name', agent.name],
+    ['id', agent.id],
+    ['state', agent.alive ? '' : 'killed'],
+    ['title', agent.title ?? ''],
+    ['messages', string(agent.messages)],
+    ['head', $'#{agent.head}'],
+    ['marks', marks->join(', ')],
+    ['waiting for', calls->join(', ')],
+    ['tags', agent.tags->items()->mapnew((_, tag) => tag->join('='))->sort()->join(', ')],
+    ['cloned from', empty(source) ? '' : $'{source.agent} at #{source.at}'],
+    ['created', layout.Time(agent.created)],
+    ['updated', layout.Time(agent.updated)],
+    ['followers', string(agent.attached)],
+    ['prompt', agent.system ?? ''],
+  ]
 enddef
 
 def Current(): dict<any>
   const conversation = buffers.Current()
   if empty(conversation)
-    throw 'reel: usage: no conversation is open; open one with :Reel open NAME, or make one with :Reel new NAME'
+    throw 'reel: usage: no conversation is open (:Reel open NAME opens one)'
   endif
   return conversation
 enddef
@@ -132,9 +176,9 @@ const COMMANDS: dict<func(string, list<string>): string> = {
   clone: (word, _) => Clone(word),
   mark: (word, _) => Mark(word),
   rewind: (word, _) => Rewind(word),
-  undo: (_, _) => Change('undo', 'undone'),
-  redo: (_, _) => Change('redo', 'redone'),
-  clear: (_, _) => Change('clear', 'cleared'),
+  undo: (_, _) => Undo(),
+  redo: (_, _) => Redo(),
+  clear: (_, _) => Clear(),
   list: (word, _) => List(word),
   info: (word, _) => Info(word),
 }

@@ -43,14 +43,14 @@ export def Last(copy: dict<any>): number
   return empty(copy.messages) ? 0 : copy.messages[-1].seq
 enddef
 
-# Takes what a connection is writing; '' when it has stopped.
+# Takes the push of a draft; its text is '' when the connection has stopped writing.
 export def Draft(copy: dict<any>, push: dict<any>)
   if push.text == ''
     if copy.drafts->has_key(push.connection)
       copy.drafts->remove(push.connection)
     endif
   else
-    copy.drafts[push.connection] = push.text
+    copy.drafts[push.connection] = push
   endif
 enddef
 

@@ -1,70 +1,91 @@
 vim9script
 
-# A conversation as people read it: markdown, with a level of folding for each line. No I/O.
+# Lays a conversation out as Markdown, with a level of folding for each line. No I/O.
 
-# Lays the prompt out; gives lines, and their levels as 'foldexpr' has them.
+# Returns the lines of the system prompt, and their levels as 'foldexpr' has them.
 export def Prompt(text: string): list<list<any>>
   return text == '' ? [[], []] : Under('## system', Said(text))
 enddef
 
-# Lays one message out. tools: the name of each tool by the id of its call; what is called here is put in.
+# Returns the lines of one message. tools: the name of each tool by the id of its call; calls of this message are added.
 export def Message(message: dict<any>, tools: dict<string>): list<list<any>>
-  const time = strftime('%Y-%m-%d %H:%M:%S', message.time / 1000)
   const blocks = message.content->mapnew((_, block) => Block(block, tools))
-  return Under($'## {message.role} #{message.seq} {time}', Joined(blocks))
+  return Under($'## {message.role} #{message.seq} · {Time(message.time)}', Joined(blocks))
 enddef
 
-# Lays out what somebody is writing.
-export def Draft(connection: string, text: string): list<list<any>>
-  return Under($'## being written by connection {connection}', Said(text))
+# Returns the lines of what another client is writing. client: its name, '' if it has none.
+export def Draft(client: string, text: string): list<list<any>>
+  return Under(OneLine('## assistant · writing…' .. (client == '' ? '' : $' ({client})')), Said(text))
+enddef
+
+# Returns a time of the local clock.
+export def Time(milliseconds: number): string
+  return strftime('%Y-%m-%d %H:%M:%S', milliseconds / 1000)
+enddef
+
+# Joins the lines of a text: names, titles and ids are other people's, and a line break would begin another line.
+export def OneLine(text: string): string
+  return text->substitute('[\r\n]\+', ' ', 'g')
 enddef
 
 def Block(block: dict<any>, tools: dict<string>): list<list<any>>
   if block.type == 'text'
     return Said(block.text)
   elseif block.type == 'thinking'
-    return Folded('[thinking]', block.text)
+    return Folded(['thinking'], block.text)
   elseif block.type == 'redacted_thinking'
-    return Said($'[thinking, redacted: {strchars(block.data)} characters]')
+    return Said(Label([$'thinking, redacted ({strchars(block.data)} characters)']))
   elseif block.type == 'tool_call'
     tools[block.id] = block.name
-    return Folded($'[call {block.name}] {block.id}', block.arguments)
+    return Folded(['call', block.name, block.id], Fenced(block.arguments, 'json'))
   elseif block.type == 'tool_result'
     return Result(block, tools)
   elseif block.type == 'media'
     return Said(Media(block))
   elseif block.type == 'opaque'
-    return Folded($'[opaque block of {block.provider}]', block.data_json)
+    return Folded(['opaque block of', block.provider], Fenced(block.data_json, 'json'))
   endif
-  return Said($'[a block of type {block.type}; a newer plug-in can show it]')
+  return Said(Label(['block of type', block.type, '(a newer plug-in can show it)']))
 enddef
 
 def Result(block: dict<any>, tools: dict<string>): list<list<any>>
-  const what = block.is_error ? 'error' : 'result'
-  const of = tools->has_key(block.tool_call_id) ? ' of ' .. tools[block.tool_call_id] : ''
-  const title = $'[{what}{of}] {block.tool_call_id}'
+  const name = tools->has_key(block.tool_call_id) ? ['of', tools[block.tool_call_id]] : []
+  const label = [block.is_error ? 'error' : 'result'] + name + [block.tool_call_id]
   if type(block.content) == v:t_string
-    return Folded(title, block.content)
+    return Folded(label, Fenced(block.content, ''))
   endif
-  const inner = Joined(block.content->mapnew((_, each) => Block(each, tools)))
-  return Folded(title, inner[0]->join("\n"))
+  const inner = block.content->mapnew((_, each) => Block(each, tools)[0]->join("\n"))
+  return Folded(label, Fenced(inner->join("\n"), ''))
 enddef
 
 def Media(block: dict<any>): string
-  const size = $'{strlen(get(block, 'data_base64', '') ?? '') * 3 / 4} bytes'
-  const words = ['media', block.mime_type, get(block, 'name', '') ?? '', (get(block, 'url', '') ?? '') ?? size]
-  return $'[{words->copy()->filter((_, word) => word != '')->join(' ')}]'
+  # However it is padded.
+  const bytes = (get(block, 'data_base64', '') ?? '')->trim('=', 2)->strlen() * 3 / 4
+  const words = ['media', block.mime_type, get(block, 'name', '') ?? '', (get(block, 'url', '') ?? '') ?? $'{bytes} bytes']
+  return Label(words->copy()->filter((_, word) => word != ''))
 enddef
 
 # --- lines and levels
+
+# The line above a block.
+def Label(words: list<string>): string
+  return OneLine('### ' .. words->join())
+enddef
+
+# Puts a fence around a text: one that is longer than any in it.
+def Fenced(text: string, language: string): string
+  const longest = max([2] + text->split('[^`]\+')->mapnew((_, ticks) => len(ticks)))
+  const fence = repeat('`', longest + 1)
+  return [fence .. language, text, fence]->join("\n")
+enddef
 
 def Said(text: string): list<list<any>>
   const lines = text->split("\n", true)
   return [lines, repeat(['0'], len(lines))]
 enddef
 
-def Folded(title: string, text: string): list<list<any>>
-  const lines = [title] + text->split("\n", true)
+def Folded(label: list<string>, text: string): list<list<any>>
+  const lines = [Label(label)] + text->split("\n", true)
   return [lines, ['>1'] + repeat(['1'], len(lines) - 1)]
 enddef
 

@@ -29,21 +29,29 @@ export def Listen(OnPush: func, OnSettled: func, OnConnect: func, IsNeeded: func
   listener = {push: OnPush, settled: OnSettled, connect: OnConnect, needed: IsNeeded}
 enddef
 
-# Calls a method and waits for its result; starts the daemon where none runs. Throws 'reel: name: what and where'.
-# A call that was under way when the connection broke is repeated under its key, and so is not done twice.
+# Calls a method and returns its result; throws 'reel: name: what and where'.
 export def Call(method: string, params: dict<any>): dict<any>
+  const reply = Ask(method, params)
+  if reply->has_key('error')
+    throw 'reel: ' .. reply.error.message
+  endif
+  return reply.result
+enddef
+
+# Calls a method and returns the reply, with a result or an error; starts the daemon if none runs. Throws
+# 'reel: name: what and where' if there is no reply. A call that was under way when the connection broke is repeated
+# under its key, and so is not done twice.
+export def Ask(method: string, params: dict<any>): dict<any>
   Connect(true)
   var reply = Exchange(method, params)
   if empty(reply) && !IsOpen()
     Connect(true)
     reply = Exchange(method, params)
   endif
-  if reply->has_key('error')
-    throw 'reel: ' .. reply.error.message
-  elseif !reply->has_key('result')
+  if empty(reply)
     throw $'reel: timeout: no answer to {method} from the daemon on {socket.Path()}; it may have been done; see: reel doctor'
   endif
-  return reply.result
+  return reply
 enddef
 
 # As Call, for commands that write: gives them a key of their own.
@@ -117,11 +125,12 @@ enddef
 def Start(flaw: string)
   const command = get(g:, 'reel_command', 'reel')
   if !executable(command)
-    throw $"reel: {flaw}, and {command} is not there to start one: pip install 'reeld[daemon]', or set g:reel_command"
+    throw $"reel: {flaw}, and there is no command {command} to start one: pip install 'reeld[daemon]', or set g:reel_command"
   endif
   const said = system($'env PYTHONPATH={shellescape(environment.PythonPath())} {shellescape(command)} start --unless-stopped 2>&1')
   if v:shell_error != 0
-    throw $'reel: not_running: {command} start: ' .. trim(said)->substitute('\_s\+', ' ', 'g')
+    const last = trim(said)->split("\n")->get(-1, $'{command} start ended with status {v:shell_error}')
+    throw $'reel: {flaw}: {last->substitute('^reel: \([a-z_]\+: \)\=', '', '')}'
   endif
 enddef
 
@@ -230,15 +239,16 @@ def Again(delay: number)
     endif
   catch /^reel: /
     if delay == FIRST_DELAY
-      Complain(v:exception->substitute('^reel: ', '', '') .. '; looking for it until it is back')
+      const gone = v:exception =~ '^reel: not_running: no daemon'
+      Complain(gone ? 'the daemon went away; waiting for it to come back' : v:exception)
     endif
     Retry(min([delay * 2, LAST_DELAY]))
   endtry
 enddef
 
-# Shows what went wrong in one line.
+# Shows in one line what went wrong: without the name of the error, which is for programs.
 export def Complain(what: string)
   echohl ErrorMsg
-  echomsg what->substitute('\n', ' ', 'g')
+  echomsg what->substitute('^\(reel: \)\=[a-z_]\+: ', '', '')->substitute('\n', ' ', 'g')
   echohl None
 enddef

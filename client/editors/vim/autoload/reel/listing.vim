@@ -2,6 +2,7 @@ vim9script
 
 # The buffer that lists the agents, to choose one from.
 
+import autoload './layout.vim'
 import autoload './link.vim'
 
 const NAME = 'reel-list://'
@@ -12,10 +13,10 @@ export def Show(prefix: string)
   const reply = Agents(prefix, SHOWN)
   final lines = reply.agents->mapnew((_, each) => Line(each))
   if empty(lines)
-    lines->add(prefix == '' ? 'No agents; make one with :Reel new NAME'
-      : $'No agent has a name that begins with {prefix}; list all with :Reel list')
+    lines->add(prefix == '' ? 'no conversations (:Reel new NAME creates one)'
+      : $'no conversation begins with {prefix} (:Reel list shows all)')
   elseif reply.more
-    lines->add('… and more; narrow them down with :Reel list PREFIX')
+    lines->add('… and more (:Reel list PREFIX narrows them down)')
   endif
   const buffer = bufadd(NAME)
   # Before it is loaded: Vim would look for a file of this name, and call it a directory for the slash at its end.
@@ -38,6 +39,6 @@ export def Agents(prefix: string, limit: number): dict<any>
 enddef
 
 def Line(agent: dict<any>): string
-  const time = strftime('%Y-%m-%d %H:%M', agent.updated / 1000)
-  return trim(printf('%-24s %s %6d  %s', agent.name, time, agent.head, agent.title ?? ''), ' ', 2)
+  const line = printf('%-24s %s %6s  %s', agent.name, layout.Time(agent.updated), $'#{agent.head}', agent.title ?? '')
+  return layout.OneLine(line)->trim(' ', 2)
 enddef

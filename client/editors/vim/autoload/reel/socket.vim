@@ -23,7 +23,7 @@ export def Flaw(path: string): string
   if flaw != ''
     return flaw
   elseif getftype(path) == ''
-    return $'not_running: no daemon listens on {path}'
+    return $'not_running: no daemon answers on {path}'
   elseif !Holds('[ -S "$1" ] && [ -O "$1" ]', path)
     return $'not_running: {path} is not a socket of your own; remove it, or name another in $REEL_SOCKET'
   endif

@@ -54,7 +54,7 @@ function fromFile(environment: NodeJS.ProcessEnv, command: string): string | und
  * The socket is ours or root's, and so is its directory, to which nobody else may write (in a sticky one, such as
  * /tmp, what is ours stays ours). The directory of the fallback must not be a link: anybody can make it.
  *
- * @throws NotRunning where something is wrong; nothing at all, where there is no socket, is for the connection to say.
+ * @throws NotRunning where something is wrong; nothing at all, where there is not a socket, is for the connection to say.
  */
 export function requireOwn(path: string): void {
   if (Buffer.byteLength(path) > MAX_PATH) {
@@ -63,12 +63,12 @@ export function requireOwn(path: string): void {
   const directory = dirname(path);
   const found = look(directory === fallbackDirectory() ? lstatSync : statSync, directory);
   const socket = look(statSync, path);
-  if (found && !found.isDirectory()) throw new NotRunning(`${directory} is no directory; remove it`);
+  if (found && !found.isDirectory()) throw new NotRunning(`${directory} is not a directory; remove it`);
   if (found && !isOwn(found)) throw new NotRunning(`${directory} belongs to another user (uid ${found.uid})`);
   if (found && found.mode & WRITABLE_BY_OTHERS && !(found.mode & STICKY)) {
     throw new NotRunning(`others may write to ${directory}; chmod go-w ${directory}`);
   }
-  if (socket && !socket.isSocket()) throw new NotRunning(`${path} is no socket`);
+  if (socket && !socket.isSocket()) throw new NotRunning(`${path} is not a socket`);
   if (socket && !isOwn(socket)) throw new NotRunning(`${path} belongs to another user (uid ${socket.uid})`);
 }
 

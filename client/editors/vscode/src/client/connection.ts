@@ -61,7 +61,7 @@ export class Connection {
     requireOwn(path);
     return new Promise((resolve, reject) => {
       const socket = connect(path);
-      socket.once("error", (error) => reject(new Lost(`no daemon on ${path}: ${error.message}`)));
+      socket.once("error", (error) => reject(new Lost(`no daemon answers on ${path}: ${error.message}`)));
       socket.once("connect", () => {
         socket.on("error", () => {}); // it closes next
         const [reader, writer] = [new StreamMessageReader(socket), new Writer(socket)];

@@ -9,7 +9,7 @@ export class Copy {
   system: string | null = null;
   messages: Message[] = [];
   /** What others are writing, by their connections. */
-  readonly drafts = new Map<number, string>();
+  readonly drafts = new Map<number, DraftPush>();
   /** The newest seq that is known of. */
   at = 0;
   /** Whether all that there is at `at` has been read. */
@@ -41,8 +41,8 @@ export class Copy {
   }
 
   /** Take a draft; an empty one is none. */
-  draft({ connection, text }: DraftPush): void {
-    if (text) this.drafts.set(connection, text);
-    else this.drafts.delete(connection);
+  draft(push: DraftPush): void {
+    if (push.text) this.drafts.set(push.connection, push);
+    else this.drafts.delete(push.connection);
   }
 }

@@ -8,6 +8,12 @@ export class ReelError extends Error {
     super(message);
     this.name = data.name;
   }
+
+  /** What a person reads: the message without the name, which is for programs. */
+  get words(): string {
+    const prefix = `${this.name}: `;
+    return this.message.startsWith(prefix) ? this.message.slice(prefix.length) : this.message;
+  }
 }
 
 /** Nobody answers on the socket, or nobody whom we may talk to. The client's own: it is never sent. */

@@ -17,7 +17,7 @@ export function start(command: string, socket: string): Promise<void> {
     const options = { timeout: WITHIN, env: { ...process.env, PYTHONPATH: pythonPath() } };
     execFile(command, ["--socket", socket, "start", "--unless-stopped"], options, (error, _out, complaints) => {
       if (!error) resolve();
-      else reject(new NotRunning(`no daemon on ${socket}, and ${reason(error, command, complaints)}`));
+      else reject(new NotRunning(reason(error, command, socket, complaints)));
     });
   });
 }
@@ -28,8 +28,11 @@ export function pythonPath(): string {
   return entries.filter((entry) => entry.startsWith("/")).join(":");
 }
 
-function reason(error: Error & { code?: unknown }, command: string, complaints: string): string {
-  if (error.code === "ENOENT") return `the command ${command} is not found: pip install 'reeld[daemon]'`;
-  const last = complaints.trim().split("\n").at(-1);
-  return `${command} start failed: ${last || error.message}`;
+function reason(error: Error & { code?: unknown }, command: string, socket: string, complaints: string): string {
+  if (error.code === "ENOENT") {
+    const remedy = "pip install 'reeld[daemon]', or set reel.command";
+    return `no daemon answers on ${socket}, and there is no command ${command} to start one: ${remedy}`;
+  }
+  const last = complaints.trim().split("\n").at(-1)!.replace(/^reel: ([a-z_]+: )?/, "");
+  return `no daemon answers on ${socket}: ${last || `${command} start ended with status ${error.code}`}`;
 }

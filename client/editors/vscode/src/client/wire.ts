@@ -34,9 +34,17 @@ export interface AgentRow {
 }
 
 export interface AgentInfo extends AgentRow {
+  tags: Record<string, string>;
+  /** Milliseconds since the epoch. */
+  created: number;
+  system: string | null;
   messages: number;
   marks: { label: string | null; seq: number }[];
   open_calls: { id: string; name: string; seq: number }[];
+  /** How many connections follow it. */
+  attached: number;
+  /** What it was cloned from. */
+  source?: { agent: string; at: number } | null;
 }
 
 export interface EventPush {
@@ -53,6 +61,8 @@ export interface EventPush {
 export interface DraftPush {
   agent: string;
   connection: number;
+  /** The name of the program that writes; null if it has not said so. */
+  client: string | null;
   text: string;
 }
 

@@ -2,6 +2,7 @@
 
 import { ReelError, type AgentInfo, type AgentRow, type Client, type Params } from "../client";
 import type { Documents } from "./documents";
+import { naming } from "./naming";
 import { localTime } from "./transcript";
 
 /** What a choice shows, and what it stands for. */
@@ -37,18 +38,26 @@ export const commands: Record<string, Command> = {
   async open({ client, screen }, given) {
     const name = given ?? (await chooseAgent(client, screen));
     if (name === undefined) return;
-    await client.call("agent", { agent: name });
+    await client.call("agent", { agent: name }).catch((error) => {
+      throw error instanceof ReelError ? naming(error, name) : error;
+    });
     await screen.show(name);
   },
 
   async send(desk, given) {
     const name = current(desk);
     const text = given ?? desk.screen.selection() ?? (await desk.screen.ask(`To ${name}`));
-    if (text) await carryOut(desk, name, "add", { messages: [text] });
+    if (text === undefined) return;
+    if (text === "") return desk.screen.say("nothing sent");
+    const { first, replaced } = await carryOut<{ first: number; replaced?: number }>(desk, name, "add", {
+      messages: [text],
+    });
+    const note = replaced ? `; ${count(replaced, "character")} replaced by U+FFFD` : "";
+    desk.screen.say(`${name}: added #${first}${note}`);
   },
 
   async new({ client, screen }, given) {
-    const name = given ?? (await screen.ask("Name of the conversation (empty: one is made)"));
+    const name = given ?? (await screen.ask("Name (empty: the daemon chooses one)"));
     if (name === undefined) return;
     const made = await client.call<AgentInfo>("create", name ? { agent: name } : {});
     await screen.show(made.name);
@@ -56,7 +65,7 @@ export const commands: Record<string, Command> = {
 
   async clone(desk, given) {
     const from = current(desk);
-    const name = given ?? (await desk.screen.ask(`Name of the clone of ${from} (empty: one is made)`));
+    const name = given ?? (await desk.screen.ask(`Name of the clone of ${from} (empty: the daemon chooses one)`));
     if (name === undefined) return;
     const made = await carryOut<AgentInfo>(desk, from, "clone", name ? { name } : {});
     await desk.screen.show(made.name);
@@ -67,33 +76,34 @@ export const commands: Record<string, Command> = {
     const label = given ?? (await desk.screen.ask(`Label of the mark in ${name} (may be empty)`));
     if (label === undefined) return;
     const { seq } = await carryOut<{ seq: number }>(desk, name, "mark", label ? { label } : {});
-    desk.screen.say(`${name}: marked${label ? ` ${label}` : ""} at ${seq}`);
+    desk.screen.say(`${name}: mark${label ? ` ${label}` : ""} set (#${seq})`);
   },
 
   async rewind(desk, given) {
     const name = current(desk);
     const label = given ?? (await chooseMark(desk, name));
     if (label === undefined) return;
-    const { dropped } = await carryOut<{ dropped: number }>(desk, name, "rewind", label ? { label } : {});
-    desk.screen.say(`${name}: rewound${label ? ` to ${label}` : ""}, dropped ${dropped}`);
+    const reply = await carryOut<{ target: number; dropped: number }>(desk, name, "rewind", label ? { label } : {});
+    const mark = label ? `mark ${label}` : "the newest mark";
+    desk.screen.say(`${name}: back at ${mark} (#${reply.target}); ${count(reply.dropped, "record")} set aside`);
   },
 
   async undo(desk) {
     const name = current(desk);
     const { undone } = await carryOut<{ undone: number }>(desk, name, "undo");
-    desk.screen.say(`${name}: took back ${undone}`);
+    desk.screen.say(`${name}: undid #${undone}; Reel: Redo brings it back`);
   },
 
   async redo(desk) {
     const name = current(desk);
     const { redone } = await carryOut<{ redone: number }>(desk, name, "redo");
-    desk.screen.say(`${name}: brought back ${redone}`);
+    desk.screen.say(`${name}: redid #${redone}`);
   },
 
   async clear(desk) {
     const name = current(desk);
     await carryOut(desk, name, "clear");
-    desk.screen.say(`${name}: cleared; Undo brings it back`);
+    desk.screen.say(`${name}: cleared; Reel: Undo brings it back`);
   },
 
   async info(desk) {
@@ -107,7 +117,7 @@ export async function run(desk: Desk, command: Command, given?: string): Promise
     await command(desk, given);
   } catch (error) {
     if (!(error instanceof ReelError)) throw error;
-    desk.screen.complain(error.message);
+    desk.screen.complain(error.words);
   }
 }
 
@@ -115,7 +125,7 @@ export async function run(desk: Desk, command: Command, given?: string): Promise
 function current({ screen }: Desk): string {
   const name = screen.current();
   if (name === undefined) {
-    throw new ReelError(-32602, "invalid_params: no conversation is open; open one with Reel: Open a Conversation", {
+    throw new ReelError(-32602, "invalid_params: no conversation is open (Reel: Open a Conversation opens one)", {
       name: "invalid_params",
     });
   }
@@ -129,14 +139,14 @@ async function carryOut<R>(desk: Desk, conversation: string, method: string, par
 async function chooseAgent(client: Client, screen: Screen): Promise<string | undefined> {
   const rows: AgentRow[] = [];
   for await (const row of client.agents({ alive: true })) rows.push(row);
-  if (!rows.length) screen.say("there is no conversation yet; make one with Reel: New Conversation");
+  if (!rows.length) screen.say("no conversations (Reel: New Conversation creates one)");
   rows.sort((one, other) => other.updated - one.updated);
   const choices = rows.map(({ name, title, updated }) => ({
     label: name,
     description: [title, localTime(updated)].filter(Boolean).join("  "),
     value: name,
   }));
-  return choices.length ? screen.choose("Open a conversation", choices) : undefined;
+  return choices.length ? screen.choose("Open", choices) : undefined;
 }
 
 /** Let a mark be chosen, the newest first; "" is the newest one, whatever it is called. */
@@ -144,18 +154,32 @@ async function chooseMark(desk: Desk, conversation: string): Promise<string | un
   const { marks, name } = await carryOut<AgentInfo>(desk, conversation, "agent");
   const newest = { label: "the newest mark", description: "", value: "" };
   const named = marks.filter(({ label }) => label !== null).reverse();
-  const choices = named.map(({ label, seq }) => ({ label: label!, description: `at ${seq}`, value: label! }));
+  const choices = named.map(({ label, seq }) => ({ label: label!, description: `#${seq}`, value: label! }));
   return desk.screen.choose(`Rewind ${name} to`, [newest, ...choices]);
 }
 
-/** Say in a line what matters of an agent. */
-export function summary({ name, id, alive, messages, head, title, marks, open_calls }: AgentInfo): string {
-  const parts = [
-    `${name}${alive ? "" : " (killed)"}: ${messages} messages, head ${head}`,
-    title && `title: ${title}`,
-    marks.length && `marks: ${marks.map(({ label, seq }) => label ?? `(${seq})`).join(", ")}`,
-    open_calls.length && `waiting for: ${open_calls.map((call) => `${call.name} (${call.id})`).join(", ")}`,
-    id,
+/** Return what is known of a conversation, in one line: a notification has no more. */
+export function summary(agent: AgentInfo): string {
+  const { source } = agent;
+  const facts: [string, string | number | null][] = [
+    ["id", agent.id],
+    ["state", agent.alive ? null : "killed"],
+    ["title", agent.title],
+    ["messages", agent.messages],
+    ["head", `#${agent.head}`],
+    ["marks", agent.marks.map(({ label, seq }) => `${label === null ? "" : `${label} `}#${seq}`).join(", ")],
+    ["waiting for", agent.open_calls.map(({ name, id }) => `${name} ${id}`).join(", ")],
+    ["tags", Object.entries(agent.tags).map((tag) => tag.join("=")).sort().join(", ")],
+    ["cloned from", source ? `${source.agent} at #${source.at}` : null],
+    ["created", localTime(agent.created)],
+    ["updated", localTime(agent.updated)],
+    ["followers", agent.attached],
+    ["prompt", agent.system],
   ];
-  return parts.filter(Boolean).join("; ");
+  const known = facts.filter(([, value]) => value !== null && value !== "");
+  return `${agent.name}: ${known.map(([name, value]) => `${name} ${value}`).join("; ")}`;
+}
+
+function count(number: number, thing: string): string {
+  return `${number} ${thing}${number === 1 ? "" : "s"}`;
 }

@@ -1,21 +1,23 @@
 /** The conversations that are open, each as the text of a document that lives. */
 
-import { ReelError, type Client, type Following } from "../client";
+import { Lost, ReelError, type Client, type Following } from "../client";
+import { naming } from "./naming";
 import { notice, Transcript, type Section } from "./transcript";
 
 /** Changes within so many milliseconds are shown at once. */
 const TOGETHER = 30;
+const AWAY = "the daemon went away; waiting for it to come back";
 const NOTHING: Section = { lines: [], folds: [], headings: [] };
 
 interface Document {
   following: Promise<Following>;
+  transcript: Transcript;
   shown: Section;
   timer: NodeJS.Timeout | undefined;
 }
 
 export class Documents {
   private readonly open = new Map<string, Document>();
-  private readonly transcript = new Transcript();
 
   /** @param changed is called with the name of a conversation whose text is another now. */
   constructor(
@@ -31,7 +33,7 @@ export class Documents {
     } catch (error) {
       if (!(error instanceof ReelError)) throw error;
       if (this.open.get(name) === document) this.open.delete(name); // to look again tries again
-      document.shown = { ...NOTHING, lines: [notice(error.message), ""] };
+      document.shown = { ...NOTHING, lines: [notice(naming(error, name).words), ""] };
     }
     return document.shown.lines.join("\n");
   }
@@ -60,7 +62,7 @@ export class Documents {
 
   private begin(name: string): Document {
     const following = this.client.follow(name, () => this.tell(name, document));
-    const document: Document = { following, shown: NOTHING, timer: undefined };
+    const document: Document = { following, transcript: new Transcript(), shown: NOTHING, timer: undefined };
     this.open.set(name, document);
     return document;
   }
@@ -75,6 +77,7 @@ export class Documents {
 
   /** While something is being read, what was shown last stands. */
   private lay(document: Document, { copy, problem }: Following): void {
-    if (copy.whole || problem) document.shown = this.transcript.whole(copy, problem?.message);
+    const away = problem instanceof Lost ? AWAY : problem?.words;
+    if (copy.whole || problem) document.shown = document.transcript.whole(copy, away);
   }
 }

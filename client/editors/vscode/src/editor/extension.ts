@@ -113,7 +113,7 @@ export function activate(context: vscode.ExtensionContext): void {
       provideTextDocumentContent(uri) {
         const name = nameOf(uri);
         if (name !== undefined) return documents.text(name);
-        return `${notice(`invalid_params: ${uri} is not a conversation; its path ends in ${ENDING}`)}\n`;
+        return `${notice(`${uri} is not a conversation; its path ends in ${ENDING}`)}\n`;
       },
     }),
     vscode.languages.registerFoldingRangeProvider(

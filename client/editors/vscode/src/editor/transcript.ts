@@ -15,6 +15,8 @@ type Clock = (time: number) => string;
 /** Lay out messages, each once: they never change. */
 export class Transcript {
   private readonly sections = new WeakMap<Message, Section>();
+  /** The name of each tool by the id of its call. */
+  private readonly tools = new Map<unknown, string>();
 
   /** @param clock how a time (milliseconds since the epoch) is shown. */
   constructor(private readonly clock: Clock = localTime) {}
@@ -27,8 +29,8 @@ export class Transcript {
   whole(copy: Copy, problem?: string): Section {
     const sections = copy.messages.map((message) => this.message(message));
     if (copy.system !== null) sections.unshift(section("## system", copy.system));
-    for (const [connection, text] of copy.drafts) {
-      sections.push(section(`## draft · being written on connection ${connection}`, text));
+    for (const { client, text } of copy.drafts.values()) {
+      sections.push(section(oneLine(`## assistant · writing…${client ? ` (${client})` : ""}`), text));
     }
     if (problem) sections.push({ lines: [notice(problem)], folds: [], headings: [] });
     return joined(sections);
@@ -38,20 +40,68 @@ export class Transcript {
     let laid = this.sections.get(message);
     if (!laid) {
       const heading = { lines: [this.heading(message), ""], folds: [], headings: [0] };
-      laid = joined([heading, ...message.content.map(blockSection)]);
+      laid = joined([heading, ...message.content.map((block) => this.block(block))]);
       this.sections.set(message, laid);
     }
     return laid;
   }
 
   private heading({ role, seq, time }: Message): string {
-    return `## ${role} ${seq} · ${this.clock(time)}`;
+    return `## ${role} #${seq} · ${this.clock(time)}`;
+  }
+
+  /** A block with a blank line after it; what is not text can be folded. */
+  private block(block: Block): Section {
+    const lines = this.text(block).split("\n");
+    const folds: Section["folds"] = FOLDED.has(block.type) && lines.length > 1 ? [[0, lines.length - 1]] : [];
+    return { lines: [...lines, ""], folds, headings: [] };
+  }
+
+  private text(block: Block): string {
+    switch (block.type) {
+      case "text":
+        return String(block.text);
+      case "thinking":
+        return `${label("thinking")}\n${block.text}`;
+      case "redacted_thinking":
+        return label(`thinking, redacted (${[...String(block.data)].length} characters)`);
+      case "tool_call":
+        this.tools.set(block.id, String(block.name));
+        return `${label("call", block.name, block.id)}\n${fenced(String(block.arguments), "json")}`;
+      case "tool_result":
+        return `${this.resultLabel(block)}\n${fenced(this.result(block), "")}`;
+      case "media":
+        return media(block);
+      case "opaque":
+        return `${label("opaque block of", block.provider)}\n${fenced(String(block.data_json), "json")}`;
+      default:
+        return label("block of type", block.type, "(a newer plug-in can show it)");
+    }
+  }
+
+  private resultLabel({ tool_call_id, is_error }: Block): string {
+    const name = this.tools.get(tool_call_id);
+    return label(is_error ? "error" : "result", ...(name === undefined ? [] : ["of", name]), tool_call_id);
+  }
+
+  private result({ content }: Block): string {
+    return typeof content === "string" ? content : (content as Block[]).map((block) => this.text(block)).join("\n");
   }
 }
 
 /** The line that says what is wrong. */
 export function notice(text: string): string {
-  return `*${text.replaceAll("\n", " ")}*`;
+  return `*${oneLine(text)}*`;
+}
+
+/** Join the lines of a text: names and ids are other people's, and a line break would begin another line. */
+function oneLine(text: string): string {
+  return text.replace(/[\r\n]+/g, " ");
+}
+
+/** The line above a block. */
+function label(...words: unknown[]): string {
+  return oneLine(["###", ...words].join(" "));
 }
 
 /** Show a time as the user's clock has it. */
@@ -75,35 +125,7 @@ function section(heading: string, text: string): Section {
   return { lines: [heading, "", ...text.split("\n"), ""], folds: [], headings: [0] };
 }
 
-/** A block with a blank line after it; what no text is can be folded. */
-function blockSection(block: Block): Section {
-  const lines = blockText(block).split("\n");
-  const folds: Section["folds"] = FOLDED.has(block.type) && lines.length > 1 ? [[0, lines.length - 1]] : [];
-  return { lines: [...lines, ""], folds, headings: [] };
-}
-
-const FOLDED: ReadonlySet<string> = new Set(["thinking", "tool_call", "tool_result"]);
-
-function blockText(block: Block): string {
-  switch (block.type) {
-    case "text":
-      return String(block.text);
-    case "thinking":
-      return `**thinking**\n${block.text}`;
-    case "tool_call":
-      return `**tool_call** ${block.name} \`${block.id}\`\n${fenced(String(block.arguments), "json")}`;
-    case "tool_result":
-      return `**tool_result** \`${block.tool_call_id}\`${block.is_error ? " failed" : ""}\n${fenced(result(block), "")}`;
-    case "media":
-      return media(block);
-    default:
-      return `*${block.type}${block.provider ? ` of ${block.provider}` : ""}*`;
-  }
-}
-
-function result({ content }: Block): string {
-  return typeof content === "string" ? content : (content as Block[]).map(blockText).join("\n");
-}
+const FOLDED: ReadonlySet<string> = new Set(["thinking", "tool_call", "tool_result", "opaque"]);
 
 /** A fence that is longer than any in the text. */
 function fenced(text: string, language: string): string {
@@ -114,6 +136,7 @@ function fenced(text: string, language: string): string {
 }
 
 function media({ name, url, mime_type, data_base64 }: Block): string {
-  const bytes = () => Buffer.from(String(data_base64), "base64").length;
-  return `![${name ?? "media"}](${url ?? ""}) ${mime_type}${url ? "" : `, ${bytes()} bytes`}`;
+  // However it is padded.
+  const bytes = () => Math.floor((String(data_base64).replace(/=+$/, "").length * 3) / 4);
+  return label("media", mime_type, ...(name ? [name] : []), url ?? `${bytes()} bytes`);
 }
