@@ -186,7 +186,6 @@ def test_a_value_that_comes_in(make: Json, text: bytes, expected: Any) -> None:
     [
         *(b"x", b"{", b'{"id":1', b'{"id":1,}', b"{'id':1}", b'{"id":1} x', b"{}{}", b'{"a":"\x00"}', b'{"a":"\t"}'),
         *(b'{"id":NaN}', b'{"params":[Infinity]}', b'{"params":[-Infinity]}', b"\xff", b"[", b"[1,]"),
-        *(b"[" * 200_000, b'{"a":' * 200_000),
     ],
     ids=lambda message: repr(message[:20]),
 )
@@ -196,6 +195,16 @@ def test_bad_json_in_a_good_frame(make: Json, message: bytes) -> None:
 
     assert (ParseError, False) == (error, fatal)
     assert text.startswith("parse_error: not JSON")
+
+
+@both
+@pytest.mark.parametrize("message", [b"[" * 200_000, b'{"a":' * 200_000], ids=["lists", "maps"])
+def test_json_nested_too_deep_in_a_good_frame(make: Json, message: bytes) -> None:
+    """A message that is deeper than the parser allows is refused alone, and the stream continues."""
+    error, text, fatal = taken(make, message)
+
+    assert (ParseError, False) == (error, fatal)
+    assert text == "parse_error: the message is nested too deep"
 
 
 def test_json_over_several_lines() -> None:
