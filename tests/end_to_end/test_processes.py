@@ -172,8 +172,8 @@ def test_settings_in_the_file(prepared: Daemon, home: Path, monkeypatch: pytest.
     prepared.start()
 
     assert run("reel socket") == f"{prepared.socket}\n"
-    assert run("reel start") == f"runs already: {prepared.socket}\n"
-    assert run("reel add demo hi --create") == "demo: added 2\n"
+    assert run("reel start") == f"already running: {prepared.socket}\n"
+    assert run("reel add demo hi --create") == "demo: added #2\n"
     assert (home / "other.db").is_file()
 
 
