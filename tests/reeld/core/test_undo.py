@@ -2,7 +2,7 @@
 
 import pytest
 
-from reeld.core.undo import Command, Newest, redoable, undoable
+from reeld.core.undo import Command, Newest, end_of_first_state, redoable, undoable
 
 
 def _newest(*steps: Command) -> Newest:
@@ -29,3 +29,19 @@ def _newest(*steps: Command) -> Newest:
 def test_the_next_undo_and_redo(steps: list[Command], undo: int | None, redo: int | None) -> None:
     """An undo takes back the newest command that is in force; a redo takes back the newest undo."""
     assert (undo, redo) == (undoable(_newest(*steps), 99), redoable(_newest(*steps), 99))
+
+
+@pytest.mark.parametrize(
+    ("kinds", "end"),
+    [
+        (["created"], 5),
+        (["created", "system"], 6),
+        (["created", "user"], 5),
+        (["created", "system", "user"], 5),
+        (["clone"], 5),
+        (["user"], 4),
+    ],
+)
+def test_end_of_first_state(kinds: list[str], end: int) -> None:
+    """Only what ``create`` or ``clone`` wrote cannot be undone; a log that begins otherwise has nothing of that."""
+    assert end == end_of_first_state(5, kinds)
