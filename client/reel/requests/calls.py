@@ -57,7 +57,7 @@ def next_page(call: Call[R], reply: R) -> Call[R] | None:
 
 
 def describe(method: F, request: Callable[..., Call[Any]], returns: Any = None) -> F:
-    """Give a client's method that was made from a request its name, its documentation and its signature.
+    """Copy to a client's method that was made from a request its name, its documentation and its signature.
 
     Args:
         method: what sends the request.
