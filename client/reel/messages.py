@@ -141,6 +141,7 @@ class Event(TypedDict):
     parent: EventParent | None
     time: int
     client: str | None
+    damaged: NotRequired[bool]
 
 
 Addable: TypeAlias = str | NewMessage | Message | NewRecord

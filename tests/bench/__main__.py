@@ -58,7 +58,7 @@ def bare_rows(directory: Path) -> float:
     connection = sqlite3.connect(path, isolation_level=None)
     prepare(connection, path)
     connection.execute("INSERT INTO agents VALUES (1, 'u', 'n', NULL, '{}', NULL, NULL, 0, 0, NULL, 0)")
-    insert = "INSERT INTO events VALUES (?, 1, ?, 1, 'user', ?, NULL, ?, NULL, 0)"
+    insert = "INSERT INTO events VALUES (?, 1, ?, 1, 'user', ?, NULL, ?, NULL, 0, 0)"
     began = time.perf_counter()
     for block in range(10):
         first = block * 1000 + 1

@@ -63,6 +63,7 @@ MIGRATIONS = {
     "before the first migration ends": "CREATE INDEX keys_by_time",
     "before the second migration ends": "DROP TABLE keys_by_text",
     "in the third migration": "ALTER TABLE keys ADD COLUMN about",
+    "in the fourth migration": "ALTER TABLE events ADD COLUMN checksum",
     "in a later migration": "CREATE TABLE probes",
     "in the midst of a later migration": "INSERT INTO probes",
     "before a later migration ends": "DROP TABLE probes",

@@ -19,7 +19,7 @@ LONG = bool(os.environ.get("REEL_CRASH_LONG"))
 _OPENING = [point for point in STATEMENTS if point.startswith("opening")]
 _STOPPING = [point for point in CALLS if point.startswith("stopping")]
 _WORKING = [point for point in (*STATEMENTS, *CALLS) if point not in {*_OPENING, *_STOPPING}]
-_FIRST, _LATER = list(MIGRATIONS)[:4], list(MIGRATIONS)[4:]
+_FIRST, _LATER = list(MIGRATIONS)[:5], list(MIGRATIONS)[5:]
 
 
 def kill_under_load(workload: Workload) -> None:

@@ -23,7 +23,11 @@ def layout(event: Event, width: int | None, clock: Callable[[int], str]) -> Line
 
 
 def gist(event: Event) -> str:
-    """Return an event's content in a few words."""
+    """Return an event's content in a few words, and whether the event is damaged."""
+    return f"(damaged) {_content(event)}" if event.get("damaged") else _content(event)
+
+
+def _content(event: Event) -> str:
     if event["content"] is not None:
         return flat(event["content"])
     return _from_data(event["data_json"]) if event["data_json"] is not None else ""

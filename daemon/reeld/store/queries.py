@@ -12,15 +12,19 @@ from sys import intern
 from typing import Any, NamedTuple
 
 from reel.blocks import InvalidRecord
+from reel.values import clean_deep
 from reeld.core.conversation import data_of, label_of
 from reeld.core.events import Event, Mark, Node, Pack, entry, read
 from reeld.core.paging import PackedPage, packed_page, take_page
 from reeld.core.state import Profile, Source
 from reeld.core.tree import tip_after
 from reeld.core.undo import UNDOABLE_KINDS, Command, Newest, end_of_first_state, redoable, undoable
+from reeld.store.checksums import COLUMNS, is_intact
 from reeld.store.schema import UNKNOWN_KIND
 
 log = logging.getLogger(__name__)
+
+DAMAGED = "the stored event is not what was written"
 
 _COLUMNS = "a.id, a.uid, a.name, a.title, a.tags, a.source, s.uid, a.source_at, a.created, a.updated, a.killed, a.head"
 _AGENTS = f"SELECT {_COLUMNS} FROM agents a LEFT JOIN agents s ON s.id = a.source"
@@ -34,18 +38,19 @@ _FIND = (
         " ORDER BY (SELECT id FROM events WHERE agent = a.id ORDER BY seq DESC LIMIT 1) DESC LIMIT 1"
     ),
 )
+# What a checksum is computed of, and the checksum.
+EVENT_COLUMNS = ", ".join(f"e.{column}" for column in (*COLUMNS, "checksum"))
 # `e.id < path.id` ends the walk even in a damaged log in which a parent is not older than its child.
-_WALK = """
-    WITH RECURSIVE path (id, seq, kind, content, data_json, time, parent) AS (
-        SELECT id, seq, kind, content, data_json, time, parent FROM events WHERE id = ?
+_WALK = f"""
+    WITH RECURSIVE path (id, parent) AS (
+        SELECT id, parent FROM events WHERE id = ?
         UNION ALL
-        SELECT e.id, e.seq, e.kind, e.content, e.data_json, e.time, e.parent
-        FROM path JOIN events e ON e.id = path.parent AND e.id < path.id
+        SELECT e.id, e.parent FROM path JOIN events e ON e.id = path.parent AND e.id < path.id
     )
-    SELECT id, seq, kind, content, data_json, time FROM path
+    SELECT {EVENT_COLUMNS} FROM path CROSS JOIN events e ON e.id = path.id
 """
-_EVENTS = """
-    SELECT e.id, e.seq, e.command, e.kind, e.content, e.data_json, p.seq, pa.uid, e.time, e.client
+_EVENTS = f"""
+    SELECT {EVENT_COLUMNS}, p.seq, pa.uid
     FROM events e LEFT JOIN events p ON p.id = e.parent LEFT JOIN agents pa ON pa.id = p.agent
     WHERE e.agent = ? AND e.seq > ? AND e.seq <= ?
 """
@@ -192,19 +197,27 @@ def walk(connection: sqlite3.Connection, tip: int | None, pack: Pack) -> Past:
 
 
 def read_nodes(rows: Iterable[Sequence[Any]], pack: Pack) -> Past:
-    """Return the nodes of a state; a row that cannot be read stays a record, and is listed as skipped."""
+    """Return the nodes of a state.
+
+    A row that cannot be read stays a record, and a damaged one an empty record; both are listed as skipped.
+    """
     past = Past([], [])
-    for event_id, seq, kind, content, data_json, time in rows:
+    for *row, stored in rows:
+        event_id, _, seq, _, kind, content, data_json, _, _, time = row
+        message = tools = None
+        if not is_intact(pack, row, stored):
+            past.skipped.append(Skip(seq, "checksum", DAMAGED))
+            content = data_json = None
+        elif kind != "mark":
+            try:
+                message, tools = read(pack, kind, content, data_json, seq, time)
+            except InvalidRecord as error:
+                past.skipped.append(Skip(seq, error.field, error.reason))
         if kind == "mark":
             past.nodes.append(Mark(event_id, seq, label_of(data_json)))
-            continue
-        message = tools = None
-        try:
-            message, tools = read(pack, kind, content, data_json, seq, time)
-        except InvalidRecord as error:
-            past.skipped.append(Skip(seq, error.field, error.reason))
-        # SQLite returns a new string for each row, and there are few kinds.
-        past.nodes.append(entry(event_id, seq, intern(kind), content, data_json, time, message, tools))
+        else:
+            # SQLite returns a new string for each row, and there are few kinds.
+            past.nodes.append(entry(event_id, seq, intern(kind), content, data_json, time, message, tools))
     return past
 
 
@@ -263,7 +276,8 @@ def history(
 ) -> PackedPage:
     """Return a page of an agent's log, with the inherited past in front if asked for."""
     line = _lineage(connection, row, head) if inherited else [_own(connection, row, head)]
-    return packed_page((pack(event) for event in _events(connection, line, since, limit, kinds)), limit, max_bytes)
+    events = _events(connection, line, since, limit, kinds, pack)
+    return packed_page((pack(event) for event in events), limit, max_bytes)
 
 
 def _events(
@@ -272,6 +286,7 @@ def _events(
     since: int,
     limit: int,
     kinds: Sequence[str] | None,
+    pack: Pack,
 ) -> Iterator[dict[str, Any]]:
     """Yield the events of agents after a seq, each up to its last one: more than a page has, if there are so many."""
     query, chosen = _EVENTS, tuple(kinds or ())
@@ -280,7 +295,7 @@ def _events(
         query += f" AND e.kind IN ({', '.join('?' * number)})"
     for owner, uid, upto in line:
         for event in connection.execute(f"{query} ORDER BY e.seq LIMIT ?", (owner, since, upto, *chosen, limit + 1)):
-            yield _event(uid, event)
+            yield _event(uid, event, pack)
 
 
 def _own(connection: sqlite3.Connection, row: int, head: int) -> tuple[int, str, int]:
@@ -307,9 +322,10 @@ def _lineage(connection: sqlite3.Connection, row: int, head: int) -> list[tuple[
     return line[::-1]
 
 
-def _event(uid: str, row: Sequence[Any]) -> dict[str, Any]:
-    event_id, seq, command, kind, content, data_json, parent_seq, parent_uid, time, client = row
-    return {
+def _event(uid: str, columns: Sequence[Any], pack: Pack) -> dict[str, Any]:
+    *row, stored, parent_seq, parent_uid = columns
+    event_id, _, seq, command, kind, content, data_json, _, client, time = row
+    event = {
         "id": event_id,
         "agent": uid,
         "seq": seq,
@@ -321,6 +337,7 @@ def _event(uid: str, row: Sequence[Any]) -> dict[str, Any]:
         "time": time,
         "client": client,
     }
+    return event if is_intact(pack, row, stored) else {**clean_deep(event)[0], "damaged": True}
 
 
 def key(connection: sqlite3.Connection, name: str) -> StoredKey | None:
@@ -343,7 +360,7 @@ def totals(connection: sqlite3.Connection) -> dict[str, int]:
 
 # --- forward, as it was written
 
-_LOGGED = "SELECT id, agent, seq, command, kind, content, data_json, parent, time, client FROM events"
+_LOGGED = f"SELECT {EVENT_COLUMNS} FROM events e"
 _LOGGED_OF_ONE = f"{_LOGGED} WHERE agent = :row AND seq > :place ORDER BY seq LIMIT :limit"
 _LOGGED_OF_ALL = f"{_LOGGED} WHERE id > :place ORDER BY id LIMIT :limit"
 
@@ -377,10 +394,14 @@ def after(
 
 def _logged(connection: sqlite3.Connection, rows: Iterable[Sequence[Any]], pack: Pack) -> Iterator[Logged]:
     profiles: dict[int, Profile] = {}
-    for event_id, agent, *columns in rows:
+    for *row, stored in rows:
+        event_id, agent, seq, command, kind, content, data_json, parent, client, time = row
         if agent not in profiles:
             profiles[agent] = profile_of(connection, agent)
-        yield Logged(profiles[agent], event_id, _read(pack, Event(*columns)))
+        event = Event(seq, command, kind, content, data_json, parent, time, client)
+        is_sound = is_intact(pack, row, stored)
+        event = _read(pack, event) if is_sound else event._replace(content=None, data_json=None)
+        yield Logged(profiles[agent], event_id, event)
 
 
 def _text_size(logged: Logged) -> int:

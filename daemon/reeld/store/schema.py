@@ -1,11 +1,16 @@
 """The tables, and the migrations of older files."""
 
+import logging
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeAlias
 
 from reel.errors import Storage
 from reel.kinds import KNOWN
+from reeld.store.checksums import NO_CHECKSUM, write_checksums
+
+log = logging.getLogger(__name__)
 
 # "reel" in ASCII: SQLite's application_id tells our files from those of other programs.
 APPLICATION_ID = 0x7265656C
@@ -14,6 +19,10 @@ APPLICATION_ID = 0x7265656C
 _FREQUENT = ("user", "assistant", "tool_call", "tool_result")
 UNKNOWN_KIND = " AND ".join(f"kind <> '{kind}'" for kind in (*_FREQUENT, *sorted(KNOWN.difference(_FREQUENT))))
 
+_NEVER_CHANGED = """
+CREATE TRIGGER events_are_never_changed BEFORE UPDATE ON events
+    BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END
+"""
 _FIRST = f"""
 CREATE TABLE agents (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -47,8 +56,7 @@ CREATE TABLE events (
 ) STRICT;
 -- Empty in a healthy log; replay lists what is in it.
 CREATE INDEX events_of_unknown_kind ON events (agent, seq) WHERE {UNKNOWN_KIND};
-CREATE TRIGGER events_are_never_changed BEFORE UPDATE ON events
-    BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END;
+{_NEVER_CHANGED};
 CREATE TRIGGER events_are_never_deleted BEFORE DELETE ON events
     BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END;
 
@@ -87,8 +95,20 @@ ALTER TABLE keys ADD COLUMN address TEXT;
 ALTER TABLE keys ADD COLUMN about INTEGER REFERENCES agents (id);
 """
 
+
+def _add_checksums(connection: sqlite3.Connection) -> None:
+    """Give each event a checksum; for this one change the log is not append-only."""
+    connection.execute("DROP TRIGGER IF EXISTS events_are_never_changed")
+    # A row that somebody else adds without a checksum is damaged: no row has this one.
+    connection.execute(f"ALTER TABLE events ADD COLUMN checksum INTEGER NOT NULL DEFAULT {NO_CHECKSUM}")
+    write_checksums(connection)
+    connection.execute(_NEVER_CHANGED)
+
+
+# Statements, or a function of the writing connection.
+Migration: TypeAlias = str | Callable[[sqlite3.Connection], None]
 # The n-th migration brings a file from version n to n+1, in one transaction.
-MIGRATIONS: tuple[str, ...] = (_FIRST, _NUMBER_KEYS, _NOTE_WHOM_KEYS_ARE_FOR)
+MIGRATIONS: tuple[Migration, ...] = (_FIRST, _NUMBER_KEYS, _NOTE_WHOM_KEYS_ARE_FOR, _add_checksums)
 VERSION = len(MIGRATIONS)
 
 
@@ -141,6 +161,12 @@ def prepare(connection: sqlite3.Connection, path: str, durability: str = FULL) -
     for pragma in _WRITER_PRAGMAS:
         connection.execute(f"PRAGMA {pragma}")
     connection.execute(f"PRAGMA synchronous = {durability}")
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if 0 < version < VERSION:
+        log.info("bringing %s from version %d to %d; that may take some minutes if it is large", path, version, VERSION)
+        migrate(connection, MIGRATIONS)
+        # The WAL may have become as large as the file.
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     migrate(connection, MIGRATIONS)
 
 
@@ -179,15 +205,19 @@ def _require_ours(connection: sqlite3.Connection, path: str) -> None:
         )
 
 
-def migrate(connection: sqlite3.Connection, migrations: tuple[str, ...]) -> None:
+def migrate(connection: sqlite3.Connection, migrations: tuple[Migration, ...]) -> None:
     """Apply the missing migrations, each in a transaction of its own."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    for number, script in enumerate(migrations[version:], version + 1):
+    for number, migration in enumerate(migrations[version:], version + 1):
         try:
-            connection.executescript(
-                f"BEGIN IMMEDIATE; {script}\n"
-                f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {number}; COMMIT;"
-            )
+            if isinstance(migration, str):
+                connection.executescript(f"BEGIN IMMEDIATE; {migration}")
+            else:
+                connection.execute("BEGIN IMMEDIATE")
+                migration(connection)
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {number}")
+            connection.execute("COMMIT")
         except sqlite3.Error:
             connection.rollback()
             raise

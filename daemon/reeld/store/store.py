@@ -78,6 +78,10 @@ class Store:
         except sqlite3.Error as error:
             raise Storage(f"the database cannot be read: {error}") from error
 
+    async def _read_log(self, job: Job[T]) -> T:
+        """Run a job that tells damaged events from others: bytes that are not text must not stop it."""
+        return await self._read(partial(_reading_any_bytes, job))
+
     async def find(self, address: str) -> Profile | None:
         """Return the agent with a name or id, or ``None``."""
         return await self._read(lambda connection: queries.find(connection, address))
@@ -89,7 +93,7 @@ class Store:
             past = queries.walk(connection, queries.tip_of(connection, row), packer())
             return queries.profile_of(connection, row), past
 
-        profile, past = await self._read(job)
+        profile, past = await self._read_log(job)
         for skip in past.skipped:
             log.warning("agent=%s seq=%d is not a message: %s: %s", profile.name, skip.seq, skip.field, skip.reason)
         return State(profile, Conversation(past.nodes))
@@ -100,7 +104,7 @@ class Store:
 
     async def walk(self, tip: int | None) -> Past:
         """Return the state with this tip."""
-        return await self._read(lambda connection: queries.walk(connection, tip, packer()))
+        return await self._read_log(lambda connection: queries.walk(connection, tip, packer()))
 
     async def walk_living(self, row: int) -> Past:
         """Return an agent's current state."""
@@ -108,11 +112,11 @@ class Store:
         def job(connection: Any) -> Past:
             return queries.walk(connection, queries.tip_of(connection, row), packer())
 
-        return await self._read(job)
+        return await self._read_log(job)
 
     async def unknown_kinds(self, row: int, at: int) -> list[Skip]:
         """Return the events of an agent whose kind is unknown."""
-        return await self._read(lambda connection: queries.unknown_kinds(connection, row, at))
+        return await self._read_log(lambda connection: queries.unknown_kinds(connection, row, at))
 
     async def undo_target(self, row: int, head: int) -> int | None:
         """Return the command that an undo would take back."""
@@ -155,7 +159,7 @@ class Store:
         max_bytes: int,
     ) -> PackedPage:
         """Return a page of an agent's log."""
-        return await self._read(
+        return await self._read_log(
             lambda connection: queries.history(
                 connection, row, since, head, limit, kinds, inherited, max_bytes, packer()
             )
@@ -163,7 +167,9 @@ class Store:
 
     async def after(self, row: int | None, place: int, limit: int, max_bytes: int) -> list[Logged]:
         """Return the events of one agent after a seq, or of all after an id."""
-        return await self._read(lambda connection: queries.after(connection, row, place, limit, max_bytes, packer()))
+        return await self._read_log(
+            lambda connection: queries.after(connection, row, place, limit, max_bytes, packer())
+        )
 
     async def before(self, row: int, seq: int) -> Past:
         """Return an agent's state before one of its events."""
@@ -171,7 +177,7 @@ class Store:
         def job(connection: Any) -> Past:
             return queries.walk(connection, queries.tip_before(connection, row, seq), packer())
 
-        return await self._read(job)
+        return await self._read_log(job)
 
     async def key(self, name: str) -> StoredKey | None:
         """Return the command that a key was used for."""
@@ -273,6 +279,20 @@ class Store:
 # How many keys are remembered: 250 bytes each, as measured with replies of ``add``. At ten thousand commands a second
 # the oldest is a hundred seconds old; clients repeat a command within seconds.
 KEYS_KEPT = 1_000_000
+
+
+def _reading_any_bytes(job: Job[T], connection: sqlite3.Connection) -> T:
+    """Run a job; if it meets bytes that are not UTF-8, run it again with U+FFFD for them."""
+    try:
+        return job(connection)
+    except sqlite3.OperationalError as error:
+        if not str(error).startswith("Could not decode to UTF-8"):
+            raise
+    connection.text_factory = lambda text: text.decode(errors="replace")
+    try:
+        return job(connection)
+    finally:
+        connection.text_factory = str
 
 
 @asynccontextmanager

@@ -11,8 +11,10 @@ from itertools import chain
 from typing import Any, NamedTuple, TypeAlias
 
 from reel.errors import Exists, Internal, ReelError, Storage
-from reeld.core.events import Event
+from reel.msgpack_codec import packer
+from reeld.core.events import Event, Pack
 from reeld.core.state import Profile
+from reeld.store.checksums import COLUMNS, checksum
 
 
 class Key(NamedTuple):
@@ -69,9 +71,7 @@ class _BatchInsert:
                 done += size
 
 
-_EVENTS = _BatchInsert(
-    "INSERT INTO events (id, agent, seq, command, kind, content, data_json, parent, client, time)", columns=10
-)
+_EVENTS = _BatchInsert(f"INSERT INTO events ({', '.join(COLUMNS)}, checksum)", columns=len(COLUMNS) + 1)
 _KEYS = _BatchInsert("INSERT INTO keys (key, agent, command, digest, reply, address, about)", columns=7)
 _HEADS = _BatchInsert(
     "WITH news (agent, head, time) AS (",
@@ -116,6 +116,7 @@ class EventWriter:
             "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'events'"
         ).fetchone()
         self.next_id: int = max(last, given) + 1
+        self._pack = packer()
 
     def commit(self, connection: sqlite3.Connection, transactions: Sequence[Transaction]) -> list[Outcome]:
         """Write transactions together; if that fails, each by itself, so that only the guilty one fails."""
@@ -140,7 +141,7 @@ class EventWriter:
             firsts.append([])
             for part in transaction.parts:
                 firsts[-1].append(next_id)
-                _event_rows(part, next_id, events)
+                _event_rows(part, next_id, events, self._pack)
                 next_id += len(part.events)
         cursor = connection.cursor()
         cursor.execute("BEGIN IMMEDIATE")
@@ -182,26 +183,25 @@ def _overwrite_unsynced(connection: sqlite3.Connection) -> bool:
     return True
 
 
-def _event_rows(part: AgentWrite, first: int, events: list[tuple[Any, ...]]) -> None:
+def _event_rows(part: AgentWrite, first: int, events: list[tuple[Any, ...]], pack: Pack) -> None:
     agent = part.profile.row
     for event_id, event in enumerate(part.events, first):
         parent = event.parent
         if parent is not None and parent < 0:
             parent = first + ~parent
-        events.append(
-            (
-                event_id,
-                agent,
-                event.seq,
-                event.command,
-                event.kind,
-                event.content,
-                event.data_json,
-                parent,
-                event.client,
-                event.time,
-            )
+        row = (
+            event_id,
+            agent,
+            event.seq,
+            event.command,
+            event.kind,
+            event.content,
+            event.data_json,
+            parent,
+            event.client,
+            event.time,
         )
+        events.append((*row, checksum(pack, row)))
 
 
 def _write_agents(cursor: sqlite3.Cursor, transactions: Sequence[Transaction]) -> None:

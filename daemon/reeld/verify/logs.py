@@ -8,12 +8,13 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 
-from reel.msgpack_codec import unpack
+from reel.msgpack_codec import packer, unpack
 from reeld.core.conversation import Conversation, label_of
 from reeld.core.events import Mark, Pack
 from reeld.core.state import Profile
 from reeld.core.tree import tip_after
 from reeld.store import queries
+from reeld.store.checksums import is_intact
 from reeld.verify.rows import AgentRow, EventRow, Problem, Report, check_agent
 from reeld.verify.rules import LogValidator, Prompt
 
@@ -30,8 +31,8 @@ _AGENT = """
     FROM agents a LEFT JOIN agents s ON s.id = a.source
     WHERE a.id > :row AND (:only IS NULL OR a.id = :only) ORDER BY a.id LIMIT 1
 """
-_EVENTS = """
-    SELECT e.id, e.seq, e.command, e.kind, e.content, e.data_json, e.parent, e.time, p.kind
+_EVENTS = f"""
+    SELECT {queries.EVENT_COLUMNS}, p.kind
     FROM events e LEFT JOIN events p ON p.id = e.parent
     WHERE e.agent = ? AND e.seq > ? AND e.seq <= ? ORDER BY e.seq
 """
@@ -98,6 +99,7 @@ class LogChecker:
     def __init__(self, report: Report, row: int | None = None) -> None:
         self._report = report
         self._only = row
+        self._pack = packer()
         # Progress: agents up to this row, keys up to this one.
         self._row = 0 if row is None else row - 1
         self._key = 0
@@ -159,7 +161,12 @@ class LogChecker:
         with closing(
             connection.execute(_EVENTS, (validator.agent.row, self._seq, validator.agent.newest or 0))
         ) as rows:
-            for event in map(EventRow._make, rows):
+            for *row, stored, parent_kind in rows:
+                event_id, _, seq, command, kind, content, data_json, parent, _, written = row
+                event = EventRow(
+                    *(event_id, seq, command, kind, content, data_json, parent, written, parent_kind),
+                    is_intact=is_intact(self._pack, row, stored),
+                )
                 self._note(validator.check(event), validator.agent)
                 self._seq = event.seq
                 self._report.events += 1

@@ -9,6 +9,7 @@ from reel.kinds import CONVERSATION, KNOWN
 from reel.records import parse_data, read_row
 from reel.values import clean, is_clean
 from reeld.core.validation import why_not_a_name
+from reeld.store.queries import DAMAGED
 
 # Problems that are listed; more are only counted.
 LISTED = 100
@@ -101,6 +102,8 @@ class EventRow(NamedTuple):
     parent: int | None
     time: int
     parent_kind: str | None
+    # What its checksum says.
+    is_intact: bool = True
 
 
 def check_agent(agent: AgentRow) -> Iterator[Problem]:
@@ -144,6 +147,8 @@ def tags_of(agent: AgentRow) -> dict[str, Any] | None:
 
 def read_event(event: EventRow) -> tuple[dict[str, Any], list[Problem]]:
     """Return an event's data and what is wrong with the event by itself; a bad event has no data."""
+    if not event.is_intact:
+        return {}, [Problem("checksum", DAMAGED)]
     if event.kind not in KNOWN:
         return {}, [Problem("kind", f"the kind {event.kind!r} is unknown")]
     try:

@@ -23,6 +23,7 @@ def event(kind: str, content: str | None = None, data_json: str | None = None) -
         (event("tool_result", None, '{"tool_call_id":"c","output":"the\\nfile","success":true}'), "the file"),
         (event("changed", None, '{"tags":{"a":"b"},"marks":[]}'), 'tags {"a": "b"}'),
         (event("note", None, "no json"), "no json"),
+        ({**event("user", "one\ntwo"), "damaged": True}, "(damaged) one two"),
         (event("note", None, "[1, 2]"), "[1, 2]"),
         (event("note", None, "[" * 100_000), "[" * 1000),
     ],

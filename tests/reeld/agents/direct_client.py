@@ -19,6 +19,7 @@ from reeld.core.conversation import Conversation
 from reeld.core.events import Mark
 from reeld.core.state import State
 from reeld.core.validation import rows_from
+from tests.reeld.store.making import seal
 
 Reply: TypeAlias = dict[str, Any]
 Answer: TypeAlias = Callable[[Any], None]
@@ -236,6 +237,7 @@ def insert(path: str, seq: int, kind: str, data_json: str | None) -> None:
             {"seq": seq, "kind": kind, "data_json": data_json},
         )
         connection.execute("UPDATE agents SET head = ?", (seq,))
+        seal(connection)
 
 
 async def read_only(client: DirectClient, on: bool) -> None:

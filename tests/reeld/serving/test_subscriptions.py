@@ -17,7 +17,7 @@ from reeld.agents.event_bus import CommittedEvent
 from reeld.serving.call import Services
 from reeld.serving.flow import Limits
 from tests.reeld.serving.conftest import Asked, Connect, Peer
-from tests.reeld.verify.damage import damage
+from tests.reeld.verify.damage import break_overflow
 
 LIMIT = 30
 # A push that fills a queue of the limits below; two of them do not fit.
@@ -414,8 +414,9 @@ async def test_a_past_that_cannot_be_read(
 ) -> None:
     """A subscription that fails reports from where on events are missing, and ends; the connection does not."""
     with anyio.fail_after(LIMIT):
-        await demo.call("add", "demo", ["x"] * 300)
-        damage(services.store._path, "UPDATE events SET content = CAST(x'ff' AS TEXT) WHERE id = 290")
+        await demo.call("add", "demo", [*["x"] * 288, "y" * 20_000, *["x"] * 11])
+        await services.store.writer.checkpoint()
+        break_overflow(services.store._path, b"y")
         peer = connect()
         await peer.call("subscribe", "demo", 0)
         events = await peer.events(256)

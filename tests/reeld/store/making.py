@@ -13,6 +13,7 @@ import trio
 
 from reeld.core.events import Event
 from reeld.core.state import Profile
+from reeld.store.checksums import write_checksums
 from reeld.store.store import Store
 from reeld.store.transactions import AgentWrite, Key, Outcome, Transaction
 
@@ -124,3 +125,13 @@ def size(path: str) -> int:
 def mode(path: str) -> int:
     """Return the permission bits of a file."""
     return stat.S_IMODE(Path(path).stat().st_mode)
+
+
+def seal(connection: sqlite3.Connection) -> None:
+    """Give every event the checksum of what it is now."""
+    trigger = "SELECT sql FROM sqlite_schema WHERE name = 'events_are_never_changed'"
+    found = connection.execute(trigger).fetchone()
+    connection.execute("DROP TRIGGER IF EXISTS events_are_never_changed")
+    write_checksums(connection)
+    if found is not None:
+        connection.execute(found[0])

@@ -3,6 +3,8 @@
 import sqlite3
 from typing import Any
 
+from reel.msgpack_codec import packer
+from reeld.store.checksums import checksum
 from tests.reeld.store.making import NODES
 
 _TIP: Any = object()
@@ -15,6 +17,7 @@ class Rows:
         self.connection = connection
         self._tips: dict[int, int | None] = {}
         self._seqs: dict[int, int] = {}
+        self._pack = packer()
 
     def agent(self, row: int, name: str = "", source: int | None = None, at: int = 0, killed: int | None = None) -> int:
         """Insert an agent and return its row."""
@@ -38,13 +41,12 @@ class Rows:
         """Insert an event with the next seq and return its id."""
         seq = self._seqs[agent] = self._seqs[agent] + 1
         parent = self._tips.get(agent) if parent is _TIP else parent
-        cursor = self.connection.execute(
-            "INSERT INTO events (agent, seq, command, kind, content, data_json, parent, client, time)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, NULL, ?)",
-            (agent, seq, command or seq, kind, content, data_json, parent, 1000 + seq),
+        (newest,) = self.connection.execute("SELECT coalesce(max(id), 0) FROM events").fetchone()
+        event_id: int = newest + 1
+        row = (event_id, agent, seq, command or seq, kind, content, data_json, parent, None, 1000 + seq)
+        self.connection.execute(
+            "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (*row, checksum(self._pack, row))
         )
-        event_id = cursor.lastrowid
-        assert event_id is not None
         self._tips[agent] = event_id if kind in NODES else parent
         self.connection.execute("UPDATE agents SET head = ? WHERE id = ?", (seq, agent))
         return event_id

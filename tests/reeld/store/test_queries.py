@@ -18,6 +18,7 @@ from reeld.core.paging import PackedPage
 from reeld.store import queries
 from reeld.store.queries import Position, Skip
 from reeld.store.schema import MIGRATIONS, migrate
+from tests.reeld.store.making import seal
 from tests.reeld.store.rows import Rows
 
 pack = packer()
@@ -204,6 +205,7 @@ def test_a_walk_ends_where_a_parent_is_not_older(rows: Rows, parent: int) -> Non
         rows.event(1, content=text)
     rows.connection.execute("DROP TRIGGER events_are_never_changed")
     rows.connection.execute("UPDATE events SET parent = ? WHERE id = 2", (parent,))
+    seal(rows.connection)
 
     assert ["two", "three"] == contents(rows, 3)
 
@@ -218,6 +220,21 @@ def test_a_search_ends_where_a_source_is_not_older(rows: Rows) -> None:
 
     assert Position(0, None) == queries.position(rows.connection, 2, 0)
     assert ([1, 6], False) == page(rows, 2, inherited=True)
+
+
+def test_a_damaged_prompt_and_mark(rows: Rows) -> None:
+    """A damaged prompt is no prompt, not even the one before it, and a damaged mark has no label."""
+    rows.agent(1)
+    rows.event(1, "system", "be brief")
+    rows.event(1, "system", "be long")
+    rows.event(1, "mark", None, '{"label": "m"}')
+    rows.connection.execute("DROP TRIGGER events_are_never_changed")
+    rows.connection.execute("UPDATE events SET time = 1 WHERE id > 1")
+    past = queries.walk(rows.connection, 3, pack)
+    conversation = Conversation(past.nodes)
+
+    assert (None, [None]) == (conversation.system, [mark.label for mark in conversation.marks])
+    assert [2, 3] == [skip.seq for skip in past.skipped]
 
 
 def test_a_walk_goes_by_parents_alone(rows: Rows) -> None:

@@ -1,5 +1,6 @@
 """How a file becomes a reel database, and which files are refused."""
 
+import logging
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -10,10 +11,12 @@ import anyio
 import pytest
 
 from reel.errors import Storage
+from reel.msgpack_codec import packer
 from reeld.store import schema
+from reeld.store.checksums import checksum
 from reeld.store.schema import APPLICATION_ID, VERSION, migrate, prepare
 from reeld.store.store import Store, open_store
-from tests.reeld.store.making import event, made, mode, pragma, query, said, spoil, write
+from tests.reeld.store.making import event, made, mode, pragma, query, said, size, spoil, write
 
 FOUR = tuple(f"CREATE TABLE t{number} (x);" for number in range(4))
 
@@ -170,6 +173,30 @@ def test_keys_of_an_old_file_are_for_nobody_in_particular(connection: sqlite3.Co
     migrate(connection, schema.MIGRATIONS[:3])
 
     assert [(7, "k", 1, 2, b"\x01", b"\x02", None, None)] == query(path, "SELECT * FROM keys")
+
+
+def test_events_of_an_old_file_get_their_checksums(
+    path: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Version four gives each event a checksum; the log is append-only again, the WAL is empty, and it is said."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        with monkeypatch.context() as older:
+            older.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:3])
+            prepare(connection, path)
+        connection.execute("INSERT INTO agents VALUES (1, 'u', 'old', NULL, '{}', NULL, NULL, 1, 1, NULL, 2)")
+        rows = [(number, 1, number, number, "user", "x" * 5000, None, None, None, 1) for number in range(1, 50)]
+        connection.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        with caplog.at_level(logging.INFO):
+            prepare(connection, path)
+        wal = size(f"{path}-wal")
+
+        with pytest.raises(sqlite3.IntegrityError, match="append-only"):
+            connection.execute("UPDATE events SET content = 'other'")
+    assert [(checksum(packer(), row),) for row in rows] == query(path, "SELECT checksum FROM events ORDER BY id")
+    assert 0 == wal
+    assert [
+        f"bringing {path} from version 3 to {VERSION}; that may take some minutes if it is large"
+    ] == caplog.messages
 
 
 async def test_a_newer_file_is_refused(used: str) -> None:

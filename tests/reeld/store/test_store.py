@@ -12,7 +12,7 @@ from msgpack import unpackb
 from reel.errors import Storage
 from reeld.store import store as store_module
 from reeld.store import transactions
-from reeld.store.queries import Position, StoredKey
+from reeld.store.queries import Position, Skip, StoredKey
 from reeld.store.store import Store, open_store
 from tests.reeld.store.making import event, key, made, mode, pragma, profile, query, said, size, spoil, write
 from tests.reeld.store.rows import Rows
@@ -48,6 +48,45 @@ async def test_rows_that_are_no_messages_are_logged(rows: Rows, path: str, caplo
             await store.load(1)
 
     assert ["agent=agent-1 seq=1 is not a message: data_json: not JSON"] == [text[:57] for text in caplog.messages]
+
+
+@pytest.mark.parametrize("change", ["content = 'hu'", "content = CAST(x'ff' AS TEXT)", "client = 'x'", "time = 5"])
+async def test_a_damaged_event_is_not_shown(path: str, caplog: pytest.LogCaptureFixture, change: str) -> None:
+    """It stays as an empty record, is listed and logged, and what comes before and after it can be read."""
+    async with open_store(path) as store:
+        await write(store, made(1, event(2), event(3), event(4)))
+    damage(path, f"UPDATE events SET {change} WHERE seq = 3", sealed=False)
+    with anyio.fail_after(30), caplog.at_level(logging.WARNING):
+        async with open_store(path) as store:
+            state = await store.load(1)
+            past = await store.walk_living(1)
+
+    assert [("hi", True), (None, False), ("hi", True)] == [
+        (entry.content, entry.message is not None) for entry in state.conversation.entries
+    ]
+    assert [Skip(3, "checksum", "the stored event is not what was written")] == past.skipped
+    assert [
+        "agent=agent-1 seq=3 is not a message: checksum: the stored event is not what was written"
+    ] == caplog.messages
+
+
+async def test_a_damaged_event_in_the_log(path: str) -> None:
+    """History shows it as it is stored, and says that it is damaged; what is pushed of it is empty."""
+    async with open_store(path) as store:
+        await write(store, made(1, event(2), event(3)))
+    damage(path, "UPDATE events SET content = CAST(x'6869ff' AS TEXT) WHERE seq = 2", sealed=False)
+    with anyio.fail_after(30):
+        async with open_store(path) as store:
+            page = await store.history(1, since=0, head=9, limit=9, kinds=None, inherited=False, max_bytes=9999)
+            pushed = await store.after(1, 1, 9, 9999)
+
+    shown = [unpackb(event) for event in page.items]
+    assert [(None, None), ("hi\ufffd", True), ("hi", None)] == [
+        (event["content"], event.get("damaged")) for event in shown
+    ]
+    assert [(None, False), ("hi", True)] == [
+        (logged.event.content, logged.event.message is not None) for logged in pushed
+    ]
 
 
 async def test_every_question_is_asked_of_a_reader(store: Store) -> None:
@@ -111,8 +150,8 @@ async def test_what_cannot_be_read_is_a_storage_error(store: Store, path: str) -
 
 @pytest.mark.parametrize(
     ("column", "ask"),
-    [("data_json", lambda store: store.undo_target(1, 3)), ("kind", lambda store: store.unknown_kinds(1, 3))],
-    ids=["undo", "kinds"],
+    [("data_json", lambda store: store.undo_target(1, 3)), ("kind", lambda store: store.position(1, 3))],
+    ids=["undo", "position"],
 )
 async def test_a_row_that_is_no_text_keeps_no_reader_in_the_past(
     path: str, column: str, ask: Callable[[Store], Awaitable[Any]]

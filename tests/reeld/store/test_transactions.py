@@ -6,9 +6,11 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import Any
+from zlib import crc32
 
 import anyio
 import pytest
+from msgpack import packb
 
 from reel.errors import Exists, ReelError, Storage
 from reeld.core.state import Source
@@ -44,9 +46,8 @@ async def test_every_column_is_written(store: Store, path: str) -> None:
     assert [(7, f"{7:032x}", "agent-7", "T", '{"k": "ü"}', None, None, 3, 4, None, 2)] == query(
         path, "SELECT * FROM agents"
     )
-    assert [(2, 7, 2, 1, "tool_call", 'f("é")', '{"a": "\\u00e9 é"}', None, "nvim", 77)] == query(
-        path, "SELECT * FROM events WHERE seq = 2"
-    )
+    row = (2, 7, 2, 1, "tool_call", 'f("é")', '{"a": "\\u00e9 é"}', None, "nvim", 77)
+    assert [(*row, crc32(packb(row)))] == query(path, "SELECT * FROM events WHERE seq = 2")
 
 
 async def test_a_row_refers_to_its_neighbours_by_position(store: Store, path: str) -> None:
@@ -129,7 +130,7 @@ BAD_UNITS: list[tuple[Transaction, type[Exception], str]] = [
     (said(1, event(2), keys=("k",)), KeyTakenError, "UNIQUE constraint failed: keys.key"),
     (made(5, name="agent-1"), Exists, "a live agent has this name; choose another, or kill that agent first"),
     (said(1, event(2, content="\ud800")), Storage, "nothing was written: 'utf-8' codec can't encode character"),
-    (said(1, event(2, time=1 << 70)), Storage, "nothing was written: Python int too large"),
+    (said(1, event(2, time=1 << 70)), Storage, "nothing was written: Integer value out of range"),
 ]
 
 

@@ -3,6 +3,9 @@
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from pathlib import Path
+
+from tests.reeld.store.making import seal
 
 _TRIGGERS = "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'"
 
@@ -19,11 +22,19 @@ def unguarded(path: str) -> Iterator[sqlite3.Connection]:
             connection.execute(sql)
 
 
-def damage(path: str, *statements: str) -> None:
-    """Run statements on a database."""
+def damage(path: str, *statements: str, sealed: bool = True) -> None:
+    """Run statements on a database.
+
+    Args:
+        path: the file.
+        statements: what is run.
+        sealed: give the events the checksums of what they are then, so that only what is wrong with them is found.
+    """
     with unguarded(path) as connection:
         for sql in statements:
             connection.execute(sql)
+        if sealed:
+            seal(connection)
 
 
 def lose_from_index(path: str, index: str, statement: str) -> None:
@@ -39,3 +50,15 @@ def lose_from_index(path: str, index: str, statement: str) -> None:
         connection.execute("PRAGMA writable_schema = ON")
         connection.execute("INSERT INTO sqlite_schema VALUES (?, ?, ?, ?, ?)", row)
         connection.execute("PRAGMA writable_schema = RESET")
+
+
+def break_overflow(path: str, letter: bytes, page: int = 4096) -> None:
+    """Make a long text of one letter unreadable: its pages refer to one that does not exist."""
+    file = Path(path)
+    stored = file.read_bytes()
+    full = letter * (page - 4)
+    for place in range(0, len(stored), page):
+        if stored[place + 4 : place + page] == full:
+            with file.open("r+b") as opened:
+                opened.seek(place)
+                opened.write(b"\xff" * 4)

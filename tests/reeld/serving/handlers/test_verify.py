@@ -134,13 +134,13 @@ async def test_checks_run_one_after_the_other(connect: Connect) -> None:
     assert [3, 3, 3, 3, 3, None, 2] == [outcome.get("events") for outcome in outcomes if isinstance(outcome, dict)]
 
 
-async def test_an_agent_that_cannot_be_loaded_is_checked(connect: Connect, services: Services) -> None:
-    """An agent that cannot be loaded is checked all the same."""
+async def test_a_damaged_event_is_named(connect: Connect, services: Services) -> None:
+    """An agent with a damaged event is checked, and the event is named."""
     peer = await filled(connect)
     services.registry.evict(keep=0)
     damage(services.store._path, "UPDATE events SET content = CAST(x'ff' AS TEXT) WHERE id = 2")
 
     (problem,) = (await peer.call("verify", "one"))["problems"]
-    assert ("record", 2) == (problem["what"], problem["seq"])
+    assert ("checksum", 2) == (problem["what"], problem["seq"])
     with closing(sqlite3.connect(services.store._path)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
