@@ -9,8 +9,10 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from reel.cli.parser import AGENT_RULE, DESCRIPTION, common_options, examples_of, options_of, sentence, usage_of
-from reel.cli.table import COMMANDS, ENVIRONMENT, EXIT_STATUSES, Command, Option
+from reel.cli.command import Command, Option
+from reel.cli.overview import AGENT_RULE, DESCRIPTION, ENVIRONMENT, EXIT_STATUSES
+from reel.cli.parser import common_options, examples_of, options_of, sentence, usage_of
+from reel.cli.table import all_commands
 from reel.version import __version__
 from reeld.config import SETTINGS
 
@@ -45,7 +47,7 @@ def reel() -> str:
         (".B reel", _text("[--socket PATH] [--json] COMMAND ...")),
         ("DESCRIPTION", [_text(DESCRIPTION), ".PP", _text(AGENT_RULE)]),
         ("OPTIONS", [*_options(common_options()), *_terms(_SHARED)]),
-        ("COMMANDS", (line for command in COMMANDS for line in _command(command))),
+        ("COMMANDS", (line for command in all_commands() for line in _command(command))),
         ("ENVIRONMENT", _terms(ENVIRONMENT)),
         ("EXIT STATUS", _terms(EXIT_STATUSES)),
         ("SEE ALSO", [".BR reeld (8)"]),

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 from reel import requests
+from reel.cli.command import Command
 from reel.cli.parser import examples_of, sentence, usage_of
-from reel.cli.table import COMMANDS, Command
+from reel.cli.table import GROUPS
 from reel.replies import AgentInfo
 from reeld import config
 from reeld.serving.methods import METHODS, Method
@@ -51,12 +52,14 @@ def _answers(method: Method) -> str:
 
 def commands() -> Iterator[str]:
     """Make the sections of the commands."""
-    for command in COMMANDS:
-        yield from _command(command)
+    for group in GROUPS:
+        yield from ("", f"### {sentence(group.title).removesuffix('.')}")
+        for command in group.commands:
+            yield from _command(command)
 
 
 def _command(command: Command) -> Iterator[str]:
-    yield from ("", f"### {command.name}", "")
+    yield from ("", f"#### {command.name}", "")
     notes = f" {' '.join(command.notes.split())}" if command.notes else ""
     yield f"`{f'reel {command.name} {command.positionals}'.rstrip()}`: {sentence(command.summary)}{notes}"
     if command.options:

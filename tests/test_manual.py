@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import manual
-from reel.cli.table import COMMANDS, ENVIRONMENT, EXIT_STATUSES
+from reel.cli.overview import ENVIRONMENT, EXIT_STATUSES
+from reel.cli.table import all_commands
 from reeld.config import SETTINGS
 
 PAGES = ("reel.1", "reeld.8")
@@ -54,7 +55,7 @@ def test_every_command_and_option_is_there(pages: Path) -> None:
     """The page has everything that the help has, with examples as one types them."""
     page = shown(pages / "reel.1")
 
-    for command in COMMANDS:
+    for command in all_commands():
         assert f"   reel {command.name} {command.positionals}".rstrip() + "\n" in page
         assert f"         {command.example.splitlines()[0]}\n" in page
         for flags, _ in command.options:

@@ -10,11 +10,11 @@ from argparse import Namespace
 from importlib import import_module
 
 from reel.address import default_socket, standard_socket
+from reel.cli.command import Command
 from reel.cli.context import Context
 from reel.cli.exits import OK, status_of
 from reel.cli.failures import explain
 from reel.cli.output import Output
-from reel.cli.table import Command
 from reel.errors import NotRunning, ReelError
 
 

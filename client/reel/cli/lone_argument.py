@@ -19,9 +19,9 @@ import sys
 from typing import NoReturn
 
 from reel.cli.arguments import UsageError
+from reel.cli.command import Command
 from reel.cli.context import Context
 from reel.cli.stdin import Content, peek
-from reel.cli.table import Command
 
 # How many seconds to wait for the first byte of a pipe: the program at its other end was started at the same time.
 STDIN_TIMEOUT = 1.0

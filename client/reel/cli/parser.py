@@ -6,22 +6,9 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from reel.cli.arguments import UsageError, arity, number, text
-from reel.cli.table import COMMANDS, ENVIRONMENT, EXIT_STATUSES, Command, Option, option
+from reel.cli.command import Command, Option, option
+from reel.cli.table import look_up
 from reel.version import PROTOCOL, __version__
-
-DESCRIPTION = """\
-Talk to reeld, the daemon that owns the conversations of LLM agents.
-An agent is one named conversation and the task that owns it."""
-
-AGENT_RULE = """\
-AGENT is a name, a prefix of a name that no other agent's name begins with, or
-an id. A script that changes something must give the whole name. `-a AGENT`
-names it; otherwise, if $REEL_AGENT is set and the other arguments make sense
-without an agent, it is that one; otherwise it is the first argument. So `reel
-add "hi"` adds to $REEL_AGENT, while `reel add demo "hi"` and `reel show demo`
-mean demo, whether it is set or not. If a single argument may be the agent or
-what comes after it, reel chooses so that nothing is lost (`git diff | reel
-add demo`), or refuses."""
 
 _COMMON = (
     option("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON (lists as JSON Lines)"),
@@ -29,6 +16,9 @@ _COMMON = (
 )
 _AGENT = (option("-a", "--agent", metavar="AGENT", type=text, help="the agent, instead of the first argument"),)
 _WRITES = (option("--if-seq", metavar="SEQ", type=number, help="only if nothing has happened to the agent since SEQ"),)
+
+
+_UNKNOWN = "unrecognized arguments: "
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
@@ -44,7 +34,30 @@ class _Parser(argparse.ArgumentParser):
     command = ""
 
     def error(self, message: str) -> NoReturn:
+        if message.startswith(_UNKNOWN):
+            from reel.cli.suggestions import like_argument  # noqa: PLC0415 - only after a typing error
+
+            words = message.removeprefix(_UNKNOWN)
+            message = f"{_UNKNOWN}{words}{like_argument(words.split()[0], self._option_string_actions)}"
         raise UsageError(message.removeprefix("argument "), self.command)
+
+    def _check_value(self, action: argparse.Action, value: object) -> None:
+        if action.choices is not None and value not in action.choices:
+            from reel.cli.suggestions import like  # noqa: PLC0415 - only after a typing error
+
+            choices = [str(choice) for choice in action.choices]
+            wrong = f"{value!r} is not one of {', '.join(choices)}{like(str(value), choices)}"
+            raise argparse.ArgumentError(action, wrong)
+
+
+class _TopParser(_Parser):
+    """The parser of ``reel`` itself. Its help has every command, so it is made only if it is printed."""
+
+    def format_help(self) -> str:
+        from reel.cli.overview import CLOSING, DESCRIPTION, listing  # noqa: PLC0415 - a command that runs needs one row
+
+        self.description, self.epilog = f"{DESCRIPTION}\n\n{listing()}", CLOSING
+        return super().format_help()
 
 
 def split_at_dashes(argv: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -58,7 +71,12 @@ def split_at_dashes(argv: Sequence[str]) -> tuple[list[str], list[str]]:
 
 def top_parser() -> argparse.ArgumentParser:
     """Return the parser of the arguments up to and including the command's name."""
-    parser = _parser("reel", "reel [--socket PATH] [--json] COMMAND ...", f"{DESCRIPTION}\n\n{_listing()}", _epilog())
+    parser = _TopParser(
+        prog="reel",
+        usage="reel [--socket PATH] [--json] COMMAND ...",
+        formatter_class=_Help,
+        allow_abbrev=False,
+    )
     parser.add_argument(
         "--version",
         action="version",
@@ -76,7 +94,14 @@ def command_parser(command: Command) -> argparse.ArgumentParser:
     """Return the parser of the arguments after a command's name."""
     usage = f"reel {command.name} {command.positionals}".rstrip() + " [options]"
     about = sentence(command.summary) + (f"\n\n{command.notes}" if command.notes else "")
-    parser = _parser(f"reel {command.name}", usage, about, f"example:\n  {command.example}")
+    parser = _Parser(
+        prog=f"reel {command.name}",
+        usage=usage,
+        description=about,
+        epilog=f"example:\n  {command.example}",
+        formatter_class=_Help,
+        allow_abbrev=False,
+    )
     parser.command = command.name
     parser.add_argument("words", nargs="*", help=argparse.SUPPRESS)
     parser.set_defaults(agent=None)
@@ -119,37 +144,12 @@ def find_command(name: str) -> Command:
     Raises:
         UsageError: there is no such command.
     """
-    for command in COMMANDS:
-        if command.name == name:
-            return command
-    from difflib import get_close_matches  # noqa: PLC0415 - only after a typing error
+    command = look_up(name)
+    if command is None:
+        from reel.cli.suggestions import like_command  # noqa: PLC0415 - only after a typing error
 
-    close = get_close_matches(name, [command.name for command in COMMANDS], n=1)
-    raise UsageError(f"no command {name!r}" + (f" (did you mean {close[0]}?)" if close else ""))
-
-
-def _parser(prog: str, usage: str, description: str, epilog: str) -> _Parser:
-    return _Parser(
-        prog=prog,
-        usage=usage,
-        description=description,
-        epilog=epilog,
-        formatter_class=_Help,
-        allow_abbrev=False,
-    )
-
-
-def _listing() -> str:
-    rows = [f"  {command.name:<11}{command.positionals:<17}{command.summary}" for command in COMMANDS]
-    return "commands:\n" + "\n".join(rows)
-
-
-def _epilog() -> str:
-    """Return what the help prints below the commands."""
-    environment = "\n".join(f"  {name:<14}{about}" for name, about in ENVIRONMENT)
-    statuses = "\n".join(f"  {status:<14}{about}" for status, about in EXIT_STATUSES)
-    more = "Each command has its own help: reel add --help"
-    return f"{AGENT_RULE}\n\nenvironment:\n{environment}\n\nexit status:\n{statuses}\n\n{more}"
+        raise UsageError(f"no command {name!r}{like_command(name)}")
+    return command
 
 
 def _width() -> int:

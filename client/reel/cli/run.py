@@ -6,10 +6,10 @@ from argparse import Namespace
 from collections.abc import Sequence
 
 from reel.cli.arguments import VARIABLE, UsageError, is_lone, resolve, text
+from reel.cli.command import Command
 from reel.cli.exits import BROKEN_PIPE, INTERRUPTED, OK, REFUSED, USAGE
 from reel.cli.output import open_streams
 from reel.cli.parser import command_parser, find_command, split_at_dashes, top_parser
-from reel.cli.table import Command
 from reel.cli.terminal import safe
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from reel.cli.daemon import figures
-from reel.cli.table import COMMANDS
+from reel.cli.table import all_commands
 from reeld.store.database import SQLITE
 
 from .conftest import Reel, texts
@@ -84,7 +84,7 @@ def test_changes_print_the_protocols_reply(
 
 def test_every_command_that_writes_is_in_the_table() -> None:
     """A new command that writes needs a row in the table of this test."""
-    assert {command.name for command in COMMANDS if command.writes} == {*_CHANGES, "new"}
+    assert {command.name for command in all_commands() if command.writes} == {*_CHANGES, "new"}
 
 
 def test_status_and_socket(reel: Reel, daemon: str) -> None:

@@ -45,8 +45,20 @@ def test_after_two_dashes_everything_is_positional() -> None:
     [
         (["shw"], "no command 'shw' (did you mean show?)", ""),
         (["zzzzzz"], "no command 'zzzzzz'", ""),
-        (["add", "--nope"], "unrecognized arguments: --nope", "add"),
-        (["add", "--rol", "user"], "unrecognized arguments: --rol", "add"),
+        (
+            ["add", "-x"],
+            "unrecognized arguments: -x; put -- before arguments that begin with a dash",
+            "add",
+        ),
+        (["add", "--rol", "user"], "unrecognized arguments: --rol (did you mean --role?)", "add"),
+        (
+            ["render", "--format", "openai"],
+            (
+                "--format: 'openai' is not one of openai-chat, openai-responses, anthropic, gemini"
+                " (did you mean openai-chat?)"
+            ),
+            "render",
+        ),
         (["show", "--at", "x"], "--at: 'x' is not a number", "show"),
         (["show", "--at", "9" * 20], f"--at: {'9' * 20} is out of range; the limit is 9007199254740991", "show"),
         (["add", "--tool-call", "a"], "--tool-call: expected 3 arguments", "add"),

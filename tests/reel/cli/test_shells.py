@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from reel.cli.table import COMMANDS
+from reel.cli.table import all_commands
 
 from .conftest import Reel
 from .running import TIMEOUT
@@ -100,7 +100,7 @@ def _read_until(terminal: int, there: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["re"], ["rewind", "restore", "redo", "replay", "render", "revive", "rename"]),
+        (["re"], ["redo", "rewind", "restore", "rename", "revive", "render", "replay"]),
         (["--socket", "x", "rep"], ["replay"]),
         (["--v"], ["--version"]),
         (["log", "--in"], ["--inherited"]),
@@ -108,6 +108,7 @@ def _read_until(terminal: int, there: Path) -> None:
         (["add", "demo", ""], []),
         (["add", "--role", "user", "demo", "--cr"], ["--create"]),
         (["completion", ""], ["bash", "zsh", "fish"]),
+        (["help", "ex"], ["exit-status"]),
         (["show", "--last", ""], []),
         (["add", "--file", "/etc/passw"], ["/etc/passwd"]),
     ],
@@ -140,7 +141,7 @@ def test_fish_offers_commands_options_and_agents(reel: Reel, name: str) -> None:
     """Fish offers the same, with descriptions."""
     reel("new", name)
 
-    assert {command.name for command in COMMANDS} <= set(in_fish(reel, "reel "))
+    assert {command.name for command in all_commands()} <= set(in_fish(reel, "reel "))
     assert [name] == in_fish(reel, f"reel show {name[:-1]}")
     assert [] == in_fish(reel, f"reel add {name} {name}")
     assert ["--inherited"] == in_fish(reel, "reel log --inh")

@@ -6,10 +6,23 @@ from importlib import import_module
 import pytest
 
 from reel.cli.arguments import text
+from reel.cli.command import Command
 from reel.cli.parser import command_parser, top_parser
-from reel.cli.table import COMMANDS, Command
+from reel.cli.table import GROUPS, Group, all_commands, look_up
 
-each_command = pytest.mark.parametrize("command", COMMANDS, ids=[command.name for command in COMMANDS])
+each_command = pytest.mark.parametrize("command", all_commands(), ids=[command.name for command in all_commands()])
+
+
+@pytest.mark.parametrize("group", GROUPS, ids=[group.module for group in GROUPS])
+def test_index_names_the_rows_of_a_group(group: Group) -> None:
+    """The index has the names of a group's rows, in their order."""
+    assert [command.name for command in group.commands] == list(group.names)
+
+
+@each_command
+def test_command_is_found_by_its_name(command: Command) -> None:
+    """The index finds the row of each command."""
+    assert look_up(command.name) is command
 
 
 @each_command
@@ -31,16 +44,16 @@ def test_help_fits_80_columns_and_has_an_example(command: Command) -> None:
 
 
 def test_overview_fits_80_columns_and_lists_every_command() -> None:
-    """The help lists every command and the exit statuses."""
+    """The help lists every command in its group."""
     lines = top_parser().format_help().splitlines()
 
     assert all(len(line) <= 80 for line in lines)
-    assert [command.name for command in COMMANDS] == [line.split()[0] for line in lines if _is_row(line)]
-    assert "exit status:" in lines
+    assert [command.name for command in all_commands()] == [line.split()[0] for line in lines if _is_row(line)]
+    assert {group.title for group in GROUPS} <= set(lines)
 
 
 def _is_row(line: str) -> bool:
-    return any(line.startswith(f"  {command.name} ") and line.endswith(command.summary) for command in COMMANDS)
+    return any(line.startswith(f"  {command.name} ") and line.endswith(command.summary) for command in all_commands())
 
 
 @each_command

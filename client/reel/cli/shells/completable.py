@@ -4,8 +4,10 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from reel.cli.arguments import AGENT
+from reel.cli.command import Command, Option
+from reel.cli.overview import TOPICS
 from reel.cli.parser import options_of
-from reel.cli.table import COMMANDS, Command, Option
+from reel.cli.table import all_commands, command_names
 
 # The kinds of values that an argument or an option takes.
 NOTHING = "nothing"
@@ -47,7 +49,7 @@ class Completable(NamedTuple):
 
 def commands() -> list[Completable]:
     """Return every command of the table."""
-    return [_command(command) for command in COMMANDS]
+    return [_command(command) for command in all_commands()]
 
 
 def shared() -> list[Flag]:
@@ -80,6 +82,8 @@ def _first(positionals: str) -> Value:
     first = positionals.split(maxsplit=1)[0] if positionals else ""
     if first == AGENT:
         return Value(AGENTS)
+    if first == "[COMMAND]":
+        return Value(CHOICE, (*command_names(), *TOPICS))
     if "|" in first:
         return Value(CHOICE, tuple(first.split("|")))
     return Value(TEXT if first else NOTHING)

@@ -1,0 +1,16 @@
+"""The command ``help``."""
+
+from reel.cli.context import Context
+from reel.cli.overview import TOPICS
+from reel.cli.parser import command_parser, find_command, top_parser
+
+
+def show_help(ctx: Context) -> None:
+    """Print the help of a command, of a topic, or the overview."""
+    if ctx.word is None:
+        text = top_parser().format_help()
+    elif ctx.word in TOPICS:
+        text = TOPICS[ctx.word]
+    else:
+        text = command_parser(find_command(ctx.word)).format_help()
+    ctx.out.lines([line] for line in text.rstrip("\n").split("\n"))

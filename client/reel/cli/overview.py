@@ -1,0 +1,51 @@
+"""The texts of the help that are about all commands."""
+
+from reel.cli.table import GROUPS
+
+DESCRIPTION = """\
+Talk to reeld, the daemon that owns the conversations of LLM agents.
+An agent is one named conversation and the task that owns it."""
+
+AGENT_RULE = """\
+AGENT is a name, a prefix of a name that no other agent's name begins with, or
+an id. A script that changes something must give the whole name. `-a AGENT`
+names it; otherwise, if $REEL_AGENT is set and the other arguments make sense
+without an agent, it is that one; otherwise it is the first argument. So `reel
+add "hi"` adds to $REEL_AGENT, while `reel add demo "hi"` and `reel show demo`
+mean demo, whether it is set or not. If a single argument may be the agent or
+what comes after it, reel chooses so that nothing is lost (`git diff | reel
+add demo`), or refuses."""
+
+ENVIRONMENT = (
+    ("REEL_AGENT", "the agent, if none is named"),
+    ("REEL_SOCKET", "the daemon's socket"),
+    ("NO_COLOR", "no colours, if set"),
+    ("PAGER", "program that shows long output (default: less)"),
+    ("EDITOR", "editor for reel edit; VISUAL takes precedence"),
+)
+EXIT_STATUSES = (
+    ("0", "done"),
+    ("1", "refused, or failed"),
+    ("2", "wrong usage"),
+    ("3", "the daemon is not running"),
+    ("4", "no such agent"),
+    ("5", "conflict, as with --if-seq"),
+)
+
+# What `reel help` explains besides commands.
+TOPICS = {
+    "agent": AGENT_RULE,
+    "environment": "\n".join(f"{name:<14}{about}" for name, about in ENVIRONMENT),
+    "exit-status": "\n".join(f"{status:<4}{about}" for status, about in EXIT_STATUSES),
+}
+CLOSING = """\
+reel help COMMAND explains a command. See also: reel help agent (which agent is
+meant), reel help environment, reel help exit-status."""
+
+
+def listing() -> str:
+    """Return every command with its summary, in groups."""
+    return "\n\n".join(
+        "\n".join([group.title, *(f"  {each.name:<11}{each.positionals:<17}{each.summary}" for each in group.commands)])
+        for group in GROUPS
+    )

@@ -1,0 +1,69 @@
+"""What was meant by a command, an option or a choice that does not exist."""
+
+from collections.abc import Collection, Iterable
+
+from reel.cli.table import command_names
+
+# What other programs call our commands. The first one that exists is meant; of these words, the one that looks most
+# like a command would be wrong.
+_SYNONYMS = {
+    "search": "grep find rg ack",
+    "ask": "prompt query complete continue",
+    "chat": "talk repl shell interactive",
+    "export": "",
+    "import": "",
+    "purge": "erase forget shred",
+    "list": "ls ps agents conversations sessions threads",
+    "show": "cat view print read get open display less export",
+    "follow": "tail watch attach stream subscribe",
+    "log": "history events reflog journal audit",
+    "info": "describe inspect stat usage tokens",
+    "add": "send say post write message msg append push chat ask talk prompt",
+    "edit": "compose vi vim editor",
+    "new": "create make mk init touch",
+    "clone": "fork branch copy cp duplicate worktree",
+    "kill": "rm delete del remove archive close end drop purge erase",
+    "revive": "unkill undelete resurrect unarchive reopen",
+    "rename": "mv move",
+    "rewind": "back rollback checkout jump goto",
+    "restore": "reset revert switch",
+    "mark": "bookmark label checkpoint save snapshot commit",
+    "clear": "empty wipe truncate",
+    "load": "import",
+    "start": "up run daemon serve launch boot",
+    "stop": "down shutdown quit exit halt",
+    "stats": "metrics top counters",
+    "status": "stats ping health",
+    "verify": "check fsck validate",
+    "backup": "dump",
+    "doctor": "diagnose debug config settings",
+}
+# What is not a command at all.
+_OPTIONS = {"version": "reel --version", "restart": "reel stop; reel start", "-v": "reel --version"}
+
+
+def like_command(name: str) -> str:
+    """Return what was meant by a command that does not exist, to be appended to the error."""
+    if name in _OPTIONS:
+        return f" (did you mean `{_OPTIONS[name]}`?)"
+    known = command_names()
+    meant = [command for command, words in _SYNONYMS.items() if name in words.split()]
+    for command in meant:
+        if command in known:
+            return f" (did you mean {command}?)"
+    return "" if meant else like(name, known)
+
+
+def like_argument(word: str, options: Collection[str]) -> str:
+    """Return what was meant by an argument that looks like an option, to be appended to the error."""
+    name = word.partition("=")[0]
+    return like(name, options) or "; put -- before arguments that begin with a dash"
+
+
+def like(word: str, known: Iterable[str]) -> str:
+    """Return which of these a word is most like, to be appended to an error; nothing if none is."""
+    from difflib import get_close_matches  # noqa: PLC0415 - it costs 4 ms
+
+    choices = list(known)
+    close = get_close_matches(word, choices, n=1) or [choice for choice in choices if choice.startswith(word)]
+    return f" (did you mean {close[0]}?)" if close and word else ""

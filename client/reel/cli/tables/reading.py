@@ -1,0 +1,88 @@
+"""Commands that read conversations and their logs."""
+
+from reel.cli.arguments import number, seconds, text
+from reel.cli.command import Command, at, option
+
+_NO_PAGER = option("--no-pager", action="store_true", help="print everything, even if it is longer than the screen")
+
+COMMANDS = (
+    Command(
+        "list",
+        "",
+        "list the agents",
+        "reading.list_agents",
+        "reel list --tree",
+        (
+            option("--tree", action="store_true", help="show clones below their sources"),
+            option("--all", action="store_true", help="include killed agents"),
+            option("--prefix", metavar="TEXT", type=text, help="only names that begin with TEXT"),
+        ),
+    ),
+    Command(
+        "show",
+        "[AGENT]",
+        "show the conversation",
+        "reading.show",
+        "reel show demo --last 3",
+        (
+            option("--last", metavar="N", type=number, help="only the newest N"),
+            at("as it was at SEQ"),
+            option(
+                "--records", action="store_true", help="show the records as they are stored, with the system prompt"
+            ),
+            _NO_PAGER,
+        ),
+    ),
+    Command(
+        "follow",
+        "[AGENT]",
+        "show events as they happen",
+        "following.follow",
+        "reel follow demo --last 3\n  reel follow --all\n  reel follow demo --kind user --exec ./answer",
+        (
+            option("--all", action="store_true", help="all agents, even if $REEL_AGENT is set"),
+            option(
+                "--since", metavar="SEQ", type=number, help="begin after SEQ (with all agents: after this event id)"
+            ),
+            option("--last", metavar="N", type=number, help="begin with the newest N messages"),
+            option(
+                "--kind", metavar="KIND", action="append", type=text, help="only events of this kind; may be repeated"
+            ),
+            option("--exec", metavar="COMMAND", help="run COMMAND for each event, with the event as JSON on stdin"),
+        ),
+        agent_optional=True,
+        notes="Without AGENT, it follows all agents. It reconnects if the daemon is restarted,\n"
+        "and misses nothing. A draft is shown until its message is added.",
+    ),
+    Command(
+        "wait",
+        "[AGENT]",
+        "wait for an event and show it",
+        "following.wait",
+        "reel wait demo --kind assistant --timeout 60",
+        (
+            option("--since", metavar="SEQ", type=number, help="only events after SEQ (default: from now on)"),
+            option(
+                "--kind", metavar="KIND", action="append", type=text, help="only events of this kind; may be repeated"
+            ),
+            option("--timeout", metavar="SECONDS", type=seconds, help="how long to wait (default: without limit)"),
+        ),
+        notes="Exits with status 1 if nothing happened in time.",
+    ),
+    Command("info", "[AGENT]", "show an agent's state", "reading.info", "reel info demo"),
+    Command(
+        "log",
+        "[AGENT]",
+        "show every event, also cleared and rewound ones",
+        "reading.log",
+        "reel log demo --kind mark --kind rewind",
+        (
+            option("--since", metavar="SEQ", type=number, help="only events after SEQ"),
+            option(
+                "--kind", metavar="KIND", action="append", type=text, help="only events of this kind; may be repeated"
+            ),
+            option("--inherited", action="store_true", help="include the events before the agent was cloned"),
+            _NO_PAGER,
+        ),
+    ),
+)

@@ -1,0 +1,40 @@
+"""``reel help`` explains commands and topics."""
+
+from pathlib import Path
+
+import pytest
+
+from reel.cli import main
+from reel.cli.overview import TOPICS
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No daemon answers."""
+    monkeypatch.setenv("REEL_SOCKET", str(tmp_path / "none.sock"))
+
+
+@pytest.mark.parametrize(("words", "option"), [(["help"], ["--help"]), (["help", "add"], ["add", "--help"])])
+def test_help_of_a_command(words: list[str], option: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """`reel help` and `reel help COMMAND` print what --help prints."""
+    assert main(words) == main(option) == 0
+    printed = capsys.readouterr().out
+
+    assert printed[: len(printed) // 2] == printed[len(printed) // 2 :]
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_help_of_a_topic(topic: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A topic is printed in lines of at most 80 columns."""
+    assert main(["help", topic]) == 0
+    printed = capsys.readouterr().out
+
+    assert f"{TOPICS[topic]}\n" == printed
+    assert all(len(line) <= 80 for line in printed.splitlines())
+
+
+def test_help_of_nothing_known(capsys: pytest.CaptureFixture[str]) -> None:
+    """A word that is neither a command nor a topic is wrong usage."""
+    assert main(["help", "ad"]) == 2
+
+    assert "reel: usage: no command 'ad' (did you mean add?); see: reel help --help\n" == capsys.readouterr().err

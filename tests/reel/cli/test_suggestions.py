@@ -1,0 +1,50 @@
+"""An error about a word that does not exist says which one was meant."""
+
+import pytest
+
+from reel.cli.suggestions import like, like_argument, like_command
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("shw", " (did you mean show?)"),
+        ("tail", " (did you mean follow?)"),
+        ("rm", " (did you mean kill?)"),
+        ("fork", " (did you mean clone?)"),
+        ("cat", " (did you mean show?)"),
+        ("ps", " (did you mean list?)"),
+        ("version", " (did you mean `reel --version`?)"),
+        ("zzzzzz", ""),
+    ],
+)
+def test_command_that_does_not_exist(typed: str, meant: str) -> None:
+    """Words that other programs use stand for our commands; other words for the one that is spelled most alike."""
+    assert meant == like_command(typed)
+
+
+def test_synonym_of_a_command_that_does_not_exist(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the command that is meant does not exist, a command that is only spelled alike is not offered."""
+    monkeypatch.setattr("reel.cli.suggestions.command_names", lambda: ["replay"])
+
+    assert "" == like_command("grep")
+    assert " (did you mean replay?)" == like_command("grepay")
+
+
+def test_first_synonym_that_exists(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of several commands that may be meant, the first that exists is offered."""
+    monkeypatch.setattr("reel.cli.suggestions.command_names", lambda: ["add", "chat"])
+    assert " (did you mean chat?)" == like_command("talk")
+    monkeypatch.setattr("reel.cli.suggestions.command_names", lambda: ["add"])
+    assert " (did you mean add?)" == like_command("talk")
+
+
+def test_argument_with_a_value() -> None:
+    """The value of an option does not count for its spelling."""
+    assert " (did you mean --last?)" == like_argument("--lst=3", ["--last", "--at"])
+
+
+@pytest.mark.parametrize(("typed", "meant"), [("open", " (did you mean openai-chat?)"), ("", ""), ("zz", "")])
+def test_choice_that_is_typed_in_part(typed: str, meant: str) -> None:
+    """The beginning of a choice is taken for it."""
+    assert meant == like(typed, ["openai-chat", "openai-responses"])
