@@ -22,7 +22,8 @@ from reel.stop_marker import require_unmarked, unmark
 _USAGE = 2
 # The exit status of a daemon that finds another one running.
 ANOTHER_RUNS = 3
-# How long a daemon that was started may take until it answers, in seconds.
+# How long a daemon that was started may take until it answers, or logs something, in seconds: the migration of an old
+# database takes minutes, and logs how far it is.
 READY_WITHIN = 20.0
 # Seconds between two looks, since nothing reports that a socket begins to answer.
 _STEP = 0.01
@@ -162,7 +163,7 @@ def _launch_and_wait(path: str, command: list[str], log: Path, size: int, deadli
     """Launch a daemon and wait until one answers; return ``None``, or the status with which ours ended before that."""
     daemon = _launch(command, log)
     try:
-        listener, status = _wait_for_answer(path, daemon, deadline)
+        listener, status = _wait_for_answer(path, daemon, log, deadline)
     except BaseException:  # an interrupt as well: nobody would know of a daemon that answers later
         _end(daemon)
         raise
@@ -180,9 +181,17 @@ def _launch_and_wait(path: str, command: list[str], log: Path, size: int, deadli
     return None
 
 
-def _wait_for_answer(path: str, daemon: "subprocess.Popen[bytes]", deadline: float) -> tuple[int | None, int | None]:
-    """Return the process that answers, or the status with which the daemon ended; neither if time is up."""
+def _wait_for_answer(
+    path: str, daemon: "subprocess.Popen[bytes]", log: Path, deadline: float
+) -> tuple[int | None, int | None]:
+    """Return the process that answers, or the status with which the daemon ended; neither if time is up.
+
+    Whatever it logs gives it as much time again.
+    """
+    logged = log.stat().st_size
     while True:
+        if (size := log.stat().st_size) != logged:
+            logged, deadline = size, time.monotonic() + READY_WITHIN
         listener = _listener(path)
         status = daemon.poll() if listener is None else None
         if listener is not None or status is not None or time.monotonic() > deadline:

@@ -4,6 +4,7 @@
 
     main                      locks, umask, signals; the exit status
     └── serve                 trio, through anyio.run
+        ├── starting          asks the supervisor for time until the store is open
         ├── store             the writer task, and an asyncio thread with one aiosqlite thread each for the writer
         │                     and the readers (open_store)
         ├── agents            one task per live agent: loads its state, then runs exclusive jobs (Registry)
@@ -112,10 +113,14 @@ async def serve(config: Config, supervisor: Supervisor, inherited: socket.socket
     began = time.monotonic()
     stop = anyio.Event()
     async with AsyncExitStack() as stack:
+        opened = anyio.Event()
+        starting = await stack.enter_async_context(anyio.create_task_group())
+        starting.start_soon(supervisor.extend_start, opened)
         try:
             store = await stack.enter_async_context(open_store(config.database, config.durability, lock_file))
         except Storage as error:
             raise StartupError(error.message) from error
+        opened.set()
         agents = await stack.enter_async_context(anyio.create_task_group())
         registry = Registry(store, agents, *config.agents)
         max_open = raise_file_limit(config.connection.max_open)

@@ -18,6 +18,9 @@ log = logging.getLogger(__name__)
 _FIRST = 3
 # Seconds for the supervisor to take a message; the event loop is blocked meanwhile.
 _SEND_TIMEOUT = 2.0
+# Seconds between two requests for more time to start, and the seconds that each asks for.
+_EXTEND_EVERY = 5.0
+_EXTENSION = 60
 
 
 class Supervisor:
@@ -44,6 +47,14 @@ class Supervisor:
                 sender.sendall("\n".join(facts).encode(errors="replace"))
         except OSError as error:
             log.warning("the supervisor on %s cannot be notified of %s: %s", self._address, facts[0], error)
+
+    async def extend_start(self, opened: anyio.Event) -> None:
+        """Ask for more time to start, again and again, until the event: the migration of an old file takes long."""
+        while not opened.is_set():
+            with anyio.move_on_after(_EXTEND_EVERY) as waiting:
+                await opened.wait()
+            if waiting.cancelled_caught:
+                self.notify(f"EXTEND_TIMEOUT_USEC={_EXTENSION * 1_000_000}", "STATUS=opens the database")
 
     async def watchdog_loop(self, heartbeat: Callable[[], Awaitable[None]]) -> None:
         """Send signs of life, twice as often as needed, as long as the heartbeat returns.

@@ -8,15 +8,18 @@ import signal
 import socket
 import sqlite3
 import stat
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import reel
+from reel import process
 from reel.address import default_socket
 from reel.cli import main
 from reel.process import answers, start
@@ -241,6 +244,25 @@ def test_a_daemon_that_does_not_answer_in_time(home: Path, monkeypatch: pytest.M
             start(str(home / "s.sock"), database=str(home / "r.db"))
 
         assert before == children()
+
+
+def test_a_daemon_that_takes_long(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A daemon that logs something, as a migration does, is given the same time again; one that falls silent is not."""
+    log, now = home / "log", 0.0
+    log.touch()
+
+    def sleep(seconds: float) -> None:
+        nonlocal now
+        before, now = now, now + seconds
+        if before // 15 < now // 15 <= 10:
+            log.write_bytes(log.read_bytes() + b"a line\n")
+
+    monkeypatch.setattr(process, "time", SimpleNamespace(monotonic=lambda: now, sleep=sleep))
+    monkeypatch.setattr(process, "_STEP", 1.0)
+    with subprocess.Popen(["sleep", "1000"]) as daemon:
+        assert (None, None) == process._wait_for_answer(str(home / "s.sock"), daemon, log, process.READY_WITHIN)
+        daemon.kill()
+    assert 150 + process.READY_WITHIN < now < 155 + process.READY_WITHIN
 
 
 def test_autostart_after_a_stop(home: Path) -> None:

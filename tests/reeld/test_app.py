@@ -2,18 +2,23 @@
 
 import os
 import signal
+import socket
+import sqlite3
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from reel.process import answers
 from reel.sync.client import Client
-from reeld import app
+from reeld import app, notify
 from reeld.config import Config
 from reeld.startup import ALREADY_RUNNING, CANNOT_START, OK, lock
+from reeld.store import schema
 from tests.daemon import PATIENCE, short_directory
 
 
@@ -48,6 +53,36 @@ def _add_and_stop(path: str) -> None:
     with Client(path) as client:
         client.add("demo", "hi", create=True)
         client.shutdown()
+
+
+def test_a_start_with_a_long_migration(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While it waits for an old database, the daemon asks its supervisor for more time; then it is ready."""
+    monkeypatch.setattr(notify, "_EXTEND_EVERY", 0.005)
+    monkeypatch.setenv("NOTIFY_SOCKET", f"{config.socket}.notify")
+    with (
+        closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)) as supervisor,
+        closing(sqlite3.connect(config.database, isolation_level=None, check_same_thread=False)) as other,
+        ThreadPoolExecutor() as pool,
+    ):
+        supervisor.bind(f"{config.socket}.notify")
+        supervisor.settimeout(PATIENCE)
+        schema.migrate(other, schema.MIGRATIONS[:3])
+        other.execute("BEGIN EXCLUSIVE")  # the migration cannot begin before this ends
+        facts = pool.submit(_facts_until_ready, supervisor, other, config.socket)
+
+        assert app.main(config) == OK
+        assert {b"EXTEND_TIMEOUT_USEC=60000000", b"READY=1"} == facts.result()
+
+
+def _facts_until_ready(supervisor: socket.socket, other: sqlite3.Connection, path: str) -> set[bytes]:
+    """Return what the supervisor is told; let go of the database after the first fact, and stop the daemon at last."""
+    facts = {supervisor.recv(1000).splitlines()[0]}
+    other.execute("ROLLBACK")
+    while b"READY=1" not in facts:
+        facts.add(supervisor.recv(1000).splitlines()[0])
+    with Client(path) as client:
+        client.shutdown()
+    return facts
 
 
 def test_a_second_daemon_is_refused(config: Config, capsys: pytest.CaptureFixture[str]) -> None:

@@ -87,6 +87,26 @@ async def test_signs_of_life(
         listening.recv(1000)
 
 
+async def test_more_time_to_start(
+    ear: tuple[str, socket.socket],
+    autojump_clock: MockClock,  # noqa: ARG001 - as above
+) -> None:
+    """A start that takes long asks for more time, each time before the last is over; one that is quick does not."""
+    address, listening = ear
+    listening.setblocking(False)
+    opened = anyio.Event()
+    with anyio.fail_after(1000):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(Supervisor(address).extend_start, opened)
+            await anyio.sleep(16)
+            opened.set()
+        await anyio.sleep(100)
+
+    assert [b"EXTEND_TIMEOUT_USEC=60000000\nSTATUS=opens the database"] * 3 == [listening.recv(1000) for _ in range(3)]
+    with pytest.raises(BlockingIOError):
+        listening.recv(1000)
+
+
 async def test_no_watchdog(ear: tuple[str, socket.socket]) -> None:
     """Without a watchdog no heartbeats are sent."""
     await Supervisor(ear[0]).watchdog_loop(anyio.lowlevel.checkpoint)

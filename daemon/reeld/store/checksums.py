@@ -5,7 +5,9 @@ finds all flips within 32 adjacent bits, and misses one in four billion of the o
 who changes the file. Computing it takes 0.7 µs, and 0.7 µs for each kilobyte.
 """
 
+import logging
 import sqlite3
+import time
 from collections.abc import Sequence
 from typing import Any
 from zlib import crc32
@@ -13,11 +15,15 @@ from zlib import crc32
 from reel.msgpack_codec import packer
 from reeld.core.events import Pack
 
+log = logging.getLogger(__name__)
+
 COLUMNS = ("id", "agent", "seq", "command", "kind", "content", "data_json", "parent", "client", "time")
 # The checksum of a row with bytes that are not text: no row has this CRC.
 NO_CHECKSUM = -1
 # Rows of one statement. SQLite copies what a statement changes into a temporary file while it runs.
 _BATCH = 1000
+# Seconds between two lines in the log. A client that has started the daemon waits as long as there are new ones.
+_REPORT_EVERY = 5.0
 _SEAL = """
     UPDATE events SET checksum = event_checksum(
         id, agent, seq, command, CAST(kind AS BLOB), CAST(content AS BLOB), CAST(data_json AS BLOB), parent,
@@ -55,7 +61,9 @@ def write_checksums(connection: sqlite3.Connection) -> None:
             return NO_CHECKSUM
 
     connection.create_function("event_checksum", len(COLUMNS), compute, deterministic=True)
+    (newest,) = connection.execute("SELECT max(id) FROM events").fetchone()
     after: int | None = -(1 << 63)
+    reported = time.monotonic()
     while after is not None:
         found = connection.execute(
             "SELECT max(id) FROM (SELECT id FROM events WHERE id > ? ORDER BY id LIMIT ?)", (after, _BATCH)
@@ -63,4 +71,7 @@ def write_checksums(connection: sqlite3.Connection) -> None:
         (last,) = found.fetchone()
         if last is not None:
             connection.execute(_SEAL, (after, last))
+            if time.monotonic() - reported >= _REPORT_EVERY:
+                log.warning("events have their checksums up to %d of %d", last, newest)
+                reported = time.monotonic()
         after = last

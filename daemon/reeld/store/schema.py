@@ -162,12 +162,14 @@ def prepare(connection: sqlite3.Connection, path: str, durability: str = FULL) -
         connection.execute(f"PRAGMA {pragma}")
     connection.execute(f"PRAGMA synchronous = {durability}")
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if 0 < version < VERSION:
-        log.info("bringing %s from version %d to %d; that may take some minutes if it is large", path, version, VERSION)
-        migrate(connection, MIGRATIONS)
+    is_older = 0 < version < VERSION
+    if is_older:
+        log.warning("migrating %s from version %d to %d; a large file takes minutes", path, version, VERSION)
+    migrate(connection, MIGRATIONS)
+    if is_older:
         # The WAL may have become as large as the file.
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-    migrate(connection, MIGRATIONS)
+        log.warning("migrated %s to version %d", path, VERSION)
 
 
 @contextmanager

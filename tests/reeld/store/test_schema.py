@@ -12,7 +12,7 @@ import pytest
 
 from reel.errors import Storage
 from reel.msgpack_codec import packer
-from reeld.store import schema
+from reeld.store import checksums, schema
 from reeld.store.checksums import checksum
 from reeld.store.schema import APPLICATION_ID, VERSION, migrate, prepare
 from reeld.store.store import Store, open_store
@@ -178,7 +178,9 @@ def test_keys_of_an_old_file_are_for_nobody_in_particular(connection: sqlite3.Co
 def test_events_of_an_old_file_get_their_checksums(
     path: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Version four gives each event a checksum; the log is append-only again, the WAL is empty, and it is said."""
+    """Version four gives each event a checksum; the log is append-only again, the WAL empty, the progress logged."""
+    monkeypatch.setattr(checksums, "_BATCH", 20)
+    monkeypatch.setattr(checksums, "_REPORT_EVERY", 0.0)
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         with monkeypatch.context() as older:
             older.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:3])
@@ -195,7 +197,9 @@ def test_events_of_an_old_file_get_their_checksums(
     assert [(checksum(packer(), row),) for row in rows] == query(path, "SELECT checksum FROM events ORDER BY id")
     assert 0 == wal
     assert [
-        f"bringing {path} from version 3 to {VERSION}; that may take some minutes if it is large"
+        f"migrating {path} from version 3 to {VERSION}; a large file takes minutes",
+        *(f"events have their checksums up to {last} of 49" for last in (20, 40, 49)),
+        f"migrated {path} to version {VERSION}",
     ] == caplog.messages
 
 
