@@ -372,7 +372,7 @@ def test_the_socket_of_somebody_else(start_vim: Start, daemon: Daemon) -> None:
     vim = start_vim()
     flaw = f"{daemon.socket} is not a socket of your own"
 
-    assert f"{flaw}; remove it, or name another in $REEL_SOCKET" == vim.run("Reel list")
+    assert f"{flaw}; remove it, or set $REEL_SOCKET to another" == vim.run("Reel list")
 
 
 def test_a_directory_that_is_a_symlink(start_vim: Start, directory: Path) -> None:
@@ -385,7 +385,7 @@ def test_a_directory_that_is_a_symlink(start_vim: Start, directory: Path) -> Non
     vim.run(f"source {script}")
 
     assert "" == vim.eval(f"g:Flaw('{directory}/real')")
-    remedy = "is not a directory of yours alone; remove it, or name a socket in $REEL_SOCKET"
+    remedy = "is not a directory that only you can enter; remove it, or set $REEL_SOCKET"
     assert f"not_running: {directory}/link {remedy}" == vim.eval(f"g:Flaw('{directory}/link')")
     (directory / "real").chmod(0o777)
     assert f"not_running: {directory}/real {remedy}" == vim.eval(f"g:Flaw('{directory}/real')")

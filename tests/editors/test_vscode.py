@@ -482,7 +482,7 @@ def test_a_client_that_is_closed_while_it_connects(built: Path, environment: dic
         await call;
     """
 
-    assert ["not_running: this client has hung up"] == script(built, environment, body)
+    assert ["not_running: this client was closed"] == script(built, environment, body)
 
 
 def test_a_following_that_is_closed_just_then(built: Path, environment: dict[str, str], client: Client) -> None:

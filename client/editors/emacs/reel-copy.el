@@ -4,17 +4,17 @@
 
 ;;; Commentary:
 
-;; A buffer is the copy of one agent's messages: the prompt, then the entries,
-;; then the drafts of others.  What is known of an entry is its seq and where
-;; it begins; its text is in the buffer and nowhere else.
+;; A buffer is a copy of one agent's messages: the prompt, then the entries,
+;; then the drafts of other clients.  Of an entry, only its seq and its offset
+;; are stored; its text is in the buffer and nowhere else.
 ;;
-;; Theory of operation: `reel-copy-follow' subscribes; the first time it reads
-;; what there is, later it goes on after the last event that it has.  Each
-;; event says how many entries stand as before (`keep') and how many there are
-;; now (`count'): the copy is cut to the one and, where entries are still
-;; missing, filled up by reading.  While that goes on, pushes wait.  An answer
-;; to a question of an earlier turn (before the connection was lost, say) is
-;; dropped.
+;; Theory of operation: `reel-copy-follow' subscribes.  The first time it then
+;; reads everything; later it continues after the last event that it has.  Each
+;; event says how many leading entries are unchanged (`keep') and how many
+;; there are now (`count').  The copy is truncated to the first number; if
+;; entries are then missing, they are read, and pushes wait meanwhile.  A reply
+;; to a request of an earlier turn (before the connection was lost, say) is
+;; ignored.
 
 ;;; Code:
 
@@ -23,7 +23,7 @@
 (require 'reel-text)
 
 (defconst reel-copy--prompting '("system" "clear" "rewind" "restore" "clone")
-  "The kinds of events after which the prompt may be another.")
+  "The kinds of events that may change the prompt.")
 
 (defvar-local reel-copy-agent nil
   "The id of the agent that this buffer shows.")
@@ -32,10 +32,10 @@
   "The name of the agent that this buffer shows.")
 
 (defvar-local reel-copy-state nil
-  "What keeps the copy from being the conversation as it is: a word, or nil.")
+  "Why the copy is not current, as a word: `reading', `away'; nil if it is.")
 
 (defvar-local reel-copy--turn 0
-  "How often this buffer began to follow.")
+  "How often this buffer has started to follow.")
 
 (defvar-local reel-copy--subscription nil
   "The number of the subscription, or nil.")
@@ -44,22 +44,22 @@
   "The seq of the last event that the copy has, or nil before the first reading.")
 
 (defvar-local reel-copy--pushes nil
-  "Pushes that wait until the copy is filled up, oldest first.")
+  "Pushes that wait until the copy is complete, oldest first.")
 
 (defvar-local reel-copy--waiting nil
-  "Non-nil while an answer is awaited.")
+  "Non-nil while a reply is awaited.")
 
 (defvar-local reel-copy--system nil
   "The prompt.")
 
 (defvar-local reel-copy--above 0
-  "How many characters the prompt takes.")
+  "The length of the prompt, in characters.")
 
 (defvar-local reel-copy--entries nil
   "A pair of seq and offset for each entry, newest first.")
 
 (defvar-local reel-copy--length 0
-  "How many characters all entries take.")
+  "The length of all entries, in characters.")
 
 (defvar-local reel-copy--drafts nil
   "Pairs of a connection and the push of its draft, oldest first.")
@@ -77,13 +77,13 @@
   (reel-copy-follow))
 
 (defun reel-copy-refresh ()
-  "Read all again."
+  "Read everything again."
   (reel-copy--leave)
   (setq reel-copy--seq nil)
   (reel-copy-follow))
 
 (defun reel-copy-follow ()
-  "Subscribe, and go on where the copy ends."
+  "Subscribe, and continue after the last event that the copy has."
   (cl-incf reel-copy--turn)
   (setq reel-copy-state "reading"
         reel-copy--subscription nil
@@ -93,7 +93,7 @@
                   #'reel-copy--subscribed))
 
 (defun reel-copy-lost ()
-  "Say that the connection was lost."
+  "Show that the connection was lost."
   (cl-incf reel-copy--turn)
   (setq reel-copy-state "away"
         reel-copy--subscription nil
@@ -107,7 +107,7 @@
             (and reel-copy--subscription (eql (plist-get params :sub) reel-copy--subscription))
           (equal (plist-get params :agent) reel-copy-agent))
     (setq reel-copy--pushes (nconc reel-copy--pushes (list (cons method params))))
-    (reel-copy--go-on)))
+    (reel-copy--work)))
 
 (defun reel-copy--leave ()
   "End the subscription."
@@ -128,8 +128,8 @@
 
 (defun reel-copy--answered (buffer link turn function error result)
   "In BUFFER, call FUNCTION with RESULT, or show ERROR.
-When TURN is over, nobody wants the answer; if it is a subscription over the
-connection with the number LINK, it is ended."
+If TURN is over, the reply is ignored; if it began a subscription on the
+connection with the number LINK, that is ended."
   (if (and (buffer-live-p buffer)
            (= turn (buffer-local-value 'reel-copy--turn buffer)))
       (with-current-buffer buffer
@@ -137,29 +137,29 @@ connection with the number LINK, it is ended."
         (if error
             (reel-copy--failed error)
           (funcall function result)
-          (reel-copy--go-on)))
+          (reel-copy--work)))
     (when-let* ((subscription (plist-get result :sub)))
       (reel-copy--unsubscribe link subscription))))
 
 (defun reel-copy--failed (error)
-  "Show ERROR; the copy cannot go on."
+  "Show ERROR, and stop following."
   (reel-copy--leave)
   (reel-copy-lost)
   (message "reel: %s: %s" reel-copy-name error))
 
 (defun reel-copy--subscribed (reply)
-  "Begin with the subscription in REPLY."
+  "Take REPLY, the result of subscribing."
   (setq reel-copy--subscription (plist-get reply :sub))
   (let ((head (plist-get reply :head)))
     (cond ((not reel-copy--seq)
            (reel-copy--keep 0)
            (reel-copy--fill head))
-          ;; A log never becomes shorter: this one is a backup.
+          ;; A log never becomes shorter: it was replaced by a backup.
           ((< head reel-copy--seq)
            (reel-copy-refresh)))))
 
-(defun reel-copy--go-on ()
-  "Work off the pushes that wait, as long as nothing must be read."
+(defun reel-copy--work ()
+  "Take the pushes that wait, until something must be read."
   (while (and reel-copy--pushes (not reel-copy--waiting))
     (pcase-let ((`(,method . ,params) (pop reel-copy--pushes)))
       (reel-copy--take method params)))
@@ -168,7 +168,7 @@ connection with the number LINK, it is ended."
   (force-mode-line-update))
 
 (defun reel-copy--take (method params)
-  "Do what the push METHOD with PARAMS is about."
+  "Take the push METHOD with PARAMS."
   (pcase method
     ('event (reel-copy--event params))
     ('draft (reel-copy--draft params))
@@ -178,7 +178,7 @@ connection with the number LINK, it is ended."
      (reel-copy-follow))))
 
 (defun reel-copy--event (event)
-  "Bring the copy to where it is after EVENT."
+  "Change the copy according to EVENT."
   (let ((seq (plist-get event :seq))
         (name (plist-get event :name))
         (message (plist-get event :message)))
@@ -194,17 +194,17 @@ connection with the number LINK, it is ended."
       (setq reel-copy--seq seq))))
 
 (defun reel-copy-buffer-name (name)
-  "Give the name of the buffer for the agent called NAME."
+  "Return the name of the buffer for the agent named NAME."
   (format "*reel %s*" name))
 
 (defun reel-copy--fill (at)
-  "Read what is behind the last entry, in the state at the seq AT."
+  "Read what comes after the last entry, in the state at the seq AT."
   (reel-copy--ask 'messages
                   (list :agent reel-copy-agent :since (or (caar reel-copy--entries) 0) :at at)
                   (apply-partially #'reel-copy--page at)))
 
 (defun reel-copy--page (at reply)
-  "Append the page in REPLY, of the state at the seq AT; read on if there is more."
+  "Append the page in REPLY, of the state at the seq AT; read more if there is."
   (reel-copy--prompt (plist-get reply :system))
   (reel-copy--append (append (plist-get reply :messages) nil))
   (if (eq (plist-get reply :more) t)
@@ -214,7 +214,7 @@ connection with the number LINK, it is ended."
 ;;;; The text
 
 (defmacro reel-copy--editing (&rest body)
-  "Change the text in BODY; who was at its end, stays there."
+  "Change the text with BODY; points at its end stay there."
   (declare (indent 0) (debug t))
   `(let ((inhibit-read-only t)
          (windows (cl-remove-if-not #'reel-copy--at-end (get-buffer-window-list nil nil t)))
@@ -227,19 +227,19 @@ connection with the number LINK, it is ended."
      (set-buffer-modified-p nil)))
 
 (defun reel-copy--at-end (window)
-  "Tell whether WINDOW stands at the end of the current buffer."
+  "Return whether point in WINDOW is at the end of the current buffer."
   (= (window-point window) (point-max)))
 
 (defun reel-copy--begin ()
-  "Give the position where the entries begin."
+  "Return the position where the entries begin."
   (+ 1 reel-copy--above))
 
 (defun reel-copy--end ()
-  "Give the position where the entries end."
+  "Return the position where the entries end."
   (+ (reel-copy--begin) reel-copy--length))
 
 (defun reel-copy--prompt (system)
-  "Put the prompt SYSTEM on top."
+  "Put the prompt SYSTEM at the top."
   (unless (equal system reel-copy--system)
     (reel-copy--editing
       (delete-region 1 (reel-copy--begin))
@@ -259,7 +259,7 @@ connection with the number LINK, it is ended."
               reel-copy--length offset)))))
 
 (defun reel-copy--append (messages)
-  "Put MESSAGES behind the entries."
+  "Put MESSAGES after the entries."
   (unless reel-copy--tools
     (setq reel-copy--tools (make-hash-table :test #'equal)))
   (reel-copy--editing

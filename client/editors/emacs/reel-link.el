@@ -6,14 +6,14 @@
 
 ;; One connection to the daemon, over the built-in jsonrpc.el.
 ;;
-;; Theory of operation: nothing is done in a process filter or sentinel.
-;; Whatever comes in (a push, an answer, the end of the connection) goes into
-;; one queue, in order, and one timer empties it.  Whoever waits for an answer
-;; (`reel-link-call') does so from a command, never from that timer.
+;; Theory of operation: nothing is handled in a process filter or sentinel.
+;; Everything that arrives (a push, a reply, the end of the connection) goes
+;; into one queue, in order, and one timer empties it.  Only commands wait for
+;; a reply (`reel-link-call'); the timer never does.
 ;;
 ;; `jsonrpc-request' is not used: up to Emacs 29 it leaves the process filter
-;; as soon as it has its answer, and what arrived behind that lies there until
-;; more arrives.
+;; as soon as it has its reply, and what arrived after that is not handled
+;; until more arrives.
 
 ;;; Code:
 
@@ -31,58 +31,58 @@
   :type 'string)
 
 (defcustom reel-timeout 60
-  "How many seconds a command waits for the daemon's answer."
+  "How many seconds a command waits for the daemon's reply."
   :type 'number)
 
 (defvar reel-link-push-function #'ignore
-  "Function that pushes are given to: their name, a symbol, and a plist.")
+  "Function that is called with each push: its name, a symbol, and a plist.")
 
 (defvar reel-link-open-hook nil
-  "Run when a connection was opened.")
+  "Hook that is run when a connection was opened.")
 
 (defvar reel-link-lost-hook nil
-  "Run when the connection was lost.")
+  "Hook that is run when the connection was lost.")
 
 (defvar reel-link--connection nil
   "The connection, or nil.")
 
 (defvar reel-link--count 0
-  "How many connections there were; each has buffers with names of its own.")
+  "How many connections there were; it is part of the names of their buffers.")
 
 (defvar reel-link--trouble nil
-  "What the daemon said before the connection ended, or nil.")
+  "The reason that the daemon gave before the connection ended, or nil.")
 
 (defconst reel-link--commands '(create add clear clone mark rewind undo redo)
-  "The methods that write, and that are sent with a key.")
+  "The methods that write; they are sent with a key.")
 
 ;;;; The queue
 
 (defvar reel-link--new nil
-  "What came since the queue was looked at, newest first.")
+  "The newer part of the queue, newest first.")
 
 (defvar reel-link--old nil
-  "What came before that, oldest first.")
+  "The older part of the queue, oldest first.")
 
 (defvar reel-link--timer nil
-  "The timer that empties the queue, or nil when there is nothing in it.")
+  "The timer that empties the queue, or nil if the queue is empty.")
 
 (defvar reel-link--sending nil
   "Non-nil while a request is being written.")
 
 (defun reel-link-defer (function &rest arguments)
-  "Have FUNCTION called with ARGUMENTS soon, after all that is waiting."
+  "Put a call of FUNCTION with ARGUMENTS into the queue."
   (push (cons function arguments) reel-link--new)
   (unless reel-link--timer
     (reel-link--arm 0)))
 
 (defun reel-link--arm (seconds)
-  "Look at the queue in SECONDS."
+  "Empty the queue in SECONDS."
   (setq reel-link--timer (run-at-time seconds nil #'reel-link--drain)))
 
 (defun reel-link--drain ()
-  "Work off the queue, with a pause as soon as somebody types."
+  "Empty the queue, but pause as soon as the user types."
   ;; Emacs runs timers while it waits to write.  A second request, written
-  ;; inside the first, could be answered before jsonrpc.el knows of the first.
+  ;; inside the first, could be answered before jsonrpc.el knows the first.
   (if reel-link--sending
       (reel-link--arm 0.02)
     (unwind-protect
@@ -93,12 +93,12 @@
         (reel-link--arm 0.01)))))
 
 (defun reel-link--work ()
-  "Do what is first in the queue."
+  "Make the first call in the queue."
   (when-let* ((task (and (reel-link--next) (pop reel-link--old))))
     (with-demoted-errors "reel: %S" (apply (car task) (cdr task)))))
 
 (defun reel-link--next ()
-  "Tell whether anything is in the queue; then it stands in `reel-link--old'."
+  "Return whether the queue has anything; then it is in `reel-link--old'."
   (unless reel-link--old
     (setq reel-link--old (nreverse reel-link--new)
           reel-link--new nil))
@@ -107,7 +107,7 @@
 ;;;; The address
 
 (defun reel-link-address ()
-  "Give the path of the daemon's socket."
+  "Return the path of the daemon's socket."
   (let ((socket (getenv "REEL_SOCKET"))
         (runtime (getenv "XDG_RUNTIME_DIR")))
     (cond ((not (member socket '(nil ""))) socket)
@@ -116,11 +116,11 @@
           (t (concat (reel-link--fallback) "/reel.sock")))))
 
 (defvar reel-link--configured nil
-  "What `reel socket' printed: a list of the path; `none' if it failed.")
+  "A list with the path that `reel socket' printed; `none' if it failed.")
 
 (defun reel-link--configured ()
-  "Return the path that \"reel socket\" prints if there is a reeld.toml.
-That file may name one.  The command runs once."
+  "Return the path printed by \"reel socket\", which is called only once.
+Return nil if there is no reeld.toml that could set one."
   (let ((home (getenv "XDG_CONFIG_HOME"))
         (default-directory "/")
         (process-environment (cons (concat "PYTHONPATH=" (reel-link--python-path))
@@ -134,13 +134,13 @@ That file may name one.  The command runs once."
     (car-safe reel-link--configured)))
 
 (defun reel-link--fallback ()
-  "Give the directory of the socket where there is no runtime directory."
+  "Return the directory of the socket if there is no runtime directory."
   (format "/tmp/reel-%d" (user-uid)))
 
 (defun reel-link--foreign (path)
-  "Say what is wrong with the socket at PATH, or give nil.
-What is said to the daemon is private: its socket must be ours, or root's, and
-where everybody may write, its directory too."
+  "Return why it is not safe to connect to the socket at PATH, or nil.
+Conversations are private: the socket must be the user's own, or root's, and so
+must its directory in /tmp, where anybody may write."
   (let* ((directory (directory-file-name (file-name-directory path)))
          (above (file-attributes directory 'integer))
          (socket (file-attributes (file-truename path) 'integer)))
@@ -148,25 +148,25 @@ where everybody may write, its directory too."
           ((and (equal directory (reel-link--fallback))
                 (not (and (eq (file-attribute-type above) t)
                           (eq (file-attribute-user-id above) (user-uid)))))
-           (format "%s is not a directory of yours" directory))
+           (format "%s is not your own directory" directory))
           ((not (memq (file-attribute-user-id socket) (list (user-uid) 0)))
            (format "%s belongs to another user (uid %d)"
                    path (file-attribute-user-id socket))))))
 
-;;;; Opening and losing it
+;;;; The connection
 
 (defun reel-link-up-p ()
-  "Tell whether there is a connection."
+  "Return whether there is a connection."
   (and reel-link--connection (jsonrpc-running-p reel-link--connection)))
 
 (defun reel-link-number ()
-  "Give the number of the connection, which no other has; 0 before the first."
+  "Return the number of the connection, which is unique; 0 before the first."
   reel-link--count)
 
 (defun reel-link-connect (&optional start)
   "Open a connection unless there is one.
-With START, start a daemon where none answers.  Signal a `user-error' when
-the daemon cannot be reached."
+With START, start the daemon if it does not run.  Signal a `user-error' if the
+daemon cannot be reached."
   (unless (reel-link-up-p)
     (let ((path (reel-link-address)))
       (condition-case nil
@@ -180,11 +180,11 @@ the daemon cannot be reached."
             (user-error "No daemon answers on %s (%s)" path (reel-link--reason error)))))))))
 
 (defun reel-link--reason (error)
-  "Give the system's words for ERROR, a `file-error'."
+  "Return the system's text for ERROR, a `file-error'."
   (downcase (or (cl-find-if #'stringp (cddr error)) "cannot be opened")))
 
 (defun reel-link--open (path)
-  "Connect to PATH and introduce ourselves."
+  "Connect to PATH and send the greeting."
   (when-let* ((trouble (reel-link--foreign path)))
     (user-error "%s; nothing was sent to it" trouble))
   (setq reel-link--connection (reel-link--dial path)
@@ -196,7 +196,7 @@ the daemon cannot be reached."
   (run-hooks 'reel-link-open-hook))
 
 (defun reel-link--dial (path)
-  "Give a new connection to PATH."
+  "Return a new connection to PATH."
   (let* ((name (format "reel-%d" (cl-incf reel-link--count)))
          (process (make-network-process :name name :family 'local :service path
                                         :coding 'utf-8-emacs-unix :noquery t))
@@ -209,19 +209,19 @@ the daemon cannot be reached."
     connection))
 
 (defun reel-link--without-log ()
-  "Give the arguments that keep jsonrpc.el from writing down all it hears."
+  "Return the arguments that keep jsonrpc.el from logging all messages."
   (if (fboundp 'jsonrpc--events-buffer-scrollback-size) ; up to Emacs 29
       '(:events-buffer-scrollback-size 0)
     '(:events-buffer-config (:size 0))))
 
 (defun reel-link--quietly (sentinel &rest arguments)
-  "Call SENTINEL with ARGUMENTS, and keep its words out of the echo area."
+  "Call SENTINEL with ARGUMENTS, and keep its messages out of the echo area."
   (let ((inhibit-message t))
     (apply sentinel arguments)))
 
 (defun reel-link--greeted (connection error _reply)
-  "Leave the daemon behind CONNECTION if it answered with ERROR.
-It speaks another protocol."
+  "Close CONNECTION if the reply to the greeting is ERROR.
+The daemon has another version of the protocol."
   (when error
     (setq reel-link--trouble error)
     (delete-process (jsonrpc--process connection))))
@@ -233,7 +233,7 @@ It speaks another protocol."
   (reel-link-defer reel-link-push-function method params))
 
 (defun reel-link--down (connection)
-  "Clear away what is left of CONNECTION, and tell everybody."
+  "Remove the buffers of CONNECTION, and run `reel-link-lost-hook'."
   (mapc (lambda (buffer) (when (buffer-live-p buffer) (kill-buffer buffer)))
         (list (process-buffer (jsonrpc--process connection))
               (jsonrpc-stderr-buffer connection)
@@ -243,7 +243,7 @@ It speaks another protocol."
     (reel-link-defer #'run-hooks 'reel-link-lost-hook)))
 
 (defun reel-link--start (path)
-  "Start a daemon, which will listen on PATH, unless it was stopped on purpose."
+  "Start the daemon on PATH, unless it was stopped with \"reel stop\"."
   (message "Starting the daemon...")
   (with-temp-buffer
     (let ((status (reel-link--run path)))
@@ -252,9 +252,9 @@ It speaks another protocol."
                     (reel-link--last-line (buffer-string) status))))))
 
 (defun reel-link--run (path)
-  "Run the program for a daemon on PATH; return its exit status.
-What it prints goes into the current buffer."
-  (let ((default-directory "/") ; where we are may be on another machine
+  "Run the program to start the daemon on PATH; return its exit status.
+Its output goes into the current buffer."
+  (let ((default-directory "/") ; the current one may be on another machine
         (process-environment (cons (concat "PYTHONPATH=" (reel-link--python-path))
                                    process-environment)))
     (condition-case nil
@@ -271,8 +271,8 @@ The others would let the command run modules of the current directory."
                ":"))
 
 (defun reel-link--last-line (output status)
-  "Return what the command said at the end of OUTPUT, without the error's name.
-If it said nothing, return that it ended with STATUS."
+  "Return the last line of the command's OUTPUT, without the error's name.
+If there is no output, return that the command ended with STATUS."
   (replace-regexp-in-string
    "\\`reel: \\([a-z_]+: \\)?" ""
    (or (car (last (split-string output "\n" t)))
@@ -286,14 +286,14 @@ If it said nothing, return that it ended with STATUS."
   (plist-get (plist-get error :data) :name))
 
 (defun reel-link-words (error)
-  "Return the words of ERROR for a user: its message without its name."
+  "Return the text of ERROR for a user: its message without its name."
   (string-remove-prefix (format "%s: " (reel-link-name error))
                         (plist-get error :message)))
 
 (defun reel-link-ask (method params function)
-  "Call METHOD of the daemon with PARAMS, a plist, and do not wait.
+  "Call METHOD of the daemon with PARAMS, a plist, without waiting.
 FUNCTION is called from the queue with an error's text or nil, and the result.
-It is not called when the connection is lost: `reel-link-lost-hook' is run."
+If the connection is lost, `reel-link-lost-hook' is run instead."
   (condition-case nil
       (reel-link--send method params
                        (lambda (result) (reel-link-defer function nil result))
@@ -304,16 +304,16 @@ It is not called when the connection is lost: `reel-link-lost-hook' is run."
 
 (defun reel-link-call (method &rest params)
   "Call METHOD of the daemon with PARAMS, a plist; return its result, a plist.
-Signal a `user-error' with what the daemon refuses."
+Signal an error of the daemon as a `user-error'."
   (pcase (apply #'reel-link-try method params)
     (`(result ,result) result)
     (`(error ,error) (user-error "%s" (reel-link-words error)))))
 
 (defun reel-link-try (method &rest params)
   "Call METHOD of the daemon with PARAMS, a plist.
-Return (result RESULT), or (error ERROR) with what the daemon refuses.
+Return (result RESULT), or (error ERROR) with the daemon's error.
 Open a connection if there is none.  A request that was lost with its
-connection is repeated once; a command has a key, so it is not done twice.
+connection is repeated once; a command has a key, so it is applied once.
 Signal a `user-error' if the daemon cannot be reached."
   (when (memq method reel-link--commands)
     (setq params (plist-put params :key (reel-link--key))))
@@ -323,7 +323,7 @@ Signal a `user-error' if the daemon cannot be reached."
                   (if reel-link--trouble (format " (%s)" reel-link--trouble) ""))))
 
 (defun reel-link--exchange (method params)
-  "Send METHOD with PARAMS and wait for what comes of it.
+  "Send METHOD with PARAMS and wait for the reply.
 Return (result RESULT) or (error ERROR), or nil when the connection was lost."
   (reel-link-connect t)
   (let ((until (+ (float-time) reel-timeout))
@@ -333,8 +333,7 @@ Return (result RESULT) or (error ERROR), or nil when the connection was lost."
                          (lambda (result) (setq answer (list 'result result)))
                          (lambda (error)
                            (setq answer (unless (reel-link--lost-p error) (list 'error error)))))
-      (json-error (user-error "What is to be sent is not text"))
-      (wrong-type-argument (user-error "What is to be sent is not text"))
+      ((json-error wrong-type-argument) (user-error "The text to send has invalid characters"))
       (error (setq answer nil)))
     (while (eq answer 'waiting)
       (when (> (float-time) until)
@@ -343,18 +342,19 @@ Return (result RESULT) or (error ERROR), or nil when the connection was lost."
     answer))
 
 (defun reel-link--send (method params success failure)
-  "Send METHOD with PARAMS; SUCCESS or FAILURE is called with what comes of it.
-They are called from a process filter."
+  "Send METHOD with PARAMS.
+SUCCESS is called with the result, or FAILURE with the error, from a process
+filter."
   (let ((reel-link--sending t))
     (jsonrpc-async-request reel-link--connection method params :timeout nil
                            :success-fn success :error-fn failure)))
 
 (defun reel-link--lost-p (error)
-  "Tell whether ERROR is jsonrpc.el's own, for a connection that was lost."
+  "Return whether ERROR is jsonrpc.el's own, for a connection that was lost."
   (eql (plist-get error :code) -1))
 
 (defun reel-link--key ()
-  "Give a key that no other command has."
+  "Return a key that no other command has."
   (secure-hash 'sha256 (format "%s %s %s %s" (system-name) (emacs-pid)
                                (format-time-string "%s.%N") (random most-positive-fixnum))))
 

@@ -4,8 +4,8 @@
 
 ;;; Commentary:
 
-;; From what the daemon sends, plists, to the text that a buffer shows.
-;; Nothing here knows of connections or buffers.
+;; These functions turn what the daemon sends, plists, into the text that a
+;; buffer shows.  They use no connection and no buffer.
 
 ;;; Code:
 
@@ -13,25 +13,25 @@
 (require 'subr-x)
 
 (defface reel-heading '((t :inherit font-lock-keyword-face :weight bold))
-  "The line that says who speaks."
+  "The heading of a message."
   :group 'reel)
 
 (defface reel-label '((t :inherit font-lock-comment-face))
-  "The line above what is folded, and what stands for something invisible."
+  "The line above a fold, and the line that stands for media."
   :group 'reel)
 
 (defconst reel-text--bad "[^\x00-\ud7ff\ue000-\x10ffff]"
-  "What a buffer may hold and is no character: lone surrogates, single bytes.")
+  "What a buffer may hold but is not a character: lone surrogates, raw bytes.")
 
 (defun reel-text-plain (text)
-  "Give TEXT as it may be sent, and how many characters were replaced, as a cons."
+  "Return a cons: TEXT as it may be sent, and how many characters were replaced."
   (let* ((count 0)
          (replace (lambda (_) (cl-incf count) "\ufffd"))
          (plain (replace-regexp-in-string reel-text--bad replace (string-to-multibyte text) t t)))
     (cons plain count)))
 
 (defun reel-text-time (milliseconds)
-  "Return the moment MILLISECONDS after the epoch, on the local clock."
+  "Return the time MILLISECONDS after the epoch, in local time."
   (format-time-string "%F %T" (/ milliseconds 1000)))
 
 (defun reel-text-one-line (text)
@@ -63,12 +63,12 @@ CLIENT is the name of a program; nil if it has none."
           (reel-text--body text) "\n"))
 
 (defun reel-text--heading (words)
-  "Return the line that WORDS head a message with."
+  "Return the heading of a message, with WORDS."
   (concat (propertize (concat "## " (reel-text-one-line words)) 'face 'reel-heading 'reel-heading t)
           "\n\n"))
 
 (defun reel-text--body (text)
-  "Return TEXT with an end to its last line."
+  "Return TEXT with a newline at its end."
   (if (string-suffix-p "\n" text) text (concat text "\n")))
 
 (defun reel-text--label (words)
@@ -130,15 +130,15 @@ CLIENT is the name of a program; nil if it has none."
                        (format "%d bytes" (reel-text--size (plist-get block :data_base64))))))
 
 (defun reel-text--size (base64)
-  "Return how many bytes BASE64 stands for, however it is padded."
+  "Return how many bytes BASE64 encodes, with or without padding."
   (/ (* 3 (length (replace-regexp-in-string "=+\\'" "" base64 t t))) 4))
 
 (defun reel-text-count (number thing)
-  "Give NUMBER and the word THING, which is not alone if NUMBER is not 1."
+  "Return NUMBER with the noun THING, in the plural if NUMBER is not 1."
   (format "%d %s%s" number thing (if (= number 1) "" "s")))
 
 (defun reel-text-info (info)
-  "Return what is known of a conversation, from its INFO: a line for each fact."
+  "Return the facts about a conversation, from its INFO: a line for each."
   (mapconcat (lambda (fact)
                (format "%-12s %s\n" (car fact) (reel-text-one-line (cdr fact))))
              (cl-remove-if (lambda (fact) (member (cdr fact) '(nil "")))
@@ -146,7 +146,7 @@ CLIENT is the name of a program; nil if it has none."
              ""))
 
 (defun reel-text--facts (info)
-  "Return pairs of a word and a text about a conversation, from its INFO."
+  "Return pairs of a name and a text about a conversation, from its INFO."
   (let ((source (plist-get info :source)))
     `(("name" . ,(plist-get info :name))
       ("id" . ,(plist-get info :id))
@@ -164,22 +164,22 @@ CLIENT is the name of a program; nil if it has none."
       ("prompt" . ,(plist-get info :system)))))
 
 (defun reel-text--mark (mark)
-  "Return the words for MARK."
+  "Return MARK as text."
   (string-join (delq nil (list (plist-get mark :label) (format "#%d" (plist-get mark :seq)))) " "))
 
 (defun reel-text--call (call)
-  "Return the words for CALL."
+  "Return CALL as text."
   (format "%s %s" (plist-get call :name) (plist-get call :id)))
 
 (defun reel-text--tags (tags)
-  "Return the words for TAGS, a plist."
+  "Return TAGS, a plist, as text."
   (string-join (sort (cl-loop for (name value) on tags by #'cddr
                               collect (format "%s=%s" (substring (symbol-name name) 1) value))
                      #'string<)
                ", "))
 
 (defun reel-text-marks (info)
-  "Give the labels that stand in INFO, newest first, each once."
+  "Return the labels set in INFO, newest first, each once."
   (delete-dups
    (delq nil (nreverse (mapcar (lambda (mark) (plist-get mark :label)) (plist-get info :marks))))))
 

@@ -46,26 +46,26 @@
 (defvar reel--last nil
   "The buffer of the conversation that was opened last.")
 
-(defvar reel--return nil
+(defvar reel--retry nil
   "The timer that tries to reach the daemon again, or nil.")
 
 (defconst reel--pause 1
-  "How many seconds lie between two attempts to reach the daemon again.")
+  "How many seconds to wait between two attempts to reach the daemon.")
 
 (defconst reel--shown 200
-  "How many names are offered for completion at most.")
+  "How many names completion offers at most.")
 
 ;;;; Buffers and the connection
 
 (defun reel--ignore-local-variables ()
   "Let nothing in the current buffer set variables: its text is other people's.
-Neither does a file of the directory that happens to be the current one."
+Nor may a file in the current directory set them."
   (setq-local enable-local-variables nil
               enable-local-eval nil
               enable-dir-local-variables nil))
 
 (defun reel--buffers ()
-  "Give the buffers with conversations."
+  "Return the buffers with conversations."
   (cl-remove-if-not (lambda (buffer) (buffer-local-value 'reel-copy-agent buffer))
                     (buffer-list)))
 
@@ -76,36 +76,36 @@ Neither does a file of the directory that happens to be the current one."
       (apply function arguments))))
 
 (defun reel--hear (method params)
-  "Give the push METHOD with PARAMS to the buffers."
+  "Pass the push METHOD with PARAMS to the buffers."
   (reel--each #'reel-copy-hear method params))
 
 (defun reel--opened ()
-  "Go on in all buffers, over the new connection."
-  (when reel--return
+  "Continue in all buffers, over the new connection."
+  (when reel--retry
     (message "the daemon is back"))
   (reel--stop)
   (reel--each #'reel-copy-follow))
 
 (defun reel--lost ()
-  "Tell the buffers, and try to come back as long as there are any."
+  "Show in the buffers that the daemon is away, and try to reach it again."
   (unless (reel-link-up-p)
     (reel--each #'reel-copy-lost)
-    (unless reel--return
+    (unless reel--retry
       (when (reel--buffers)
         (message "the daemon went away; waiting for it to come back"))
-      (setq reel--return (run-at-time 0 reel--pause #'reel--come-back)))))
+      (setq reel--retry (run-at-time 0 reel--pause #'reel--reconnect)))))
 
-(defun reel--come-back ()
+(defun reel--reconnect ()
   "Try to reach the daemon; do not start it, it may have been stopped on purpose."
   (if (reel--buffers)
       (ignore-errors (reel-link-connect))
     (reel--stop)))
 
 (defun reel--stop ()
-  "Do not try to come back any more."
-  (when reel--return
-    (cancel-timer reel--return)
-    (setq reel--return nil)))
+  "Stop trying to reach the daemon."
+  (when reel--retry
+    (cancel-timer reel--retry)
+    (setq reel--retry nil)))
 
 (setq reel-link-push-function #'reel--hear)
 (add-hook 'reel-link-open-hook #'reel--opened)
@@ -133,7 +133,7 @@ Neither does a file of the directory that happens to be the current one."
   "Keymap of `reel-mode'.")
 
 (define-derived-mode reel-mode special-mode "reel"
-  "A conversation, as it is now.
+  "Major mode for a conversation, which is kept current.
 
 \\{reel-mode-map}"
   (reel--ignore-local-variables)
@@ -161,18 +161,18 @@ Neither does a file of the directory that happens to be the current one."
   (reel--go #'previous-single-property-change (point-min)))
 
 (defun reel--go (change limit)
-  "Go to the heading that CHANGE, a function like `next-property-change', leads to.
-LIMIT is the end of the buffer on that side."
+  "Go to the heading found by CHANGE, a function like `next-property-change'.
+LIMIT is the end of the buffer in that direction."
   (let* ((here (line-beginning-position))
          (there (funcall change here 'reel-heading nil limit)))
-    (unless (get-text-property there 'reel-heading) ; the end of one
+    (unless (get-text-property there 'reel-heading) ; the end of a heading
       (setq there (funcall change there 'reel-heading nil limit)))
     (when (or (= there here) (not (get-text-property there 'reel-heading)))
       (user-error "There is no other message"))
     (goto-char there)))
 
 (defun reel-toggle ()
-  "Show what is folded at this line, or fold it again."
+  "Open the fold on this line, or close it again."
   (interactive)
   (let* ((position (if (get-text-property (point) 'reel-fold) (point) (line-end-position)))
          (inhibit-read-only t))
@@ -188,22 +188,22 @@ LIMIT is the end of the buffer on that side."
 ;;;; Which conversation
 
 (defun reel--buffer ()
-  "Give the buffer of the conversation that a command is about."
+  "Return the buffer of the conversation that a command is about."
   (cond (reel-copy-agent (current-buffer))
         ((buffer-live-p reel--last) reel--last)
         (t (user-error "No conversation is open (M-x reel-open opens one)"))))
 
 (defun reel--name ()
-  "Give the name of the conversation that a command is about."
+  "Return the name of the conversation that a command is about."
   (buffer-local-value 'reel-copy-name (reel--buffer)))
 
 (defun reel--command (method &rest params)
-  "Carry out METHOD, with PARAMS, on the conversation; give the daemon's reply."
+  "Call METHOD with PARAMS on the conversation; return the result."
   (apply #'reel-link-call method
          :agent (buffer-local-value 'reel-copy-agent (reel--buffer)) params))
 
 (defun reel--show (info)
-  "Show the conversation that INFO is about; give its buffer."
+  "Show the conversation that INFO is about; return its buffer."
   (let* ((id (plist-get info :id))
          (name (plist-get info :name))
          (known (cl-find id (reel--buffers) :test #'equal
@@ -217,23 +217,23 @@ LIMIT is the end of the buffer on that side."
     (pop-to-buffer buffer)))
 
 (defun reel--optional (text)
-  "Give TEXT, or nil where it is empty."
+  "Return TEXT, or nil if it is empty."
   (unless (string-empty-p text) text))
 
 (defun reel--names (prefix)
-  "Give the names of living agents that begin with PREFIX."
+  "Return the names of the live agents that begin with PREFIX."
   (mapcar (lambda (agent) (plist-get agent :name))
           (plist-get (reel-link-call 'agents :prefix prefix :alive t :limit reel--shown) :agents)))
 
 (defun reel--marks (_prefix)
-  "Give the labels that one may rewind to."
+  "Return the labels that the conversation can be rewound to."
   (reel-text-marks (reel--command 'agent)))
 
 ;;;; Commands
 
 ;;;###autoload
 (defun reel-open (agent)
-  "Open the conversation of AGENT, a name or an id."
+  "Show the conversation AGENT, a name or an id."
   (interactive
    (list (completing-read "Open: " (completion-table-dynamic #'reel--names))))
   (pcase (reel-link-try 'agent :agent agent)
@@ -245,9 +245,9 @@ LIMIT is the end of the buffer on that side."
 
 ;;;###autoload
 (defun reel-new (name &optional system)
-  "Begin a conversation called NAME, with the prompt SYSTEM, and open it.
-Where NAME is empty, the daemon makes one up.  SYSTEM is asked for with a
-prefix argument."
+  "Create a conversation named NAME, with the prompt SYSTEM, and show it.
+If NAME is empty, the daemon chooses one.  SYSTEM is asked for with a prefix
+argument."
   (interactive
    (list (read-string "Name (empty: the daemon chooses one): ")
          (and current-prefix-arg (read-string "System prompt: "))))
@@ -255,7 +255,7 @@ prefix argument."
 
 ;;;###autoload
 (defun reel-send (text)
-  "Send TEXT: the region if it is active, else what is asked for."
+  "Send TEXT: the region if it is active, else a text that is asked for."
   (interactive
    (let ((name (reel--name)))
      (list (if (use-region-p)
@@ -266,7 +266,7 @@ prefix argument."
     (reel--send text)))
 
 (defun reel--send (text)
-  "Send TEXT, and say what became of it."
+  "Send TEXT, and say which message it is."
   (pcase-let* ((`(,plain . ,count) (reel-text-plain text))
                (reply (reel--command 'add :messages plain))
                (replaced (+ count (or (plist-get reply :replaced) 0))))
@@ -278,8 +278,9 @@ prefix argument."
 
 ;;;###autoload
 (defun reel-clone (name)
-  "Begin a conversation called NAME from where this one stands, and open it.
-Where NAME is empty, the daemon makes one up."
+  "Start a conversation named NAME from the current state of this one.
+Show it.
+If NAME is empty, the daemon chooses one."
   (interactive
    (list (read-string (format "Name of the clone of %s (empty: the daemon chooses one): " (reel--name)))))
   (reel--show (reel--command 'clone :name (reel--optional name))))
@@ -295,8 +296,8 @@ Where NAME is empty, the daemon makes one up."
 
 ;;;###autoload
 (defun reel-rewind (label)
-  "Go back to the mark with LABEL.
-Where LABEL is empty, go back to the newest mark that something was said after."
+  "Go back to the newest mark with LABEL.
+If LABEL is empty, go back to the newest mark with a message after it."
   (interactive
    (list (completing-read (format "Rewind %s to (empty: the newest mark): " (reel--name))
                           (completion-table-dynamic #'reel--marks))))
@@ -308,28 +309,28 @@ Where LABEL is empty, go back to the newest mark that something was said after."
 
 ;;;###autoload
 (defun reel-undo ()
-  "Take back the newest command on the conversation, whoever gave it."
+  "Undo the newest command on the conversation, whoever gave it."
   (interactive)
   (let ((reply (reel--command 'undo)))
     (message "%s: undid #%d; M-x reel-redo brings it back" (reel--name) (plist-get reply :undone))))
 
 ;;;###autoload
 (defun reel-redo ()
-  "Bring back what undo took."
+  "Redo what the newest undo undid."
   (interactive)
   (let ((reply (reel--command 'redo)))
     (message "%s: redid #%d" (reel--name) (plist-get reply :redone))))
 
 ;;;###autoload
 (defun reel-clear ()
-  "Empty the conversation but for its prompt."
+  "Remove all messages, but not the system prompt."
   (interactive)
   (reel--command 'clear)
   (message "%s: cleared; M-x reel-undo brings it back" (reel--name)))
 
 ;;;###autoload
 (defun reel-info ()
-  "Say what is known of the conversation."
+  "Show the facts about the conversation."
   (interactive)
   (let ((info (reel--command 'agent)))
     (with-current-buffer (get-buffer-create "*reel info*")
@@ -351,7 +352,7 @@ Where LABEL is empty, go back to the newest mark that something was said after."
   "Keymap of `reel-list-mode'.")
 
 (define-derived-mode reel-list-mode tabulated-list-mode "reel list"
-  "The conversations of living agents; RET opens one.
+  "Major mode for the list of live conversations; RET opens one.
 
 \\{reel-list-mode-map}"
   (setq tabulated-list-format [("Name" 28 t) ("Head" 8 nil) ("Updated" 20 t) ("Title" 0 t)]
@@ -362,7 +363,7 @@ Where LABEL is empty, go back to the newest mark that something was said after."
 
 ;;;###autoload
 (defun reel-list ()
-  "Show all conversations, to choose one."
+  "List the conversations, to choose one."
   (interactive)
   (let ((agents (reel--agents)))
     (with-current-buffer (get-buffer-create "*reel list*")
@@ -378,7 +379,7 @@ Where LABEL is empty, go back to the newest mark that something was said after."
   (setq tabulated-list-entries (mapcar #'reel--row (reel--agents))))
 
 (defun reel--agents ()
-  "Give all living agents, the one that changed last first."
+  "Return all live agents, the one that changed last first."
   (let ((more t) agents)
     (while more
       (let ((page (reel-link-call 'agents :alive t :after (plist-get (car agents) :id))))
@@ -387,7 +388,7 @@ Where LABEL is empty, go back to the newest mark that something was said after."
     (sort agents (lambda (one other) (> (plist-get one :updated) (plist-get other :updated))))))
 
 (defun reel--row (agent)
-  "Give the line of the list for AGENT."
+  "Return the line of the list for AGENT."
   (list (plist-get agent :id)
         (vector (plist-get agent :name)
                 (format "#%d" (plist-get agent :head))

@@ -50,7 +50,7 @@
           (with-temp-file (concat directory "/reel.sock"))
           (make-symbolic-link directory link)
           (cl-letf (((symbol-function 'user-uid) (lambda () uid)))
-            (should (equal (concat link " is not a directory of yours")
+            (should (equal (concat link " is not your own directory")
                            (reel-link--foreign (concat link "/reel.sock"))))
             (should-not (reel-link--foreign (concat link "/nothing.sock")))))
       (delete-file link)

@@ -110,7 +110,7 @@ def test_the_daemon_comes_back(daemon: Daemon, emacs: Emacs, shown: Shown, clien
         emacs.command("reel-open", "two")
         emacs.until_text(shown("two"))
 
-    emacs.until(lambda: emacs.eval("reel--return") is None)
+    emacs.until(lambda: emacs.eval("reel--retry") is None)
     assert 2 == emacs.eval("(length (reel--buffers))")
 
 

@@ -46,7 +46,7 @@ def test_a_command_on_its_way(nvim: Nvim, client: Client, daemon: Daemon) -> Non
         nvim.until("vim.fn.search('^important$', 'nw') > 0")
         assert 1 == other.agent("demo").messages
 
-    assert "not_running: the daemon went away before it answered ping; see whether it was done" == nvim.lua(
+    assert "not_running: the daemon went away before it answered ping; check whether it was applied" == nvim.lua(
         "return lost"
     )
     assert [] == nvim.notified()

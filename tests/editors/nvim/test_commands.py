@@ -398,7 +398,7 @@ def test_setup(nvim: Nvim) -> None:
     """An option that there is not is refused, and none is taken."""
     for options, line in (
         ("{command = 'x', port = 1}", "invalid_params: setup: no option port; there are command and socket"),
-        ("{socket = 1}", "invalid_params: setup: socket: expected a string"),
+        ("{socket = 1}", "invalid_params: setup: socket must be a string, not 1"),
     ):
         assert [False, line] == nvim.lua(f"return {{pcall(require('reel').setup, {options})}}")
     assert "reel" == nvim.lua("return require('reel.config').command")

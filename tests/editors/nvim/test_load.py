@@ -47,7 +47,7 @@ def test_ten_megabytes(nvim: Nvim, client: Client) -> None:
     nvim.call("nvim_buf_set_lines", 0, 0, -1, False, ["x" * (17 << 20)])
     nvim.command("%Reel send")
 
-    nvim.complains(f"send: {17 << 20} bytes; a message may have {16 << 20}")
+    nvim.complains(f"the text has {17 << 20} bytes; a message may have {16 << 20}; send it in parts")
 
 
 def test_long_conversations_in_motion(nvim: Nvim, client: Client) -> None:

@@ -1,4 +1,4 @@
--- The command :Reel, its colours, and the buffers called reel://NAME. Everything else is loaded when it is first used.
+-- The command :Reel, its colours, and the buffers named reel://NAME. Everything else is loaded on first use.
 
 if vim.g.loaded_reel then
   return

@@ -1,5 +1,5 @@
 if !has('vim9script') || v:version < 900 || !has('channel') || !has('timers') || exists('g:loaded_reel')
-  " Something older than what :help reel-requirements names, or a second time.
+  " Too old (see :help reel-requirements), or loaded already.
   finish
 endif
 vim9script

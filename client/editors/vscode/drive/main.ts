@@ -1,6 +1,7 @@
 /**
- * Drives the extension from another program: a JSON object a line comes in, `{"do": name, …}`, and one goes out for
- * each, in order. At the end of the input, the extension is disposed of, and nothing may keep the process alive.
+ * Lets another program drive the extension. Each line of the input is a JSON object, `{"do": name, …}`; each gets one
+ * line of output, in order. At the end of the input, the extension is disposed of, and nothing may keep the process
+ * alive.
  */
 
 import Module from "node:module";
@@ -15,7 +16,7 @@ loader._load = (name, ...rest) => (name === "vscode" ? vscode : load(name, ...re
 const path = (name: string) => `/${name}.reel`;
 const text = (name: string) => user.document(path(name))?.getText() ?? "";
 
-/** Wait until a document has a text in it, or has it no longer. */
+/** Wait until a document contains a text, or no longer does. */
 function shown(name: string, wanted: string, gone: boolean): Promise<void> {
   return new Promise((resolve) => {
     const look = () => {
@@ -57,7 +58,7 @@ const actions: Record<string, (asked: any) => unknown> = {
 };
 
 async function main(): Promise<void> {
-  // It needs "vscode", which is there only now.
+  // It needs "vscode", which can be loaded only now.
   const extension = require("../src/editor/extension");
   const context = { subscriptions: [] as { dispose(): void }[], extension: { packageJSON: { version: "0.1.0" } } };
   extension.activate(context);

@@ -1,6 +1,6 @@
 /**
- * As much of VS Code as the extension calls, with nobody in front of it: what it asks is answered from a list, what it
- * says is kept. Documents live as in VS Code: a provider's text is asked for again after each of its changes.
+ * The part of VS Code that the extension calls, without a user: answers come from a list, and messages are recorded.
+ * Documents behave as in VS Code: after each change, the provider is asked for the text again.
  */
 
 import { EventEmitter as Emitter } from "node:events";
@@ -88,7 +88,7 @@ export class FoldingRange {
   ) {}
 }
 
-/** The languages by the ends of paths: VS Code's own for Markdown, and those that the extension contributes. */
+/** The languages by file extension: VS Code's own Markdown, and those that the extension contributes. */
 const languageIds = new Map([[".md", "markdown"]]);
 for (const { id, extensions } of require("../../package.json").contributes.languages ?? []) {
   for (const extension of extensions) languageIds.set(extension, id);
@@ -133,24 +133,24 @@ async function refresh(uri: Uri): Promise<void> {
   changed.emit("it", { document, contentChanges: [{ range: everything }] });
 }
 
-/** What VS Code makes of a text that it shows: links to click on, which may run commands, and icons. */
+/** The parts of a text that VS Code does not show as they are: links, which may run commands, and icons. */
 const MARKUP = /\[[^\]]+\]\((?:https?:\/\/|command:|file:)[^)\s]+[^)]*\)|\$\([\w~-]+\)/gi;
 
-/** Take note of a text that VS Code shows the user. */
+/** Record the markup of a text that VS Code shows the user. */
 function show(text: string): string {
   user.markup.push(...(text.match(MARKUP) ?? []));
   return text;
 }
 
-/** What the user sees and does; the driver's own. */
+/** The user: what they see and do. This is the driver's own. */
 export const user = {
   answers: [] as string[],
-  /** Does what the user does before the next answer. */
+  /** What the user does before the next answer. */
   meanwhile: undefined as (() => Promise<void>) | undefined,
   asked: [] as { prompt: string; choices?: string[] }[],
   said: [] as string[],
   complained: [] as string[],
-  /** The parts of all these texts that VS Code does not show as they are. */
+  /** The markup in all these texts. */
   markup: [] as string[],
   run: (command: string, ...given: unknown[]) => registered.get(`reel.${command}`)!(...given),
   commands: () => [...registered.keys()],

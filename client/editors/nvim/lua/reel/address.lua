@@ -1,4 +1,4 @@
---- Where the daemon's socket is, and whether it is the user's own.
+--- The path of the daemon's socket, and whether it is safe to connect to it.
 
 local config = require 'reel.config'
 local environment = require 'reel.environment'
@@ -14,7 +14,7 @@ end
 
 local asked, configured = false, nil
 
---- Return the path that `reel socket` prints if there is a reeld.toml, which may name one. The command runs once.
+--- Return the path that `reel socket` prints, or nil if no reeld.toml could set one. The command runs once.
 local function from_file()
   local home = vim.env.XDG_CONFIG_HOME
   local directory = home and home ~= '' and home or (vim.env.HOME or '') .. '/.config'
@@ -26,7 +26,8 @@ local function from_file()
   return configured
 end
 
---- Return the path: setup's, else $REEL_SOCKET, else reeld.toml's, else one in the runtime directory, else one in /tmp.
+--- Return the path of the socket. The first that is set wins: setup(), $REEL_SOCKET, reeld.toml; then the runtime
+--- directory, then /tmp.
 function M.socket()
   if config.socket then
     return config.socket
@@ -45,8 +46,9 @@ function M.socket()
   return fallback_directory() .. '/reel.sock'
 end
 
---- Say what is wrong with a path; nil: nothing, or nothing is there yet.
---- Anybody can make a directory in /tmp: the one of the fallback must be ours, no link, and closed to others.
+--- Return why it is not safe to connect to a path; nil if it is safe, or nothing is there yet.
+--- Anybody can make a directory in /tmp, so the fallback directory must be the user's own, closed to others, and not a
+--- link.
 function M.problem(path)
   local fallback = fallback_directory()
   if path == fallback .. '/reel.sock' then

@@ -5,7 +5,7 @@ local M = {}
 local SPACE = vim.api.nvim_create_namespace 'reel'
 local levels = {}
 
---- Make a buffer one of ours.
+--- Prepare a buffer to show a conversation.
 function M.prepare(buffer)
   levels[buffer] = {}
   for name, value in pairs {
@@ -18,12 +18,12 @@ function M.prepare(buffer)
   } do
     vim.bo[buffer][name] = value
   end
-  -- The text is other people's: a modeline in it must not set options. After the file type, whose autocommands may set
-  -- the option; they run before there is any text.
+  -- The text is other people's: a modeline in it must not set options. This comes after the file type because its
+  -- autocommands may set 'modeline'; they run before the buffer has any text.
   vim.bo[buffer].modeline = false
 end
 
---- Set what belongs to the windows that show a buffer. Lua's own way to set an option would set it for other buffers too.
+--- Set the options of the windows that show a buffer, with :setlocal: vim.wo would also set them for other buffers.
 function M.dress(buffer)
   for _, window in ipairs(vim.fn.win_findbuf(buffer)) do
     vim.api.nvim_win_call(window, function()
@@ -32,7 +32,7 @@ function M.dress(buffer)
   end
 end
 
---- The fold level of v:lnum.
+--- Return the fold level of v:lnum.
 function M.level()
   local known = levels[vim.api.nvim_get_current_buf()]
   return known and known[vim.v.lnum] or '0'
@@ -66,8 +66,8 @@ local function annotate(buffer, row, marks)
   end
 end
 
---- Put sections from a row (from 0) on in the place of all that was there; a cursor on the last line stays on it.
---- @return table the row at which each section begins, and the first row after the last one
+--- Replace everything from a row (from 0) on with sections. A cursor on the last line stays on the last line.
+--- @return table the row at which each section begins, and the first row after the last section
 function M.paint(buffer, row, sections)
   local known, lines, rows = levels[buffer], {}, {}
   for index = #known, row + 1, -1 do

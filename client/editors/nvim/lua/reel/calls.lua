@@ -1,4 +1,5 @@
---- Calls and their answers. A call is the notification call_async, its answer the push reply: the editor never waits.
+--- Calls and their replies. A call is the notification `call_async`, its reply the push `reply`, so the editor never
+--- blocks.
 
 local errors = require 'reel.errors'
 local inbox = require 'reel.inbox'
@@ -6,24 +7,24 @@ local link = require 'reel.link'
 local values = require 'reel.values'
 
 local M = {
-  -- Here, because it is this file that hears the daemon's answer.
+  -- Callers use this one, not reel.link's: only with this file loaded is the reply to the greeting heard.
   connect = link.connect,
   on_push = function() end,
 }
 
-local PATIENCE_MS = 30000
+local TIMEOUT_MS = 30000
 local STEP_MS = 20
-local INTERRUPTED = -2 -- what vim.wait gives after Ctrl-C
+local INTERRUPTED = -2 -- what vim.wait returns after CTRL-C
 local pending, token = {}, 0
 
-local function put(number, call)
+local function transmit(number, call)
   pending[number] = call
   if link.notify('call_async', { token = number, method = call.method, params = call.params }) then
     call.sent = call.sent + 1
   end
 end
 
-local function answer(reply)
+local function finish(reply)
   local call = pending[reply.token]
   pending[reply.token] = nil
   if call then
@@ -31,42 +32,42 @@ local function answer(reply)
   end
 end
 
-local function refuse(number)
+local function fail(number)
   local call = pending[number]
   pending[number] = nil
-  local message = 'the daemon went away before it answered %s; see whether it was done'
+  local message = 'the daemon went away before it answered %s; check whether it was applied'
   call.done(errors.new('not_running', message:format(call.method)))
 end
 
-local function refuse_those_left()
+local function fail_remaining()
   if not link.is_up() then
     for _, number in ipairs(vim.tbl_keys(pending)) do
-      refuse(number)
+      fail(number)
     end
   end
 end
 
---- Forget what a lost connection will not answer. What has a key can be asked again, once: it is not done twice.
-local function lost()
+--- Fail the calls that the lost connection will not answer. A call with a key is repeated, because that is safe.
+local function on_down()
   for _, number in ipairs(vim.tbl_keys(pending)) do
     if not (pending[number].repeatable and pending[number].sent <= 1) then
-      refuse(number)
+      fail(number)
     end
   end
-  vim.defer_fn(refuse_those_left, PATIENCE_MS)
+  vim.defer_fn(fail_remaining, TIMEOUT_MS)
 end
 
-local function ask_again()
+local function on_up()
   local numbers = vim.tbl_keys(pending)
   table.sort(numbers)
   for _, number in ipairs(numbers) do
-    put(number, pending[number])
+    transmit(number, pending[number])
   end
 end
 
 link.listen {
-  up = ask_again,
-  down = lost,
+  up = on_up,
+  down = on_down,
   needed = function()
     return next(pending) ~= nil
   end,
@@ -79,7 +80,7 @@ local function enqueue(call)
     if problem then
       return call.done(problem)
     end
-    put(number, call)
+    transmit(number, call)
   end)
 end
 
@@ -92,27 +93,27 @@ local function key()
   return ('nvim-%d-%d-%d'):format(vim.loop.os_getpid(), vim.loop.hrtime(), math.random(0, 2 ^ 30))
 end
 
---- Call a command that writes, under a key of its own: it is done once, also where the daemon is killed meanwhile.
+--- Call a command that writes, with a key of its own: it is applied once, even if the daemon is killed meanwhile.
 function M.command(method, named, done)
   local params = vim.tbl_extend('error', named, { key = key() })
   enqueue { method = method, params = params, done = done, sent = 0, repeatable = true }
 end
 
---- Call a method and wait for its result; the editor goes on living meanwhile. Raises its error as one line.
-function M.wait(method, params, patience)
+--- Call a method and wait for its result; meanwhile the editor handles events. Raises the error as one line.
+function M.wait(method, params, timeout)
   local answered, problem, result = false, nil, nil
   M.send(method, params, function(...)
     answered, problem, result = true, ...
   end)
-  patience = patience or PATIENCE_MS
-  local _, why = vim.wait(patience, function()
+  timeout = timeout or TIMEOUT_MS
+  local _, why = vim.wait(timeout, function()
     return answered
   end, STEP_MS)
   if not answered then
     local interrupted = why == INTERRUPTED
     error(errors.text(interrupted and 'cancelled' or 'timeout', ('no answer to %s%s'):format(
       method,
-      interrupted and '' or (' within %d ms'):format(patience)
+      interrupted and '' or (' within %d ms'):format(timeout)
     )), 0)
   end
   if problem then
@@ -129,7 +130,7 @@ inbox.handler = function(number, name, params)
   if name ~= 'reply' then
     M.on_push(name, params)
   elseif not link.greeted(params) then
-    answer(params)
+    finish(params)
   end
 end
 

@@ -1,4 +1,4 @@
---- The sub-commands of :Reel. Each is called with {text, lines}: what stands after its name, and the lines of its range.
+--- The sub-commands of :Reel. Each is called with {text, lines}: the text after its name, and the lines of its range.
 
 local calls = require 'reel.calls'
 local conversation = require 'reel.conversation'
@@ -10,18 +10,19 @@ local M = { all = {} }
 
 local all = M.all
 local PAGE = 1000
+local ENVELOPE = 1000 -- bytes of a message that are not its text
 
 local function say(text)
   vim.api.nvim_echo({ { text } }, true, {})
 end
 
---- Go on with what a call brings, or show what went wrong.
-local function then_(go_on)
+--- Return a callback of calls that shows an error, and calls `on_result` with a result.
+local function or_show(on_result)
   return function(problem, result)
     if problem then
       return errors.show(problem)
     end
-    go_on(result)
+    on_result(result)
   end
 end
 
@@ -29,12 +30,12 @@ local function optional(text)
   return text ~= '' and text or nil
 end
 
---- Carry a command out on the current conversation; `told` makes a line of its result.
-local function carry_out(method, named, told)
+--- Run a method that writes on the current conversation; `describe` returns the line to show of its result.
+local function write(method, params, describe)
   local current = conversation.current()
-  named.agent = current.agent
-  calls.command(method, named, then_(function(result)
-    say(('%s: %s'):format(current.name, told(result)))
+  params.agent = current.agent
+  calls.command(method, params, or_show(function(result)
+    say(('%s: %s'):format(current.name, describe(result)))
   end))
 end
 
@@ -52,14 +53,14 @@ function all.open(given)
 end
 
 function all.new(given)
-  calls.command('create', { agent = optional(given.text) }, then_(function(made)
+  calls.command('create', { agent = optional(given.text) }, or_show(function(made)
     conversation.show(made.name)
   end))
 end
 
 function all.clone(given)
   local current = conversation.current()
-  calls.command('clone', { agent = current.agent, name = optional(given.text) }, then_(function(made)
+  calls.command('clone', { agent = current.agent, name = optional(given.text) }, or_show(function(made)
     conversation.show(made.name)
   end))
 end
@@ -73,10 +74,11 @@ local function send(current, text)
     return say 'nothing sent'
   end
   local limit = link.server and link.server.limits.message
-  if limit and #text > limit - PAGE then -- the envelope needs a little
-    return errors.show(errors.new('too_large', ('send: %d bytes; a message may have %d'):format(#text, limit)))
+  if limit and #text > limit - ENVELOPE then
+    local problem = 'the text has %d bytes; a message may have %d; send it in parts'
+    return errors.show(errors.new('too_large', problem:format(#text, limit)))
   end
-  calls.command('add', { agent = current.agent, messages = text }, then_(function(result)
+  calls.command('add', { agent = current.agent, messages = text }, or_show(function(result)
     say(('%s: added #%d%s'):format(current.name, result.first, replaced(result.replaced)))
   end))
 end
@@ -97,14 +99,14 @@ end
 
 function all.mark(given)
   local label = optional(given.text)
-  carry_out('mark', { label = label }, function(result)
+  write('mark', { label = label }, function(result)
     return ('mark%s set (#%d)'):format(label and ' ' .. label or '', result.seq)
   end)
 end
 
 function all.rewind(given)
   local label = optional(given.text)
-  carry_out('rewind', { label = label }, function(result)
+  write('rewind', { label = label }, function(result)
     local dropped = result.dropped
     local mark = label and 'mark ' .. label or 'the newest mark'
     return ('back at %s (#%d); %d record%s set aside'):format(mark, result.target, dropped, dropped == 1 and '' or 's')
@@ -112,26 +114,26 @@ function all.rewind(given)
 end
 
 function all.undo()
-  carry_out('undo', {}, function(result)
+  write('undo', {}, function(result)
     return ('undid #%d; :Reel redo brings it back'):format(result.undone)
   end)
 end
 
 function all.redo()
-  carry_out('redo', {}, function(result)
+  write('redo', {}, function(result)
     return ('redid #%d'):format(result.redone)
   end)
 end
 
 function all.clear()
-  carry_out('clear', {}, function()
+  write('clear', {}, function()
     return 'cleared; :Reel undo brings it back'
   end)
 end
 
---- Read all living agents, page by page.
+--- Read all live agents, page by page.
 local function agents(found, after, done)
-  calls.send('agents', { alive = true, limit = PAGE, after = after }, then_(function(page)
+  calls.send('agents', { alive = true, limit = PAGE, after = after }, or_show(function(page)
     vim.list_extend(found, page.agents)
     if page.more then
       return agents(found, found[#found].id, done)
@@ -157,19 +159,19 @@ function all.list()
 end
 
 function all.info()
-  calls.send('agent', { conversation.current().agent }, then_(function(agent)
+  calls.send('agent', { conversation.current().agent }, or_show(function(agent)
     say(table.concat(summary.facts(agent), '\n'))
   end))
 end
 
---- The names of the sub-commands, in order.
+--- Return the names of the sub-commands, sorted.
 function M.names()
   local names = vim.tbl_keys(all)
   table.sort(names)
   return names
 end
 
---- Run what :Reel was given; errors are one line.
+--- Run the sub-command that :Reel was given; an error is shown as one line.
 function M.run(given)
   local name, text = given.args:match '^%s*(%S*)%s*(.-)%s*$'
   local command = name == '' and all.list or all[name]

@@ -1,4 +1,4 @@
---- What :Reel completes: its commands, agents after open, marks after rewind.
+--- Completion of :Reel: sub-commands, names of conversations, labels of marks.
 
 local calls = require 'reel.calls'
 local commands = require 'reel.commands'
@@ -6,9 +6,9 @@ local conversation = require 'reel.conversation'
 
 local M = {}
 
-local PATIENCE_MS = 1000
+local TIMEOUT_MS = 1000
 
---- Give what begins with a prefix, each once.
+--- Return the words that begin with a prefix, each once.
 local function beginning(prefix, words)
   local found, seen = {}, {}
   for _, word in ipairs(words) do
@@ -21,17 +21,17 @@ local function beginning(prefix, words)
 end
 
 local function agents(prefix)
-  local page = calls.wait('agents', { prefix = prefix, alive = true }, PATIENCE_MS)
+  local page = calls.wait('agents', { prefix = prefix, alive = true }, TIMEOUT_MS)
   return vim.tbl_map(function(agent)
     return agent.name
   end, page.agents)
 end
 
 local function marks()
-  local agent = calls.wait('agent', { conversation.current().agent }, PATIENCE_MS)
+  local agent = calls.wait('agent', { conversation.current().agent }, TIMEOUT_MS)
   local labels = {}
   for _, mark in ipairs(agent.marks) do
-    table.insert(labels, mark.label) -- one without a label adds nothing
+    table.insert(labels, mark.label) -- inserts nothing if the mark has no label
   end
   return labels
 end
@@ -42,7 +42,8 @@ end
 
 local ARGUMENTS = { open = agents, mark = marks, rewind = marks }
 
---- Complete the last word of a command line, also of a label that has several; where nothing can be asked, with nothing.
+--- Return the completions of the last word of a command line. A label may have several words. If the daemon cannot be
+--- asked, there are none.
 function M.complete(prefix, line)
   local name, rest = line:match '^.-Reel!?%s+(%S+)%s+(.*)$'
   if not name then

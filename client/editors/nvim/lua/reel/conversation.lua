@@ -1,4 +1,4 @@
---- Conversations that are open: each has a buffer, a copy of the messages, and a subscription that keeps it.
+--- The open conversations: each has a buffer, a copy of the messages, and a subscription that keeps the copy current.
 
 local buffer = require 'reel.buffer'
 local calls = require 'reel.calls'
@@ -13,8 +13,8 @@ local open, newest = {}, nil
 
 local NOTHING = { lines = {}, levels = {}, marks = {} }
 
---- The system prompt is section 1 (empty where there is none), message n is section n + 1; then drafts, then what is
---- wrong.
+--- Return the sections after the first `stand` messages; -1 includes the system prompt. The prompt is section 1 (empty
+--- if there is none), message n is section n + 1; then the drafts, then the problem.
 local function sections(conversation, stand)
   local copy, made = conversation.copy, {}
   if stand < 0 then
@@ -49,7 +49,8 @@ local function paint(conversation)
   end
 end
 
---- Have everything after the first `stand` messages painted anew, once for all that comes in one go; -1: the prompt too.
+--- Schedule a repaint of everything after the first `stand` messages; -1 includes the system prompt. Changes that come
+--- together are painted once.
 local function changed(conversation, stand)
   if not conversation.stand then
     vim.schedule(function()
@@ -59,7 +60,7 @@ local function changed(conversation, stand)
   conversation.stand = math.min(conversation.stand or math.huge, stand)
 end
 
---- Have only what stands after the messages painted anew.
+--- Schedule a repaint of what comes after the messages.
 local function changed_at_the_end(conversation)
   changed(conversation, #conversation.copy.messages)
 end
@@ -67,7 +68,7 @@ end
 local function read(conversation)
   local copy = conversation.copy
   calls.send('messages', copies.request(copy, conversation.agent), function(problem, page)
-    conversation.stuck = problem ~= nil -- what comes next reads on
+    conversation.stuck = problem ~= nil -- the next push continues the reading
     if problem then
       conversation.away = errors.words(problem)
       return changed_at_the_end(conversation)
@@ -135,7 +136,7 @@ local function close(conversation)
   end
 end
 
---- Show a conversation in a buffer, and keep it.
+--- Show a conversation in a buffer, and keep it current.
 function M.attach(number, name)
   if open[number] then
     close(open[number])
@@ -158,7 +159,7 @@ function M.attach(number, name)
   end)
 end
 
---- The conversation to act on: the one of the current buffer, else the one last opened; raises where there is none.
+--- Return the conversation of the current buffer, else the one that was opened last. Raises if there is none.
 function M.current()
   local found = open[vim.api.nvim_get_current_buf()] or newest
   if not found then
@@ -173,7 +174,7 @@ function M.show(name)
   if not ok then
     return errors.show(problem)
   end
-  newest = open[vim.api.nvim_get_current_buf()] or newest -- one that was loaded is not attached again
+  newest = open[vim.api.nvim_get_current_buf()] or newest -- :edit does not attach a buffer that is already loaded
 end
 
 return M

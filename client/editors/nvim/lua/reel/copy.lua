@@ -1,17 +1,18 @@
---- A copy of a conversation's messages, kept by `keep` and `count` and nothing else. Pure: no editor, no wire.
+--- A copy of a conversation's messages, kept current by the fields `keep` and `count` of events. Pure: no editor, no
+--- connection.
 ---
---- A copy is {at, system, messages, reading, keep}. `at` is the newest seq that is known of. While `reading`, messages
---- are missing at the end: `request` says what to read, `page` takes it in, and what is pushed meanwhile only says how
---- much of all that still stands (`keep`).
+--- A copy is {at, system, messages, reading, keep}. `at` is the newest known seq. While `reading`, messages are missing
+--- at the end: `request` returns what to read, `page` takes the reply. Events that arrive meanwhile only lower `keep`,
+--- the number of leading messages that are still valid.
 
 local M = {}
 
 local ALL = math.huge
 
---- The kinds after which the prompt may be another.
+--- The kinds of events that may change the prompt.
 local PROMPT = { system = true, clear = true, rewind = true, restore = true, clone = true }
 
---- Begin with nothing, to be read as it is at a seq.
+--- Return an empty copy, to be read as the conversation is at a seq.
 function M.new(at)
   return { at = at, system = nil, messages = {}, reading = true, keep = ALL }
 end
@@ -22,7 +23,7 @@ local function truncate(messages, keep)
   end
 end
 
---- Take an event; give how many leading messages stand as they did, and whether to begin to read.
+--- Take an event. Returns how many leading messages are unchanged, and whether to start reading.
 function M.event(copy, push)
   local messages = copy.messages
   local stand = math.min(#messages, push.keep)
@@ -39,8 +40,8 @@ function M.event(copy, push)
   return stand, copy.reading
 end
 
---- Forget all, to be read again, as it is at a seq where one is given; give whether to begin to read (a request that is
---- out goes on by itself).
+--- Drop everything, to be read again, at a seq if one is given. Returns whether to start reading (a request under way
+--- continues by itself).
 function M.reset(copy, at)
   local begin = not copy.reading
   copy.at = at or copy.at
@@ -48,13 +49,13 @@ function M.reset(copy, at)
   return begin
 end
 
---- What to ask `messages` for, by name.
+--- Return the parameters for `messages`.
 function M.request(copy, agent)
   local last = copy.messages[#copy.messages]
   return { agent = agent, at = copy.at, since = last and last.seq or 0 }
 end
 
---- Take the answer to a request; give how many leading messages stand as they did. Is it `reading` still, ask again.
+--- Take the reply to a request. Returns how many leading messages are unchanged. If still `reading`, request again.
 function M.page(copy, page)
   local messages = copy.messages
   local stand = #messages

@@ -1,4 +1,4 @@
---- Subscriptions that outlive the connection: each goes on after the last event that it gave.
+--- Subscriptions that outlive the connection: each continues after the last event that it delivered.
 
 local calls = require 'reel.calls'
 local errors = require 'reel.errors'
@@ -8,7 +8,7 @@ local M = {}
 
 local followings = {}
 
-local function tell(following, name, push)
+local function deliver(following, name, push)
   local ok, problem = pcall(following.handler, name, push)
   if not ok then
     errors.show(problem)
@@ -21,19 +21,19 @@ local function begun(following, reply)
   if not followings[following] then -- it was ended meanwhile
     return calls.send('unsubscribe', { reply.sub }, function() end)
   end
-  following.params.agent = reply.agent -- whoever has its name when we come back
-  local older = reply.head < following.heard -- a log never becomes shorter: this one is a backup
+  following.params.agent = reply.agent -- its id: another conversation may have the name when we reconnect
+  local older = reply.head < following.heard -- a log never becomes shorter: it was replaced by a backup
   if older or not following.params.since then
     following.params.since = reply.head
   end
   following.heard = math.min(following.params.since, reply.head)
-  if older then -- it was asked to be silent until the log is as long as the other one was
+  if older then -- this subscription pushes nothing until the log is as long as the old one was
     calls.send('unsubscribe', { reply.sub }, function() end)
     begin(following)
-    return tell(following, 'reset', { agent = reply.agent, head = reply.head })
+    return deliver(following, 'reset', { agent = reply.agent, head = reply.head })
   end
   following.sub = reply.sub
-  tell(following, 'begin', reply)
+  deliver(following, 'begin', reply)
 end
 
 function begin(following)
@@ -41,9 +41,9 @@ function begin(following)
   calls.send('subscribe', following.params, function(problem, reply)
     if reply then
       begun(following, reply)
-    elseif link.is_up() and problem.name ~= 'shutting_down' then -- refused; else it is asked again when it is back
+    elseif link.is_up() and problem.name ~= 'shutting_down' then -- refused; otherwise `up` subscribes again
       followings[following] = nil
-      tell(following, 'error', problem)
+      deliver(following, 'error', problem)
     end
   end)
 end
@@ -57,7 +57,7 @@ link.listen {
   down = function(problem)
     for following in pairs(followings) do
       following.sub = nil
-      tell(following, 'lost', problem)
+      deliver(following, 'lost', problem)
     end
   end,
   needed = function()
@@ -69,12 +69,12 @@ local function hear(following, name, push)
   if name == 'event' then
     following.heard = following.params.agent and push.seq or push.id
     following.params.since = following.heard
-    tell(following, name, push)
+    deliver(following, name, push)
   elseif name == 'lagged' then
     following.params.since = push.from - 1
     begin(following)
   elseif name == 'draft' or name == 'reset' then
-    tell(following, name, push)
+    deliver(following, name, push)
   end
 end
 
@@ -85,7 +85,7 @@ local function concerns(following, push)
   return following.sub and (not following.params.agent or following.params.agent == push.agent)
 end
 
---- Hand a push to those whom it concerns.
+--- Pass a push to the subscriptions that it is for.
 local function route(name, push)
   for following in pairs(followings) do
     if concerns(following, push) then
@@ -96,17 +96,17 @@ end
 
 calls.on_push = route
 
---- Follow one agent or all of them; see reel.subscribe.
+--- Follow one conversation, or all; see reel.subscribe.
 function M.open(options, handler)
   local params = { agent = options.agent, since = options.since, view = options.view, kinds = options.kinds }
   local following = { params = params, handler = handler, sub = nil, heard = 0 }
   followings[following] = true
   if link.is_up() then
     begin(following)
-  else -- to be up begins it
+  else -- `up` subscribes
     link.connect(function(problem)
       if problem then
-        tell(following, 'lost', problem)
+        deliver(following, 'lost', problem)
       end
     end)
   end

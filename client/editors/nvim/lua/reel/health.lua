@@ -1,4 +1,4 @@
---- :checkhealth reel
+--- The checks of :checkhealth reel.
 
 local address = require 'reel.address'
 local calls = require 'reel.calls'
@@ -7,7 +7,7 @@ local link = require 'reel.link'
 
 local M = {}
 
-local PATIENCE_MS = 25000 -- a daemon that is started here may take 20 s
+local TIMEOUT_MS = 25000 -- `reel start` may take 20 s
 
 --- Neovim 0.8 renamed the functions.
 local function reporter()
@@ -41,7 +41,7 @@ function M.check()
   if problem then
     return report.error(problem)
   end
-  local ok, failure = pcall(calls.wait, 'ping', {}, PATIENCE_MS)
+  local ok, failure = pcall(calls.wait, 'ping', {}, TIMEOUT_MS)
   if not ok then
     return report.error(failure)
   end

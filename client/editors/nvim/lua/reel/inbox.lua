@@ -1,7 +1,7 @@
---- What the daemon pushes: taken in at once, handled later, in the order in which it came.
+--- The queue of pushes: each is stored at once and handled later, in the order of arrival.
 ---
---- Neovim hands a push over wherever it happens to wait, also inside a call. A handler that called back from there
---- would close the channel; so all of them run from one queue, which one scheduled function drains.
+--- Neovim runs a push wherever it happens to wait, even inside a call. A handler that made a call from there would
+--- close the channel. So handlers run from this queue, which one scheduled function drains.
 
 local errors = require 'reel.errors'
 
@@ -23,12 +23,12 @@ local function drain()
   end
 end
 
---- The code that the daemon has run for each push of a link.
+--- Return what the daemon is to run in Neovim for each push of a connection.
 function M.notify(link)
   return { 'nvim_exec_lua', ("require('reel.inbox').take(%d, ...)"):format(link) }
 end
 
---- Take a push in. `link` counts connections: what an earlier one left behind is told apart.
+--- Store a push. `link` is the number of the connection: a push of an earlier connection is not for the current one.
 function M.take(link, name, params)
   last = last + 1
   queue[last] = { link = link, name = name, params = params }

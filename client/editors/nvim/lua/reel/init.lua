@@ -1,14 +1,14 @@
---- What other plug-ins and init.lua use; everything else in lua/reel is the plug-in's own. See :help reel-lua.
+--- The public functions, for init.lua and other plug-ins. Everything else in lua/reel is internal. See :help reel-lua.
 
 local M = {}
 
---- Set options; to call it is optional.
---- @param options table|nil {socket = path, command = what runs `reel`}
+--- Set options. Calling this is optional.
+--- @param options table|nil {socket = PATH, command = PROGRAM}; see :help reel-setup
 function M.setup(options)
   require('reel.config').set(options or {})
 end
 
---- Connect, and start the daemon where it does not run; returns at once.
+--- Connect, and start the daemon if it does not run. Returns at once.
 --- @param done function|nil called with an error or nil
 function M.connect(done)
   require('reel.calls').connect(done or require('reel.errors').show)
@@ -16,14 +16,14 @@ end
 
 --- Call a method and wait for its result.
 --- @param method string
---- @param params table|nil by position, or by name; a map as the last of a list holds named ones
---- @param patience number|nil milliseconds, 30,000 if left out
+--- @param params table|nil by position, or by name; a table at the end of a list holds parameters by name
+--- @param timeout number|nil in milliseconds; the default is 30,000
 --- @return table the result; raises one line `name: what and where`
-function M.call(method, params, patience)
-  return require('reel.calls').wait(method, params, patience)
+function M.call(method, params, timeout)
+  return require('reel.calls').wait(method, params, timeout)
 end
 
---- Call a method and go on.
+--- Call a method and return at once.
 --- @param done function|nil called with (nil, result) or with ({code, name, message, data})
 function M.call_async(method, params, done)
   require('reel.calls').send(method, params, done or function(problem)
@@ -33,10 +33,10 @@ function M.call_async(method, params, done)
   end)
 end
 
---- Follow one agent or all; goes on by itself after the daemon was away, each event once and in order.
+--- Follow one conversation, or all. After the daemon was away it continues by itself: each event comes once, in order.
 --- @param options table {agent =, since =, view =, kinds =}, as in the protocol
 --- @param handler function called with (name, push): begin, event, draft, reset, lost, error
---- @return function that ends it
+--- @return function ends the subscription
 function M.subscribe(options, handler)
   return require('reel.following').open(options, handler)
 end

@@ -1,8 +1,8 @@
---- The connection to the daemon: one for the whole editor. It is made when it is first needed, and made again when it
---- was lost and somebody still needs it.
+--- The connection to the daemon: one for the whole editor. It is opened when it is first needed, and again after a loss
+--- as long as a listener needs it.
 ---
---- States: down, opening (a daemon is being started, or has not greeted back yet), up. Neovim does not say when a
---- channel was closed, so that is looked for.
+--- States: down; opening (a daemon is being started, or has not replied to the greeting); up. Neovim does not report
+--- that a channel was closed, so a timer checks.
 
 local address = require 'reel.address'
 local config = require 'reel.config'
@@ -12,25 +12,25 @@ local inbox = require 'reel.inbox'
 
 local M = {
   number = 0, -- of the connection; see reel.inbox
-  server = nil, -- what hello answered
+  server = nil, -- the result of hello
 }
 
-local LOOK_MS, AGAIN_MS, GREETING_MS = 200, 250, 10000
+local CHECK_MS, RETRY_MS, GREETING_MS = 200, 250, 10000
 local PROTOCOL = 1
-local GREETING = 'hello' -- a token that no call has: theirs are integers
+local GREETING = 'hello' -- the token of the greeting; those of calls are integers
 
 local state, channel, waiting, listeners = 'down', nil, {}, {}
 local watch = vim.loop.new_timer()
-local patience = vim.loop.new_timer()
+local greeting_timeout = vim.loop.new_timer()
 
 function M.is_up()
   return state == 'up'
 end
 
 local function settle(problem)
-  local told = waiting
+  local callbacks = waiting
   waiting = {}
-  for _, done in ipairs(told) do
+  for _, done in ipairs(callbacks) do
     local ok, failure = pcall(done, problem)
     if not ok then
       errors.show(failure)
@@ -38,7 +38,8 @@ local function settle(problem)
   end
 end
 
---- Have `up()` called when there is a connection, `down(problem)` when it was lost; `needed()` says whether to come back.
+--- Add a listener: `up()` is called when the connection is open, `down(problem)` when it was lost. `needed()` returns
+--- whether to open it again.
 function M.listen(listener)
   table.insert(listeners, listener)
 end
@@ -52,16 +53,16 @@ local function needed()
   return false
 end
 
-local function again()
+local function retry()
   if state == 'down' and needed() then
     M.connect(function() end, { start = false })
   end
 end
 
---- Be down; come back if anybody needs it.
+--- Go down; try to come back if a listener needs the connection.
 local function stop(problem)
   local was_up = state == 'up'
-  patience:stop()
+  greeting_timeout:stop()
   watch:stop()
   if channel then
     pcall(vim.fn.chanclose, channel)
@@ -74,17 +75,17 @@ local function stop(problem)
   end
   settle(problem)
   if state == 'down' and needed() then
-    watch:start(AGAIN_MS, 0, vim.schedule_wrap(again))
+    watch:start(RETRY_MS, 0, vim.schedule_wrap(retry))
   end
 end
 
-local function look()
+local function check()
   if channel and not vim.api.nvim_get_chan_info(channel).id then
     stop(errors.new('not_running', 'the daemon went away; waiting for it to come back'))
   end
 end
 
---- Send a notification; whether it went out. That it did not is found out by `look`, too.
+--- Send a notification, and return whether it went out. If it did not, `check` notices as well.
 function M.notify(method, ...)
   return channel ~= nil and pcall(vim.rpcnotify, channel, method, ...)
 end
@@ -92,13 +93,13 @@ end
 local function greet(path)
   local version = vim.version()
   M.number = M.number + 1
-  watch:start(LOOK_MS, LOOK_MS, vim.schedule_wrap(look))
-  patience:start(GREETING_MS, 0, vim.schedule_wrap(function()
+  watch:start(CHECK_MS, CHECK_MS, vim.schedule_wrap(check))
+  greeting_timeout:start(GREETING_MS, 0, vim.schedule_wrap(function()
     if state == 'opening' then
       stop(errors.new('not_running', ('the daemon on %s does not answer'):format(path)))
     end
   end))
-  -- Apart, so that the answer comes as we want it even where it is an error.
+  -- This goes first and alone, so that the reply to the greeting comes as a push even if it is an error.
   M.notify('hello', { notify = inbox.notify(M.number) })
   M.notify('call_async', {
     token = GREETING,
@@ -110,7 +111,7 @@ local function greet(path)
   })
 end
 
---- Take the answer to the greeting; whether it was one.
+--- Take the reply to the greeting, and return whether it was one.
 function M.greeted(reply)
   if reply.token ~= GREETING or state ~= 'opening' then
     return false
@@ -119,7 +120,7 @@ function M.greeted(reply)
     stop(reply.error)
     return true
   end
-  patience:stop()
+  greeting_timeout:stop()
   state, M.server = 'up', reply.result
   for _, listener in ipairs(listeners) do
     listener.up()
@@ -131,23 +132,23 @@ end
 local open
 
 local function start(path)
-  local said = {}
-  local function hear(_, lines)
-    vim.list_extend(said, lines)
+  local output = {}
+  local function on_stderr(_, lines)
+    vim.list_extend(output, lines)
   end
-  local function ended(_, status)
+  local function on_exit(_, status)
     if status == 0 then
       open(path, false)
     else
-      local last = vim.trim(table.concat(said, '\n')):match '[^\n]*$':gsub('^reel: ([a-z_]+: )', '')
+      local last = vim.trim(table.concat(output, '\n')):match '[^\n]*$':gsub('^reel: ([a-z_]+: )', '')
       local why = last ~= '' and last or ('%s start ended with status %d'):format(config.command, status)
       stop(errors.new('not_running', ('no daemon answers on %s: %s'):format(path, why)))
     end
   end
   local ok = vim.fn.executable(config.command) == 1
     and pcall(vim.fn.jobstart, { config.command, 'start', '--unless-stopped' }, {
-      on_stderr = hear,
-      on_exit = ended,
+      on_stderr = on_stderr,
+      on_exit = on_exit,
       env = { REEL_SOCKET = path, PYTHONPATH = environment.python_path() },
     })
   if not ok then
@@ -177,9 +178,9 @@ function open(path, may_start)
   end
 end
 
---- Be connected, and start the daemon where it does not run.
---- @param done function called with an error or nil, at once where we are connected
---- @param options table|nil {start = false} starts none
+--- Connect, and start the daemon if it does not run.
+--- @param done function called with an error or nil; at once if there is a connection
+--- @param options table|nil {start = false}: do not start the daemon
 function M.connect(done, options)
   if state == 'up' then
     return done(nil)

@@ -1,4 +1,4 @@
---- Describes a conversation in a line, or in a few. Pure.
+--- A conversation in one line, or in a line for each fact. Pure.
 
 local view = require 'reel.view'
 
@@ -8,7 +8,7 @@ local function one_line(text)
   return (text:gsub('[\r\n]+', ' '))
 end
 
---- Return the line in a list.
+--- Return the line for a list.
 function M.line(agent)
   local words = { agent.name, view.clock(agent.updated) }
   table.insert(words, agent.title)
@@ -36,7 +36,7 @@ local function tags(agent)
   return table.concat(found, ', ')
 end
 
---- Return what is known of a conversation, a line for each fact.
+--- Return the facts about a conversation, a line for each.
 function M.facts(agent)
   local lines = {}
   for _, fact in ipairs {

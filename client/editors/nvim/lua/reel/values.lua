@@ -1,8 +1,8 @@
---- Values between Lua and the wire.
+--- Values as Lua has them.
 
 local M = {}
 
---- Put nil where the wire had null, everywhere in a value; changes it in place.
+--- Replace null by nil everywhere in a value, in place, and return it.
 function M.plain(value)
   if value == vim.NIL then
     return nil

@@ -1,4 +1,4 @@
---- Lays a conversation out as Markdown: messages in, sections out. Pure: no editor, no connection.
+--- Lays out a conversation as Markdown: messages in, sections out. Pure: no editor, no connection.
 ---
 --- A section is {lines, levels, marks}: `levels` has a value of 'foldexpr' for each line, `marks` is a list of
 --- {row = (from 0, in the section), text, colour}.
@@ -32,7 +32,7 @@ local function label(...)
   return joined('###', ...)
 end
 
---- Put a fence around a text: one that is longer than any in it.
+--- Return a text between fences that are longer than any in it.
 local function fenced(text, language)
   local longest = 2
   for ticks in text:gmatch '`+' do
@@ -42,7 +42,7 @@ local function fenced(text, language)
   return ('%s%s\n%s\n%s'):format(fence, language, text, fence)
 end
 
---- Return how many bytes a text in Base64 stands for, however it is padded.
+--- Return how many bytes a text in Base64 encodes, with or without padding.
 local function size(base64)
   return math.floor(#base64:gsub('=+$', '') * 3 / 4)
 end
@@ -54,10 +54,11 @@ local function media(block)
   return label(unpack(words))
 end
 
---- Each kind of block: its text, and whether it is folded. `tools` maps the id of a call to the name of its tool.
+--- A function for each type of block: returns its text, and whether it is folded. `tools` maps the id of a call to the
+--- name of its tool.
 local BLOCKS
 
---- Return the text of a block of any kind, and whether it is folded.
+--- Return the text of a block of any type, and whether it is folded.
 local function shown(block, tools)
   local show = BLOCKS[block.type]
   if show then
@@ -141,14 +142,14 @@ function M.draft(client, text)
   return into
 end
 
---- Return the section that says what is wrong.
+--- Return the section that shows a problem.
 function M.notice(text)
   local into = section()
   write(into, joined(('*%s*'):format(text)))
   return into
 end
 
---- Return a time of the local clock; with its date, for a buffer may stay open past midnight.
+--- Return a time in local time, with the date, because a buffer may stay open past midnight.
 function M.clock(time)
   return os.date('%Y-%m-%d %H:%M:%S', math.floor(time / 1000))
 end

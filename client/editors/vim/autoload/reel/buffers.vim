@@ -1,17 +1,17 @@
 vim9script
 
-# The buffers that show conversations: reel://NAME, each drawn from a copy and kept so.
+# The buffers that show conversations, reel://NAME: each is drawn from a copy, and drawn again when the copy changes.
 
 import autoload './copy.vim'
 import autoload './follow.vim'
 import autoload './layout.vim'
 
-# Goes to the end. Vim itself scrolls to the cursor in the current window only; to ask what is on top does so in any.
+# Goes to the end. By itself, Vim scrolls to the cursor only in the current window; line('w0') makes it do so in any.
 const END = "call cursor('$', 1) | call line('w0')"
 
 var current = ''
 
-# The conversation that was last opened or entered; {} where there is none.
+# Returns the conversation that was opened or entered last; {} if there is none.
 export def Current(): dict<any>
   return follow.Get(current)
 enddef
@@ -28,7 +28,8 @@ export def Show(agent: dict<any>)
   Enter(buffer)
 enddef
 
-# Makes a buffer show an agent. Loads nothing by its name, and says nothing of it: what is in it comes from the daemon.
+# Makes a buffer show an agent. The buffer is loaded without autocommands and messages: its text is not in a file, but
+# comes from the daemon.
 export def Attach(buffer: number, agent: dict<any>)
   silent noautocmd bufload(buffer)
   follow.End(string(buffer))
@@ -39,8 +40,8 @@ export def Attach(buffer: number, agent: dict<any>)
   setbufvar(buffer, '&undolevels', -1)
   setbufvar(buffer, '&modifiable', false)
   setbufvar(buffer, '&filetype', 'markdown')
-  # The text is other people's: a modeline in it must not set options. After the file type, whose autocommands may set
-  # the option; they run before there is any text.
+  # The text is other people's: a modeline in it must not set options. This comes after the file type because its
+  # autocommands may set 'modeline'; they run before the buffer has any text.
   setbufvar(buffer, '&modeline', false)
   setbufvar(buffer, 'reel_levels', [])
   autocmd_add([
@@ -75,7 +76,7 @@ enddef
 
 # --- drawing
 
-# Brings a buffer to what its copy is, from the first message that is another on.
+# Draws a buffer from its copy, beginning with the first message that has changed.
 def Draw(conversation: dict<any>)
   final its = conversation.copy
   if its.system !=# conversation.shown_system
@@ -104,12 +105,13 @@ def Add(lines: list<string>, levels: list<string>, part: list<list<any>>)
   levels->extend(part[1])
 enddef
 
-# Replaces what a buffer has after a line; who looks at its end goes on doing so, who looks elsewhere stays there.
+# Replaces everything after a line of a buffer. A cursor on the last line stays on the last line; elsewhere, the window
+# keeps its view.
 def Write(buffer: number, after: number, lines: list<string>, levels: list<string>)
-  final after_that: list<list<any>> = []
+  final views: list<list<any>> = []
   for window in win_findbuf(buffer)
     win_execute(window, 'w:reel_view = winsaveview()')
-    after_that->add([window, line('.', window) == line('$', window) ? END : 'call winrestview(w:reel_view)'])
+    views->add([window, line('.', window) == line('$', window) ? END : 'call winrestview(w:reel_view)'])
   endfor
   setbufvar(buffer, 'reel_levels', getbufvar(buffer, 'reel_levels')->slice(0, after) + levels)
   setbufvar(buffer, '&modifiable', true)
@@ -121,7 +123,7 @@ def Write(buffer: number, after: number, lines: list<string>, levels: list<strin
   endif
   setbufvar(buffer, '&modifiable', false)
   setbufvar(buffer, '&modified', false)
-  for [window, command] in after_that
+  for [window, command] in views
     win_execute(window, command)
   endfor
 enddef

@@ -1,22 +1,22 @@
 vim9script
 
-# What :Reel does: a table of commands, each a small function.
+# The sub-commands of :Reel: a table, and a function for each.
 
 import autoload './buffers.vim'
 import autoload './layout.vim'
 import autoload './link.vim'
 import autoload './listing.vim'
 
-# Carries out :Reel NAME REST.
+# Runs :Reel NAME REST.
 export def Run(typed: string, range: number, first: number, last: number)
   const [_, name, rest; _] = matchlist(typed, '^\s*\(\S*\)\s*\(.\{-}\)\s*$')
   try
     if name != '' && !COMMANDS->has_key(name)
       throw $'reel: usage: no command "{name}"; there are: {Names()->join()}'
     endif
-    const said = COMMANDS[name ?? 'list'](rest, range == 0 ? [] : getline(first, last))
-    if said != ''
-      echo said
+    const message = COMMANDS[name ?? 'list'](rest, range == 0 ? [] : getline(first, last))
+    if message != ''
+      echo message
     endif
   catch /^reel: /
     link.Complain(v:exception)
@@ -27,7 +27,7 @@ export def Names(): list<string>
   return COMMANDS->keys()->sort()
 enddef
 
-# Fills a buffer reel://NAME that is edited by that name.
+# Fills a buffer that is edited by its name, reel://NAME.
 export def Read(name: string)
   try
     const agent = Find(name->substitute('^reel://', '', ''))
@@ -49,7 +49,7 @@ def Open(name: string): string
   return ''
 enddef
 
-# Returns a conversation by its name; if there is none, says what creates it.
+# Returns a conversation by its name. If there is none, the error says what creates it.
 def Find(name: string): dict<any>
   const reply = link.Ask('agent', {agent: name})
   if reply->has_key('error')
@@ -59,14 +59,14 @@ def Find(name: string): dict<any>
   return reply.result
 enddef
 
-def Say(text: string, lines: list<string>): string
+def Send(text: string, lines: list<string>): string
   const conversation = Current()
   const parts = [text, lines->join("\n")]->filter((_, part) => part != '')
-  const said = text == '' && empty(lines) ? input($'To {conversation.name}: ') : parts->join("\n\n")
-  if said == ''
+  const content = text == '' && empty(lines) ? input($'To {conversation.name}: ') : parts->join("\n\n")
+  if content == ''
     return 'nothing sent'
   endif
-  const reply = link.Command('add', {agent: conversation.agent, messages: [{role: 'user', content: said}]})
+  const reply = link.Command('add', {agent: conversation.agent, messages: [{role: 'user', content: content}]})
   const replaced = reply->has_key('replaced') ? $'; {Count(reply.replaced, 'character')} replaced by U+FFFD' : ''
   return $'{conversation.name}: added #{reply.first}{replaced}'
 enddef
@@ -137,7 +137,7 @@ def Info(name: string): string
     ->join("\n")
 enddef
 
-# Returns what is known of a conversation: pairs of a word and a text.
+# Returns the facts about a conversation: pairs of a name and a text.
 def Facts(agent: dict<any>): list<list<string>>
   const marks = agent.marks->mapnew((_, mark) => trim($'{mark.label ?? ''} #{mark.seq}'))
   const calls = agent.open_calls->mapnew((_, call) => $'{call.name} {call.id}')
@@ -168,10 +168,11 @@ def Current(): dict<any>
   return conversation
 enddef
 
-# A command is given what stands behind its name, and the lines of the range where there is one; it gives what to say.
+# A function takes the text after the sub-command's name, and the lines of the range (empty without a range). It returns
+# the message to show.
 const COMMANDS: dict<func(string, list<string>): string> = {
   open: (word, _) => Open(word),
-  send: (word, lines) => Say(word, lines),
+  send: (word, lines) => Send(word, lines),
   new: (word, _) => New(word),
   clone: (word, _) => Clone(word),
   mark: (word, _) => Mark(word),

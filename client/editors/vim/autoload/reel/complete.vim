@@ -1,6 +1,6 @@
 vim9script
 
-# What completes the words of :Reel.
+# Completion of :Reel: sub-commands, names of conversations, labels of marks.
 
 import autoload './buffers.vim'
 import autoload './commands.vim'
@@ -18,13 +18,13 @@ export def Words(lead: string, line: string, position: number): list<string>
   endif
   var found: list<string> = []
   try
-    found = Behind(name, trim(rest, " \t", 1), lead)
-  catch /^reel: / # an error has no place in a line that is being typed; the command will say it
+    found = Argument(name, trim(rest, " \t", 1), lead)
+  catch /^reel: / # an error must not disturb a line that is being typed; the command will show it
   endtry
   return found
 enddef
 
-def Behind(name: string, rest: string, lead: string): list<string>
+def Argument(name: string, rest: string, lead: string): list<string>
   if AGENTS->index(name) >= 0
     return listing.Agents(rest, SHOWN).agents->mapnew((_, agent) => agent.name)
   elseif MARKS->index(name) >= 0 && !empty(buffers.Current())

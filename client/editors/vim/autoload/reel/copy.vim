@@ -1,18 +1,18 @@
 vim9script
 
-# A copy of a conversation, kept by what pushes say of it; nothing has to be understood of events. No I/O.
+# A copy of a conversation, kept current by the fields `keep` and `count` of events. No I/O.
 
-# What may have changed the prompt.
+# The kinds of events that may change the prompt.
 const PROMPT_KINDS = ['system', 'clear', 'rewind', 'restore', 'clone']
 
-# A copy: the messages; the prompt, '' where there is none; the newest seq that is in it; who is writing what, by
-# connection; and how many leading messages stand as they did when somebody last looked.
+# Returns an empty copy: the messages; the prompt, '' if there is none; the newest seq in it; the drafts by connection;
+# and how many leading messages are unchanged since the last drawing.
 export def New(): dict<any>
   return {messages: [], system: '', seen: 0, drafts: {}, same: 0}
 enddef
 
-# Takes an event; says whether there are messages that have to be read.
-export def Hear(copy: dict<any>, event: dict<any>): bool
+# Takes an event, and returns whether messages have to be read.
+export def Event(copy: dict<any>, event: dict<any>): bool
   copy.seen = event.seq
   if !event->has_key('count')
     return false
@@ -25,7 +25,7 @@ export def Hear(copy: dict<any>, event: dict<any>): bool
   return len(copy.messages) != event.count
 enddef
 
-# Takes a page of messages that follow the last one.
+# Takes a page of the messages after the last one.
 export def Extend(copy: dict<any>, page: dict<any>)
   copy.messages->extend(page.messages)
   copy.seen = page.at
@@ -38,12 +38,12 @@ export def Truncate(copy: dict<any>, keep: number)
   endif
 enddef
 
-# The seq after which messages are missing.
+# Returns the seq after which messages are missing.
 export def Last(copy: dict<any>): number
   return empty(copy.messages) ? 0 : copy.messages[-1].seq
 enddef
 
-# Takes the push of a draft; its text is '' when the connection has stopped writing.
+# Takes the push of a draft. An empty text ends the draft.
 export def Draft(copy: dict<any>, push: dict<any>)
   if push.text == ''
     if copy.drafts->has_key(push.connection)

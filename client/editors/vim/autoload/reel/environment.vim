@@ -1,8 +1,8 @@
 vim9script
 
-# What the command `reel` finds around it.
+# The environment that the command `reel` is run with.
 
-# The entries of $PYTHONPATH that are absolute: the others would let `reel` run modules of the current directory.
+# Returns the absolute entries of $PYTHONPATH: the others let `reel` run modules of the current directory.
 export def PythonPath(): string
   return $PYTHONPATH->split(':')->filter((_, entry) => entry[0] == '/')->join(':')
 enddef

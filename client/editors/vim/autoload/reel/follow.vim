@@ -1,28 +1,28 @@
 vim9script
 
-# The conversations that are followed: each has a copy, which is read and then kept by the pushes of a subscription.
+# The conversations that are followed: each has a copy, which is read once and then kept current by a subscription.
 #
-# A conversation is either being read, page by page, up to a position; or it has a subscription that goes on from there.
-# Whatever happens to it (lost connection, lagged, reset, more messages than a push brings) begins one of the two anew;
-# what then still comes for an earlier turn counts for nothing.
+# A conversation is either being read, page by page, up to a position; or it has a subscription that continues from
+# there. A lost connection, `lagged`, `reset`, and an event with more messages than it carries start one of the two
+# again. A reply to a request from before that start (an earlier turn) is ignored.
 
 import autoload './copy.vim'
 import autoload './link.vim'
 
-# Vim decodes a message as a whole and is not there for its user meanwhile.
+# Vim decodes a message as a whole, and does not respond to the user meanwhile.
 const PAGE = 131'072
-# The position that is not known before the first page is read.
+# The position before the first page is read.
 const NEWEST = -1
 
 final followed: dict<dict<any>> = {}
 var Changed: func = null_function
 
-# Says who draws a conversation whose copy has changed.
+# Sets the function that draws a conversation whose copy has changed.
 export def OnChange(Draw: func)
   Changed = Draw
 enddef
 
-# Follows an agent; id: what the caller knows this conversation by.
+# Follows an agent. id: the caller's name for this conversation.
 export def Begin(id: string, agent: dict<any>): dict<any>
   followed[id] = {id: id, agent: agent.id, name: agent.name, copy: copy.New(), at: NEWEST, reading: true, turn: 0,
     sub: 0, changed: true, prompt_stale: false}
@@ -80,7 +80,7 @@ def Take(conversation: dict<any>, page: dict<any>)
 enddef
 
 # Reads everything again.
-def ReadAnew(conversation: dict<any>)
+def ReadAgain(conversation: dict<any>)
   copy.Truncate(conversation.copy, 0)
   Read(conversation, NEWEST)
 enddef
@@ -98,7 +98,8 @@ def SetPrompt(conversation: dict<any>, reply: dict<any>)
   endif
 enddef
 
-# Sends a request whose result counts only for this turn of the conversation; a subscription of an earlier one is ended.
+# Sends a request whose result is used only in this turn of the conversation. A subscription from an earlier turn is
+# ended.
 def Send(conversation: dict<any>, method: string, params: dict<any>, Done: func(dict<any>))
   const [turn, connection] = [conversation.turn, link.Number()]
   link.Send(method, params, (reply) => {
@@ -120,13 +121,13 @@ def Subscribe(conversation: dict<any>)
   Leave(conversation)
   conversation.changed = conversation.changed || !empty(conversation.copy.drafts)
   conversation.copy.drafts = {}
-  # It may have been asked for on a connection that is lost.
+  # The request for the prompt may have been lost with a connection.
   conversation.prompt_stale = true
   const params = {agent: conversation.agent, since: conversation.copy.seen}
   Send(conversation, 'subscribe', params, (reply) => {
     conversation.sub = reply.sub
-    if reply.head < conversation.copy.seen # an older log was put in the place of the one that we know
-      ReadAnew(conversation)
+    if reply.head < conversation.copy.seen # a log never becomes shorter: it was replaced by a backup
+      ReadAgain(conversation)
     endif
   })
 enddef
@@ -143,7 +144,7 @@ def Hear(method: string, params: dict<any>)
   elseif method == 'draft' || method == 'reset'
     for conversation in Where((each) => each.agent == params.agent)
       if method == 'reset'
-        ReadAnew(conversation)
+        ReadAgain(conversation)
       elseif conversation.sub != 0
         copy.Draft(conversation.copy, params)
         conversation.changed = true
@@ -155,7 +156,7 @@ enddef
 def Event(conversation: dict<any>, event: dict<any>)
   conversation.changed = true
   conversation.prompt_stale = conversation.prompt_stale || copy.MayChangePrompt(event.kind)
-  if copy.Hear(conversation.copy, event)
+  if copy.Event(conversation.copy, event)
     Read(conversation, event.seq)
   endif
 enddef
@@ -172,7 +173,7 @@ def Settle()
   endfor
 enddef
 
-# There is a connection again, and nothing on it yet.
+# Continues all conversations on a new connection.
 def Resume()
   for conversation in Where((each) => true)
     conversation.sub = 0

@@ -1,24 +1,24 @@
 vim9script
 
-# Lays a conversation out as Markdown, with a level of folding for each line. No I/O.
+# Lays out a conversation as Markdown, with a fold level for each line. No I/O.
 
 # Returns the lines of the system prompt, and their levels as 'foldexpr' has them.
 export def Prompt(text: string): list<list<any>>
-  return text == '' ? [[], []] : Under('## system', Said(text))
+  return text == '' ? [[], []] : Section('## system', Unfolded(text))
 enddef
 
 # Returns the lines of one message. tools: the name of each tool by the id of its call; calls of this message are added.
 export def Message(message: dict<any>, tools: dict<string>): list<list<any>>
   const blocks = message.content->mapnew((_, block) => Block(block, tools))
-  return Under($'## {message.role} #{message.seq} · {Time(message.time)}', Joined(blocks))
+  return Section($'## {message.role} #{message.seq} · {Time(message.time)}', Joined(blocks))
 enddef
 
 # Returns the lines of what another client is writing. client: its name, '' if it has none.
 export def Draft(client: string, text: string): list<list<any>>
-  return Under(OneLine('## assistant · writing…' .. (client == '' ? '' : $' ({client})')), Said(text))
+  return Section(OneLine('## assistant · writing…' .. (client == '' ? '' : $' ({client})')), Unfolded(text))
 enddef
 
-# Returns a time of the local clock.
+# Returns a time in local time.
 export def Time(milliseconds: number): string
   return strftime('%Y-%m-%d %H:%M:%S', milliseconds / 1000)
 enddef
@@ -30,22 +30,22 @@ enddef
 
 def Block(block: dict<any>, tools: dict<string>): list<list<any>>
   if block.type == 'text'
-    return Said(block.text)
+    return Unfolded(block.text)
   elseif block.type == 'thinking'
     return Folded(['thinking'], block.text)
   elseif block.type == 'redacted_thinking'
-    return Said(Label([$'thinking, redacted ({strchars(block.data)} characters)']))
+    return Unfolded(Label([$'thinking, redacted ({strchars(block.data)} characters)']))
   elseif block.type == 'tool_call'
     tools[block.id] = block.name
     return Folded(['call', block.name, block.id], Fenced(block.arguments, 'json'))
   elseif block.type == 'tool_result'
     return Result(block, tools)
   elseif block.type == 'media'
-    return Said(Media(block))
+    return Unfolded(Media(block))
   elseif block.type == 'opaque'
     return Folded(['opaque block of', block.provider], Fenced(block.data_json, 'json'))
   endif
-  return Said(Label(['block of type', block.type, '(a newer plug-in can show it)']))
+  return Unfolded(Label(['block of type', block.type, '(a newer plug-in can show it)']))
 enddef
 
 def Result(block: dict<any>, tools: dict<string>): list<list<any>>
@@ -59,7 +59,7 @@ def Result(block: dict<any>, tools: dict<string>): list<list<any>>
 enddef
 
 def Media(block: dict<any>): string
-  # However it is padded.
+  # With or without padding.
   const bytes = (get(block, 'data_base64', '') ?? '')->trim('=', 2)->strlen() * 3 / 4
   const words = ['media', block.mime_type, get(block, 'name', '') ?? '', (get(block, 'url', '') ?? '') ?? $'{bytes} bytes']
   return Label(words->copy()->filter((_, word) => word != ''))
@@ -67,19 +67,19 @@ enddef
 
 # --- lines and levels
 
-# The line above a block.
+# Returns the line above a block.
 def Label(words: list<string>): string
   return OneLine('### ' .. words->join())
 enddef
 
-# Puts a fence around a text: one that is longer than any in it.
+# Returns a text between fences that are longer than any in it.
 def Fenced(text: string, language: string): string
   const longest = max([2] + text->split('[^`]\+')->mapnew((_, ticks) => len(ticks)))
   const fence = repeat('`', longest + 1)
   return [fence .. language, text, fence]->join("\n")
 enddef
 
-def Said(text: string): list<list<any>>
+def Unfolded(text: string): list<list<any>>
   const lines = text->split("\n", true)
   return [lines, repeat(['0'], len(lines))]
 enddef
@@ -89,7 +89,7 @@ def Folded(label: list<string>, text: string): list<list<any>>
   return [lines, ['>1'] + repeat(['1'], len(lines) - 1)]
 enddef
 
-def Under(heading: string, body: list<list<any>>): list<list<any>>
+def Section(heading: string, body: list<list<any>>): list<list<any>>
   return [[heading, ''] + body[0] + [''], ['0', '0'] + body[1] + ['0']]
 enddef
 

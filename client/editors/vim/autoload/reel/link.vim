@@ -1,14 +1,15 @@
 vim9script
 
-# The one connection to the daemon, a message a line: in its modes for JSON, Vim drops what has come of a message when the
-# rest of it takes longer than a tenth of a second. What comes in goes into one queue that one timer drains: a handler of
-# a channel must not call back, or Vim mixes the replies up. It comes back by itself after it was lost, while somebody
-# needs it.
+# The connection to the daemon: one for the whole editor, opened again after a loss as long as the listener needs it.
+#
+# The channel has the mode 'nl', and each line is a message: in its JSON modes, Vim drops the part of a message that has
+# arrived if the rest takes longer than a tenth of a second. Replies and pushes go into a queue, which one timer drains:
+# if a channel's callback makes a call, Vim mixes up the replies.
 
 import autoload './environment.vim'
 import autoload './socket.vim'
 
-const PATIENCE = 30'000
+const TIMEOUT = 30'000
 const HELLO = {client: {name: 'vim', version: string(v:versionlong)}, protocol: {min: 1, max: 1}}
 const FIRST_DELAY = 100
 const LAST_DELAY = 5'000
@@ -16,15 +17,15 @@ const LAST_DELAY = 5'000
 var channel: channel = null_channel
 var connections = 0
 var requests = 0
-# Who is told of the reply to a request that nobody waits for.
+# The callbacks for the replies to requests that do not block, by the number of the request.
 var waiting: dict<func> = {}
 var queue: list<list<any>> = []
 var draining = false
 var retrying = false
 var listener: dict<func> = {push: (_, _) => null, settled: () => null, connect: () => null, needed: () => false}
 
-# Says who is told: OnPush(method, params) of each push, OnSettled() when a batch of what came is through, OnConnect()
-# when there is a connection, anew or again. IsNeeded() says whether to come back.
+# Sets the listener: OnPush(method, params) is called with each push, OnSettled() after each batch from the queue,
+# OnConnect() when a connection was opened. IsNeeded() returns whether to open it again after a loss.
 export def Listen(OnPush: func, OnSettled: func, OnConnect: func, IsNeeded: func)
   listener = {push: OnPush, settled: OnSettled, connect: OnConnect, needed: IsNeeded}
 enddef
@@ -38,9 +39,9 @@ export def Call(method: string, params: dict<any>): dict<any>
   return reply.result
 enddef
 
-# Calls a method and returns the reply, with a result or an error; starts the daemon if none runs. Throws
-# 'reel: name: what and where' if there is no reply. A call that was under way when the connection broke is repeated
-# under its key, and so is not done twice.
+# Calls a method and returns the reply, with a result or an error. Starts the daemon if it does not run. Throws
+# 'reel: name: what and where' if there is no reply. A call that was under way when the connection broke is repeated;
+# a command has a key, so it is applied once.
 export def Ask(method: string, params: dict<any>): dict<any>
   Connect(true)
   var reply = Exchange(method, params)
@@ -49,35 +50,35 @@ export def Ask(method: string, params: dict<any>): dict<any>
     reply = Exchange(method, params)
   endif
   if empty(reply)
-    throw $'reel: timeout: no answer to {method} from the daemon on {socket.Path()}; it may have been done; see: reel doctor'
+    throw $'reel: timeout: no answer to {method} from {socket.Path()}; it may have been applied; see: reel doctor'
   endif
   return reply
 enddef
 
-# As Call, for commands that write: gives them a key of their own.
+# As Call, for commands that write: each gets a key of its own.
 export def Command(method: string, params: dict<any>): dict<any>
   return Call(method, params->extendnew({key: sha256($'{reltimestr(reltime())} {getpid()} {rand()}')[: 31]}))
 enddef
 
-# Calls a method without waiting; Done is given the reply, with a result or an error, later and not from a handler.
-# Nothing comes of it where there is no connection, or when that is lost: then the listener is told when there is one again.
+# Calls a method without waiting. Done is called with the reply, a result or an error, from the queue. Without a
+# connection, or if that is lost, it is never called: the listener hears of the next connection.
 export def Send(method: string, params: dict<any>, Done: func = null_function)
   if IsOpen()
     waiting[string(Request(method, params))] = Done
   endif
 enddef
 
-# Sends a request, as far as there is a connection; gives its number.
+# Sends a request, if there is a connection, and returns its number.
 def Request(method: string, params: dict<any>): number
   requests += 1
   try
     ch_sendraw(channel, json_encode({id: requests, method: method, params: params}) .. "\n")
-  catch /^Vim\%((\a\+)\)\=:E\%(63[01]\|906\)/ # it was lost just now, and the channel's own handler knows
+  catch /^Vim\%((\a\+)\)\=:E\%(63[01]\|906\)/ # it was lost just now; close_cb handles that
   endtry
   return requests
 enddef
 
-# The number of the connection, which no other has.
+# Returns the number of the connection; no other has the same.
 export def Number(): number
   return connections
 enddef
@@ -86,7 +87,7 @@ export def IsOpen(): bool
   return channel != null_channel && ch_status(channel) == 'open'
 enddef
 
-# Makes sure of a connection; throws where there can be none.
+# Opens a connection unless there is one; with start, starts the daemon if it does not run. Throws if that fails.
 export def Connect(start: bool = false)
   if IsOpen()
     return
@@ -127,9 +128,9 @@ def Start(flaw: string)
   if !executable(command)
     throw $"reel: {flaw}, and there is no command {command} to start one: pip install 'reeld[daemon]', or set g:reel_command"
   endif
-  const said = system($'env PYTHONPATH={shellescape(environment.PythonPath())} {shellescape(command)} start --unless-stopped 2>&1')
+  const output = system($'env PYTHONPATH={shellescape(environment.PythonPath())} {shellescape(command)} start --unless-stopped 2>&1')
   if v:shell_error != 0
-    const last = trim(said)->split("\n")->get(-1, $'{command} start ended with status {v:shell_error}')
+    const last = trim(output)->split("\n")->get(-1, $'{command} start ended with status {v:shell_error}')
     throw $'reel: {flaw}: {last->substitute('^reel: \([a-z_]\+: \)\=', '', '')}'
   endif
 enddef
@@ -137,7 +138,7 @@ enddef
 def Exchange(method: string, params: dict<any>): dict<any>
   const request = Request(method, params)
   const began = reltime()
-  var left = PATIENCE
+  var left = TIMEOUT
   while left > 0
     const message = Decode(Line(left))
     if empty(message)
@@ -146,21 +147,21 @@ def Exchange(method: string, params: dict<any>): dict<any>
       return message
     endif
     Take(message)
-    left = PATIENCE - float2nr(reltimefloat(reltime(began)) * 1000)
+    left = TIMEOUT - float2nr(reltimefloat(reltime(began)) * 1000)
   endwhile
   return {}
 enddef
 
-# Waits for a line, so many milliseconds; an empty one: there was none, or the connection was lost.
-def Line(patience: number): string
+# Returns the next line, or '' if there is none within the timeout (in milliseconds) or the connection is lost.
+def Line(timeout: number): string
   try
-    return ch_read(channel, {timeout: patience})
+    return ch_read(channel, {timeout: timeout})
   catch /^Vim\%((\a\+)\)\=:E906/ # it was lost just now
   endtry
   return ''
 enddef
 
-# --- what comes in
+# --- the queue
 
 def Hear(_: channel, line: string)
   Take(Decode(line))
@@ -170,7 +171,7 @@ def Decode(line: string): dict<any>
   return line == '' ? {} : json_decode(line)
 enddef
 
-# Puts what came into the queue, if anybody is to hear of it.
+# Puts a push into the queue, or a reply that has a callback.
 def Take(message: dict<any>)
   if message->has_key('method')
     Defer([null_function, message])
@@ -209,7 +210,7 @@ def Deliver(Done: func, message: dict<any>)
   endif
 enddef
 
-# One that fails must not keep the others from what they are to hear.
+# Calls a function and shows its error, so that the rest of the queue is handled all the same.
 def Try(Do: func)
   try
     Do()
@@ -223,11 +224,11 @@ enddef
 def Retry(delay: number)
   if !retrying && listener.needed()
     retrying = true
-    timer_start(delay, (_) => Again(delay))
+    timer_start(delay, (_) => Reconnect(delay))
   endif
 enddef
 
-def Again(delay: number)
+def Reconnect(delay: number)
   retrying = false
   if !listener.needed()
     return
@@ -246,7 +247,7 @@ def Again(delay: number)
   endtry
 enddef
 
-# Shows in one line what went wrong: without the name of the error, which is for programs.
+# Shows an error in one line, without its name, which is for programs.
 export def Complain(what: string)
   echohl ErrorMsg
   echomsg what->substitute('^\(reel: \)\=[a-z_]\+: ', '', '')->substitute('\n', ' ', 'g')

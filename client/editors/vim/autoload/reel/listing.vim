@@ -1,6 +1,6 @@
 vim9script
 
-# The buffer that lists the agents, to choose one from.
+# The buffer that lists the conversations, to choose one.
 
 import autoload './layout.vim'
 import autoload './link.vim'
@@ -8,7 +8,7 @@ import autoload './link.vim'
 const NAME = 'reel-list://'
 const SHOWN = 1'000
 
-# Shows the living agents whose names begin so; <CR> opens the one under the cursor.
+# Shows the live agents whose names begin with a prefix; <CR> opens the one under the cursor.
 export def Show(prefix: string)
   const reply = Agents(prefix, SHOWN)
   final lines = reply.agents->mapnew((_, each) => Line(each))
@@ -19,7 +19,8 @@ export def Show(prefix: string)
     lines->add('… and more (:Reel list PREFIX narrows them down)')
   endif
   const buffer = bufadd(NAME)
-  # Before it is loaded: Vim would look for a file of this name, and call it a directory for the slash at its end.
+  # This comes before loading: otherwise Vim looks for a file of this name, and reports that it is a directory because of
+  # the slash at its end.
   setbufvar(buffer, '&buftype', 'nofile')
   bufload(buffer)
   if !win_gotoid(bufwinid(buffer))
@@ -33,7 +34,7 @@ export def Show(prefix: string)
   nnoremap <buffer> <silent> <CR> <ScriptCmd>execute 'Reel open' matchstr(getline('.'), '^\S*')<CR>
 enddef
 
-# The living agents whose names begin so.
+# Returns the first live agents whose names begin with a prefix, and whether there are more.
 export def Agents(prefix: string, limit: number): dict<any>
   return link.Call('agents', {alive: true, limit: limit}->extend(prefix == '' ? {} : {prefix: prefix}))
 enddef

@@ -1,10 +1,10 @@
 vim9script
 
-# Where the daemon's socket is, and whether it is safe to speak to who listens there.
+# The path of the daemon's socket, and whether it is safe to connect to it.
 
 import autoload './environment.vim'
 
-# The path: $REEL_SOCKET, else the one that reeld.toml names, else one in the runtime directory, else one in /tmp.
+# Returns the path: $REEL_SOCKET, else the one in reeld.toml, else one in the runtime directory, else one in /tmp.
 export def Path(): string
   if $REEL_SOCKET != ''
     return $REEL_SOCKET
@@ -16,7 +16,7 @@ export def Path(): string
   return Fallback() .. '/reel.sock'
 enddef
 
-# Says what is wrong with a socket; '' where nothing is.
+# Returns why it is not safe or not possible to connect to a socket; '' if nothing is wrong.
 export def Flaw(path: string): string
   const directory = fnamemodify(path, ':h')
   const flaw = directory ==# Fallback() && getftype(directory) != '' ? DirectoryFlaw(directory) : ''
@@ -24,28 +24,28 @@ export def Flaw(path: string): string
     return flaw
   elseif getftype(path) == ''
     return $'not_running: no daemon answers on {path}'
-  elseif !Holds('[ -S "$1" ] && [ -O "$1" ]', path)
-    return $'not_running: {path} is not a socket of your own; remove it, or name another in $REEL_SOCKET'
+  elseif !Test('[ -S "$1" ] && [ -O "$1" ]', path)
+    return $'not_running: {path} is not a socket of your own; remove it, or set $REEL_SOCKET to another'
   endif
   return ''
 enddef
 
-# Says what is wrong with a directory in /tmp, where anybody can have made it; '' where nothing is.
+# Returns what is wrong with a directory in /tmp, which anybody can make; '' if nothing is.
 export def DirectoryFlaw(directory: string): string
-  if getfperm(directory) ==# 'rwx------' && Holds('[ -d "$1" ] && [ ! -L "$1" ] && [ -O "$1" ]', directory)
+  if getfperm(directory) ==# 'rwx------' && Test('[ -d "$1" ] && [ ! -L "$1" ] && [ -O "$1" ]', directory)
     return ''
   endif
-  return $'not_running: {directory} is not a directory of yours alone; remove it, or name a socket in $REEL_SOCKET'
+  return $'not_running: {directory} is not a directory that only you can enter; remove it, or set $REEL_SOCKET'
 enddef
 
-# The path that `reel socket` prints if there is a reeld.toml, which may name one. The command runs once.
+# Returns the path that `reel socket` prints, or '' if there is no reeld.toml that could set one. The command runs once.
 def FromFile(): string
   const home = $XDG_CONFIG_HOME != '' ? $XDG_CONFIG_HOME : $HOME .. '/.config'
   const command = get(g:, 'reel_command', 'reel')
   if !asked && filereadable(home .. '/reel/reeld.toml') && executable(command)
     asked = true
-    const said = system($'env PYTHONPATH={shellescape(environment.PythonPath())} {shellescape(command)} socket 2>/dev/null')
-    configured = v:shell_error == 0 ? trim(said) : ''
+    const output = system($'env PYTHONPATH={shellescape(environment.PythonPath())} {shellescape(command)} socket 2>/dev/null')
+    configured = v:shell_error == 0 ? trim(output) : ''
   endif
   return configured
 enddef
@@ -62,8 +62,8 @@ enddef
 
 var user = ''
 
-# Vim itself cannot tell whose a file is.
-def Holds(test: string, path: string): bool
+# Runs a test of the shell on a path: Vim itself does not know who owns a file.
+def Test(test: string, path: string): bool
   system($'sh -c {shellescape(test)} sh {shellescape(path)}')
   return v:shell_error == 0
 enddef

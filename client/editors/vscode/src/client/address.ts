@@ -1,4 +1,4 @@
-/** Where the daemon's socket is, and whether it is ours. */
+/** The path of the daemon's socket, and whether it is safe to connect to it. */
 
 import { execFileSync } from "node:child_process";
 import { existsSync, lstatSync, statSync, type Stats } from "node:fs";
@@ -11,7 +11,7 @@ const MAX_PATH = 107;
 const WRITABLE_BY_OTHERS = 0o022;
 const STICKY = 0o1000;
 /** How long `reel socket` may take, in milliseconds. */
-const WITHIN = 10_000;
+const TIMEOUT = 10_000;
 
 function ownUid(): number {
   return process.getuid?.() ?? -1;
@@ -22,9 +22,9 @@ function fallbackDirectory(): string {
 }
 
 /**
- * Return the path: `$REEL_SOCKET`, else the one that reeld.toml names, else one in the runtime directory, else one in /tmp.
+ * Return the path: `$REEL_SOCKET`, else the one in reeld.toml, else one in the runtime directory, else one in /tmp.
  *
- * @param command the command `reel`, which reads the file; empty: it is not asked.
+ * @param command the command `reel`, which reads the file; empty: the file is ignored.
  */
 export function defaultSocket(environment: NodeJS.ProcessEnv = process.env, command = "reel"): string {
   if (environment.REEL_SOCKET) return environment.REEL_SOCKET;
@@ -40,21 +40,22 @@ function fromFile(environment: NodeJS.ProcessEnv, command: string): string | und
   if (!command || !existsSync(`${home}/reel/reeld.toml`)) return undefined;
   const env = { ...environment, PYTHONPATH: pythonPath() };
   try {
-    return execFileSync(command, ["socket"], { env, timeout: WITHIN, stdio: ["ignore", "pipe", "ignore"] })
+    return execFileSync(command, ["socket"], { env, timeout: TIMEOUT, stdio: ["ignore", "pipe", "ignore"] })
       .toString()
       .trim();
   } catch {
-    return undefined; // to start the daemon will say what is wrong
+    return undefined; // starting the daemon reports what is wrong
   }
 }
 
 /**
- * See that nobody else can listen on a socket: Node cannot ask the kernel who is at the other end.
+ * Check that no other user can listen on a socket: Node cannot ask the kernel who is at the other end.
  *
- * The socket is ours or root's, and so is its directory, to which nobody else may write (in a sticky one, such as
- * /tmp, what is ours stays ours). The directory of the fallback must not be a link: anybody can make it.
+ * The socket must belong to the user or to root, and so must its directory. Nobody else may write to the directory,
+ * unless it is sticky like /tmp, where others cannot replace the user's files. The fallback directory must not be a
+ * link, because anybody can make it.
  *
- * @throws NotRunning where something is wrong; nothing at all, where there is not a socket, is for the connection to say.
+ * @throws NotRunning if something is wrong. A missing socket is not reported: connecting to it does that.
  */
 export function requireOwn(path: string): void {
   if (Buffer.byteLength(path) > MAX_PATH) {
@@ -80,6 +81,6 @@ function look(by: (path: string) => Stats, path: string): Stats | undefined {
   try {
     return by(path);
   } catch {
-    return undefined; // there is none, or we may not look: to connect will say which
+    return undefined; // missing or not accessible: connecting reports which
   }
 }

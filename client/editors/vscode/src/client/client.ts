@@ -1,27 +1,27 @@
-/** The client: one connection that is made when it is needed, and made again when it was lost. */
+/** The client: one connection, opened when it is first needed, and again after a loss. */
 
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { defaultSocket } from "./address";
 import { Connection } from "./connection";
-import { Lost, NotRunning, passes, TooLarge } from "./errors";
+import { isTransient, Lost, NotRunning, TooLarge } from "./errors";
 import { Following } from "./following";
 import { agents, messages } from "./paging";
 import { start } from "./starting";
 import { COMMANDS, MAX_MESSAGE, ONCE, type AgentRow, type MessagesPage, type Params } from "./wire";
 
 const PROTOCOL = 1;
-const AGAIN = 100;
+const RETRY = 100;
 
 export interface Options {
-  /** The path of the socket; left out, as `reel socket` prints it. */
+  /** The path of the socket; by default, the one that `reel socket` prints. */
   socket?: string;
-  /** The command that starts a daemon where none runs; empty: none is started. */
+  /** The command that starts the daemon if it does not run; empty: it is not started. */
   command?: string;
-  /** What the daemon shows of this client, with the events that it wrote. */
+  /** The name of this client, which the daemon shows with its events and drafts. */
   name?: string;
   version?: string;
-  /** How long a call that was not answered is tried again, in milliseconds. */
+  /** How long a call that was not answered is repeated, in milliseconds. */
   patience?: number;
 }
 
@@ -42,9 +42,9 @@ export class Client {
   /**
    * Call a method with parameters by name.
    *
-   * It is repeated when the connection is lost; a command has a key, so that it is not done twice.
+   * It is repeated when the connection is lost; a command has a key, so it is applied once.
    *
-   * @throws ReelError as the daemon answered, or `not_running`.
+   * @throws ReelError the daemon's error, or `not_running`.
    */
   async call<R = Params>(method: string, params: Params = {}): Promise<R> {
     const given = COMMANDS.has(method) ? { key: randomUUID(), ...params } : params;
@@ -54,28 +54,28 @@ export class Client {
       try {
         return await (await this.connect()).request<R>(method, given);
       } catch (error) {
-        const again = passes(error) && !ONCE.has(method) && Date.now() < until;
+        const again = isTransient(error) && !ONCE.has(method) && Date.now() < until;
         if (!again) throw error;
-        await pause(AGAIN);
+        await pause(RETRY);
       }
     }
   }
 
-  /** Give every agent, in the order in which they were made. */
+  /** Yield every agent, in the order of creation. */
   agents(filter: { prefix?: string; alive?: boolean } = {}): AsyncGenerator<AgentRow> {
     return agents(this.call.bind(this), filter);
   }
 
-  /** Give the living messages page by page, as they are now or as they were `at` a seq. */
+  /** Yield the messages page by page, as they are now or as they were `at` a seq. */
   messages(agent: string, since?: number, at?: number): AsyncGenerator<MessagesPage> {
     return messages(this.call.bind(this), agent, since, at);
   }
 
   /**
-   * Keep a copy of a conversation, and hear of every change; it comes back after the daemon was restarted.
+   * Keep a copy of a conversation current, also after the daemon was restarted.
    *
    * @param changed is called after each change of `following.copy`.
-   * @throws ReelError where it cannot be read in the first place.
+   * @throws ReelError if the conversation cannot be read in the first place.
    */
   async follow(agent: string, changed: () => void): Promise<Following> {
     const following = new Following(this, agent, changed);
@@ -89,7 +89,7 @@ export class Client {
     return following;
   }
 
-  /** Give the connection; make one, and with `starts` a daemon, where there is none. */
+  /** Return the connection; open one if there is none, and with `starts`, start the daemon if it does not run. */
   async connect(starts = true): Promise<Connection> {
     try {
       return await this.dial();
@@ -101,7 +101,7 @@ export class Client {
     return await this.dial();
   }
 
-  /** End everything. */
+  /** End all followings, and close the connection. */
   close(): void {
     this.closings += 1;
     for (const following of this.followings) following.close();
@@ -109,7 +109,7 @@ export class Client {
     this.connection = undefined;
   }
 
-  /** Called by a following that is over. */
+  /** Drop a following that has ended. */
   forget(following: Following): void {
     this.followings.delete(following);
   }
@@ -129,17 +129,17 @@ export class Client {
     await connection.request("hello", { client: { name, version }, protocol: { min: PROTOCOL, max: PROTOCOL } });
     if (closings !== this.closings) {
       connection.close();
-      throw new NotRunning("this client has hung up");
+      throw new NotRunning("this client was closed");
     }
     this.connection = connection;
     return connection;
   }
 }
 
-/** Refuse what is over the limit: the daemon would end the connection. */
+/** Throw TooLarge for a call over the limit, for which the daemon would close the connection. */
 function requireFit(method: string, params: Params): void {
   const size = Buffer.byteLength(JSON.stringify({ jsonrpc: "2.0", id: Number.MAX_SAFE_INTEGER, method, params }));
   if (size > MAX_MESSAGE) {
-    throw new TooLarge(`${method}: ${size} bytes; a message may have ${MAX_MESSAGE}`);
+    throw new TooLarge(`${method}: the call has ${size} bytes; it may have ${MAX_MESSAGE}; send it in parts`);
   }
 }

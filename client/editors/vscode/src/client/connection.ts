@@ -1,4 +1,4 @@
-/** One connection: calls, and the pushes of its subscriptions. When it is lost, it is over. */
+/** One connection: calls, and the pushes of its subscriptions. A connection that was lost is not opened again. */
 
 import { connect, type Socket } from "node:net";
 import {
@@ -18,12 +18,12 @@ import type { Params, Push } from "./wire";
 export interface Subscribed {
   sub: number;
   agent: string;
-  /** The newest seq when it began. */
+  /** The newest seq when the subscription began. */
   head: number;
   pushes: Inbox<Push>;
 }
 
-/** Writes, and leaves it to the socket to say that it broke: what the library makes of that, nobody can catch. */
+/** Ignores failed writes: the library throws where nobody can catch it, and the socket reports the loss anyway. */
 class Writer extends StreamMessageWriter {
   override write(message: Message): Promise<void> {
     return super.write(message).catch(() => {});
@@ -32,7 +32,7 @@ class Writer extends StreamMessageWriter {
 
 export class Connection {
   private readonly subscribed = new Map<number, Subscribed>();
-  /** How to tell those who wait for an answer that there will be none. */
+  /** Reject the calls that have no reply yet. */
   private readonly waiting = new Set<(error: Error) => void>();
   private over: Lost | undefined;
 
@@ -42,7 +42,7 @@ export class Connection {
     lost: () => void,
   ) {
     rpc.onNotification((method: string, params: unknown) => this.push({ method, params } as Push));
-    rpc.onError(() => {}); // the socket says so as well
+    rpc.onError(() => {}); // the socket reports it as well
     rpc.onUnhandledNotification(() => {});
     socket.on("close", () => {
       this.end(new Lost("the daemon closed the connection"));
@@ -52,10 +52,10 @@ export class Connection {
   }
 
   /**
-   * Connect to a daemon of our own.
+   * Connect to the user's own daemon.
    *
    * @param lost is called once, when the connection has ended.
-   * @throws Lost where nobody answers; NotRunning where we must not talk to who does.
+   * @throws Lost if no daemon answers; NotRunning if it is not safe to connect to the socket.
    */
   static dial(path: string, lost: () => void): Promise<Connection> {
     requireOwn(path);
@@ -63,7 +63,7 @@ export class Connection {
       const socket = connect(path);
       socket.once("error", (error) => reject(new Lost(`no daemon answers on ${path}: ${error.message}`)));
       socket.once("connect", () => {
-        socket.on("error", () => {}); // it closes next
+        socket.on("error", () => {}); // "close" comes next
         const [reader, writer] = [new StreamMessageReader(socket), new Writer(socket)];
         resolve(new Connection(createMessageConnection(reader, writer), socket, lost));
       });
@@ -73,7 +73,7 @@ export class Connection {
   /**
    * Call a method by name.
    *
-   * @throws ReelError as the daemon answered; Lost where the connection ended first.
+   * @throws ReelError the daemon's error; Lost if the connection ended first.
    */
   async request<R>(method: string, params: Params): Promise<R> {
     if (this.over) throw this.over;
@@ -93,11 +93,11 @@ export class Connection {
     }
   }
 
-  /** Subscribe to an agent; what is pushed from then on goes into `pushes`, which ends with the connection. */
+  /** Subscribe to an agent. Its pushes go into `pushes`, which ends with the connection. */
   async subscribe(params: Params): Promise<Subscribed> {
     const reply = await this.request<{ sub: number; agent: string; head: number }>("subscribe", params);
     const pushes = new Inbox<Push>();
-    // Messages are handled one a turn of the event loop: no push was handled since the reply.
+    // vscode-jsonrpc handles one message in each turn of the event loop: no push was handled since the reply.
     const subscribed = { ...reply, pushes };
     this.subscribed.set(reply.sub, subscribed);
     if (this.over) pushes.end(this.over);
@@ -109,13 +109,13 @@ export class Connection {
     if (this.forget(sub) && !this.over) await this.request("unsubscribe", { sub });
   }
 
-  /** Hang up. */
+  /** Close the connection. */
   close(): void {
-    this.end(new Lost("this client has hung up"));
+    this.end(new Lost("this client was closed"));
     this.socket.end();
   }
 
-  /** Let a subscription's pushes end after what is there; tell whether it was one. */
+  /** End the pushes of a subscription after those that have arrived; return whether there was one. */
   private forget(sub: number): boolean {
     this.subscribed.get(sub)?.pushes.end();
     return this.subscribed.delete(sub);

@@ -1,28 +1,28 @@
-/** A copy of a conversation, kept by `keep` and `count` and nothing else. Pure: no editor, no wire. */
+/** A copy of a conversation, kept current by the fields `keep` and `count` of events. Pure: no connection. */
 
 import type { DraftPush, EventPush, Message, MessagesPage } from "./wire";
 
-/** The kinds after which the prompt may be another. */
+/** The kinds of events that may change the prompt. */
 const PROMPT: ReadonlySet<string> = new Set(["system", "clear", "rewind", "restore", "clone"]);
 
 export class Copy {
   system: string | null = null;
   messages: Message[] = [];
-  /** What others are writing, by their connections. */
+  /** What other clients are writing, by their connections. */
   readonly drafts = new Map<number, DraftPush>();
-  /** The newest seq that is known of. */
+  /** The newest known seq. */
   at = 0;
-  /** Whether all that there is at `at` has been read. */
+  /** Whether everything at `at` has been read. */
   whole = false;
 
-  /** Forget what was said: it has to be read again. */
+  /** Drop the messages and the prompt, to read them again. */
   reset(): void {
     this.messages = [];
     this.system = null;
     this.whole = false;
   }
 
-  /** Take an event; tell whether something has to be read now, as it was at its seq. */
+  /** Take an event; return whether messages or the prompt have to be read, as they were at its seq. */
   event(push: EventPush): boolean {
     if (push.seq <= this.at) return false;
     this.at = push.seq;
@@ -32,7 +32,7 @@ export class Copy {
     return !this.whole;
   }
 
-  /** Take a page of what was missing. */
+  /** Take a page of the missing messages. */
   page(page: MessagesPage): void {
     this.messages.push(...page.messages);
     this.system = page.system;
@@ -40,7 +40,7 @@ export class Copy {
     this.whole = !page.more;
   }
 
-  /** Take a draft; an empty one is none. */
+  /** Take a draft. An empty text ends the draft. */
   draft(push: DraftPush): void {
     if (push.text) this.drafts.set(push.connection, push);
     else this.drafts.delete(push.connection);

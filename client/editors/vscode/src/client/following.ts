@@ -1,27 +1,27 @@
-/** A copy that is kept up to date: one loop that reads, listens, and begins again when the connection was lost. */
+/** A copy that is kept current: a loop that reads, subscribes, and starts again when the connection was lost. */
 
 import { setTimeout as pause } from "node:timers/promises";
 import type { Client } from "./client";
 import type { Connection } from "./connection";
 import { Copy } from "./copy";
-import { NotRunning, passes, ReelError } from "./errors";
+import { isTransient, NotRunning, ReelError } from "./errors";
 import { messages } from "./paging";
 import type { Push } from "./wire";
 
-const SHORTEST = 100;
-const LONGEST = 2_000;
+const SHORTEST_PAUSE = 100;
+const LONGEST_PAUSE = 2_000;
 
 export class Following {
   readonly copy = new Copy();
-  /** What is wrong: it is being waited for, or is over. */
+  /** What is wrong: the loop waits for it to pass, or has ended. */
   problem: ReelError | undefined;
-  /** Settles when everything has been read, or cannot be. */
+  /** Resolves when everything has been read; rejects if it cannot be. */
   readonly begun: Promise<void>;
   private readonly ending = new AbortController();
   private hasBegun = false;
 
   /**
-   * @param agent its name, or its id; once it is known by its id, it is followed through renamings.
+   * @param agent its name or id; after the first subscription the id, so that a rename does not matter.
    * @param changed is called after each change.
    */
   constructor(
@@ -32,12 +32,12 @@ export class Following {
     this.begun = this.run();
   }
 
-  /** Whether there will be nothing more. */
+  /** Whether the following has ended. */
   get over(): boolean {
     return this.ending.signal.aborted;
   }
 
-  /** End it. */
+  /** End the following. */
   close(): void {
     this.ending.abort();
     this.client.forget(this);
@@ -59,24 +59,24 @@ export class Following {
   }
 
   private async loop(begun: () => void): Promise<void> {
-    for (let wait = SHORTEST; !this.over; wait = Math.min(2 * wait, LONGEST)) {
+    for (let wait = SHORTEST_PAUSE; !this.over; wait = Math.min(2 * wait, LONGEST_PAUSE)) {
       try {
         await this.session(() => {
-          wait = SHORTEST;
-          this.tell(undefined);
+          wait = SHORTEST_PAUSE;
+          this.report(undefined);
           begun();
         });
       } catch (error) {
         if (this.over) break;
-        if (!this.hasBegun || !(error instanceof NotRunning || passes(error))) throw error;
-        this.tell(error as ReelError);
+        if (!this.hasBegun || !(error instanceof NotRunning || isTransient(error))) throw error;
+        this.report(error as ReelError);
         await pause(wait, undefined, { signal: this.ending.signal }).catch(() => {});
       }
     }
-    if (!this.hasBegun) throw new NotRunning("this client has hung up");
+    if (!this.hasBegun) throw new NotRunning("this client was closed");
   }
 
-  /** Follow on one connection until it is lost, or the subscription is over: then there is another session. */
+  /** Follow on one connection, until it is lost or the subscription ends; then there is another session. */
   private async session(upToDate: () => void): Promise<void> {
     const connection = await this.client.connect(!this.hasBegun);
     if (!this.copy.whole) await this.readAll(connection);
@@ -85,8 +85,8 @@ export class Following {
     const end = () => pushes.end();
     this.ending.signal.addEventListener("abort", end);
     try {
-      if (this.over) return; // it was closed before the daemon answered
-      if (head < this.copy.at) return this.copy.reset(); // a log never becomes shorter: this one is a backup
+      if (this.over) return; // closed before the daemon replied
+      if (head < this.copy.at) return this.copy.reset(); // a log never becomes shorter: it was replaced by a backup
       upToDate();
       for await (const push of pushes) {
         if (this.over) return;
@@ -95,8 +95,8 @@ export class Following {
       }
     } finally {
       this.ending.signal.removeEventListener("abort", end);
-      this.copy.drafts.clear(); // whoever still writes says so again
-      await hangUp(connection, sub);
+      this.copy.drafts.clear(); // the next subscription pushes the current drafts again
+      await unsubscribe(connection, sub);
     }
   }
 
@@ -114,20 +114,20 @@ export class Following {
     await this.read(connection);
   }
 
-  /** Read what comes after a seq, on this very connection: a lost one is for the loop to make again. */
+  /** Read what comes after a seq, on this connection: if it is lost, the loop opens the next one. */
   private async read(connection: Connection, since?: number, at?: number): Promise<void> {
-    const ask = connection.request.bind(connection);
-    for await (const page of messages(ask, this.agent, since, at)) this.copy.page(page);
+    const call = connection.request.bind(connection);
+    for await (const page of messages(call, this.agent, since, at)) this.copy.page(page);
   }
 
-  private tell(problem: ReelError | undefined): void {
+  private report(problem: ReelError | undefined): void {
     this.problem = problem;
     this.changed();
   }
 }
 
-/** End a subscription; one that the daemon has ended, or whose connection is gone, is over anyway. */
-async function hangUp(connection: Connection, sub: number): Promise<void> {
+/** End a subscription; ignore errors, because the daemon or the loss of the connection may have ended it. */
+async function unsubscribe(connection: Connection, sub: number): Promise<void> {
   try {
     await connection.unsubscribe(sub);
   } catch (error) {

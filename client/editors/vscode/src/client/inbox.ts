@@ -1,22 +1,22 @@
-/** What was pushed and not yet read: pushes go in at once, one reader takes them out in order. */
+/** A queue of pushes: each is stored at once, and one reader takes them out in order. */
 
-/** More than that, and we read slower than the daemon tells: better to read on from the log. */
-const MOST = 10_000;
+/** With more than this, we read more slowly than the daemon pushes: reading from the log is better. */
+const CAPACITY = 10_000;
 
 export class Inbox<T> implements AsyncIterableIterator<T> {
   private waiting: T[] = [];
   private wake: (() => void) | undefined;
   private ended: { error?: Error } | undefined;
 
-  /** Put one in; after the end, and over the bound, which is an end, it is dropped. */
+  /** Store an item; after the end, it is dropped. Going over the capacity is an end. */
   put(item: T): void {
     if (this.ended) return;
     this.waiting.push(item);
-    if (this.waiting.length > MOST) this.end();
+    if (this.waiting.length > CAPACITY) this.end();
     this.wake?.();
   }
 
-  /** Let the reader come to an end after what is there; with an error, let it throw that. */
+  /** End the queue: after the stored items the reader ends, or throws the error. */
   end(error?: Error): void {
     this.ended ??= error ? { error } : {};
     this.wake?.();

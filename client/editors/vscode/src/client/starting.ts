@@ -1,20 +1,20 @@
-/** Starting the daemon, unless it was stopped with `reel stop`: it lives on when the editor ends. */
+/** Starts the daemon, unless it was stopped with `reel stop`. It keeps running when the editor ends. */
 
 import { execFile } from "node:child_process";
 import { NotRunning } from "./errors";
 
-/** `reel start` gives up by itself before that. */
-const WITHIN = 60_000;
+/** In milliseconds; `reel start` gives up by itself before that. */
+const TIMEOUT = 60_000;
 
 /**
- * Start a daemon on a socket unless one answers there, and wait until it does.
+ * Start a daemon on a socket, unless one answers there, and wait until it answers.
  *
  * @param command the command `reel`, a name or a path.
- * @throws NotRunning with the last words of the command.
+ * @throws NotRunning with the last line of the command's output.
  */
 export function start(command: string, socket: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    const options = { timeout: WITHIN, env: { ...process.env, PYTHONPATH: pythonPath() } };
+    const options = { timeout: TIMEOUT, env: { ...process.env, PYTHONPATH: pythonPath() } };
     execFile(command, ["--socket", socket, "start", "--unless-stopped"], options, (error, _out, complaints) => {
       if (!error) resolve();
       else reject(new NotRunning(reason(error, command, socket, complaints)));
@@ -22,7 +22,7 @@ export function start(command: string, socket: string): Promise<void> {
   });
 }
 
-/** The entries of `$PYTHONPATH` that are absolute: the others would let `reel` run modules of the current directory. */
+/** Return the absolute entries of `$PYTHONPATH`: the others let `reel` run modules of the current directory. */
 export function pythonPath(): string {
   const entries = (process.env.PYTHONPATH ?? "").split(":");
   return entries.filter((entry) => entry.startsWith("/")).join(":");

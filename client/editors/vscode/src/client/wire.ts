@@ -1,4 +1,4 @@
-/** What goes over the wire, as far as this client reads it. */
+/** The types of the protocol, as far as this client reads them. */
 
 export type Params = Record<string, unknown>;
 
@@ -43,7 +43,7 @@ export interface AgentInfo extends AgentRow {
   open_calls: { id: string; name: string; seq: number }[];
   /** How many connections follow it. */
   attached: number;
-  /** What it was cloned from. */
+  /** The conversation that it was cloned from. */
   source?: { agent: string; at: number } | null;
 }
 
@@ -61,22 +61,22 @@ export interface EventPush {
 export interface DraftPush {
   agent: string;
   connection: number;
-  /** The name of the program that writes; null if it has not said so. */
+  /** The name of the client that writes; null if it has none. */
   client: string | null;
   text: string;
 }
 
-/** A push as it came; `params` is an `EventPush`, a `DraftPush`, … according to the method. */
+/** A push. Its method decides what `params` is: an `EventPush`, a `DraftPush`, … */
 export type Push =
   | { method: "event"; params: EventPush }
   | { method: "draft"; params: DraftPush }
   | { method: "reset" | "lagged" | "bye"; params: Params };
 
-/** The longest message that the daemon takes, in bytes. */
+/** The longest call that the daemon accepts, in bytes. */
 export const MAX_MESSAGE = 16 << 20;
-/** Method calls that write: the daemon does one only once under its `key`, however often it is repeated. */
+/** The methods that write. The daemon applies calls with the same `key` once. */
 export const COMMANDS: ReadonlySet<string> = new Set(
   "create add clear clone mark rewind restore undo redo kill revive change".split(" "),
 );
-/** Calls that mean something else when they are repeated on another connection. */
+/** The methods that mean something else on another connection, so a call is not repeated there. */
 export const ONCE: ReadonlySet<string> = new Set("subscribe unsubscribe draft shutdown".split(" "));

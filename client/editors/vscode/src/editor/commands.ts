@@ -1,22 +1,22 @@
-/** The commands, without an editor: what they ask, what they call, what they say. */
+/** The commands, without VS Code: what they ask, call and say. */
 
 import { ReelError, type AgentInfo, type AgentRow, type Client, type Params } from "../client";
 import type { Documents } from "./documents";
 import { naming } from "./naming";
 import { localTime } from "./transcript";
 
-/** What a choice shows, and what it stands for. */
+/** An item of a list to choose from; `value` is what it stands for. */
 export interface Choice<T = unknown> {
   label: string;
   description: string;
   value: T;
 }
 
-/** What the commands need of an editor. What the user does not want to say is undefined. */
+/** What the commands need of an editor. The answer of a user who cancels is undefined. */
 export interface Screen {
-  /** The conversation that is looked at, or was opened last. */
+  /** The conversation in the active editor, else the one that was opened last. */
   current(): string | undefined;
-  /** What is selected in a document that is no conversation. */
+  /** The selection in a document that is not a conversation. */
   selection(): string | undefined;
   ask(prompt: string): Promise<string | undefined>;
   choose<T>(prompt: string, choices: Choice<T>[]): Promise<T | undefined>;
@@ -31,7 +31,7 @@ export interface Desk {
   screen: Screen;
 }
 
-/** A command; `given` is what it would ask for. */
+/** A command; `given` is the answer to its question, which is then not asked. */
 export type Command = (desk: Desk, given?: string) => Promise<void>;
 
 export const commands: Record<string, Command> = {
@@ -49,7 +49,7 @@ export const commands: Record<string, Command> = {
     const text = given ?? desk.screen.selection() ?? (await desk.screen.ask(`To ${name}`));
     if (text === undefined) return;
     if (text === "") return desk.screen.say("nothing sent");
-    const { first, replaced } = await carryOut<{ first: number; replaced?: number }>(desk, name, "add", {
+    const { first, replaced } = await callOn<{ first: number; replaced?: number }>(desk, name, "add", {
       messages: [text],
     });
     const note = replaced ? `; ${count(replaced, "character")} replaced by U+FFFD` : "";
@@ -67,7 +67,7 @@ export const commands: Record<string, Command> = {
     const from = current(desk);
     const name = given ?? (await desk.screen.ask(`Name of the clone of ${from} (empty: the daemon chooses one)`));
     if (name === undefined) return;
-    const made = await carryOut<AgentInfo>(desk, from, "clone", name ? { name } : {});
+    const made = await callOn<AgentInfo>(desk, from, "clone", name ? { name } : {});
     await desk.screen.show(made.name);
   },
 
@@ -75,7 +75,7 @@ export const commands: Record<string, Command> = {
     const name = current(desk);
     const label = given ?? (await desk.screen.ask(`Label of the mark in ${name} (may be empty)`));
     if (label === undefined) return;
-    const { seq } = await carryOut<{ seq: number }>(desk, name, "mark", label ? { label } : {});
+    const { seq } = await callOn<{ seq: number }>(desk, name, "mark", label ? { label } : {});
     desk.screen.say(`${name}: mark${label ? ` ${label}` : ""} set (#${seq})`);
   },
 
@@ -83,35 +83,35 @@ export const commands: Record<string, Command> = {
     const name = current(desk);
     const label = given ?? (await chooseMark(desk, name));
     if (label === undefined) return;
-    const reply = await carryOut<{ target: number; dropped: number }>(desk, name, "rewind", label ? { label } : {});
+    const reply = await callOn<{ target: number; dropped: number }>(desk, name, "rewind", label ? { label } : {});
     const mark = label ? `mark ${label}` : "the newest mark";
     desk.screen.say(`${name}: back at ${mark} (#${reply.target}); ${count(reply.dropped, "record")} set aside`);
   },
 
   async undo(desk) {
     const name = current(desk);
-    const { undone } = await carryOut<{ undone: number }>(desk, name, "undo");
+    const { undone } = await callOn<{ undone: number }>(desk, name, "undo");
     desk.screen.say(`${name}: undid #${undone}; Reel: Redo brings it back`);
   },
 
   async redo(desk) {
     const name = current(desk);
-    const { redone } = await carryOut<{ redone: number }>(desk, name, "redo");
+    const { redone } = await callOn<{ redone: number }>(desk, name, "redo");
     desk.screen.say(`${name}: redid #${redone}`);
   },
 
   async clear(desk) {
     const name = current(desk);
-    await carryOut(desk, name, "clear");
+    await callOn(desk, name, "clear");
     desk.screen.say(`${name}: cleared; Reel: Undo brings it back`);
   },
 
   async info(desk) {
-    desk.screen.say(summary(await carryOut<AgentInfo>(desk, current(desk), "agent")));
+    desk.screen.say(summary(await callOn<AgentInfo>(desk, current(desk), "agent")));
   },
 };
 
-/** Run a command; what is refused is said in a line. */
+/** Run a command; show an error as one line. */
 export async function run(desk: Desk, command: Command, given?: string): Promise<void> {
   try {
     await command(desk, given);
@@ -121,7 +121,10 @@ export async function run(desk: Desk, command: Command, given?: string): Promise
   }
 }
 
-/** Give the conversation that a command is about: asked once, for the user may look at another one before it is done. */
+/**
+ * Return the conversation that a command is about. A command calls this once, before it asks anything, because the user
+ * may switch to another conversation meanwhile.
+ */
 function current({ screen }: Desk): string {
   const name = screen.current();
   if (name === undefined) {
@@ -132,7 +135,8 @@ function current({ screen }: Desk): string {
   return name;
 }
 
-async function carryOut<R>(desk: Desk, conversation: string, method: string, params: Params = {}): Promise<R> {
+/** Call a method on a conversation. */
+async function callOn<R>(desk: Desk, conversation: string, method: string, params: Params = {}): Promise<R> {
   return desk.client.call<R>(method, { agent: await desk.documents.agent(conversation), ...params });
 }
 
@@ -149,16 +153,16 @@ async function chooseAgent(client: Client, screen: Screen): Promise<string | und
   return choices.length ? screen.choose("Open", choices) : undefined;
 }
 
-/** Let a mark be chosen, the newest first; "" is the newest one, whatever it is called. */
+/** Let the user choose a mark, the newest first; "" is the newest with a message after it. */
 async function chooseMark(desk: Desk, conversation: string): Promise<string | undefined> {
-  const { marks, name } = await carryOut<AgentInfo>(desk, conversation, "agent");
+  const { marks, name } = await callOn<AgentInfo>(desk, conversation, "agent");
   const newest = { label: "the newest mark", description: "", value: "" };
   const named = marks.filter(({ label }) => label !== null).reverse();
   const choices = named.map(({ label, seq }) => ({ label: label!, description: `#${seq}`, value: label! }));
   return desk.screen.choose(`Rewind ${name} to`, [newest, ...choices]);
 }
 
-/** Return what is known of a conversation, in one line: a notification has no more. */
+/** Return the facts about a conversation in one line: a notification shows no more. */
 export function summary(agent: AgentInfo): string {
   const { source } = agent;
   const facts: [string, string | number | null][] = [

@@ -1,11 +1,11 @@
-/** The conversations that are open, each as the text of a document that lives. */
+/** The open conversations, each as the text of a document that is kept current. */
 
 import { Lost, ReelError, type Client, type Following } from "../client";
 import { naming } from "./naming";
 import { notice, Transcript, type Section } from "./transcript";
 
-/** Changes within so many milliseconds are shown at once. */
-const TOGETHER = 30;
+/** Changes within this time, in milliseconds, are shown together. */
+const DELAY = 30;
 const AWAY = "the daemon went away; waiting for it to come back";
 const NOTHING: Section = { lines: [], folds: [], headings: [] };
 
@@ -19,63 +19,64 @@ interface Document {
 export class Documents {
   private readonly open = new Map<string, Document>();
 
-  /** @param changed is called with the name of a conversation whose text is another now. */
+  /** @param changed is called with the name of a conversation whose text has changed. */
   constructor(
     private readonly client: Client,
     private readonly changed: (name: string) => void,
   ) {}
 
-  /** Give the text of a conversation, which is followed from then on; or the line that says why there is none. */
+  /** Return the text of a conversation, which is followed from then on; if it cannot be, the line that says why. */
   async text(name: string): Promise<string> {
     const document = this.open.get(name) ?? this.begin(name);
     try {
       this.lay(document, await document.following);
     } catch (error) {
       if (!(error instanceof ReelError)) throw error;
-      if (this.open.get(name) === document) this.open.delete(name); // to look again tries again
+      if (this.open.get(name) === document) this.open.delete(name); // the next look tries again
       document.shown = { ...NOTHING, lines: [notice(naming(error, name).words), ""] };
     }
     return document.shown.lines.join("\n");
   }
 
-  /** Return the text that was given last, with its folds and headings; nothing if the document is not open. */
+  /** Return the newest text, with its folds and headings; an empty section if the document is not open. */
   shown(name: string | undefined): Section {
     return (name === undefined ? undefined : this.open.get(name)?.shown) ?? NOTHING;
   }
 
-  /** Give the id of a conversation that is open, which stays when its name does not; else its name. */
+  /** Return the id of an open conversation, which a rename does not change; otherwise return the name. */
   async agent(name: string): Promise<string> {
     const following = await this.open.get(name)?.following.catch(() => undefined);
     return following?.agent ?? name;
   }
 
-  /** No longer follow a conversation. */
+  /** Stop following a conversation. */
   close(name: string): void {
     const document = this.open.get(name);
     this.open.delete(name);
     clearTimeout(document?.timer);
     document?.following.then(
       (following) => following.close(),
-      () => {}, // it never began, and was told to whoever looked
+      () => {}, // it never began; `text` has reported why
     );
   }
 
   private begin(name: string): Document {
-    const following = this.client.follow(name, () => this.tell(name, document));
+    const following = this.client.follow(name, () => this.schedule(name, document));
     const document: Document = { following, transcript: new Transcript(), shown: NOTHING, timer: undefined };
     this.open.set(name, document);
     return document;
   }
 
-  private tell(name: string, document: Document): void {
+  /** Report a change a little later, together with those that come meanwhile. */
+  private schedule(name: string, document: Document): void {
     if (this.open.get(name) !== document) return;
     document.timer ??= setTimeout(() => {
       document.timer = undefined;
       this.changed(name);
-    }, TOGETHER);
+    }, DELAY);
   }
 
-  /** While something is being read, what was shown last stands. */
+  /** Lay out a copy. While it is incomplete, the newest text remains. */
   private lay(document: Document, { copy, problem }: Following): void {
     const away = problem instanceof Lost ? AWAY : problem?.words;
     if (copy.whole || problem) document.shown = document.transcript.whole(copy, away);

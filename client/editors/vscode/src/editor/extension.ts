@@ -1,4 +1,4 @@
-/** What needs VS Code, and nothing else. */
+/** The part that needs VS Code: documents, folds, the outline, commands. */
 
 import * as vscode from "vscode";
 import { Client } from "../client";
@@ -14,12 +14,12 @@ const SCHEME = "reel";
  */
 const ENDING = ".reel";
 
-/** A conversation is the document `reel:/NAME.reel`. */
+/** Return the document of a conversation, `reel:/NAME.reel`. */
 function uriOf(name: string): vscode.Uri {
   return vscode.Uri.from({ scheme: SCHEME, path: `/${name}${ENDING}` });
 }
 
-/** The name of a document's conversation; undefined if the document is not a conversation. */
+/** Return the name of a document's conversation; undefined if the document is not a conversation. */
 function nameOf({ scheme, path }: vscode.Uri): string | undefined {
   return scheme === SCHEME && path.endsWith(ENDING) ? path.slice(1, -ENDING.length) : undefined;
 }
@@ -73,7 +73,7 @@ function revealEnd(editor: vscode.TextEditor): void {
   editor.revealRange(new vscode.Range(end, end));
 }
 
-/** Keep the end in sight of whoever looks at it while a conversation grows. */
+/** Scroll the editors that show the end of a conversation as it grows. */
 function follow({ document, contentChanges }: vscode.TextDocumentChangeEvent): void {
   if (document.uri.scheme !== SCHEME) return;
   const first = Math.min(...contentChanges.map(({ range }) => range.start.line));
@@ -83,7 +83,7 @@ function follow({ document, contentChanges }: vscode.TextDocumentChangeEvent): v
   }
 }
 
-/** The outline of a conversation: its messages. */
+/** Return the outline of a conversation: its messages. */
 function outline({ lines, headings }: Section): vscode.DocumentSymbol[] {
   return headings.map((first, index) => {
     const last = (headings[index + 1] ?? lines.length) - 1;

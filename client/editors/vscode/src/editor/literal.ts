@@ -1,9 +1,9 @@
 /**
- * Text that VS Code shows as it is, wherever it takes no option that says so.
+ * Text that VS Code shows as it is, also where it has no option for that.
  *
  * In notifications, prompts and choices VS Code makes a link of `[text](command:…)`, which runs the command on one
- * click, and an icon of `$(name)`; there is no way to escape either. Names, titles, labels and ids are other people's
- * text, so what opens the link or the name is set apart by a space.
+ * click, and an icon of `$(name)`. Neither can be escaped. Names, titles, labels and ids are other people's text, so a
+ * space goes before the parenthesis.
  */
 export function literal(text: string): string {
   return text.replace(/(?<=[\]$])\(/g, " (");

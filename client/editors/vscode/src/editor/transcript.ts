@@ -1,9 +1,9 @@
-/** What a conversation looks like: markdown. Pure: a copy in, lines and what can be folded out. */
+/** Lays out a conversation as Markdown. Pure: a copy in, lines and folds out. */
 
 import type { Copy } from "../client/copy";
 import type { Block, Message } from "../client/wire";
 
-/** Lines; the first and the last line of each part that can be folded; and the lines that are headings, from 0. */
+/** Lines; the first and the last line of each fold; and the lines that are headings. Lines count from 0. */
 export interface Section {
   lines: string[];
   folds: [first: number, last: number][];
@@ -12,19 +12,19 @@ export interface Section {
 
 type Clock = (time: number) => string;
 
-/** Lay out messages, each once: they never change. */
+/** Lays out messages, each once, because they never change. */
 export class Transcript {
   private readonly sections = new WeakMap<Message, Section>();
   /** The name of each tool by the id of its call. */
   private readonly tools = new Map<unknown, string>();
 
-  /** @param clock how a time (milliseconds since the epoch) is shown. */
+  /** @param clock returns the text of a time in milliseconds since the epoch. */
   constructor(private readonly clock: Clock = localTime) {}
 
   /**
    * Lay out everything.
    *
-   * @param problem what is wrong, shown at the end.
+   * @param problem is shown at the end.
    */
   whole(copy: Copy, problem?: string): Section {
     const sections = copy.messages.map((message) => this.message(message));
@@ -50,7 +50,7 @@ export class Transcript {
     return `## ${role} #${seq} · ${this.clock(time)}`;
   }
 
-  /** A block with a blank line after it; what is not text can be folded. */
+  /** Lay out a block, with a blank line after it. */
   private block(block: Block): Section {
     const lines = this.text(block).split("\n");
     const folds: Section["folds"] = FOLDED.has(block.type) && lines.length > 1 ? [[0, lines.length - 1]] : [];
@@ -89,7 +89,7 @@ export class Transcript {
   }
 }
 
-/** The line that says what is wrong. */
+/** Return the line that shows a problem. */
 export function notice(text: string): string {
   return `*${oneLine(text)}*`;
 }
@@ -99,12 +99,12 @@ function oneLine(text: string): string {
   return text.replace(/[\r\n]+/g, " ");
 }
 
-/** The line above a block. */
+/** Return the line above a block. */
 function label(...words: unknown[]): string {
   return oneLine(["###", ...words].join(" "));
 }
 
-/** Show a time as the user's clock has it. */
+/** Return a time in local time. */
 export function localTime(time: number): string {
   const date = new Date(time - new Date(time).getTimezoneOffset() * 60_000);
   return date.toISOString().slice(0, 19).replace("T", " ");
@@ -127,7 +127,7 @@ function section(heading: string, text: string): Section {
 
 const FOLDED: ReadonlySet<string> = new Set(["thinking", "tool_call", "tool_result", "opaque"]);
 
-/** A fence that is longer than any in the text. */
+/** Return a text between fences that are longer than any in it. */
 function fenced(text: string, language: string): string {
   let longest = 2;
   for (const [ticks] of text.matchAll(/`+/g)) longest = Math.max(longest, ticks.length);
@@ -136,7 +136,7 @@ function fenced(text: string, language: string): string {
 }
 
 function media({ name, url, mime_type, data_base64 }: Block): string {
-  // However it is padded.
+  // With or without padding.
   const bytes = () => Math.floor((String(data_base64).replace(/=+$/, "").length * 3) / 4);
   return label("media", mime_type, ...(name ? [name] : []), url ?? `${bytes()} bytes`);
 }
