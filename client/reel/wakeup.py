@@ -25,12 +25,17 @@ class Signal:
 
     def __init__(self) -> None:
         self._event = anyio.Event()
+        # Setting an event costs three calls, and a queue that fills sets its signal once for each item.
+        self._is_set = False
 
     def set(self) -> None:
         """Wake the task that waits, or the next one that will."""
-        self._event.set()
+        if not self._is_set:
+            self._is_set = True
+            self._event.set()
 
     async def wait(self) -> None:
         """Wait until the signal is set, and reset it."""
         await self._event.wait()
         self._event = anyio.Event()
+        self._is_set = False

@@ -242,7 +242,7 @@ class Agent:
         self.advance()
 
     def apply(self, part: AgentWrite, first: int, past: Iterable[Node] | None = None) -> None:
-        """LogValidator committed events into the state, and publish them.
+        """Fold committed events into the state, and publish them.
 
         Args:
             part: the events.

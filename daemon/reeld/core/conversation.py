@@ -206,7 +206,8 @@ class Conversation:
         kind, before = event.kind, self.extent
         if kind in CONVERSATION:
             self.append(event.entry(event_id))
-        elif kind == "mark":
+            return before
+        if kind == "mark":
             self.append(Mark(event_id, event.seq, label_of(event.data_json)))
         elif kind == "clear":
             self.cut(None)

@@ -27,7 +27,7 @@ class Altered(NamedTuple):
 
     def as_map(self) -> dict[str, int]:
         """Return what the reply to the command says of it."""
-        return {what: count for what, count in self._asdict().items() if count}
+        return {what: count for what, count in self._asdict().items() if count} if any(self) else {}
 
 
 class Row(NamedTuple):
@@ -74,32 +74,33 @@ def rows_from(messages: Any) -> tuple[list[CheckedRow], Altered]:
     replaced = numbers = 0
     for index, element in enumerate(messages):
         try:
-            row, altered = _row_from(element)
+            row, replaced_here = _row_from(element)
+            checked, numbers_here = _checked(row)
         except InvalidRecord as error:
             raise InvalidMessage(f"messages[{index}].{error}", index=index, field=error.field) from None
-        rows.append(row)
-        replaced += altered.replaced
-        numbers += altered.numbers_as_text
+        rows.append(checked)
+        replaced += replaced_here
+        numbers += numbers_here
     return rows, Altered(replaced, numbers)
 
 
 def _checked(row: Row) -> tuple[CheckedRow, int]:
     """Read a row; return it, and how many numbers are text in its message."""
-    exact = read_exactly(*row)
-    parts, numbers = (None, 0) if exact is None else with_numbers_as_text(exact)
+    parts = read_exactly(row.kind, row.content, row.data_json)
+    if parts is None or row.data_json is None:  # a plain text has no numbers
+        return CheckedRow(row, parts), 0
+    parts, numbers = with_numbers_as_text(parts)
     return CheckedRow(row, parts), numbers
 
 
-def _row_from(element: Any) -> tuple[CheckedRow, Altered]:
+def _row_from(element: Any) -> tuple[Row, int]:
+    """Return the row of one element, and how many of its characters were replaced."""
     if type(element) is str:
         content, replaced = clean(element)
-        row = Row("user", content, None)
-    elif type(element) is dict:
-        row, replaced = _from_record(element) if "kind" in element else _from_message(element)
-    else:
-        raise InvalidRecord("role", f"expected a string, a message or a record, got {kind_of(element)}")
-    checked, numbers = _checked(row)
-    return checked, Altered(replaced, numbers)
+        return Row("user", content, None), replaced
+    if type(element) is dict:
+        return _from_record(element) if "kind" in element else _from_message(element)
+    raise InvalidRecord("role", f"expected a string, a message or a record, got {kind_of(element)}")
 
 
 def _from_record(record: dict[str, Any]) -> tuple[Row, int]:

@@ -102,8 +102,9 @@ class Connection:
         self._complaints = 0
         # Nobody is at the other end any more.
         self._gone = False
-        # Not a signal: the listener may wait beside the connection's own task.
-        self._progress = anyio.Event()
+        # Set at the next progress; ``None`` while nobody waits, which is nearly always. Not a signal: the listener may
+        # wait beside the connection's own task.
+        self._progress: anyio.Event | None = None
         self._tasks = PeerTasks()
         self._outbox = Outbox(number, limits, traffic, self.drop, self._on_sent)
         self._replies = ReplyWriter(number, self._outbox, limits.unread, self.drop)
@@ -188,12 +189,14 @@ class Connection:
             await self._wait_for_progress()
 
     async def _wait_for_progress(self) -> None:
-        if self._progress.is_set():
-            self._progress = anyio.Event()  # not sooner: another task may wait for it too
+        if self._progress is None:
+            self._progress = anyio.Event()
         await self._progress.wait()
 
     def _on_progress(self) -> None:
-        self._progress.set()
+        if self._progress is not None:
+            self._progress.set()
+            self._progress = None
 
     def _on_sent(self) -> None:
         """There is room again: tell subscriptions that lag what they missed."""

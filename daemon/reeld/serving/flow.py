@@ -113,18 +113,20 @@ class InFlight:
 
     def add(self, size: int) -> None:
         """Count an admitted call."""
-        self._change(1, size)
+        self.requests += 1
+        self._bytes += size
+        self._traffic.requests += 1
+        self._traffic.bytes += size
 
     def remove(self, size: int) -> None:
         """Count a call no longer: it was answered, or detached."""
-        self._change(-1, -size)
+        self.requests -= 1
+        self._bytes -= size
+        self._traffic.requests -= 1
+        self._traffic.bytes -= size
 
     def clear(self) -> None:
         """Count none of the calls any longer: nobody waits for them."""
-        self._change(-self.requests, -self._bytes)
-
-    def _change(self, requests: int, size: int) -> None:
-        self.requests += requests
-        self._bytes += size
-        self._traffic.requests += requests
-        self._traffic.bytes += size
+        self._traffic.requests -= self.requests
+        self._traffic.bytes -= self._bytes
+        self.requests = self._bytes = 0

@@ -284,12 +284,14 @@ class Signature:
         if not params or params in ([None], [[]]):
             return [], {}
         last = params[-1]
+        if type(last) is not dict and type(last) is not list:
+            return params, {}
         convert = self._convert_at(len(params) - 1)
         if type(last) is dict:
             if convert is messages and not _OF_MESSAGES.isdisjoint(last):
                 return params, {}
             return params[:-1], last
-        if type(last) is list and not last and convert not in _LISTS:
+        if not last and convert not in _LISTS:
             return params[:-1], {}  # an empty table of Lua's, which may be a list or a map
         return params, {}
 
@@ -298,7 +300,8 @@ class Signature:
 
     def _take(self, values: list[Any], number: int, value: Any) -> int:
         param = self.params[number]
-        if is_deeper(value, MAX_DEPTH - 1):  # first: a converter may show the value, and must not recurse too deep
+        # The depth first: a converter may show the value, and must not recurse too deep.
+        if type(value) is not str and is_deeper(value, MAX_DEPTH - 1):
             raise InvalidParams(f"{param.name}: {_TOO_DEEP}", field=param.name)
         try:
             value = param.convert(value)

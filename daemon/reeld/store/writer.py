@@ -13,7 +13,7 @@ A transaction stays in the queue until it is settled, so that a writer that fail
 import logging
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import anyio
@@ -36,6 +36,8 @@ _CHECKPOINT_EVERY = 1000
 # Pages that a commit writes beside those of its rows: of the table of agents and of the indexes.
 _PAGES_OF_A_COMMIT = 4
 _PAGE = 4096
+# Bytes of a row beside its texts, its entries in the indexes included.
+_ROW = 128
 # Overlapping readers keep the WAL from being overwritten. At this size, in bytes, commits wait for the readers: so many
 # milliseconds, more for a larger WAL, at most _MAX_PATIENCE.
 _LARGE = 64 << 20
@@ -130,7 +132,7 @@ class Writer:
         for outcome in outcomes:
             _, settle = self._queue.popleft()
             settle(outcome)
-        self._pages += _PAGES_OF_A_COMMIT + sum(map(_pages_of, events))
+        self._pages += _PAGES_OF_A_COMMIT + _size_of(events) // _PAGE
         if self._pages >= _CHECKPOINT_EVERY:
             await self.checkpoint()
 
@@ -162,6 +164,6 @@ class Writer:
             log.warning("a reader is slow; the WAL has %d MB and grows", size >> 20)
 
 
-def _pages_of(event: Event) -> int:
-    """Estimate the pages that an event writes: one for its row, and those that its text fills."""
-    return 1 + (len(event.content or "") + len(event.data_json or "")) // _PAGE
+def _size_of(events: Sequence[Event]) -> int:
+    """Estimate the bytes that events take in the database."""
+    return len(events) * _ROW + sum([len(event.content or "") + len(event.data_json or "") for event in events])
