@@ -5,7 +5,7 @@ live agent at once is; a request that must await something is ``Deferred``, and 
 one after the other by the *worker*. A ``Detached`` request (``wait``, ``verify``) leaves that order: it has a task
 of its own and holds up nothing.
 
-Every outcome takes one way, :meth:`Dispatcher._settle`. There an error of a command with an idempotency key is
+Every outcome takes one way, :meth:`Dispatcher.settle`. There an error of a command with an idempotency key is
 looked up first: a command that was applied before gets its first reply in place of the error.
 """
 
@@ -98,11 +98,10 @@ class Dispatcher:
 
     def submit(self, call: Call, params: Any) -> None:
         """Run a call now or in its turn, or refuse it."""
-        if not self._in_flight.admits(call.size) or self._stopping:
+        if self._stopping or not self._in_flight.admit(call.size):
             self._traffic.refused += 1
             self._reply(call, ShuttingDown(_STOPPING) if self._stopping else Busy(_BUSY))
             return
-        self._in_flight.add(call.size)
         if self._pending:
             self._pending.append(_Pending(call, params))
         elif (rest := self._begin(call, params)) is not None:
@@ -251,20 +250,6 @@ class Dispatcher:
         elif isinstance(outcome, ReelError) and call.key is not None and self._tasks is not None:
             self._tasks.start_soon(self._look_up, call, call.key, outcome)
             return
-        self._settle(call, outcome)
-
-    async def _look_up(self, call: Call, key: IdempotencyKey, error: ReelError) -> None:
-        """Settle a refused command with its first reply, if it was applied before."""
-        try:
-            outcome: Result | ReelError = await repeated(self._services.store, key, error)
-        except ReelError as refused:
-            outcome = refused
-        except Exception:
-            log.exception("connection=%d the key of method=%s cannot be looked up", self._peer.number, call.method)
-            outcome = Internal(_BUG)
-        self._settle(call, outcome)
-
-    def _settle(self, call: Call, outcome: Result | ReelError) -> None:
         if not call.detached:
             if not self._in_flight.requests:
                 return  # the connection is closed
@@ -275,3 +260,15 @@ class Dispatcher:
         if call.then is not None and isinstance(outcome, dict):
             call.then()
         self._on_settled()
+
+    async def _look_up(self, call: Call, key: IdempotencyKey, error: ReelError) -> None:
+        """Settle a refused command with its first reply, if it was applied before."""
+        try:
+            outcome: Result | ReelError = await repeated(self._services.store, key, error)
+        except ReelError as refused:
+            outcome = refused
+        except Exception:
+            log.exception("connection=%d the key of method=%s cannot be looked up", self._peer.number, call.method)
+            outcome = Internal(_BUG)
+        call.key = None  # it has been looked up
+        self.settle(call, outcome)

@@ -97,8 +97,8 @@ class InFlight:
         self._traffic = traffic
         self._limits = limits
 
-    def admits(self, size: int) -> bool:
-        """Return whether there is room for one more call of this size, in bytes."""
+    def admit(self, size: int) -> bool:
+        """Count one more call of this size, in bytes, if there is room; return whether there was."""
         limits, traffic = self._limits, self._traffic
         if not self.requests:
             self._refusing = self.saturated = False
@@ -109,14 +109,13 @@ class InFlight:
             or (self.requests > 0 and self._bytes + size > limits.bytes)
             or (traffic.requests > 0 and traffic.bytes + size > limits.all_bytes)
         )
-        return not self._refusing
-
-    def add(self, size: int) -> None:
-        """Count an admitted call."""
+        if self._refusing:
+            return False
         self.requests += 1
         self._bytes += size
-        self._traffic.requests += 1
-        self._traffic.bytes += size
+        traffic.requests += 1
+        traffic.bytes += size
+        return True
 
     def remove(self, size: int) -> None:
         """Count a call no longer: it was answered, or detached."""

@@ -77,7 +77,12 @@ class ReplyWriter:
             if isinstance(outcome, ReelError):
                 self._log_error(call, outcome)
             return
-        data = self._encode(call, outcome)
+        try:
+            data = self._encode(call, outcome)
+        except Exception:  # a bug; it should harm its caller only
+            log.exception("connection=%d method=%s has a reply that cannot be encoded", self._number, call.method)
+            log.debug("connection=%d cannot be sent %r", self._number, outcome)
+            data = self._encode(call, Internal("the reply cannot be encoded; the daemon's log has the reason"))
         if self._lifo is None or call not in self._lifo:
             self._outbox.reply(data)
         elif self.held + len(data) <= self._max_held:
@@ -97,14 +102,6 @@ class ReplyWriter:
         self._outbox.reply(self.framing.refuse(None, error))
 
     def _encode(self, call: Call, outcome: Result | ReelError) -> bytes:
-        try:
-            return self._encode_outcome(call, outcome)
-        except Exception:  # a bug; it should harm its caller only
-            log.exception("connection=%d method=%s has a reply that cannot be encoded", self._number, call.method)
-            log.debug("connection=%d cannot be sent %r", self._number, outcome)
-            return self._encode_outcome(call, Internal("the reply cannot be encoded; the daemon's log has the reason"))
-
-    def _encode_outcome(self, call: Call, outcome: Result | ReelError) -> bytes:
         if call.token is not None:
             return self.framing.reply(call.token, outcome)
         if isinstance(outcome, ReelError):
