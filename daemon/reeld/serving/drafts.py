@@ -105,6 +105,8 @@ class Drafts:
 
     def end(self, connection: int, row: int) -> None:
         """End a connection's draft for an agent, if there is one, before anything else is pushed."""
+        if not self._drafts:
+            return
         key = _Key(connection, row)
         if key in self._drafts:
             self._drafts[key].text = ""
