@@ -1,69 +1,68 @@
-"""An agent: it answers in a conversation whenever somebody has spoken there, with any OpenAI-compatible server.
+"""An agent with tools: it answers whenever somebody has spoken, with any OpenAI-compatible server.
 
 Run ``OPENAI_BASE_URL=http://localhost:11434/v1 python examples/agent.py NAME MODEL``, and talk to it from anywhere:
-``reel add NAME "Hello"``. Others see the answer grow while it comes. It has no tools, and asks for no more than words.
+``reel add NAME "What time is it?"``. Others see the answer grow while it comes.
 """
 
 import os
 import sys
+import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable
 from contextlib import suppress
-from http.client import HTTPException
+from http.client import HTTPException, HTTPResponse
 
 import reel
-from reel.streams.stream import Stream
 
 SERVER = os.environ.get("OPENAI_BASE_URL", "https://api.openai.com/v1")
-FORMAT = "openai-chat"
+TOOLS: dict[str, Callable[..., str]] = {"now": lambda: time.strftime("%A, %H:%M"), "add": lambda a, b: str(a + b)}
+NUMBER = {"type": "number"}
+PARAMETERS = {"now": {}, "add": {"a": NUMBER, "b": NUMBER}}
+DECLARED = [
+    {"type": "function", "function": {"name": name, "parameters": {"type": "object", "properties": properties}}}
+    for name, properties in PARAMETERS.items()
+]
 
 
-def answers(body: str) -> Iterator[bytes]:
-    """Ask the server; give its event stream, line by line."""
+def post(body: str) -> HTTPResponse:
+    """Ask the server; its response is read line by line."""
     headers = {"Content-Type": "application/json", "Authorization": f"Bearer {os.environ.get('OPENAI_API_KEY', '')}"}
     request = urllib.request.Request(f"{SERVER}/chat/completions", body.encode(), headers)  # noqa: S310 - the user's own
-    with urllib.request.urlopen(request) as response:  # noqa: S310 - as above
-        yield from response
+    response: HTTPResponse = urllib.request.urlopen(request)  # noqa: S310 - as above
+    return response
 
 
-def write(client: reel.Client, name: str, body: str) -> str:
-    """Ask the server, and show its answer while it comes; return the event stream."""
-    stream, came, shown = Stream(FORMAT), b"", ""
-    for line in answers(body):
-        came += line
-        piece = stream.feed(line)
-        if piece:
-            shown += piece
-            client.draft(name, shown)
-    return came.decode()
-
-
-def answer(client: reel.Client, name: str, model: str) -> None:
-    """Answer what was said last, if that waits for an answer."""
-    rendered = client.render(name, FORMAT, model=model, extra={"stream": True})
-    if not rendered.ready:
-        return
+def use(call: reel.ToolCall) -> reel.NewMessage:
+    """Carry out a tool call. A failure is a result too: the model reads it, and can try something else."""
     try:
-        came = write(client, name, rendered.body)
-        # Only if nobody has spoken meanwhile: what they said wants another answer, and its event is here already.
-        client.ingest(name, FORMAT, came, model=model, if_seq=rendered.at)
-    except Exception:
-        # What was not added would be shown as being written for as long as this program runs.
-        client.draft(name, "")
-        raise
-    print(f"answered {rendered.at}", flush=True)
+        return call.result(TOOLS[call.name](**call.arguments))
+    except Exception as error:
+        return call.result(f"{type(error).__name__}: {error}", is_error=True)
+
+
+def respond(client: reel.Client, name: str, model: str) -> None:
+    """Answer what was said last, and use the tools that the model asks for, until it asks for none."""
+    while True:
+        with client.answer(name, "openai-chat", {"model": model, "stream": True, "tools": DECLARED}) as answer:
+            if answer.ready:
+                for line in post(answer.body):
+                    answer.feed(line)
+        if answer.added:
+            print(f"answered {answer.rendered.at}", flush=True)
+        if not answer.calls:
+            return
+        client.add(name, [use(call) for call in answer.calls])
 
 
 def main(name: str, model: str) -> None:
     """Answer from now on, and first what was said before."""
     client = reel.connect(autostart=True)
-    with suppress(reel.Exists):
-        client.create(name)
+    client.create(name, exist_ok=True)
     print(f"{name}: listening", flush=True)
-    for push in client.subscribe(name, since=0, kinds=["user", "tool_result"]):
+    for push in client.subscribe(name, since=0, kinds=["user"]):
         if isinstance(push, reel.EventPush):
             try:
-                answer(client, name, model)
+                respond(client, name, model)
             except (reel.ReelError, OSError, HTTPException) as error:
                 print(f"{name}: {error}", file=sys.stderr, flush=True)
 

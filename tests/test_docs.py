@@ -13,6 +13,8 @@ import pytest
 from reel.errors import BY_NAME
 from tests import documents
 from tests.daemon import Daemon, short_directory
+from tests.end_to_end import answers
+from tests.end_to_end.provider import serving
 
 _ROOT = Path(__file__).parent.parent
 _README = (_ROOT / "README.md").read_text()
@@ -33,8 +35,8 @@ def _blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", _README, re.DOTALL | re.MULTILINE)
 
 
-def _run(words: list[str], daemon: Daemon) -> str:
-    environment = {**os.environ, "REEL_SOCKET": daemon.socket, "VISUAL": "true"}
+def _run(words: list[str], daemon: Daemon, **environment: str) -> str:
+    environment = {**os.environ, "REEL_SOCKET": daemon.socket, "VISUAL": "true", **environment}
     return subprocess.run(words, env=environment, text=True, capture_output=True, check=True, timeout=60).stdout
 
 
@@ -58,6 +60,22 @@ def test_the_program_of_the_readme(daemon: Daemon) -> None:
     ]
 
 
+def test_the_program_of_the_page_about_python(daemon: Daemon) -> None:
+    """The blocks of the page run as one program, against a provider that streams, calls a tool, and answers whole."""
+    page = (documents.DOCS / "python.md").read_text()
+    program = "\n".join(re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE))
+    with serving("openai_chat") as provider:
+        call = ("call_1", "look_up", '{"word": "tape deck"}')
+        provider.answers += [answers.chat_words("It is ", "a spool."), answers.chat_calls(call)]
+        provider.answers += [answers.chat_words("As I said."), answers.chat()]
+        url = {"OPENAI_BASE_URL": f"{provider.url}/v1", "OPENAI_API_KEY": "none"}
+        printed = _run([sys.executable, "-c", program], daemon, **url).splitlines()
+
+    assert ["It is a spool.", "As I said.", "3 [{'type': 'text', 'text': 'What is a tape deck?'}]"] == printed[3:6]
+    assert "the last word" == printed[-1]
+    assert [] == provider.problems
+
+
 _PAGES = [*_ROOT.glob("*.md"), *documents.DOCS.glob("*.md"), *(_ROOT / folder / "README.md" for folder in _READMES)]
 
 
@@ -71,7 +89,8 @@ def anchors(page: Path) -> set[str]:
 def test_links_of_a_page(page: Path) -> None:
     """Every link of a page to a file or a heading has a target."""
     broken = []
-    for path, anchor in re.findall(r"\]\((?!https?:)([^)#]*)#?([^)]*)\)", page.read_text()):
+    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    for path, anchor in re.findall(r"\]\((?!https?:)([^)#]*)#?([^)]*)\)", text):
         target = page.parent / path if path else page
         if not target.exists() or (anchor and anchor not in anchors(target)):
             broken.append(f"{path}#{anchor}")

@@ -175,6 +175,27 @@ def test_agent_that_is_interrupted(daemon: Daemon, monkeypatch: pytest.MonkeyPat
     assert ["Hi", ""] == shown
 
 
+def test_agent_with_tools(daemon: Daemon) -> None:
+    """The agent uses its tools, reports the failure of a tool to the model, and answers with the results."""
+    with serving("openai_chat") as provider, daemon.client() as client:
+        provider.answers += [
+            answers.chat_calls(("c1", "add", '{"a": 2, "b": 3}'), ("c2", "add", '{"a": 2}')),
+            answers.chat_words("Five"),
+        ]
+        client.add("ann", "2 + 3?", create=True)
+        with running(daemon, "agent.py", "ann", "small", OPENAI_BASE_URL=f"{provider.url}/v1") as agent:
+            assert ["ann: listening", "answered 2", "answered 5"] == agent.read(3)
+        results = [message["content"][0] for message in client.messages("ann").messages if message["role"] == "tool"]
+
+    assert [("5", False), ("TypeError", True)] == [
+        (str(block["content"]).partition(":")[0], block["is_error"])
+        for block in results
+        if block["type"] == "tool_result"
+    ]
+    assert [] == provider.problems
+    assert "5" == provider.bodies[1]["messages"][-2]["content"]
+
+
 def is_draft(push: Push) -> bool:
     """Return whether a push shows a draft."""
     return isinstance(push, DraftPush)

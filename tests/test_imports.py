@@ -93,19 +93,20 @@ LAYERS: tuple[tuple[str, ...], ...] = (
             "reel.address",
             "reel.blocks",
             "reel.errors",
+            "reel.formats",
             "reel.ids",
             "reel.kinds",
             "reel.messages",
             "reel.msgpack_codec",
         ),
-        *("reel.records", "reel.strict_json", "reel.values", "reel.version"),
+        *("reel.records", "reel.strict_json", "reel.tool_calls", "reel.values", "reel.version"),
     ),
     # how it travels
     ("reel.frames", "reel.json_framing", "reel.session", "reel.wakeup"),
     # what may be asked, and what comes back
     (
         *("reel.peer", "reel.pushes", "reel.replies", "reel.requests", "reel.stop_marker", "reel.streams"),
-        "reel.subscription_state",
+        *("reel.answer_state", "reel.subscription_state"),
     ),
     ("reel.process",),
     # the clients

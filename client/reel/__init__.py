@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from reel.errors import Storage as Storage
     from reel.errors import Timeout as Timeout
     from reel.errors import TooLarge as TooLarge
+    from reel.formats import Format as Format
     from reel.kinds import is_conversation_kind as is_conversation_kind
     from reel.messages import Block as Block
     from reel.messages import Event as Event
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from reel.records import message_from_record as message_from_record
     from reel.sync.client import Client as Client
     from reel.sync.client import connect as connect
+    from reel.tool_calls import ToolCall as ToolCall
     from reel.version import __version__ as __version__
 
 _NAMES = {
@@ -65,11 +67,13 @@ _NAMES = {
     "reel.errors": "Busy Cancelled Conflict Exists Internal InvalidMessage InvalidParams InvalidRequest Killed"
     " MethodNotFound NoSuchMark NotFound NotRunning NothingToUndo ParseError ProtocolMismatch ReelError"
     " ShuttingDown Storage Timeout TooLarge",
+    "reel.formats": "Format",
     "reel.kinds": "is_conversation_kind",
     "reel.messages": "Block Event Message NewMessage NewRecord Record text tool_call tool_result",
     "reel.pushes": "DraftPush EventPush ResetPush",
     "reel.records": "message_from_record",
     "reel.sync.client": "Client connect",
+    "reel.tool_calls": "ToolCall",
     "reel.version": "__version__",
 }
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}

@@ -1,3 +1,39 @@
-"""The names of the providers' formats: the one list, in the order in which they are shown."""
+"""What the providers speak: the names of their formats, and bodies in the forms in which a program has them."""
 
-FORMATS = ("openai-chat", "openai-responses", "anthropic", "gemini")
+from collections.abc import Mapping
+from typing import Any, Literal, Protocol, TypeAlias, get_args
+
+Format: TypeAlias = Literal["openai-chat", "openai-responses", "anthropic", "gemini"]
+# The one list of the formats, in the order in which they are shown.
+FORMATS: tuple[Format, ...] = get_args(Format)
+
+
+class Model(Protocol):
+    """An object of a provider's SDK: a Pydantic model."""
+
+    def model_dump_json(self, *, by_alias: bool) -> str:
+        """Return it as JSON text."""
+        ...
+
+
+# A body, or an event of a stream, in any of the forms in which a program has one.
+Body: TypeAlias = str | bytes | Mapping[str, Any] | Model
+
+
+def json_text(body: Body) -> str:
+    """Return a body as text; a text is returned unchanged.
+
+    Raises:
+        ValueError: it cannot be written as JSON.
+    """
+    if isinstance(body, str):
+        return body
+    if isinstance(body, bytes | bytearray | memoryview):
+        return bytes(body).decode(errors="replace")
+    from reel.strict_json import encode  # noqa: PLC0415 - a text needs no encoder
+
+    try:
+        return encode(dict(body)) if isinstance(body, Mapping) else body.model_dump_json(by_alias=True)
+    except (AttributeError, TypeError, RecursionError) as error:
+        expected = "expected text, a map, or an object of a provider's SDK"
+        raise ValueError(f"{expected}, got a {type(body).__name__} ({error})") from None

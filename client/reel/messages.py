@@ -4,6 +4,7 @@ They are the maps that travel over the wire, with types: what ``client.messages(
 ``client.add()`` unchanged.
 """
 
+from collections.abc import Mapping
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
 Metadata: TypeAlias = dict[str, Any]
@@ -80,6 +81,9 @@ class ToolResultBlock(TypedDict):
     provider_metadata: NotRequired[Metadata]
 
 
+# What a tool call results in.
+ToolOutput: TypeAlias = "str | list[TextBlock | MediaBlock | OpaqueBlock]"
+
 Block: TypeAlias = (
     TextBlock | ToolCallBlock | ThinkingBlock | RedactedThinkingBlock | MediaBlock | OpaqueBlock | ToolResultBlock
 )
@@ -152,20 +156,24 @@ def text(role: Literal["user", "assistant", "system"], text: str) -> NewMessage:
     return {"role": role, "content": [{"type": "text", "text": text}]}
 
 
-def tool_call(id: str, name: str, arguments: str) -> NewMessage:  # noqa: A002 - the name of the block's field
+def tool_call(id: str, name: str, arguments: str | Mapping[str, Any]) -> NewMessage:  # noqa: A002 - the block's field
     """Return an assistant message of one tool call.
 
     Args:
         id: the id that the result refers to, 1 to 1,024 characters.
         name: the name of the tool, 1 to 1,024 characters.
-        arguments: JSON text, which is kept unchanged.
+        arguments: JSON text, which is kept unchanged, or a map, as some SDKs have it.
     """
+    if not isinstance(arguments, str):
+        from reel.strict_json import encode  # noqa: PLC0415 - JSON text needs no encoder
+
+        arguments = encode(dict(arguments))
     return {"role": "assistant", "content": [{"type": "tool_call", "id": id, "name": name, "arguments": arguments}]}
 
 
 def tool_result(
     tool_call_id: str,
-    content: "str | list[TextBlock | MediaBlock | OpaqueBlock]",
+    content: ToolOutput,
     is_error: bool = False,  # noqa: FBT001, FBT002 - the third of three
 ) -> NewMessage:
     """Return a tool message of one result.

@@ -42,6 +42,10 @@ class SubscriptionState:
         # The drafts that are shown, by agent and connection: they are gone when our connection is lost.
         self._drafts: dict[tuple[str, int], None] = {}
 
+    def __repr__(self) -> str:
+        since = self._call.params.get("since")
+        return f"{self._call.params.get('agent', 'all agents')}{'' if since is None else f' after #{since}'}"
+
     def open(self) -> bytes:
         """Begin on a new connection; return the bytes to send."""
         self._framing = MessagePack(MAX_REPLY)

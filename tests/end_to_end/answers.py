@@ -75,6 +75,16 @@ def chat_words(*pieces: str) -> list[Json]:
     ]
 
 
+def chat_calls(*calls: tuple[str, str, str]) -> list[Json]:
+    """Make a stream of calls, each given by its id, its name and its arguments."""
+    pieces = [
+        {"index": index, "id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
+        for index, (call_id, name, arguments) in enumerate(calls)
+    ]
+    choice = {"index": 0, "delta": {"role": "assistant", "tool_calls": pieces}, "finish_reason": "tool_calls"}
+    return [{**_chat_top("chat.completion.chunk"), "choices": [choice]}]
+
+
 def chat_stream(call: str) -> list[Json]:
     begun = {"index": 0, "id": call, "type": "function", "function": {"name": NAME, "arguments": ""}}
     pieces = [{"index": 0, "function": {"arguments": piece}} for piece in (ARGUMENTS[:4], ARGUMENTS[4:])]

@@ -3,11 +3,11 @@
 import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from reel import tool_result
+from reel import Format, tool_result
 from reel.sync.client import Client
 from tests.daemon import Daemon, short_directory
 from tests.end_to_end import answers
@@ -66,11 +66,11 @@ class Tour:
         """Render for a provider, send the body, and ingest the answer; return the body that the provider accepted."""
         provider = self.providers[name]
         provider.answers.append(answer)
-        found = self.client.render("tour", name, model=MODELS[name], extra=EXTRA[name])
+        found = self.client.render("tour", cast("Format", name), model=MODELS[name], extra=EXTRA[name])
         assert found.ready
         body = json.loads(found.body)
         said = ask(name, provider.url, body, stream=isinstance(answer, list))
-        self.client.ingest("tour", name, said, model=MODELS[name], names=found.names)
+        self.client.ingest("tour", cast("Format", name), said, model=MODELS[name], names=found.names)
 
         assert [] == provider.problems
         return provider.bodies[-1]

@@ -1,7 +1,8 @@
 """What the async client does beyond the blocking one."""
 
+import asyncio
 import signal
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -95,6 +96,43 @@ async def test_calls_in_flight_survive_a_crash(client: Client, daemon: Daemon) -
 
     texts = [message["content"][0]["text"] async for message in client.iter_messages("demo")]  # type: ignore[typeddict-item]
     assert sorted(map(str, range(200))) == sorted(texts)
+
+
+def test_a_client_that_is_awaited(daemon: Daemon) -> None:
+    """As in a notebook, a client works from one run of the event loop to the next, until it is closed."""
+
+    async def cell(awaitable: Awaitable[Any]) -> Any:
+        return await awaitable
+
+    with asyncio.Runner() as notebook:
+        client = notebook.run(cell(reel.aio.connect(daemon.socket)))
+        assert notebook.run(cell(client.ping()))
+        daemon.kill()
+        daemon.start()
+        assert "demo" == notebook.run(cell(client.create("demo"))).name
+        assert f"<reel.aio.Client of {daemon.socket}, connected>" == repr(client)
+        notebook.run(client.close())
+        with pytest.raises(reel.NotRunning, match="this client was closed"):
+            notebook.run(cell(client.ping()))
+
+
+def test_an_awaited_client_is_closed_by_a_block(daemon: Daemon) -> None:
+    """A block around an awaited client closes it; a daemon that does not answer is reported at once."""
+
+    async def connect() -> Client:
+        async with await reel.aio.connect(daemon.socket) as client:
+            assert await client.ping()
+        with pytest.raises(reel.NotRunning):
+            await reel.aio.connect(f"{daemon.socket}.none")
+        return client
+
+    assert asyncio.run(connect())._closed
+
+
+async def test_a_client_cannot_be_awaited_on_trio(daemon: Daemon) -> None:
+    """On trio the error says what to write."""
+    with pytest.raises(RuntimeError, match="use: async with connect"):
+        await reel.aio.connect(daemon.socket)
 
 
 async def test_the_async_client_gives_up_reconnecting(daemon: Daemon) -> None:

@@ -212,6 +212,15 @@ def test_text_that_is_none(client: Client, name: str) -> None:
     ]
 
 
+def test_the_repr_of_a_subscription(client: Client, name: str) -> None:
+    """It shows the agent, how far the subscription has come, and whether it is closed."""
+    agent = client.create(name).id
+    with client.subscribe(name) as subscription:
+        shown = repr(subscription)
+
+    assert (f"<reel Subscription to {agent} after #1>", ", closed>") == (shown, repr(subscription)[-9:])
+
+
 def test_errors_are_exceptions(client: Client, name: str) -> None:
     """Each error name is its own class, with the daemon's message."""
     with pytest.raises(reel.NotFound) as missing:

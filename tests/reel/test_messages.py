@@ -78,6 +78,11 @@ def everything() -> None:
         import_module(f"reel.{module.name}")
 
 
+def test_a_tool_call_of_a_map() -> None:
+    """Arguments that are a map are written as JSON."""
+    assert reel.tool_call("c", "ls", {"path": "ä", "n": 1}) == reel.tool_call("c", "ls", '{"path":"ä","n":1}')
+
+
 @pytest.mark.parametrize("name", ["text", "tool_call", "tool_result"])
 @pytest.mark.usefixtures("everything")
 def test_a_helper_is_public(name: str) -> None:

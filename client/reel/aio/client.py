@@ -6,18 +6,20 @@ commands under their keys. The *sender* task writes what is queued, so that a ca
 a frame behind. Callers wait for their responses. One that is cancelled is forgotten, and its response is dropped.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, TypeVar
 
 import anyio
-from anyio.abc import SocketAttribute, SocketStream, TaskStatus
+from anyio.abc import SocketAttribute, SocketStream
 
 from reel import replies, requests
 from reel.address import default_socket
 from reel.aio.subscription import LOST, Subscription
-from reel.errors import NotRunning, ParseError, ReelError, ShuttingDown, from_wire
+from reel.errors import Exists, NotRunning, ParseError, ReelError, ShuttingDown, from_wire
+from reel.formats import Format
 from reel.frames import MAX_REPLY, Id, InvalidFrame, Response
 from reel.messages import Event, Message, Record
 from reel.peer import RECONNECT_SECONDS, RETRY_INTERVAL, connection_refused, require_trusted
@@ -26,6 +28,12 @@ from reel.requests.calls import describe
 from reel.session import MessagePack
 from reel.subscription_state import SubscriptionState
 from reel.wakeup import Signal
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from reel.aio.answer import Answer
+    from reel.tool_calls import ToolCall
 
 R = TypeVar("R")
 P = ParamSpec("P")
@@ -91,6 +99,9 @@ class Client:
         # Whether there is a connection that has been greeted. Without one, a call wakes the keeper.
         self._connected = False
         self._wanted = Signal()
+        self._closed = False
+        # The task that keeps the connection if no task group does.
+        self._keeper: asyncio.Task[None] | None = None
 
     async def call(self, call: Call[R]) -> R:
         """Send a request, wait for its reply and return that.
@@ -102,11 +113,20 @@ class Client:
             ReelError: the daemon refused the request.
             NotRunning: the daemon cannot be reached.
         """
+        try:
+            return await self._send_and_wait(with_idempotency_key(call))
+        except Exists:
+            if call.if_exists is None:
+                raise
+        return await self.call(call.if_exists)
+
+    async def _send_and_wait(self, call: Call[R]) -> R:
+        if self._closed:
+            raise NotRunning("this client was closed; connect again")
         self._number += 1
         number = self._number
-        sent = with_idempotency_key(call)
-        request = self._framing.request(number, sent.method, [sent.params])
-        waiting = self._waiting[number] = _Waiting(sent.method, request)
+        request = self._framing.request(number, call.method, [call.params])
+        waiting = self._waiting[number] = _Waiting(call.method, request)
         try:
             if self._connected:
                 self._post(waiting)
@@ -158,6 +178,75 @@ class Client:
             for row in page.agents:
                 yield row
 
+    def answer(
+        self,
+        agent: str,
+        format: Format,  # noqa: A002 - the protocol's name
+        extra: Mapping[str, Any] | str | None = None,
+        *,
+        model: str | None = None,
+        budget: int | None = None,
+        open: Literal["close", "refuse"] | None = None,  # noqa: A002 - the protocol's name
+        pin: str | None = None,
+    ) -> "AbstractAsyncContextManager[Answer]":
+        """Let a model answer: a block that renders the conversation, and adds what is fed to the answer.
+
+        It is :meth:`reel.Client.answer` for ``async with``; ``feed`` is awaited.
+
+        Args:
+            agent: a name or an id.
+            format: ``openai-chat``, ``openai-responses``, ``anthropic`` or ``gemini``.
+            extra: further fields of the body, such as ``model``, ``tools``, ``max_tokens``, ``stream``.
+            model: the model to render for, and that answers if the response does not name one. Default: the one in
+                ``extra``.
+            budget: the most tokens of the history, estimated; the oldest turns are left out first.
+            open: what to do about calls without a result: ``close`` them with a made-up result, or ``refuse``.
+            pin: the label of a mark; with a budget, everything before the mark is kept.
+
+        Raises:
+            InvalidMessage: what was fed is not a response, but for example the provider's error.
+            Conflict: the conversation has moved on; ``answer.response`` has what came.
+        """
+        from reel.aio.answer import answering  # noqa: PLC0415 - most clients answer nothing
+
+        render = requests.render(agent, format, model=model, extra=extra, budget=budget, open=open, pin=pin)
+        return answering(self.call, render)
+
+    async def open_calls(self, agent: str) -> "list[ToolCall]":
+        """Return the tool calls without a result, with their arguments.
+
+        Args:
+            agent: a name or an id.
+        """
+        from reel.tool_calls import calls_in  # noqa: PLC0415 - most clients call no tools
+
+        info = await self.agent(agent)
+        pages = [
+            (await self.messages(info.id, since=seq - 1, limit=1, at=info.head)).messages
+            for seq in sorted({call.seq for call in info.open_calls})
+        ]
+        return [call for page in pages for call in calls_in(page, [call.id for call in info.open_calls])]
+
+    async def close(self) -> None:
+        """Close a connection that was made with ``await``; a block closes its own at its end."""
+        if self._keeper is not None:
+            from asyncio import CancelledError  # noqa: PLC0415 - there is a keeper on asyncio only
+
+            self._keeper.cancel()
+            with suppress(CancelledError):
+                await self._keeper
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def __repr__(self) -> str:
+        return f"<reel.aio.Client of {self.path}, {'connected' if self._connected else 'not connected'}>"
+
     ping = _method(requests.ping)
     methods = _method(requests.methods)
     create = _method(requests.create)
@@ -196,13 +285,20 @@ class Client:
 
     # --- the keeper
 
-    async def keep(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
-        """Own the connection for as long as the client is used."""
-        stream = await self._open()
-        task_status.started()
-        while True:
-            await self._converse(stream)
-            stream = await self._reopen()
+    async def keep(self, stream: SocketStream) -> None:
+        """Own the connection for as long as the client is used.
+
+        Args:
+            stream: the first connection, from :meth:`open`.
+        """
+        try:
+            while True:
+                await self._converse(stream)
+                stream = await self._reopen()
+        finally:
+            self._closed = True
+            for waiting in self._waiting.values():
+                waiting.end(None, NotRunning("this client was closed before the daemon had replied"))
 
     async def _reopen(self) -> SocketStream:
         """Reconnect as soon as a call is waiting; if that takes longer than ``patience``, fail all calls."""
@@ -213,7 +309,7 @@ class Client:
             with anyio.move_on_after(self._patience):
                 while isinstance(error, NotRunning):
                     try:
-                        return await self._open()
+                        return await self.open()
                     except ReelError as refused:
                         error = refused
                         await anyio.sleep(RETRY_INTERVAL)
@@ -221,7 +317,7 @@ class Client:
                 waiting.end(None, error)
             self._waiting.clear()
 
-    async def _open(self) -> SocketStream:
+    async def open(self) -> SocketStream:
         """Connect and greet."""
         stream = await self._reach()
         try:
@@ -320,11 +416,14 @@ class Client:
         return [frame for frame in frames if isinstance(frame, Response)]
 
 
-@asynccontextmanager
-async def connect(
+def connect(
     path: str | None = None, *, autostart: bool = False, patience: float = RECONNECT_SECONDS, name: str = "python"
-) -> AsyncIterator[Client]:
-    """Connect to the daemon for as long as the block lasts.
+) -> "Connecting":
+    """Connect to the daemon.
+
+    ``async with connect() as client:`` connects for a block. Where there is none, as in a notebook,
+    ``client = await connect()`` connects until ``await client.close()``. That works on asyncio only, since trio has no
+    task without a block.
 
     Args:
         path: the socket. Default: ``$REEL_SOCKET``, else the usual one.
@@ -335,14 +434,59 @@ async def connect(
     Raises:
         NotRunning: no daemon answers on the socket.
     """
-    client = Client(path or default_socket(), autostart=autostart, patience=patience, name=name)
+    return Connecting(Client(path or default_socket(), autostart=autostart, patience=patience, name=name))
+
+
+class Connecting(AbstractAsyncContextManager[Client], Awaitable[Client]):
+    """A client that connects when a block is entered, or when it is awaited."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._block = _connected(client)
+
+    async def __aenter__(self) -> Client:
+        return await self._block.__aenter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        return await self._block.__aexit__(kind, error, trace)
+
+    def __await__(self) -> Generator[Any, Any, Client]:
+        return _detached(self._client).__await__()
+
+
+async def _detached(client: Client) -> Client:
+    """Connect, and keep the connection in a task of its own."""
+    import asyncio  # noqa: PLC0415 - on trio it is not needed
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        raise RuntimeError("`await connect()` works on asyncio only; use: async with connect() as client") from None
+    stream = await client.open()
+    client._keeper = asyncio.create_task(client.keep(stream))  # noqa: SLF001 - of this module
+    return client
+
+
+@asynccontextmanager
+async def _connected(client: Client) -> AsyncIterator[Client]:
+    """Connect, and keep the connection for as long as the block lasts."""
+    stream = await client.open()
     async with AsyncExitStack() as stack:
         tasks = await stack.enter_async_context(_flat_task_group())
-        await tasks.start(client.keep)
+        # Shielded: if the block is cancelled, an answer in it still has to be added. The end of the block ends it.
+        keeping = anyio.CancelScope(shield=True)
+        tasks.start_soon(_keep, client, stream, keeping)
         try:
             yield client
         finally:
-            tasks.cancel_scope.cancel()
+            keeping.cancel()
+
+
+async def _keep(client: Client, stream: SocketStream, scope: anyio.CancelScope) -> None:
+    with scope:
+        await client.keep(stream)
 
 
 @asynccontextmanager

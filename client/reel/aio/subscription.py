@@ -39,6 +39,9 @@ class Subscription(AsyncIterator[Push]):
         self._stream: SocketStream | None = None
         self._closed = False
 
+    def __repr__(self) -> str:
+        return f"<reel Subscription to {self._state!r}{', closed' if self._closed else ''}>"
+
     @property
     def head(self) -> int:
         """The newest seq when the subscription began, or the newest event id if all agents are followed."""

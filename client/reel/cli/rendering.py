@@ -1,13 +1,13 @@
 """The command ``render``: the conversation as the body of a provider's request."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, cast
 
 from reel.cli.arguments import UsageError
 from reel.cli.context import Context
 from reel.cli.files import read_json
 from reel.cli.output import plain, to_json
-from reel.formats import FORMATS
+from reel.formats import FORMATS, Format
 from reel.replies import Change
 from reel.strict_json import encode, parse
 
@@ -43,7 +43,7 @@ def render(ctx: Context) -> None:
         ctx.out.warn("note: the body does not extend the earlier one; the provider's cache does not help")
 
 
-def format_of(ctx: Context) -> str:
+def format_of(ctx: Context) -> Format:
     """Return the value of ``--format``.
 
     Raises:
@@ -51,7 +51,7 @@ def format_of(ctx: Context) -> str:
     """
     if ctx.args.format is None:
         raise UsageError(f"--format is missing; it is one of {', '.join(FORMATS)}")
-    return str(ctx.args.format)
+    return cast("Format", ctx.args.format)
 
 
 def extra(settings: Iterable[str], tools: str | None) -> str | None:

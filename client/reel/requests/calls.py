@@ -20,6 +20,8 @@ class Call(NamedTuple, Generic[R]):
     writes: bool = False
     # If the reply is a page, the field that has its items.
     items: str = ""
+    # The call to make instead if this one is refused with ``Exists``.
+    if_exists: "Call[R] | None" = None
 
 
 def call(

@@ -27,6 +27,7 @@ def create(
     title: str | None = None,
     tags: Mapping[str, str] | None = None,
     *,
+    exist_ok: bool = False,
     if_seq: int | None = None,
     key: str | None = None,
 ) -> Call[replies.AgentInfo]:
@@ -37,15 +38,17 @@ def create(
         system: the system prompt.
         title: a title for people.
         tags: names and values, both strings.
+        exist_ok: if a live agent has this name already, return that one; nothing is changed then.
         if_seq: only 0 is possible: a new agent has no events.
         key: makes the command safe to repeat. Default: the client makes one.
 
     Raises:
         Exists: a live agent has this name already.
     """
-    return call(
+    made = call(
         "create", _INFO, writes=True, agent=agent, system=system, title=title, tags=tags, if_seq=if_seq, key=key
     )
+    return made._replace(if_exists=call("agent", _INFO, agent=agent)) if exist_ok else made
 
 
 def add(

@@ -4,12 +4,14 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from reel import replies
+from reel.errors import InvalidParams
+from reel.formats import Body, Format, json_text
 from reel.requests.calls import Call, call, reply_reader
 
 
 def render(  # noqa: PLR0913, PLR0917 - the parameters of the protocol
     agent: str,
-    format: str,  # noqa: A002 - the protocol's name
+    format: Format,  # noqa: A002 - the protocol's name
     at: int | None = None,
     model: str | None = None,
     extra: Mapping[str, Any] | str | None = None,
@@ -53,8 +55,8 @@ def render(  # noqa: PLR0913, PLR0917 - the parameters of the protocol
 
 def ingest(  # noqa: PLR0913 - the parameters of the protocol
     agent: str,
-    format: str,  # noqa: A002 - the protocol's name
-    body: str,
+    format: Format,  # noqa: A002 - the protocol's name
+    body: Body,
     model: str | None = None,
     create: bool | None = None,  # noqa: FBT001 - in the protocol's order
     names: Mapping[str, str] | None = None,
@@ -68,7 +70,8 @@ def ingest(  # noqa: PLR0913 - the parameters of the protocol
     Args:
         agent: a name or an id.
         format: as in :func:`render`.
-        body: the body of the response, or its event stream, as it was received.
+        body: the body of the response, or its event stream, as it was received; or the response as a map or as an
+            object of the provider's SDK.
         model: the model that answered, if the body does not name it.
         create: create the agent if there is none.
         names: the ``names`` of the rendering, if it sent tools under other names.
@@ -85,7 +88,7 @@ def ingest(  # noqa: PLR0913 - the parameters of the protocol
         writes=True,
         agent=agent,
         format=format,
-        body=body,
+        body=_text_of(body),
         model=model,
         create=create,
         names=None if names is None else dict(names),
@@ -97,8 +100,8 @@ def ingest(  # noqa: PLR0913 - the parameters of the protocol
 
 def load(
     agent: str,
-    format: str,  # noqa: A002 - the protocol's name
-    body: str,
+    format: Format,  # noqa: A002 - the protocol's name
+    body: Body,
     model: str | None = None,
     create: bool | None = None,  # noqa: FBT001 - in the protocol's order
     *,
@@ -110,7 +113,7 @@ def load(
     Args:
         agent: a name or an id.
         format: as in :func:`render`.
-        body: the body of the request, as it was sent to the provider.
+        body: the body of the request, as it was sent to the provider, or as a map.
         model: the model that wrote the assistant's messages, if the body does not name it.
         create: create the agent if there is none.
         if_seq: only if the agent's head is still this seq.
@@ -125,9 +128,16 @@ def load(
         writes=True,
         agent=agent,
         format=format,
-        body=body,
+        body=_text_of(body),
         model=model,
         create=create,
         if_seq=if_seq,
         key=key,
     )
+
+
+def _text_of(body: Body) -> str:
+    try:
+        return json_text(body)
+    except ValueError as error:
+        raise InvalidParams(f"body: {error}", field="body") from None

@@ -90,6 +90,10 @@ class Stream:
             self._events = ArrayElements() if text[0] == "[" else ServerSentEvents()
         return self._take(self._events.feed(text))
 
+    def feed_event(self, event: dict[str, Any]) -> str:
+        """Take an event that was parsed already, as by an SDK; return the text that it adds."""
+        return "" if self._over else self._fold_parsed("", event)
+
     def end(self) -> str:
         """Take the end of the stream; return the text that was still held back."""
         text = self.feed(self._decode(b"", final=True))
@@ -115,10 +119,13 @@ class Stream:
         data = _parsed(event.data)
         if not isinstance(data, dict):
             return self._fail(f"event {self.events + 1} is not a JSON object")
+        return self._fold_parsed(event.name, data)
+
+    def _fold_parsed(self, name: str, data: dict[str, Any]) -> str:
         self.events += 1
-        if (problem := _problem(event.name, data)) is not None:
+        if (problem := _problem(name, data)) is not None:
             self._fail(problem)
-        return self._assembler.feed(event.name, data)
+        return self._assembler.feed(name, data)
 
     def _fail(self, problem: str) -> str:
         self.error, self._over = problem, True

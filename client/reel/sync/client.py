@@ -2,15 +2,16 @@
 
 import socket
 import time
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, suppress
 from threading import Lock
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, TypeVar, cast
 
 from reel import replies, requests
 from reel.address import default_socket
-from reel.errors import NotRunning, ParseError, ReelError, ShuttingDown, Timeout, from_wire
+from reel.errors import Exists, NotRunning, ParseError, ReelError, ShuttingDown, Timeout, from_wire
+from reel.formats import Format
 from reel.frames import MAX_REPLY, InvalidFrame, Response
 from reel.messages import Event, Message, Record
 from reel.peer import RECONNECT_SECONDS, RETRY_INTERVAL, connection_refused, require_trusted
@@ -19,6 +20,10 @@ from reel.requests.calls import describe
 from reel.session import MessagePack
 from reel.subscription_state import SubscriptionState
 from reel.sync.subscription import Subscription
+
+if TYPE_CHECKING:
+    from reel.sync.answer import Answer
+    from reel.tool_calls import ToolCall
 
 R = TypeVar("R")
 P = ParamSpec("P")
@@ -119,8 +124,15 @@ class Client:
             NotRunning: the daemon cannot be reached.
             Timeout: the call took longer than ``timeout``.
         """
-        call = with_idempotency_key(call)
-        deadline = self._deadline()
+        try:
+            return self._repeat(with_idempotency_key(call), self._deadline())
+        except Exists:
+            if call.if_exists is None:
+                raise
+        return self.call(call.if_exists)
+
+    def _repeat(self, call: Call[R], deadline: float | None) -> R:
+        """Send a request until its reply comes, over as many connections as that takes."""
         with self._lock:
             # Only a connection that was lost is worth waiting for; a first one fails at once.
             patience = 0.0 if self._socket is None else self._patience
@@ -164,6 +176,60 @@ class Client:
         """Yield every agent in the order of their creation, page by page; see :meth:`agents`."""
         for page in self.pages(requests.agents(prefix=prefix, alive=alive)):
             yield from page.agents
+
+    def answer(
+        self,
+        agent: str,
+        format: Format,  # noqa: A002 - the protocol's name
+        extra: Mapping[str, Any] | str | None = None,
+        *,
+        model: str | None = None,
+        budget: int | None = None,
+        open: Literal["close", "refuse"] | None = None,  # noqa: A002 - the protocol's name
+        pin: str | None = None,
+    ) -> "AbstractContextManager[Answer]":
+        """Let a model answer: a block that renders the conversation, and adds what is fed to the answer.
+
+        While a stream is fed, others see it as a draft. At the end of the block the answer is added, if the
+        conversation has not moved on. If it is not complete, or the block is left by an exception, what came is added
+        and marked as interrupted. If nothing was fed, nothing is added. ``answer.calls`` then has the tool calls.
+
+        Args:
+            agent: a name or an id.
+            format: ``openai-chat``, ``openai-responses``, ``anthropic`` or ``gemini``.
+            extra: further fields of the body, such as ``model``, ``tools``, ``max_tokens``, ``stream``.
+            model: the model to render for, and that answers if the response does not name one. Default: the one in
+                ``extra``.
+            budget: the most tokens of the history, estimated; the oldest turns are left out first.
+            open: what to do about calls without a result: ``close`` them with a made-up result, or ``refuse``.
+            pin: the label of a mark; with a budget, everything before the mark is kept.
+
+        Raises:
+            InvalidMessage: what was fed is not a response, but for example the provider's error.
+            Conflict: the conversation has moved on; ``answer.response`` has what came.
+        """
+        from reel.sync.answer import answering  # noqa: PLC0415 - most clients answer nothing
+
+        render = requests.render(agent, format, model=model, extra=extra, budget=budget, open=open, pin=pin)
+        return answering(self.call, render)
+
+    def open_calls(self, agent: str) -> "list[ToolCall]":
+        """Return the tool calls without a result, with their arguments.
+
+        Args:
+            agent: a name or an id.
+        """
+        from reel.tool_calls import calls_in  # noqa: PLC0415 - most clients call no tools
+
+        info = self.agent(agent)
+        pages = [
+            self.messages(info.id, since=seq - 1, limit=1, at=info.head).messages
+            for seq in sorted({call.seq for call in info.open_calls})
+        ]
+        return [call for page in pages for call in calls_in(page, [call.id for call in info.open_calls])]
+
+    def __repr__(self) -> str:
+        return f"<reel.Client of {self.path}, {'not connected' if self._socket is None else 'connected'}>"
 
     ping = _method(requests.ping)
     methods = _method(requests.methods)

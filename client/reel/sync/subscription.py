@@ -47,6 +47,9 @@ class Subscription(Iterator[Push]):
             self.close()
             raise
 
+    def __repr__(self) -> str:
+        return f"<reel Subscription to {self._state!r}{', closed' if self._closed.is_set() else ''}>"
+
     @property
     def head(self) -> int:
         """The newest seq when the subscription began, or the newest event id if all agents are followed."""

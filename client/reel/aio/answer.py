@@ -1,0 +1,89 @@
+"""The async client's answer: what is fed is drafted at once, and added at the end."""
+
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import asynccontextmanager, suppress
+from typing import Protocol, TypeVar
+
+import anyio
+
+from reel.answer_state import AnswerState
+from reel.errors import ReelError
+from reel.formats import Body
+from reel.replies import Rendered
+from reel.requests import Call
+
+R = TypeVar("R")
+
+# How long adding what came may take if the program is being cancelled, in seconds.
+_LAST_CALL = 5.0
+
+
+class Caller(Protocol):
+    """What sends a request and returns its reply."""
+
+    def __call__(self, call: Call[R], /) -> Awaitable[R]:
+        """Send a request."""
+        ...
+
+
+class Answer(AnswerState):
+    """An answer of a model; :meth:`reel.aio.Client.answer` makes one."""
+
+    def __init__(self, call: Caller, render: Call[Rendered], rendered: Rendered) -> None:
+        super().__init__(render, rendered)
+        self._call = call
+
+    async def feed(self, piece: Body) -> None:
+        """Take what the provider sent: text or bytes as they came, or an event or a response of its SDK.
+
+        Raises:
+            InvalidParams: the piece is none of these.
+        """
+        if (draft := self.take_piece(piece, anyio.current_time())) is not None:
+            try:
+                await self._call(draft)
+            except ReelError:
+                self.stop_drafts()
+
+    async def _finish(self) -> None:
+        """Add what came, and read the message that it has become."""
+        if (ingest := self.end()) is not None:
+            added = await self._call(ingest)
+            self.take_messages((await self._call(self.take_reply(added))).messages)
+
+    async def _give_up(self, error: BaseException) -> None:
+        """Add what came before the program failed or was cancelled."""
+        with anyio.move_on_after(_LAST_CALL, shield=True):
+            try:
+                if (ingest := self.give_up()) is not None:
+                    self.take_reply(await self._call(ingest))
+                    return
+            except ReelError as refused:
+                error.add_note(f"what had come of the answer was not added: {refused}")
+            await self._clear()
+
+    async def _clear(self) -> None:
+        if (undraft := self.undraft()) is not None:
+            with anyio.move_on_after(_LAST_CALL, shield=True), suppress(ReelError):  # the error matters more
+                await self._call(undraft)
+
+
+@asynccontextmanager
+async def answering(call: Caller, render: Call[Rendered]) -> AsyncIterator[Answer]:
+    """Render a conversation, and add what is fed to the answer in the block.
+
+    Args:
+        call: sends a request and returns its reply.
+        render: the request that renders the conversation.
+    """
+    answer = Answer(call, render, await call(render))
+    try:
+        yield answer
+    except BaseException as error:
+        await answer._give_up(error)  # noqa: SLF001 - of this module
+        raise
+    try:
+        await answer._finish()  # noqa: SLF001 - of this module
+    except BaseException:
+        await answer._clear()  # noqa: SLF001 - of this module
+        raise

@@ -1,0 +1,120 @@
+"""A provider's response as it comes in, whole or streamed: pieces in, and the body that is ingested out.
+
+A piece is text or bytes as they were received, cut anywhere, or what an SDK returns: an event of a stream or a whole
+response, as a map or as an object. A text that begins with ``{`` is a whole response, or the provider's error.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from reel.formats import Body, Format, json_text
+from reel.streams.stream import Stream
+from reel.strict_json import encode, parse_bounded
+from reel.values import clean
+
+_BLANK = "\ufeff \t\r\n"
+# What a whole response has and an event of a stream has not: a field and its value. A whole response of Gemini looks
+# like an event, and may be read as one.
+_WHOLE = {
+    "openai-chat": ("object", "chat.completion"),
+    "openai-responses": ("object", "response"),
+    "anthropic": ("type", "message"),
+}
+
+
+class IncomingResponse:
+    """A response, as far as it has come.
+
+    Args:
+        format: the format of the provider.
+    """
+
+    def __init__(self, format: Format) -> None:  # noqa: A002 - the protocol's name
+        self.text = ""
+        self._format = format
+        self._stream = Stream(format)
+        # The pieces of a whole response; ``None`` while it is unknown, or known to be a stream.
+        self._whole: list[str] | None = None
+        self._begun = False
+
+    def feed(self, piece: Body) -> str:
+        """Take a piece; return the text that it adds.
+
+        Raises:
+            ValueError: the piece is none of what a piece can be.
+        """
+        if isinstance(piece, str | bytes | bytearray | memoryview):
+            added = self._feed_text(piece if isinstance(piece, str) else bytes(piece))
+        else:
+            added = self._feed_object(piece)
+        self.text += added
+        return added
+
+    def end(self) -> None:
+        """Take the end of the response."""
+        if self._whole is None:
+            self.text += self._stream.end()
+
+    @property
+    def anything(self) -> bool:
+        """Whether anything came that is more than blanks."""
+        return self._begun
+
+    @property
+    def began(self) -> bool:
+        """Whether any part of an answer has come, as far as that is known without reading a whole response."""
+        return self._whole is not None or self._stream.began
+
+    @property
+    def complete(self) -> bool:
+        """Whether the answer has ended; a whole response counts as complete if it can be parsed."""
+        return self._stream.complete if self._whole is None else _is_json("".join(self._whole))
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether it is a stream, so that its text is known while it comes."""
+        return self._begun and self._whole is None
+
+    @property
+    def problem(self) -> str | None:
+        """Why it is not complete, or ``None`` if it is."""
+        if self.complete:
+            return None
+        if self._whole is None and self._stream.error is not None:
+            return self._stream.error
+        if self._begun and self._whole is None and not self._stream.events:
+            return f"it is not an event stream of {self._format}"
+        return "it broke off" if self._begun else "nothing came"
+
+    def body(self) -> str:
+        """Return what to ingest."""
+        body = encode(self._stream.body()) if self._whole is None else "".join(self._whole)
+        return clean(body)[0]
+
+    def _feed_text(self, piece: str | bytes) -> str:
+        if not self._begun:
+            start = piece.decode(errors="replace") if isinstance(piece, bytes) else piece
+            start = start.lstrip(_BLANK)
+            self._begun = bool(start)
+            self._whole = [] if start.startswith("{") else None
+        if self._whole is None:
+            return self._stream.feed(piece)
+        self._whole.append(piece if isinstance(piece, str) else piece.decode("utf-8", "surrogateescape"))
+        return ""
+
+    def _feed_object(self, piece: Any) -> str:
+        event = dict(piece) if isinstance(piece, Mapping) else parse_bounded(json_text(piece))
+        field, value = _WHOLE.get(self._format, ("", ""))
+        if not self._begun and field and event.get(field) == value:
+            self._begun, self._whole = True, [encode(event)]
+            return ""
+        self._begun = True
+        return self._stream.feed_event(event)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        parse_bounded(text.strip(_BLANK))
+    except (ValueError, RecursionError):
+        return False
+    return True

@@ -1,0 +1,84 @@
+"""The blocking client's answer: what is fed is drafted at once, and added at the end."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Protocol, TypeVar
+
+from reel.answer_state import AnswerState
+from reel.errors import ReelError
+from reel.formats import Body
+from reel.replies import Rendered
+from reel.requests import Call
+
+R = TypeVar("R")
+
+
+class Caller(Protocol):
+    """What sends a request and returns its reply."""
+
+    def __call__(self, call: Call[R], /) -> R:
+        """Send a request."""
+        ...
+
+
+class Answer(AnswerState):
+    """An answer of a model; :meth:`reel.Client.answer` makes one."""
+
+    def __init__(self, call: Caller, render: Call[Rendered]) -> None:
+        super().__init__(render, call(render))
+        self._call = call
+
+    def feed(self, piece: Body) -> None:
+        """Take what the provider sent: text or bytes as they came, or an event or a response of its SDK.
+
+        Raises:
+            InvalidParams: the piece is none of these.
+        """
+        if (draft := self.take_piece(piece, time.monotonic())) is not None:
+            try:
+                self._call(draft)
+            except ReelError:
+                self.stop_drafts()
+
+    def _finish(self) -> None:
+        """Add what came, and read the message that it has become."""
+        if (ingest := self.end()) is not None:
+            added = self._call(ingest)
+            self.take_messages(self._call(self.take_reply(added)).messages)
+
+    def _give_up(self, error: BaseException) -> None:
+        """Add what came before the program failed."""
+        try:
+            if (ingest := self.give_up()) is not None:
+                self.take_reply(self._call(ingest))
+                return
+        except ReelError as refused:
+            error.add_note(f"what had come of the answer was not added: {refused}")
+        self._clear()
+
+    def _clear(self) -> None:
+        if (undraft := self.undraft()) is not None:
+            with suppress(ReelError):  # the error that is being raised matters more
+                self._call(undraft)
+
+
+@contextmanager
+def answering(call: Caller, render: Call[Rendered]) -> Iterator[Answer]:
+    """Render a conversation, and add what is fed to the answer in the block.
+
+    Args:
+        call: sends a request and returns its reply.
+        render: the request that renders the conversation.
+    """
+    answer = Answer(call, render)
+    try:
+        yield answer
+    except BaseException as error:
+        answer._give_up(error)  # noqa: SLF001 - of this module
+        raise
+    try:
+        answer._finish()  # noqa: SLF001 - of this module
+    except BaseException:
+        answer._clear()  # noqa: SLF001 - of this module
+        raise
