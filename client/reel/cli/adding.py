@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from reel.cli.arguments import VARIABLE, UsageError
 from reel.cli.context import Context
-from reel.cli.terminal import count
+from reel.cli.terminal import count, seq_range
 from reel.errors import InvalidMessage, TooLarge
 from reel.frames import MAX_MESSAGE
 from reel.messages import Addable, NewMessage, text, tool_result
@@ -44,11 +44,6 @@ def add(ctx: Context) -> None:
             ctx.out.warn(f"note: the result #{orphan.seq} is for the call {orphan.id}, which is not open")
         note_altered(ctx, given.replaced + reply.replaced, given.numbers_as_text + reply.numbers_as_text)
     ctx.report(reply, f"{ctx.agent}: added {seq_range(reply.first, reply.head)}", "undo", ctx.agent)
-
-
-def seq_range(first: int, last: int) -> str:
-    """Return what to call some events, such as ``#3`` or ``#3-#5``."""
-    return f"#{first}-#{last}" if last > first else f"#{first}"
 
 
 def note_altered(ctx: Context, replaced: int, numbers: int) -> None:

@@ -4,8 +4,9 @@ from collections.abc import Iterable
 
 from reel.cli.arguments import UsageError
 from reel.cli.context import Context
+from reel.cli.names import Names
 from reel.cli.terminal import flat
-from reel.errors import Conflict
+from reel.errors import Conflict, Exists
 from reel.replies import AgentInfo
 
 # How often to try again if the agent changes between reading and writing its tags.
@@ -24,7 +25,11 @@ def clone(ctx: Context) -> None:
     """Copy the conversation into a new agent, or over that of another one."""
     into = ctx.args.into
     info = ctx.client.clone(ctx.agent, ctx.word, ctx.args.at, into, if_seq=ctx.args.if_seq)
-    ctx.report(info, info.name, *(["undo", into] if into else ["kill", info.name]))
+    if into is None or not ctx.out.terminal:
+        ctx.report(info, info.name, *(["undo", into] if into else ["kill", info.name]))
+        return
+    at = "" if ctx.args.at is None else f" at #{ctx.args.at}"
+    ctx.report(info, f"{info.name} is now a copy of {ctx.agent}{at}", "undo", info.name, destructive=True)
 
 
 def kill(ctx: Context) -> None:
@@ -35,20 +40,34 @@ def kill(ctx: Context) -> None:
         ctx.report(reply, f"{ctx.agent} was already killed")
         return
     others = [agent for agent in reply.killed if agent != reply.agent]
-    ctx.report(
-        reply, f"{ctx.agent} killed{', and its clones ' if others else ''}{', '.join(others)}", "revive", ctx.agent
-    )
-    if others:
-        ctx.out.hint("revive each clone by its id")
+    clones = f", and its clones {Names(ctx.client).listed(others)}" if others and not ctx.out.as_json else ""
+    ctx.report(reply, f"{ctx.agent} killed{clones}", "revive", ctx.agent, destructive=True)
 
 
 def revive(ctx: Context) -> None:
-    """Revive a killed agent."""
+    """Revive a killed agent, with ``--cascade`` its killed clones as well."""
     info = ctx.client.revive(ctx.agent, if_seq=ctx.args.if_seq)
+    clones = _revive_clones(ctx, info.id) if ctx.args.cascade else []
+    also = f", and its clones {', '.join(clones)}" if clones else ""
     if info.command is None:
-        ctx.report(info, f"{info.name} is not killed")
+        ctx.report(info, f"{info.name} is not killed{also.replace('and its', 'but now its')}")
     else:
-        ctx.report(info, f"{info.name} revived", "kill", info.name)
+        ctx.report(info, f"{info.name} revived{also}", "kill", info.name, *(["--cascade"] if clones else []))
+
+
+def _revive_clones(ctx: Context, agent: str) -> list[str]:
+    """Revive the killed clones of an agent, recursively and through live ones, and return their names."""
+    kin, revived = {agent}, []
+    for row in ctx.client.iter_agents():  # a clone comes after its source
+        if row.source is None or row.source.agent not in kin:
+            continue
+        kin.add(row.id)
+        if not row.alive:
+            try:
+                revived.append(ctx.client.revive(row.id).name)
+            except Exists:
+                ctx.out.warn(f"{row.name} stays killed, because another agent has its name; see: reel list --all")
+    return revived
 
 
 def rename(ctx: Context) -> None:

@@ -2,11 +2,14 @@
 
 from argparse import Namespace
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reel.cli.output import Output
 from reel.cli.prefixes import PrefixResolvingClient
 from reel.cli.terminal import full_time, short_time
+
+if TYPE_CHECKING:
+    from reel.cli.event_lines import EventLines
 
 
 class Context:
@@ -47,24 +50,44 @@ class Context:
         return self.words[0] if self.words else None
 
     @property
+    def event_lines(self) -> "EventLines":
+        """What lays out events of the log."""
+        from reel.cli.event_lines import EventLines  # noqa: PLC0415 - most commands show no events
+        from reel.cli.names import Names  # noqa: PLC0415 - as above
+
+        return EventLines(self.out.width, self.clock, Names(self.client).of)
+
+    @property
     def clock(self) -> Callable[[int], str]:
         """The function that formats a time: short for people, complete for programs."""
         return short_time if self.out.terminal else full_time
 
-    def report(self, reply: Any, text: str, *undo: str) -> None:
+    def report(self, reply: Any, text: str, *undo: str, destructive: bool = False) -> None:
         """Print the result of a change.
 
         Args:
             reply: the daemon's reply, which ``--json`` prints.
             text: the result in one line, for people.
             undo: the arguments of the command that undoes it; none if there is nothing to undo.
+            destructive: whether something is gone from the conversation or from the list. Only then the command that
+                undoes it is shown every time.
         """
         if self.out.as_json:
             self.out.document(reply)
             return
         self.out.line(text)
         if undo:
+            self.hint_undo(*undo, always=destructive)
+
+    def hint_undo(self, *undo: str, always: bool = False) -> None:
+        """Print the command that undoes what was done, if that is news or ``always``."""
+        if self.out.shows_hints and (always or self._is_news(undo[0])):
             self.out.hint(f"undo: {self.command(*undo)}")
+
+    def _is_news(self, undo: str) -> bool:
+        from reel.cli.first_times import is_among_first  # noqa: PLC0415 - only a person at a terminal needs it
+
+        return is_among_first(f"{self.args.command}-{undo}")
 
     def command(self, *words: str) -> str:
         """Return a ``reel`` command line that can be pasted into a shell."""

@@ -43,7 +43,9 @@ def dispatch(command: Command, args: Namespace, agent: str, words: list[str], *,
     except ReelError as error:
         # The output comes before the error.
         sys.stdout.flush()
-        out.warn(explain(error, ctx.agent if ctx else agent, command=command.name))
+        what = explain(error, ctx.agent if ctx else agent, command=command.name, options=vars(args), socket=args.socket)
+        # The name is for programs.
+        out.warn(what if sys.stderr.isatty() else f"{error.name}: {what}")
         return status_of(error.name)
 
 

@@ -1,5 +1,7 @@
 """An error as one line that ends with what to do."""
 
+from collections.abc import Container
+
 from reel.errors import ReelError
 from reel.ids import is_name
 
@@ -10,21 +12,33 @@ _REMEDIES = {
     "conflict": "see what happened with: reel log {agent}",
     "nothing_to_undo": "see what happened with: reel log {agent}",
     "protocol_mismatch": "restart the daemon with: reel stop; reel start",
+    "exists": "choose another name, or see it with: reel show {agent}",
     "internal": "the daemon's log has the details",
 }
+_START = "start it with: reel start"
 
 
-def explain(error: ReelError, agent: str, *, command: str = "") -> str:
+def explain(
+    error: ReelError, agent: str, *, command: str = "", options: Container[str] = (), socket: str | None = None
+) -> str:
     """Return an error and its remedy as one line.
 
     Args:
         error: the error of the daemon or the client.
         agent: the agent that the command was about.
         command: the command that failed.
+        options: the names of its options.
+        socket: the path that ``--socket`` gave.
     """
     remedy = _remedy(error, str(error.data.get("agent") or agent), command)
     what = error.message.partition("; ")[0] if remedy else error.message
-    return f"{error.name}: {what}{f'; {remedy}' if remedy else ''}"
+    if (field := error.data.get("field")) in options and what.startswith(f"{field}: "):
+        what = f"--{str(field).replace('_', '-')} {what.removeprefix(f'{field}: ')}"
+    if socket and what.endswith(_START):
+        from shlex import join  # noqa: PLC0415 - only if the daemon does not run
+
+        what = f"{what.removesuffix(_START)}start it with: {join(['reel', '--socket', socket, 'start'])}"
+    return f"{what}{f'; {remedy}' if remedy else ''}"
 
 
 def _remedy(error: ReelError, agent: str, command: str) -> str:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from reel import requests
-from reel.cli import event_lines
 from reel.cli.arguments import UsageError
 from reel.cli.context import Context
 from reel.cli.exits import OK, REFUSED
@@ -94,6 +93,7 @@ class _PushPrinter:
         self._ctx = ctx
         self._one = one
         self._transcript = Transcript(ctx.out.width, ctx.clock)
+        self._lines = ctx.event_lines
 
     def show(self, push: Push) -> None:
         """Show a push; a draft is shown until the next line comes."""
@@ -112,14 +112,12 @@ class _PushPrinter:
         out = self._ctx.out
         client = self._ctx.client
         page = _retry_until_running(self._ctx, lambda: client.history(push.agent, since=push.seq - 1, limit=1))
-        width = out.width
-        if not self._one:
-            name = f"{push.name}  "
-            width = None if width is None else max(width - len(name), 20)
-            for event in page.events:
-                out.line((name, "bold"), *event_lines.layout(event, width, self._ctx.clock))
+        if self._one:
+            out.lines(self._transcript.remark(self._lines.layout(event) for event in page.events))
             return
-        out.lines(self._transcript.remark(event_lines.layout(event, width, self._ctx.clock) for event in page.events))
+        name = f"{push.name}  "
+        for event in page.events:
+            out.line((name, "bold"), *self._lines.layout(event, margin=len(name)))
 
 
 def _run_command(ctx: Context, push: Push) -> None:
@@ -153,5 +151,6 @@ def wait(ctx: Context) -> int:
     if ctx.out.as_json:
         ctx.out.documents(reply.events)
     else:
-        ctx.out.lines(event_lines.layout(event, ctx.out.width, ctx.clock) for event in reply.events)
+        lines = ctx.event_lines
+        ctx.out.lines(lines.layout(event) for event in reply.events)
     return OK

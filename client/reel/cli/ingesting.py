@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import BinaryIO
 
-from reel.cli.adding import note_altered, seq_range
+from reel.cli.adding import note_altered
 from reel.cli.arguments import UsageError
 from reel.cli.context import Context
 from reel.cli.exits import BROKEN_PIPE, INTERRUPTED, OK, REFUSED
 from reel.cli.files import keep_text, name_of, open_input, read_text
 from reel.cli.rendering import format_of, from_report, show_changes
+from reel.cli.terminal import seq_range
 from reel.errors import InvalidMessage, ReelError
 from reel.replies import Added, Loaded
 from reel.strict_json import encode
@@ -30,7 +31,7 @@ def ingest(ctx: Context) -> int:
     """Add a response; a stream is printed while it arrives."""
     if ctx.args.stream:
         return _ingest_stream(ctx)
-    report_added(ctx, add_response(ctx, read_text(ctx.word)))
+    _report_response(ctx, add_response(ctx, read_text(ctx.word)))
     return OK
 
 
@@ -62,7 +63,8 @@ def load(ctx: Context) -> None:
     )
     if not ctx.out.as_json:
         show_changes(ctx, reply.report)
-    report_added(ctx, reply)
+    print_notes(ctx, reply)
+    ctx.report(reply, f"{ctx.agent}: added {seq_range(reply.first, reply.head)}", "undo", ctx.agent)
 
 
 def print_notes(ctx: Context, reply: Added | Loaded) -> None:
@@ -74,10 +76,17 @@ def print_notes(ctx: Context, reply: Added | Loaded) -> None:
     note_altered(ctx, reply.replaced, reply.numbers_as_text)
 
 
-def report_added(ctx: Context, reply: Added | Loaded) -> None:
-    """Print where the messages were added, and notes about them."""
+def _report_response(ctx: Context, reply: Added) -> None:
+    """Print where a response was added, and notes about it."""
     print_notes(ctx, reply)
-    ctx.report(reply, f"{ctx.agent}: added {seq_range(reply.first, reply.head)}", "undo", ctx.agent)
+    added = _added(reply, interrupted=ctx.args.interrupted)
+    ctx.report(reply, f"{ctx.agent}: {added}", "undo", ctx.agent)
+
+
+def _added(reply: Added, *, interrupted: bool = False) -> str:
+    """Return what was added: a message, its usage if the response has any, and a note if it broke off."""
+    usage = " and its usage" if reply.head - reply.first > interrupted else ""
+    return f"added #{reply.first}{usage}"
 
 
 def _ingest_stream(ctx: Context) -> int:
@@ -90,7 +99,8 @@ def _ingest_stream(ctx: Context) -> int:
         first = file.read1(_CHUNK) if hasattr(file, "read1") else file.read()
         if first.lstrip()[:1] == b"{":
             # The provider did not stream: this is a whole response, or an error.
-            report_added(ctx, _add_or_keep(ctx, (first + file.read()).decode(errors="replace"), interrupted=False))
+            body = (first + file.read()).decode(errors="replace")
+            _report_response(ctx, _add_or_keep(ctx, body, interrupted=False))
             return OK
         return _StreamReader(ctx).read(first, file)
 
@@ -171,8 +181,8 @@ class _StreamReader:
         if self._ctx.out.as_json:
             self._ctx.out.document(reply)
         else:
-            undo = self._ctx.command("undo", self._ctx.agent)
-            self._ctx.out.hint(f"{self._ctx.agent}: added {seq_range(reply.first, reply.head)}; undo: {undo}")
+            self._ctx.out.hint(f"{self._ctx.agent}: {_added(reply)}")
+            self._ctx.hint_undo("undo", self._ctx.agent)
 
 
 def _chunks(first: bytes, file: BinaryIO) -> Iterator[bytes]:

@@ -4,13 +4,18 @@ from argparse import ArgumentTypeError
 
 from reel.cli.arguments import UsageError, number
 from reel.cli.context import Context
-from reel.cli.terminal import count
+from reel.cli.terminal import count, seq_range
+
+# Commands that people know by the name of their first event; all others add messages.
+_NAMED = frozenset(("clear", "clone", "mark", "restore", "rewind"))
+# How many events of a command are counted.
+_LONGEST = 100
 
 
 def clear(ctx: Context) -> None:
     """Remove all messages except the system prompt."""
     reply = ctx.client.clear(ctx.agent, if_seq=ctx.args.if_seq)
-    ctx.report(reply, f"{ctx.agent}: cleared", "restore", ctx.agent, str(reply.was))
+    ctx.report(reply, f"{ctx.agent}: cleared", "restore", ctx.agent, str(reply.was), destructive=True)
 
 
 def mark(ctx: Context) -> None:
@@ -24,27 +29,38 @@ def rewind(ctx: Context) -> None:
     """Go back to a mark."""
     reply = ctx.client.rewind(ctx.agent, ctx.word, if_seq=ctx.args.if_seq)
     mark = f"#{reply.target}" if ctx.word is None else f"{ctx.word} (#{reply.target})"
-    text = f"{ctx.agent}: back at mark {mark}; {count(reply.dropped, 'record')} set aside"
-    ctx.report(reply, text, "restore", ctx.agent, str(reply.was))
+    text = f"{ctx.agent}: back at mark {mark}; {count(reply.dropped, 'message')} set aside"
+    ctx.report(reply, text, "restore", ctx.agent, str(reply.was), destructive=True)
 
 
 def restore(ctx: Context) -> None:
     """Restore the conversation as it was at a seq."""
     to = seq(ctx.words[0])
     reply = ctx.client.restore(ctx.agent, to, if_seq=ctx.args.if_seq)
-    ctx.report(reply, f"{ctx.agent}: restored to #{to}", "restore", ctx.agent, str(reply.was))
+    ctx.report(reply, f"{ctx.agent}: restored to #{to}", "restore", ctx.agent, str(reply.was), destructive=True)
 
 
 def undo(ctx: Context) -> None:
     """Undo the newest command."""
     reply = ctx.client.undo(ctx.agent, if_seq=ctx.args.if_seq)
-    ctx.report(reply, f"{ctx.agent}: undid #{reply.undone}", "redo", ctx.agent)
+    ctx.report(reply, f"{ctx.agent}: undid {_called(ctx, reply.undone)}", "redo", ctx.agent, destructive=True)
 
 
 def redo(ctx: Context) -> None:
     """Redo what undo has undone."""
     reply = ctx.client.redo(ctx.agent, if_seq=ctx.args.if_seq)
-    ctx.report(reply, f"{ctx.agent}: redid #{reply.redone}", "undo", ctx.agent)
+    ctx.report(reply, f"{ctx.agent}: redid {_called(ctx, reply.redone)}", "undo", ctx.agent)
+
+
+def _called(ctx: Context, command: int) -> str:
+    """Return what to call a command, such as ``the rewind (#7)`` or ``#3-#5``."""
+    if ctx.out.as_json:
+        return ""
+    events = ctx.client.history(ctx.agent, since=command - 1, limit=_LONGEST).events
+    seqs = [event["seq"] for event in events if event["command"] == command]
+    if not seqs or events[0]["kind"] not in _NAMED:
+        return seq_range(command, max(seqs, default=command))
+    return f"the {events[0]['kind']} (#{command})"
 
 
 def seq(word: str) -> int:

@@ -69,7 +69,7 @@ class Output:
         self._colour = _wants_colour(stream)
         self._colour_stderr = _wants_colour(stderr)
         # A pipe gets the result and nothing else.
-        self._show_hints = self.terminal and stderr.isatty() and not as_json
+        self.shows_hints = self.terminal and stderr.isatty() and not as_json
         # The program that we are piped into may be drawing on this terminal.
         self._owns_terminal = stderr.isatty() and (self.terminal or _is_file(stream))
         self._printed = 0
@@ -134,7 +134,7 @@ class Output:
 
     def hint(self, text: str) -> None:
         """Print what a person may want to know next; not if stdout is a pipe."""
-        if self._show_hints:
+        if self.shows_hints:
             self._stderr.write(render([(text, "dim")], colour=self._colour_stderr) + "\n")
 
     def warn(self, text: str) -> None:

@@ -66,10 +66,24 @@ class PrefixResolvingClient(Client):
         try:
             return super().call(call)
         except NotFound as error:
-            if agent is None or error.data.get("agent") != agent or self._exact:
+            if agent is None or error.data.get("agent") != agent:
                 raise
+            if self._exact:
+                raise _with_whole_name(self, agent, error) from None
             self.resolved_name, self._typed_prefix = resolve_prefix(self, agent, error), agent
         return super().call(_with_agent(call, self.resolved_name))
+
+
+def _with_whole_name(client: Client, prefix: str, refused: NotFound) -> NotFound:
+    """Return an error that says which agent may be meant, if there is one."""
+    names = _matching_names(client, prefix, alive=True)
+    if len(names) != 1:
+        return refused
+    return NotFound(
+        f"no agent {prefix}, but {names[0]} begins so; in a script, a command that changes something needs the whole"
+        " name",
+        candidates=names,
+    )
 
 
 def _with_agent(call: Call[R], agent: str) -> Call[R]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from reel import requests
-from reel.cli import agent_list, event_lines
+from reel.cli import agent_list
 from reel.cli.context import Context
 from reel.cli.exits import OK, REFUSED
 from reel.cli.output import Line
@@ -55,12 +55,13 @@ def log(ctx: Context) -> None:
     """Show the log, one line per event."""
     args = ctx.args
     call = requests.history(ctx.agent, since=args.since, kinds=args.kind, inherited=args.inherited or None)
+    lines = ctx.event_lines
     with paged(ctx):
         for page in ctx.client.pages(call):
             if ctx.out.as_json:
                 ctx.out.documents(page.events)
             else:
-                ctx.out.lines(event_lines.layout(event, ctx.out.width, ctx.clock) for event in page.events)
+                ctx.out.lines(lines.layout(event) for event in page.events)
 
 
 def list_agents(ctx: Context) -> None:

@@ -20,7 +20,7 @@ def run(argv: Sequence[str] | None = None) -> int:
         status = _status(sys.argv[1:] if argv is None else argv)
         sys.stdout.flush()
     except UsageError as error:
-        return _fail(f"usage: {error.message}; see: {f'reel {error.command}'.rstrip()} --help", USAGE)
+        return _fail("usage", f"{error.message}; see: {f'reel {error.command}'.rstrip()} --help", USAGE)
     except KeyboardInterrupt:
         if sys.stderr.isatty():
             print(file=sys.stderr)  # the terminal has printed ^C; the shell's prompt belongs on a new line
@@ -28,7 +28,7 @@ def run(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         return _leave_stdout(BROKEN_PIPE)
     except OSError as error:
-        return _leave_stdout(_fail(f"system: {_describe(error)}", REFUSED))
+        return _leave_stdout(_fail("system", _describe(error), REFUSED))
     return status
 
 
@@ -72,9 +72,10 @@ def _positionals(command: Command, args: Namespace) -> str:
     return command.positionals
 
 
-def _fail(text: str, status: int) -> int:
-    """Print what went wrong in one line, and return the exit status."""
-    print(safe(" ".join(f"reel: {text}".split())), file=sys.stderr)
+def _fail(name: str, text: str, status: int) -> int:
+    """Print what went wrong in one line, with its name for programs, and return the exit status."""
+    known = "" if sys.stderr.isatty() else f"{name}: "
+    print(safe(" ".join(f"reel: {known}{text}".split())), file=sys.stderr)
     return status
 
 

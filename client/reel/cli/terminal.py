@@ -71,6 +71,11 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def seq_range(first: int, last: int) -> str:
+    """Return what to call some events, such as ``#3`` or ``#3-#5``."""
+    return f"#{first}-#{last}" if last > first else f"#{first}"
+
+
 def pad(text: str, width: int) -> str:
     """Pad a text with blanks."""
     return text + " " * (width - cells(text))

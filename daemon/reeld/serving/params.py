@@ -104,7 +104,7 @@ def integer(lowest: int = 0, highest: int = MAX_INTEGER) -> Convert:
         if type(value) is not int:
             raise _fail(f"expected an integer, got {kind_of(value)}")
         if not lowest <= value <= highest:
-            raise _fail(f"must be {lowest} to {highest}, is {value}")
+            raise _fail(f"must be between {lowest} and {highest} (got {value})")
         return value
 
     return convert

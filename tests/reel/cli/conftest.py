@@ -72,10 +72,12 @@ def name(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def reel(daemon: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Reel:
+def reel(daemon: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Reel:
     """The command, run in this process against the daemon."""
     monkeypatch.setenv("REEL_SOCKET", daemon)
     monkeypatch.delenv("REEL_AGENT", raising=False)
+    # Which hints were shown is noted there.
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
 
     def run(*argv: str, stdin: bytes | None = None) -> Ran:
         with monkeypatch.context() as patch, tempfile.TemporaryFile("w+") as file:

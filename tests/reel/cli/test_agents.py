@@ -8,6 +8,7 @@ from reel.cli.agents import changed_tags, reverting_changes
 from reel.cli.arguments import UsageError
 
 from .conftest import Reel, texts
+from .test_processes import on_terminal
 
 tags = st.dictionaries(st.sampled_from(["a", "b-", "c"]), st.sampled_from(["", "1", "=x"]))
 
@@ -87,12 +88,40 @@ def test_kill_and_revive(reel: Reel, talk: str) -> None:
 
 
 def test_kill_cascade_names_the_clones(reel: Reel, talk: str) -> None:
-    """The killed clones are listed by their ids, by which they can be revived."""
+    """The killed clones are listed by their names."""
     reel("clone", talk, f"{talk}-2")
-    clone = reel("info", f"{talk}-2", "--json").documents[0]["id"]
+    reel("clone", f"{talk}-2", f"{talk}-3")
 
-    assert reel("kill", talk, "--cascade").out == f"{talk} killed, and its clones {clone}\n"
-    assert reel("revive", clone).out == f"{talk}-2 revived\n"
+    assert reel("kill", talk, "--cascade").out == f"{talk} killed, and its clones {talk}-2, {talk}-3\n"
+
+
+def test_revive_cascade_revives_the_clones(reel: Reel, talk: str) -> None:
+    """Killed clones are revived, also those of a clone that is alive; one whose name is taken stays killed."""
+    for source, clone in ((talk, "a"), (f"{talk}-a", "b"), (f"{talk}-a", "c")):
+        reel("clone", source, f"{talk}-{clone}")
+    reel("kill", talk, "--cascade")
+    reel("revive", f"{talk}-a")
+    reel("new", f"{talk}-c")
+    ran = reel("revive", talk, "--cascade")
+
+    assert f"{talk} revived, and its clones {talk}-b\n" == ran.out
+    assert f"reel: {talk}-c stays killed, because another agent has its name; see: reel list --all\n" == ran.err
+    assert f"{talk} is not killed\n" == reel("revive", talk, "--cascade").out
+
+
+def test_clone_into_on_a_terminal(reel: Reel, talk: str) -> None:
+    """A person reads what became of the other agent."""
+    reel("new", f"{talk}-2")
+    shown = on_terminal("clone", talk, "--into", f"{talk}-2", "--at", "3")
+
+    assert f"{talk}-2 is now a copy of {talk} at #3\n" in shown
+
+
+def test_log_has_the_names_of_agents(reel: Reel, talk: str) -> None:
+    """An event that refers to another agent shows its name."""
+    reel("clone", talk, f"{talk}-2")
+
+    assert reel("log", f"{talk}-2").out.endswith(f"clone         from {talk} at #4\n")
 
 
 def test_rename(reel: Reel, talk: str) -> None:

@@ -63,7 +63,7 @@ def test_no_daemon_is_bad(reel: Reel, nowhere: Path) -> None:
     """A daemon that does not run is bad; the next line says what to do."""
     ran = reel("doctor")
 
-    about = f"bad   daemon           not_running: no daemon answers on {nowhere}/s.sock (No such file or directory)\n"
+    about = f"bad   daemon           no daemon answers on {nowhere}/s.sock (No such file or directory)\n"
     assert ran.status == 1
     assert f"{about}{' ' * 23}start it with: reel start\n" in ran.out
     assert not list(nowhere.iterdir())
@@ -73,7 +73,7 @@ def test_findings_wrap_on_a_narrow_terminal(reel: Reel, nowhere: Path) -> None:
     """A long line continues below its beginning."""
     assert reel("list").status == 3
     lines = on_terminal("doctor").splitlines()
-    (begins,) = (number for number, line in enumerate(lines) if "not_running" in line)
+    (begins,) = (number for number, line in enumerate(lines) if "no daemon" in line)
 
     assert max(len(re.sub("\x1b.*?m", "", line)) for line in lines) <= 80
     assert lines[begins + 1].startswith(" " * 23)

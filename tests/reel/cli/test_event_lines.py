@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from reel.cli.event_lines import gist, layout
+from reel.cli.event_lines import EventLines
 from reel.cli.output import render
 from reel.cli.terminal import cells
 
@@ -13,15 +13,27 @@ def event(kind: str, content: str | None = None, data_json: str | None = None) -
     return {"seq": 12, "time": 5, "kind": kind, "content": content, "data_json": data_json}
 
 
+def lines(width: int | None = None) -> EventLines:
+    return EventLines(width, lambda ms: f"t{ms}", lambda agent: f"name-of-{agent}")
+
+
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
         (event("user", "one\ntwo"), "one two"),
         (event("clear"), ""),
-        (event("mark", None, '{"label":"draft"}'), "label draft"),
-        (event("rewind", None, '{"label":null,"target":4}'), "target 4"),
+        (event("mark", None, '{"label":"draft"}'), "draft"),
+        (event("rewind", None, '{"label":null,"target":4}'), "to #4"),
+        (event("rewind", None, '{"label":"draft","target":4}'), "to draft (#4)"),
+        (event("restore", None, '{"to":6,"undoes":7}'), "to #6, undoes #7"),
+        (event("clone", None, '{"from":"01a2","at":4}'), "from name-of-01a2 at #4"),
+        (
+            event("usage", None, '{"provider":"p","model":"m","usage":{"input_tokens":3000,"output_tokens":4}}'),
+            "3,000 in, 4 out, p, m",
+        ),
+        (event("usage", None, '{"usage":{"seconds":3}}'), 'usage {"seconds": 3}'),
         (event("tool_result", None, '{"tool_call_id":"c","output":"the\\nfile","success":true}'), "the file"),
-        (event("changed", None, '{"tags":{"a":"b"},"marks":[]}'), 'tags {"a": "b"}'),
+        (event("changed", None, '{"tags":{"a":"b"},"marks":[]}'), "tags a=b, marks []"),
         (event("note", None, "no json"), "no json"),
         ({**event("user", "one\ntwo"), "damaged": True}, "(damaged) one two"),
         (event("note", None, "[1, 2]"), "[1, 2]"),
@@ -30,15 +42,12 @@ def event(kind: str, content: str | None = None, data_json: str | None = None) -
 )
 def test_gist_of_an_event(given: Any, expected: str) -> None:
     """The content comes first, otherwise the data, whatever it contains."""
-    assert expected == gist(given)
+    assert expected == lines().gist(given)
 
 
 def test_line_has_seq_time_kind_and_content() -> None:
     """A line begins with the seq, the time and the kind."""
-    assert (
-        render(layout(event("user", "hello"), None, lambda ms: f"t{ms}"), colour=False)
-        == "    12  t5  user          hello"
-    )
+    assert render(lines().layout(event("user", "hello")), colour=False) == "   #12  t5  user          hello"
 
 
 @pytest.mark.parametrize(
@@ -47,7 +56,7 @@ def test_line_has_seq_time_kind_and_content() -> None:
 @pytest.mark.parametrize("width", [40, 80])
 def test_event_line_fits_the_terminal(width: int, content: str) -> None:
     """A long content is cut after its characters are escaped, so that an event stays one line."""
-    line = render(layout(event("assistant", content), width, str), colour=False)
+    line = render(lines(width).layout(event("assistant", content)), colour=False)
 
     assert width - 1 <= cells(line) <= width
     assert line.endswith("…")

@@ -4,7 +4,17 @@ import pytest
 
 from reel.cli.exits import CONFLICT, NOT_FOUND, NOT_RUNNING, REFUSED, status_of
 from reel.cli.failures import explain
-from reel.errors import BY_NAME, Conflict, InvalidMessage, Killed, NotFound, NotRunning, ReelError
+from reel.errors import (
+    BY_NAME,
+    Conflict,
+    Exists,
+    InvalidMessage,
+    InvalidParams,
+    Killed,
+    NotFound,
+    NotRunning,
+    ReelError,
+)
 
 
 @pytest.mark.parametrize(
@@ -14,32 +24,53 @@ from reel.errors import BY_NAME, Conflict, InvalidMessage, Killed, NotFound, Not
             NotFound("no agent zed; make one"),
             "zed",
             "show",
-            "not_found: no agent zed; create it with: reel new zed, or list all with: reel list",
+            "no agent zed; create it with: reel new zed, or list all with: reel list",
         ),
         (
             NotFound("no agent zed", agent="zed"),
             "zed",
             "add",
-            "not_found: no agent zed; create it with: reel new zed, or add with --create",
+            "no agent zed; create it with: reel new zed, or add with --create",
         ),
         (
             NotFound("no agent zed", agent="zed"),
             "demo",
             "clone",
-            "not_found: no agent zed; create it with: reel new zed, or list all with: reel list",
+            "no agent zed; create it with: reel new zed, or list all with: reel list",
         ),
-        (NotFound("no agent a b"), "a b", "show", "not_found: no agent a b; list all with: reel list --all"),
-        (NotFound("no agent"), "0" * 32, "show", "not_found: no agent; list all with: reel list --all"),
-        (Killed("zed is dead; revive it"), "zed", "add", "killed: zed is dead; revive it with: reel revive zed"),
-        (Conflict("head is 5", agent="x"), "", "clone", "conflict: head is 5; see what happened with: reel log x"),
-        (Conflict("head is 5"), "", "new", "conflict: head is 5"),
-        (InvalidMessage("messages[0].role: no; try"), "z", "add", "invalid_message: messages[0].role: no; try"),
-        (NotRunning("start it with: reel start"), "zed", "add", "not_running: start it with: reel start"),
+        (NotFound("no agent a b"), "a b", "show", "no agent a b; list all with: reel list --all"),
+        (NotFound("no agent"), "0" * 32, "show", "no agent; list all with: reel list --all"),
+        (Killed("zed is dead; revive it"), "zed", "add", "zed is dead; revive it with: reel revive zed"),
+        (
+            Exists("agent x exists already; choose another name, or kill that agent first", agent="x"),
+            "",
+            "new",
+            "agent x exists already; choose another name, or see it with: reel show x",
+        ),
+        (Conflict("head is 5", agent="x"), "", "clone", "head is 5; see what happened with: reel log x"),
+        (Conflict("head is 5"), "", "new", "head is 5"),
+        (InvalidMessage("messages[0].role: no; try"), "z", "add", "messages[0].role: no; try"),
+        (NotRunning("start it with: reel start"), "zed", "add", "start it with: reel start"),
     ],
 )
 def test_remedy_of_an_error(error: ReelError, agent: str, command: str, expected: str) -> None:
     """The line says what is wrong and what to type."""
     assert expected == explain(error, agent, command=command)
+
+
+def test_field_of_an_option() -> None:
+    """A parameter that was given as an option is called by the option's name."""
+    error = InvalidParams("last: must be between 1 and 10000 (got -1)", field="last")
+
+    assert "--last must be between 1 and 10000 (got -1)" == explain(error, "demo", options=["last"])
+    assert error.message == explain(error, "demo")
+
+
+def test_start_of_a_daemon_on_another_socket() -> None:
+    """The command that starts the daemon has the socket that was given."""
+    error = NotRunning("no daemon answers on /a b; start it with: reel start")
+
+    assert explain(error, "", socket="/a b").endswith("start it with: reel --socket '/a b' start")
 
 
 def test_exit_statuses_are_stable() -> None:

@@ -25,7 +25,7 @@ def test_follow_shows_messages_in_full(client: Client, daemon: str, name: str) -
         client.add(name, ["first line\nsecond line"])
         client.mark(name, "here")
 
-        text = running.until("label here")
+        text = running.until("mark          here")
 
     assert "first line\n  second line" in text
     assert "before" not in text
@@ -104,7 +104,7 @@ def test_follow_chosen_kinds(client: Client, daemon: str, name: str) -> None:
         client.add(name, [{"role": "assistant", "content": "answered"}])
         client.mark(name, "m")
 
-        text = running.until("label m")
+        text = running.until("mark          m")
 
     assert "asked" not in text
     assert "answered" in text
@@ -177,7 +177,7 @@ def test_follow_survives_a_crash_during_a_request(directory: Path) -> None:
         running.until("lost the connection")
         daemon.start()
 
-        assert "label seen" in running.until("seen")
+        assert "mark          seen" in running.until("seen")
     daemon.close()
 
 

@@ -19,9 +19,11 @@ def test_ingest_a_response(reel: Reel, name: str, tmp_path: Path) -> None:
     path.write_bytes(BODY)
     reel("new", name)
 
-    assert (0, f"{name}: added #2-#3\n", "") == reel("ingest", name, "--format", "openai-chat", str(path))
-    assert (0, f"{name}: added #4-#5\n", "") == reel("ingest", name, "--format", "openai-chat", stdin=BODY)
-    assert (0, f"{name}: added #6-#7\n", "") == reel("ingest", name, "-", "--format", "openai-chat", stdin=CHAT.data)
+    assert (0, f"{name}: added #2 and its usage\n", "") == reel("ingest", name, "--format", "openai-chat", str(path))
+    assert (0, f"{name}: added #4 and its usage\n", "") == reel("ingest", name, "--format", "openai-chat", stdin=BODY)
+    assert (0, f"{name}: added #6 and its usage\n", "") == reel(
+        "ingest", name, "-", "--format", "openai-chat", stdin=CHAT.data
+    )
 
 
 def test_ingest_restores_the_names_of_tools(reel: Reel, name: str, tmp_path: Path) -> None:

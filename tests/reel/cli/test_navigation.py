@@ -20,9 +20,9 @@ def test_rewind_to_a_label_or_the_newest_mark(reel: Reel, talk: str) -> None:
     """A rewind goes to the label, or to the newest mark with messages after it."""
     assert reel("mark", talk, "draft").out == f"{talk}: marked as draft (#5)\n"
     reel("add", talk, "dropped")
-    assert reel("rewind", talk, "draft").out == f"{talk}: back at mark draft (#5); 1 record set aside\n"
+    assert reel("rewind", talk, "draft").out == f"{talk}: back at mark draft (#5); 1 message set aside\n"
     reel("add", talk, "dropped")
-    assert reel("rewind", talk).out == f"{talk}: back at mark #5; 1 record set aside\n"
+    assert reel("rewind", talk).out == f"{talk}: back at mark #5; 1 message set aside\n"
     assert len(texts(reel, talk)) == 2
 
 
@@ -46,6 +46,16 @@ def test_undo_and_redo_until_nothing_is_left(reel: Reel, talk: str) -> None:
     assert refused.status == 1
     assert refused.err.startswith("reel: nothing_to_undo: ")
     assert refused.err.endswith(f"see what happened with: reel log {talk}\n")
+
+
+def test_undo_says_what_it_undid(reel: Reel, talk: str) -> None:
+    """A command that is not a message has its name, and one of several messages all of them."""
+    reel("add", talk, "--file", "-", stdin=b'"one"\n"two"\n')
+    reel("clear", talk)
+    undone = [reel("undo", talk).out for _ in range(2)]
+
+    assert [f"{talk}: undid the clear (#7)\n", f"{talk}: undid #5-#6\n"] == undone
+    assert f"{talk}: redid #5-#6\n" == reel("redo", talk).out
 
 
 def test_seq_is_a_number() -> None:

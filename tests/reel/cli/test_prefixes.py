@@ -75,6 +75,17 @@ def test_prefix_in_a_script_that_reads_first(
     assert before == reel("log", f"{pair}-ab").out
 
 
+def test_prefix_in_a_script_is_named(reel: Reel, pair: str) -> None:
+    """The error says which agent may be meant."""
+    refused = reel("add", f"{pair}-a", "hi")
+
+    expected = (
+        f"reel: not_found: no agent {pair}-a, but {pair}-ab begins so; in a script, a command that changes something"
+        " needs the whole name\n"
+    )
+    assert (4, "", expected) == refused
+
+
 def test_exact_name_takes_precedence(reel: Reel, pair: str) -> None:
     """An existing name means itself, even if other names begin with it."""
     reel("new", f"{pair}-a")

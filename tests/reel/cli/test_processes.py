@@ -199,6 +199,21 @@ def test_hint_has_the_socket_that_was_given(reel: Reel, name: str, daemon: str) 
     assert shown.endswith(f"undo: reel --socket {daemon} tag -a {name} a-\x1b[0m\n")
 
 
+def test_hint_is_shown_while_it_is_news(reel: Reel, name: str) -> None:
+    """The hint after an add is shown three times, that after a destructive command every time."""
+    reel("new", name)
+
+    assert [True, True, True, False] == ["undo:" in on_terminal("add", name, "hi") for _ in range(4)]
+    assert [True] * 4 == ["undo:" in on_terminal("clear", name) for _ in range(4)]
+
+
+def test_error_at_a_terminal_has_no_name(reel: Reel, name: str) -> None:
+    """The name of an error is for programs: a person reads what is wrong."""
+    assert on_terminal("show", name).startswith(f"reel: no agent {name}; ")
+    assert on_terminal("show").startswith("reel: no agent was named")
+    assert reel("show", name).err.startswith("reel: not_found: ")
+
+
 @pytest.mark.parametrize(
     ("change", "hint"),
     [

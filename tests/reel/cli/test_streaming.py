@@ -64,7 +64,7 @@ def test_a_provider_that_does_not_stream(reel: Reel, name: str) -> None:
     whole = reel("ingest", name, *ARGV, stdin=json.dumps(CHAT.body).encode())
     error = reel("ingest", name, *ARGV, stdin=b' {"error": {"message": "No key"}}')
 
-    assert (0, f"{name}: added #2-#3\n", "") == whole
+    assert (0, f"{name}: added #2 and its usage\n", "") == whole
     assert (1, "") == error[:2]
     assert "reel: invalid_message: error: the provider did not answer: No key\n" == error.err
 
@@ -109,7 +109,7 @@ def test_response_that_cannot_be_added_is_saved(
     assert 5 == ran.status
     assert found is not None
     assert " ".join(options) in found[1]
-    assert (0, f"{name}: added #2-#3\n") == reel(*found[1].split())[:2]
+    assert (0, f"{name}: added #2\n") == reel(*found[1].split())[:2]
     assert ["assistant", "interrupted"] == kinds(reel, name)
 
 

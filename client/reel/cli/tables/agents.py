@@ -48,5 +48,13 @@ COMMANDS = (
         ),
         writes=True,
     ),
-    Command("revive", "[AGENT]", "revive a killed agent", "agents.revive", "reel revive demo", writes=True),
+    Command(
+        "revive",
+        "[AGENT]",
+        "revive a killed agent",
+        "agents.revive",
+        "reel revive demo",
+        (option("--cascade", action="store_true", help="also revive its killed clones, recursively"),),
+        writes=True,
+    ),
 )
