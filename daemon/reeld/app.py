@@ -14,7 +14,7 @@
             ├── drafts        pushes the last text of each burst
             ├── server        accepts; per connection a reader, a sender, a watcher, a worker, and one task for each
             │                 subscription that catches up and each detached request (Connection)
-            └── watchdog      tells the supervisor that the writer still commits
+            └── watchdog      tells the supervisor that the writer still commits, and the disk still syncs
 
 It ends from the outside in: connections get their replies, agents finish, the writer commits, the database closes.
 """

@@ -1,16 +1,22 @@
 """The disk fails, is slow, or the daemon dies while writing: nothing is lost, and refused commands leave no trace."""
 
 import errno
+import os
 import signal
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
 import reel
+from reeld.store.schema import DURABILITIES
 from tests.crash import stats
 from tests.crash.forkserver import CrashingDaemon
 from tests.crash.shim import COMPILER, Action, File, Op, Shim
 from tests.crash.workload import Workload
-from tests.daemon import until
+from tests.daemon import PATIENCE, Daemon, until
 
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="there is no compiler")
 
@@ -129,3 +135,55 @@ def test_a_slow_disk(shimmed: CrashingDaemon, shim: Shim) -> None:
     assert shim.hits > 0
     shimmed.start()
     workload.verify()
+
+
+# Microseconds that last longer than any test.
+_FOR_EVER = 1_000_000_000
+
+
+@contextmanager
+def killed_at_last(daemon: Daemon, shim: Shim) -> Iterator[None]:
+    """Kill a daemon after the block, if it was launched there."""
+    try:
+        yield
+    finally:
+        shim.calm()
+        daemon.kill()
+
+
+@pytest.mark.parametrize("op", [Op.WRITE, Op.SYNC])
+@pytest.mark.parametrize("durability", DURABILITIES)
+def test_a_frozen_disk(directory: Path, shim: Shim, durability: str, op: Op) -> None:
+    """While the disk is frozen, the supervisor gets no sign of life from the daemon, even if nobody writes."""
+    daemon = Daemon(directory)
+    daemon.options = ["--durability", durability]
+    watched = {"NOTIFY_SOCKET": str(directory / "notify"), "WATCHDOG_USEC": "20000"}
+    daemon.environment = {**os.environ, **shim.environment, **watched, "CRASH_DIRECTORY": f"{directory}/"}
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as supervisor, killed_at_last(daemon, shim):
+        supervisor.bind(watched["NOTIFY_SOCKET"])
+        supervisor.settimeout(PATIENCE)
+        daemon.launch()
+        while supervisor.recv(1000) != b"WATCHDOG=1":
+            pass
+        shim.order(Action.DELAY, op, File.WAL, value=_FOR_EVER)
+        until(lambda: shim.hits == 1)  # it writes by itself
+        supervisor.settimeout(0.2)  # ten times the interval
+        with pytest.raises(TimeoutError):
+            list(iter(lambda: supervisor.recv(1000), b""))
+
+
+def test_a_disk_that_fails_is_logged(shimmed: CrashingDaemon, shim: Shim) -> None:
+    """The log says once that commits fail, and why, and once that they work again, after how many."""
+    shimmed.start()
+    with shimmed.client() as client:
+        client.create("demo")
+        with shim.ordered(Action.FAIL, Op.WRITE, File.WAL, value=errno.EIO):
+            for _ in range(10):
+                with pytest.raises(reel.Storage):
+                    client.add("demo", "refused")
+        client.add("demo", "done")
+
+    shown = [line for line in shimmed.log.read_text().splitlines() if "commit" in line and shimmed.database in line]
+    assert shown[0].endswith(f"a commit to {shimmed.database} failed: storage: nothing was written: disk I/O error")
+    assert f"commits to {shimmed.database} work again; 10 failed within " in shown[1]
+    assert 2 == len(shown)

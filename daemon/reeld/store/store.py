@@ -266,6 +266,7 @@ class Store:
 
     async def tidy(self) -> None:
         """Forget old keys and copy the WAL into the file: for quiet moments."""
+        await self.writer.report_failures()
         if self.displaced is not None:
             return
         try:

@@ -6,7 +6,8 @@ that only the guilty one fails.
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain
 from typing import Any, NamedTuple, TypeAlias
 
@@ -15,6 +16,7 @@ from reel.msgpack_codec import packer
 from reeld.core.events import Event, Pack
 from reeld.core.state import Profile
 from reeld.store.checksums import COLUMNS, checksum
+from reeld.store.failures import CommitFailures
 
 
 class Key(NamedTuple):
@@ -48,6 +50,8 @@ class Transaction(NamedTuple):
 
     parts: list[AgentWrite]
     keys: list[Key]
+    # Written and synced even if it is empty, whatever the durability: its outcome shows that the disk answers.
+    is_probe: bool = False
 
 
 # Rows that one statement writes. Each step of a statement releases the GIL and must get it back, which beside a busy
@@ -116,14 +120,23 @@ class EventWriter:
             "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'events'"
         ).fetchone()
         self.next_id: int = max(last, given) + 1
+        (_, _, path) = connection.execute("PRAGMA database_list").fetchone()
+        self.failures = CommitFailures(path)
         self._pack = packer()
 
     def commit(self, connection: sqlite3.Connection, transactions: Sequence[Transaction]) -> list[Outcome]:
         """Write transactions together; if that fails, each by itself, so that only the guilty one fails."""
+        if any(transaction.is_probe for transaction in transactions):
+            with _syncing(connection):
+                return self._commit(connection, transactions)
+        return self._commit(connection, transactions)
+
+    def _commit(self, connection: sqlite3.Connection, transactions: Sequence[Transaction]) -> list[Outcome]:
         try:
             return list(self._transaction(connection, transactions))
         except _FAULTS as error:
             if len(transactions) == 1 or _is_environmental(error):
+                self._note(error)
                 return [explain(error) for _ in transactions]
         return [self._alone(connection, transaction) for transaction in transactions]
 
@@ -131,7 +144,13 @@ class EventWriter:
         try:
             return self._transaction(connection, [transaction])[0]
         except _FAULTS as error:
+            self._note(error)
             return explain(error)
+
+    def _note(self, error: Exception) -> None:
+        """Note that a commit failed, unless the transaction is to blame."""
+        if isinstance(error, sqlite3.OperationalError) or type(error) is sqlite3.DatabaseError:
+            self.failures.failed(str(explain(error)))
 
     def _transaction(self, connection: sqlite3.Connection, transactions: Sequence[Transaction]) -> list[list[int]]:
         next_id = self.next_id
@@ -149,6 +168,8 @@ class EventWriter:
             _write_agents(cursor, transactions)
             _EVENTS.write(cursor, events)
             _KEYS.write(cursor, [key for transaction in transactions for key in transaction.keys])
+            if any(transaction.is_probe for transaction in transactions):
+                _rewrite_header(connection)
             cursor.execute("COMMIT")
         except BaseException as error:
             if connection.in_transaction:
@@ -157,7 +178,25 @@ class EventWriter:
                 raise InDoubtError(str(error)) from error
             raise
         self.next_id = next_id
+        self.failures.succeeded()
         return firsts
+
+
+@contextmanager
+def _syncing(connection: sqlite3.Connection) -> Iterator[None]:
+    """Sync every commit of the block."""
+    (level,) = connection.execute("PRAGMA synchronous").fetchone()
+    connection.execute("PRAGMA synchronous = FULL")
+    try:
+        yield
+    finally:
+        connection.execute(f"PRAGMA synchronous = {level}")
+
+
+def _rewrite_header(connection: sqlite3.Connection) -> None:
+    """Write the first page of the database as it is: a commit of nothing would not touch the disk."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    connection.execute(f"PRAGMA user_version = {version}")
 
 
 def _code(error: BaseException) -> int:
@@ -175,9 +214,8 @@ def _overwrite_unsynced(connection: sqlite3.Connection) -> bool:
     SQLite has rolled the commit back, but all its frames are in the WAL: after a crash, the next process that opens the
     file would find it committed, although its caller was told that it failed.
     """
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
     try:
-        connection.execute(f"PRAGMA user_version = {version}")
+        _rewrite_header(connection)
     except sqlite3.Error:
         return False
     return True

@@ -75,9 +75,13 @@ class Writer:
             self._fail_queued()
 
     async def heartbeat(self) -> None:
-        """Wait until an empty transaction has come back: queue, thread and disk are alive then."""
+        """Wait until a commit that changes nothing has returned: queue, thread and disk are alive then.
+
+        Whether it succeeds does not matter: a full disk answers, too. It writes and syncs one page of the WAL. Whatever
+        writes nothing need not reach the disk: an empty transaction, a sync of a file that has not changed, a read.
+        """
         settled = anyio.Event()
-        self.submit(Transaction([], []), lambda _: settled.set())
+        self.submit(Transaction([], [], is_probe=True), lambda _: settled.set())
         await settled.wait()
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
@@ -142,6 +146,10 @@ class Writer:
             _, settle = self._queue.popleft()
             settle(Storage(f"nothing was written: {displaced}"))
         await anyio.lowlevel.checkpoint()  # let others run, even if the failed callers retry at once
+
+    async def report_failures(self) -> None:
+        """Log the commits that failed and are not in the log yet."""
+        await self._database.run(lambda _: self._event_writer.failures.report())
 
     async def checkpoint(self) -> None:
         """Copy the WAL into the database file; if readers let it grow, wait for them."""

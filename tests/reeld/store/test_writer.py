@@ -1,5 +1,6 @@
 """The writer's task: what is one transaction, when callers are told, and how it ends."""
 
+import logging
 import sqlite3
 import threading
 from collections.abc import Awaitable, Callable, Iterator
@@ -10,6 +11,7 @@ import anyio
 import pytest
 
 from reel.errors import Internal
+from reeld.store import schema
 from reeld.store import writer as writer_module
 from reeld.store.store import Store, open_store
 from reeld.store.transactions import Outcome
@@ -264,7 +266,7 @@ async def test_readers_do_not_wait_for_a_commit(store: Store) -> None:
 
 
 async def test_proof_of_life(store: Store) -> None:
-    """An idle writer sends heartbeats without writing; one whose disk is busy sends none meanwhile."""
+    """A writer sends heartbeats without writing events; one whose disk is busy sends none meanwhile."""
     proved = anyio.Event()
 
     async def prove() -> None:
@@ -279,3 +281,34 @@ async def test_proof_of_life(store: Store) -> None:
         await proved.wait()
 
     assert 0 == store.writer.events
+
+
+@pytest.mark.parametrize("durability", schema.DURABILITIES)
+async def test_a_heartbeat_reaches_the_disk(path: str, durability: str) -> None:
+    """A heartbeat of an idle writer commits a page, and leaves the connection's durability as it was."""
+    async with open_store(path, durability) as store:
+        await pragma(store, "wal_checkpoint(TRUNCATE)")
+        before = await pragma(store, "synchronous")
+        await store.writer.heartbeat()
+
+        assert 32 + 24 + 4096 == size(f"{path}-wal")  # a header, and a frame with its header
+        assert before == await pragma(store, "synchronous")
+
+
+async def test_commits_that_fail_are_logged(store: Store, path: str, caplog: pytest.LogCaptureFixture) -> None:
+    """What the disk does to commits is logged, once; a transaction that is wrong in itself is not the disk's fault."""
+    await write(store, made(1))
+    with caplog.at_level(logging.WARNING):
+        await write(store, said(1, event(1)), said(99, event(1)))
+        await pragma(store, "query_only = ON")
+        for _ in range(3):
+            await write(store, said(1, event(2)))
+        await store.writer.heartbeat()
+        await pragma(store, "query_only = OFF")
+        await write(store, said(1, event(1)))
+        await store.writer.heartbeat()
+
+    assert [
+        f"a commit to {path} failed: storage: nothing was written: attempt to write a readonly database",
+        f"commits to {path} work again; 4 failed within 0 s",
+    ] == caplog.messages

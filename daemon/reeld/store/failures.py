@@ -1,0 +1,62 @@
+"""Failing commits in the log: a line when they begin to fail and when they work again, and a count in between.
+
+A client that repeats a command must not fill the log: there is at most one error a minute, also if commits fail and
+succeed by turns. No failure is passed over: the next line has the number of those before it.
+"""
+
+import logging
+import time
+from collections.abc import Callable
+
+log = logging.getLogger(__name__)
+
+# Seconds between two errors.
+_EVERY = 60.0
+
+
+class CommitFailures:
+    """The failures of the commits to a database.
+
+    Args:
+        path: the database, for the log.
+        clock: returns the time in seconds.
+    """
+
+    def __init__(self, path: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._path = path
+        self._clock = clock
+        # Commits that failed since the last line of the log, and why the last of them did.
+        self._untold = 0
+        self._reason = ""
+        # When the first of a row of failures happened, and how many there were; only while they are in the log.
+        self._began: float | None = None
+        self._count = 0
+        self._quiet_until = clock()
+
+    def failed(self, reason: str) -> None:
+        """Note that a commit failed."""
+        self._untold += 1
+        self._count += 1
+        self._reason = reason
+        self.report()
+
+    def succeeded(self) -> None:
+        """Note that a commit succeeded."""
+        if self._began is not None:
+            seconds = self._clock() - self._began
+            log.warning("commits to %s work again; %d failed within %.0f s", self._path, self._count, seconds)
+            self._untold, self._began = 0, None
+        self._count = self._untold
+
+    def report(self) -> None:
+        """Log the failures that are not in the log yet, unless the last error is less than a minute ago."""
+        now = self._clock()
+        if not self._untold or now < self._quiet_until:
+            return
+        if self._count == 1:
+            log.error("a commit to %s failed: %s", self._path, self._reason)
+        else:
+            log.error("%d commits to %s failed, the last one: %s", self._count, self._path, self._reason)
+        if self._began is None:
+            self._began = now
+        self._untold, self._quiet_until = 0, now + _EVERY
