@@ -50,7 +50,7 @@ _TIME = re.compile(r"^(## \w+ #\d+) · \d{4}-\d\d-\d\d \d\d:\d\d:\d\d$")
 
 
 def converse(client: Client) -> None:
-    """Make the conversation ``demo`` of these messages, with a draft."""
+    """Create the conversation ``demo`` with these messages and a draft."""
     client.create("demo", system=PROMPT)
     client.add("demo", MESSAGES)
     client.draft("demo", DRAFT)

@@ -1,4 +1,4 @@
-"""An older log in the place of the one that was known."""
+"""A backup of the log."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -7,7 +7,7 @@ from tests.daemon import Daemon
 
 
 def backup(daemon: Daemon) -> Callable[[], None]:
-    """Remember the database of a daemon that has ended; give what puts it back."""
+    """Copy the database of a daemon that has ended; return a function that restores it."""
     directory = Path(daemon.database).parent
     files = {path: path.read_bytes() for path in directory.glob("r.db*")}
 

@@ -1,4 +1,4 @@
-"""A daemon of the test's own, and what real editors need to meet it."""
+"""Fixtures with a daemon, and the environment for real editors."""
 
 # ruff: noqa: F401 - fixtures for every test here
 from tests.daemon_fixtures import client, daemon, directory, prepared

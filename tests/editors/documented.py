@@ -1,4 +1,4 @@
-"""What docs/editors.md has for an editor."""
+"""The examples in docs/editors.md."""
 
 import re
 from pathlib import Path
@@ -7,12 +7,12 @@ ROOT = Path(__file__).parents[2]
 
 
 def section(heading: str) -> str:
-    """Give the text under a heading."""
+    """Return the text under a heading."""
     text = (ROOT / "docs" / "editors.md").read_text()
     return text.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
 
 
 def blocks(heading: str, language: str) -> list[str]:
-    """Give the blocks in a language under a heading."""
+    """Return the blocks in a language under a heading."""
     found: list[str] = re.findall(rf"^```{language}\n(.*?)^```", section(heading), re.DOTALL | re.MULTILINE)
     return found

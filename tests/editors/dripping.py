@@ -1,4 +1,4 @@
-"""Lines to the daemon that bring single bytes, or stop in the middle of a message."""
+"""Connections to the daemon that deliver single bytes, or pause in the middle of a message."""
 
 import socket
 import threading
@@ -15,21 +15,21 @@ from tests.daemon import Daemon
 
 @pytest.fixture
 def dripping(directory: Path, daemon: Daemon) -> Iterator[str]:
-    """The path of a socket behind which the daemon is, and which passes everything on in pieces of one byte."""
+    """The path of a socket in front of the daemon that forwards everything in single bytes."""
     with _line(directory, daemon, 1, 0) as path:
         yield path
 
 
 @pytest.fixture
 def halting(directory: Path, daemon: Daemon) -> Iterator[str]:
-    """The path of a socket behind which the daemon is, and which stops for a while after each 200 bytes."""
+    """The path of a socket in front of the daemon that pauses after every 200 bytes."""
     with _line(directory, daemon, 200, 0.2) as path:
         yield path
 
 
 @contextmanager
 def _line(directory: Path, daemon: Daemon, size: int, pause: float) -> Iterator[str]:
-    """Pass everything on in pieces of a size, with a pause after each, in seconds."""
+    """Forward everything in pieces of a size, with a pause after each, in seconds."""
     path = str(directory / "d.sock")
     with socket.socket(socket.AF_UNIX) as listener, ExitStack() as opened:
         listener.bind(path)
@@ -42,7 +42,7 @@ def _line(directory: Path, daemon: Daemon, size: int, pause: float) -> Iterator[
 
 
 def _accept(listener: socket.socket, target: str, opened: ExitStack, size: int, pause: float) -> None:
-    """Connect each that comes to the daemon, until the listener is shut down."""
+    """Connect each client to the daemon, until the listener is shut down."""
     with suppress(OSError):
         while True:
             near = opened.enter_context(listener.accept()[0])
@@ -62,7 +62,7 @@ def _end(end: socket.socket, thread: threading.Thread) -> None:
 
 
 def _drip(source: socket.socket, target: socket.socket, size: int, pause: float) -> None:
-    """Pass bytes on, some at a time, and then the end."""
+    """Forward bytes in pieces, and then the end."""
     with suppress(OSError):
         while data := source.recv(1 << 16):
             for start in range(0, len(data), size):

@@ -1,4 +1,4 @@
-"""Text that an editor would execute if it took what others wrote for its own."""
+"""Texts that an editor executes if it trusts them."""
 
 import json
 
@@ -21,7 +21,7 @@ End:"""
 
 
 def converse(client: Client, text: str) -> None:
-    """Make the conversation ``demo``, which has a text wherever it may have one."""
+    """Create the conversation ``demo``, with the text in every place that may have one."""
     client.create("demo", system=text, title=text.splitlines()[0])
     client.mark("demo", text.splitlines()[0])
     message: NewMessage = {

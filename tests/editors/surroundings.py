@@ -1,4 +1,4 @@
-"""What is around an editor: whether it is installed, and the environment that it finds."""
+"""What an editor needs: its program, and an environment."""
 
 import os
 import shutil
@@ -18,7 +18,7 @@ Require = Callable[[str], str]
 
 @pytest.fixture(scope="session")
 def require() -> Require:
-    """Give a program's path; skip where it is missing, or fail where ``$REEL_EDITORS`` is ``required``."""
+    """Return a function that finds a program; without it the test is skipped, or fails if it is required."""
 
     def find(program: str) -> str:
         path = shutil.which(program)
@@ -31,7 +31,7 @@ def require() -> Require:
 
 @pytest.fixture
 def configured(directory: Path, prepared: Daemon, environment: dict[str, str]) -> Daemon:
-    """A daemon that runs on the socket that reeld.toml names; no variable does."""
+    """A daemon on a socket that only reeld.toml names, and no variable."""
     del environment["REEL_SOCKET"]
     settings = Path(environment["HOME"]) / ".config" / "reel" / "reeld.toml"
     settings.parent.mkdir(parents=True)
@@ -44,7 +44,7 @@ def configured(directory: Path, prepared: Daemon, environment: dict[str, str]) -
 def environment(directory: Path, prepared: Daemon) -> Iterator[dict[str, str]]:
     """The environment for an editor: an empty home, the daemon's socket, and the command ``reel`` on the path.
 
-    A daemon that the editor started is ended with the test.
+    A daemon that the editor starts ends with the test.
     """
     home = directory / "home"
     home.mkdir()

@@ -1,4 +1,4 @@
-"""The lines of docs/editors.md for those who have no editor of their own: Python and the shell."""
+"""The documented lines for Python and for a shell."""
 
 import subprocess
 import sys
@@ -14,8 +14,8 @@ def _run(*command: str, environment: dict[str, str]) -> list[str]:
     return ran.stdout.splitlines()
 
 
-def test_python(daemon: Daemon, environment: dict[str, str]) -> None:
-    """The Python lines add a message and see it come."""
+def test_the_documented_lines_for_python(daemon: Daemon, environment: dict[str, str]) -> None:
+    """The documented lines of Python add a message and receive it."""
     assert daemon.process.poll() is None
 
     (lines,) = blocks("Python", "python")
@@ -23,8 +23,8 @@ def test_python(daemon: Daemon, environment: dict[str, str]) -> None:
     assert ["1 created ", "2 user Hello from Python"] == _run(sys.executable, "-c", lines, environment=environment)
 
 
-def test_shell(daemon: Daemon, environment: dict[str, str], require: Require) -> None:
-    """The lines for a shell add a message, read it, and wait for it."""
+def test_the_documented_lines_for_a_shell(daemon: Daemon, environment: dict[str, str], require: Require) -> None:
+    """The documented lines for a shell add a message, read it, and wait for it."""
     assert daemon.process.poll() is None
     require("nc")
     require("jq")

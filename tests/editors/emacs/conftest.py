@@ -1,4 +1,4 @@
-"""An Emacs with the plug-in, and the text that its buffers must have."""
+"""Fixtures with an Emacs, and the text that its buffers must have."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -16,7 +16,7 @@ Shown = Callable[[str], str]
 
 @pytest.fixture
 def start(require: Require, directory: Path, environment: dict[str, str]) -> Iterator[Callable[..., Emacs]]:
-    """Give a function that starts an Emacs, with other variables in its environment; it is ended with the test."""
+    """A function that starts an Emacs with additional environment variables; it ends with the test."""
     require("emacsclient")
     started: list[Emacs] = []
 
@@ -37,7 +37,7 @@ def emacs(start: Callable[..., Emacs]) -> Emacs:
 
 @pytest.fixture
 def shown(client: Client) -> Shown:
-    """Give a function from an agent of texts to what its buffer must show, read anew."""
+    """A function that returns the text that the buffer of a conversation must show."""
 
     def text(agent: str) -> str:
         system = client.agent(agent).system

@@ -1,4 +1,4 @@
-"""A real Emacs on a terminal of its own: keys are typed into it, and emacsclient looks at what it shows."""
+"""A real Emacs on a terminal of its own: tests type keys, and read what it shows with emacsclient."""
 
 import fcntl
 import json
@@ -18,7 +18,7 @@ from typing import Any
 from tests.daemon import PATIENCE
 
 LISP = Path(__file__).parents[3] / "client" / "editors" / "emacs"
-# Gives the process the terminal that its input is, as a login would.
+# Makes the terminal of its input the process's controlling terminal, as a login does.
 _ON_TERMINAL = """
 import fcntl, os, sys, termios
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
@@ -27,15 +27,15 @@ os.execvp(sys.argv[1], sys.argv[1:])
 
 
 class Refused(Exception):
-    """What Emacs says of a command that failed."""
+    """The error of a command in Emacs."""
 
 
 class Emacs:
-    """An Emacs that has the plug-in loaded; it ends with ``close``.
+    """An Emacs with the plug-in; ``close`` ends it.
 
     Args:
         program: its path.
-        directory: where its server's socket goes.
+        directory: the directory for its server's socket.
         environment: its environment.
     """
 
@@ -74,17 +74,17 @@ class Emacs:
         os.write(self._screen, keys.encode())
 
     def command(self, name: str, *answers: str) -> None:
-        """Type a command's name, and what it asks for."""
+        """Type the name of a command, and the answers to its questions."""
         self.type(f"\x1bx{name}\r" + "".join(f"{answer}\r" for answer in answers))
 
     def eval(self, expression: str) -> Any:
-        """Evaluate in the selected window's buffer; give the value, by way of JSON.
+        """Evaluate in the buffer of the selected window; return the value, by way of JSON.
 
         Raises:
             Refused: an error was signalled.
         """
         value = f"(with-current-buffer (window-buffer) (json-encode (vector {expression})))"
-        # By way of a file: what emacsclient prints is broken where it is long.
+        # By way of a file: emacsclient breaks long output.
         code = f'(let ((coding-system-for-write \'utf-8)) (write-region {value} nil "{self._answer}" nil 0))'
         words = ["emacsclient", "-s", self._server, "--eval", code]
         done = subprocess.run(
@@ -95,15 +95,15 @@ class Emacs:
         return json.loads(self._answer.read_bytes())[0]
 
     def text(self) -> str:
-        """Give the text of the buffer that is shown."""
+        """Return the text of the current buffer."""
         return str(self.eval("(buffer-substring-no-properties 1 (point-max))"))
 
     def said(self) -> list[str]:
-        """Give the lines that were shown in the echo area."""
+        """Return the lines that were shown in the echo area."""
         return str(self.eval('(with-current-buffer "*Messages*" (buffer-string))')).splitlines()
 
     def until(self, ready: Callable[[], bool]) -> None:
-        """Look again and again until it is ready."""
+        """Wait until ``ready`` returns true."""
         deadline = time.monotonic() + PATIENCE
         while not ready():
             assert self.process.poll() is None
@@ -111,11 +111,11 @@ class Emacs:
             time.sleep(0.02)  # between two looks
 
     def until_text(self, text: str) -> None:
-        """Look until the buffer that is shown has this text."""
+        """Wait until the current buffer has this text."""
         self.until(lambda: self.text() == text)
 
     def until_said(self, words: str) -> None:
-        """Look until a line with these words was shown."""
+        """Wait until a line with these words was shown."""
         self.until(lambda: any(words in line for line in self.said()))
 
     def _answers(self) -> bool:

@@ -7,32 +7,32 @@
 (require 'reel)
 
 (defmacro reel-test-with (environment &rest body)
-  "Evaluate BODY with the variables of ENVIRONMENT, pairs, and no others."
+  "Evaluate BODY with the variables in ENVIRONMENT, pairs, and no others."
   (declare (indent 1))
   `(let ((process-environment (mapcar (lambda (pair) (concat (car pair) "=" (cdr pair))) ,environment)))
      ,@body))
 
 (defun reel-test-message (seq &rest blocks)
-  "Give a message of the user's with SEQ and BLOCKS."
+  "Return a message of the user with SEQ and BLOCKS."
   (list :role "user" :seq seq :time 0 :content (vconcat blocks)))
 
 (defun reel-test-text (message &optional tools)
-  "Give the text of MESSAGE; TOOLS has the names of tools by the ids of calls."
+  "Return the text of MESSAGE; TOOLS has the names of tools by the ids of calls."
   (reel-text-message message (or tools (make-hash-table :test #'equal))))
 
 (defun reel-test-block (block)
-  "Give the text of BLOCK."
+  "Return the text of BLOCK."
   (reel-text--block block (make-hash-table :test #'equal)))
 
 (defun reel-test-visible (text)
-  "Give the part of TEXT that is not folded."
+  "Return the part of TEXT that is not folded."
   (with-temp-buffer
     (insert text)
     (cl-loop for at from 1 below (point-max)
              unless (get-text-property at 'invisible) concat (string (char-after at)))))
 
 (ert-deftest reel-test-address ()
-  "The socket is the one that was named, else in the runtime directory, else in /tmp; empty is not named."
+  "The socket is $REEL_SOCKET, else in the runtime directory, else in /tmp; empty is unset."
   (reel-test-with '(("REEL_SOCKET" . "/a/s.sock") ("XDG_RUNTIME_DIR" . "/run/x"))
     (should (equal "/a/s.sock" (reel-link-address))))
   (reel-test-with '(("REEL_SOCKET" . "") ("XDG_RUNTIME_DIR" . "/run/x"))
@@ -41,7 +41,7 @@
     (should (equal (format "/tmp/reel-%d/reel.sock" (user-uid)) (reel-link-address)))))
 
 (ert-deftest reel-test-fallback-directory ()
-  "In /tmp, a link to a directory is not taken for ours."
+  "In /tmp, a link to a directory is refused."
   (let* ((directory (make-temp-file "reel-" t))
          (uid 47110815)
          (link (format "/tmp/reel-%d" uid)))
@@ -57,7 +57,7 @@
       (delete-directory directory t))))
 
 (ert-deftest reel-test-queue ()
-  "What is deferred is done in order, also what is deferred meanwhile, and whatever fails."
+  "Deferred calls run in order, also if one defers another or fails."
   (let (done)
     (reel-link-defer (lambda () (push 1 done) (reel-link-defer (lambda () (push 4 done)))))
     (reel-link-defer (lambda () (error "Broken on purpose")))
@@ -71,7 +71,7 @@
     (should-not reel-link--timer)))
 
 (ert-deftest reel-test-queue-while-sending ()
-  "Nothing is done while a request is being written."
+  "The queue waits while a request is being written."
   (let (done)
     (let ((reel-link--sending t))
       (reel-link-defer (lambda () (setq done t)))
@@ -85,24 +85,24 @@
   (should-not (equal (reel-link--key) (reel-link--key))))
 
 (ert-deftest reel-test-last-line ()
-  "Of what the command printed, the last line counts."
+  "The last line of the command's output is used."
   (should (equal "no room: at all" (reel-link--last-line "a\nreel: not_running: no room: at all\n" 1)))
   (should (equal "reel start ended with status 3" (reel-link--last-line "" 3))))
 
 (ert-deftest reel-test-words ()
-  "A user reads the message of an error without the error's name."
+  "The text of an error for a user is its message without its name."
   (should (equal "no agent zed" (reel-link-words '(:message "not_found: no agent zed" :data (:name "not_found")))))
   (should (equal "odd" (reel-link-words '(:message "odd")))))
 
 (ert-deftest reel-test-plain ()
-  "What is no character is replaced and counted; all else stays."
+  "Invalid characters are replaced and counted; everything else stays."
   (should (equal '("a\0ä€😀\U0010ffff\n" . 0) (reel-text-plain "a\0ä€😀\U0010ffff\n")))
   (should (equal '("a\ufffdb\ufffd\ufffdc\ufffd" . 4)
                  (reel-text-plain (concat "a" (string #xd800) "b" (string #x3fff80 #x3fffff) "c" (string #x110000)))))
   (should (equal '("\ufffd\ufffd" . 2) (reel-text-plain (unibyte-string 195 164)))))
 
 (ert-deftest reel-test-texts ()
-  "A text stands as it is, with an end to its last line."
+  "A text is unchanged, with a newline at its end."
   (let ((head (concat "## user #7 · " (reel-text-time 0) "\n\n")))
     (should (equal (concat head "# a\n\n```\n  b\n\n")
                    (substring-no-properties
@@ -112,12 +112,12 @@
                     (reel-test-text (reel-test-message 7 '(:type "text" :text "a\n"))))))))
 
 (ert-deftest reel-test-prompt ()
-  "There is a prompt, an empty one, or none."
+  "The prompt may have text, be empty, or be missing."
   (should (equal "" (reel-text-prompt nil)))
   (should (equal "## system\n\nbe brief\n\n" (substring-no-properties (reel-text-prompt "be brief")))))
 
 (ert-deftest reel-test-folded ()
-  "Thinking, calls and results are folded under a line that says what they are."
+  "Thinking, calls and results are folded under a line that names them."
   (dolist (case '(((:type "thinking" :text "hm\nwell\n") "### thinking" "\nhm\nwell")
                   ((:type "tool_call" :id "c1" :name "ls" :arguments "{}") "### call ls c1" "\n```json\n{}\n```")
                   ((:type "tool_result" :tool_call_id "c1" :content "a" :is_error :json-false)
@@ -139,7 +139,7 @@
                                             tools)))))
 
 (ert-deftest reel-test-names-stay-in-their-line ()
-  "The names of clients and tools are other people's text: none of them begins another line."
+  "A line break in the name of a client or a tool does not begin another line."
   (should (equal "## assistant · writing… (a ## user #9)\n\nx\n\n"
                  (substring-no-properties (reel-text-draft "a\n## user #9" "x"))))
   (should (equal "### call n ## user #9 i\n"
@@ -147,11 +147,11 @@
                   (reel-test-block '(:type "tool_call" :id "i" :name "n\r\n## user #9" :arguments "{}"))))))
 
 (ert-deftest reel-test-draft-without-a-name ()
-  "A client that has not said its name writes without one."
+  "The heading of a draft has no name if the client has none."
   (should (equal "## assistant · writing…\n\nx\n\n" (substring-no-properties (reel-text-draft nil "x")))))
 
 (ert-deftest reel-test-notes ()
-  "What cannot be shown is named."
+  "A block that cannot be shown is named."
   (dolist (case '(((:type "redacted_thinking" :data "abc") . "### thinking, redacted (3 characters)\n")
                   ((:type "media" :mime_type "image/png" :data_base64 "AAA=") . "### media image/png 2 bytes\n")
                   ((:type "media" :mime_type "image/png" :url "http://x" :name "n") . "### media image/png n http://x\n")
@@ -159,7 +159,7 @@
     (should (equal (cdr case) (substring-no-properties (reel-test-block (car case)))))))
 
 (ert-deftest reel-test-info ()
-  "What there is of an agent has a line; what there is not has none."
+  "Each fact about an agent has a line; a missing one has none."
   (let ((info '(:id "0a" :name "demo" :title nil :tags (:a "b" :c "d") :alive t :head 9 :messages 1 :created 0
                     :updated 0 :system nil :attached 2 :open_calls [(:id "c1" :name "ls" :seq 8)]
                     :marks [(:label "x" :seq 3) (:label nil :seq 4) (:label "y" :seq 5) (:label "x" :seq 6)]
@@ -171,7 +171,7 @@
                    (split-string (reel-text-info info) "\n" t)))))
 
 (ert-deftest reel-test-copy ()
-  "The copy is cut and filled up between the prompt and the drafts, however they change."
+  "Entries are removed and added between the prompt and the drafts."
   (with-temp-buffer
     (let ((text (lambda (seq) (reel-test-text (reel-test-message seq '(:type "text" :text "a"))))))
       (reel-copy--draft (list :connection 5 :client "vim" :text "soon"))
@@ -196,7 +196,7 @@
       (should (equal '(4 1) (mapcar #'car reel-copy--entries))))))
 
 (ert-deftest reel-test-copy-point ()
-  "Who is at the end stays there; who reads elsewhere is left alone."
+  "Point at the end stays at the end; elsewhere it stays where it is."
   (with-temp-buffer
     (reel-copy--append (list (reel-test-message 1 '(:type "text" :text "a"))))
     (should (eobp))
@@ -205,7 +205,7 @@
     (should (= 4 (point)))))
 
 (ert-deftest reel-test-toggle ()
-  "What is folded at the line is shown, and folded again; where there is nothing, that is said."
+  "The fold on the line is opened and closed; without one, an error says so."
   (with-temp-buffer
     (reel-mode)
     (reel-copy--append (list (reel-test-message 1 '(:type "thinking" :text "hm") '(:type "thinking" :text "well"))))
@@ -221,7 +221,7 @@
     (should-not (string-match-p "hm" (reel-test-visible (buffer-string))))))
 
 (ert-deftest reel-test-next ()
-  "One goes from message to message, and is told at the ends."
+  "n and p go from message to message, with an error at the ends."
   (with-temp-buffer
     (reel-mode)
     (reel-copy--append (mapcar (lambda (seq) (reel-test-message seq '(:type "text" :text "## a\nb"))) '(1 2 3)))

@@ -1,4 +1,4 @@
-"""Every command, typed into a real Emacs; after each the buffer must show what the daemon has."""
+"""The commands in Emacs, typed by keys; after each the buffer must show what the daemon has."""
 
 from collections.abc import Callable
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("daemon")
 
 @pytest.fixture
 def demo(client: Client, emacs: Emacs, shown: Shown) -> Callable[[], None]:
-    """An open conversation with a prompt and a message; give a function that looks until it is shown as it is."""
+    """An open conversation with a prompt and a message: a function that waits until the buffer shows it."""
     client.create("demo", system="Be brief.")
     client.add("demo", "Hello")
     emacs.command("reel-open", "demo")
@@ -28,8 +28,8 @@ def demo(client: Client, emacs: Emacs, shown: Shown) -> Callable[[], None]:
     return look
 
 
-def test_every_block(client: Client, emacs: Emacs) -> None:
-    """A buffer shows what the other editors show; what is folded is not seen."""
+def test_every_kind_of_block_in_emacs(client: Client, emacs: Emacs) -> None:
+    """A buffer shows what the other editors show; folded text is invisible."""
     alike.converse(client)
     emacs.command("reel-open", "demo")
     emacs.until(lambda: emacs.text().endswith(f"{alike.DRAFT}\n\n"))
@@ -42,7 +42,7 @@ def test_every_block(client: Client, emacs: Emacs) -> None:
 
 
 def test_open_completes_names(client: Client, emacs: Emacs, shown: Shown) -> None:
-    """The beginning of a name is completed from the agents that there are."""
+    """``reel-open`` completes the beginning of a name."""
     for name in ("alpha", "beta/one", "beta/two"):
         client.create(name)
     client.add("beta/two", "Hello")
@@ -51,8 +51,8 @@ def test_open_completes_names(client: Client, emacs: Emacs, shown: Shown) -> Non
     emacs.until_text(shown("beta/two"))
 
 
-def test_open_again(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
-    """A conversation has one buffer, however often and by whatever it is opened."""
+def test_a_conversation_has_one_buffer(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
+    """Opening a conversation again, by name or id, shows the same buffer."""
     first = emacs.eval("(buffer-name)")
     emacs.type("\x1b<")
     emacs.command("reel-open", client.agent("demo").id)
@@ -64,22 +64,22 @@ def test_open_again(client: Client, emacs: Emacs, demo: Callable[[], None]) -> N
     assert 1 == emacs.eval("(length (reel--buffers))")
 
 
-def test_what_is_not_there(emacs: Emacs) -> None:
-    """What the daemon refuses is one line, with its name."""
+def test_opening_an_unknown_name_in_emacs(emacs: Emacs) -> None:
+    """Opening an unknown conversation says what creates it."""
     emacs.command("reel-open", "zed")
 
     emacs.until_said("No conversation zed (M-x reel-new creates it)")
 
 
-def test_nothing_is_open(emacs: Emacs) -> None:
-    """A command without a conversation says how to open one, and asks nothing."""
+def test_a_command_without_an_open_conversation(emacs: Emacs) -> None:
+    """A command without a conversation says what opens one, and asks nothing."""
     emacs.command("reel-send")
 
     emacs.until_said("No conversation is open (M-x reel-open opens one)")
 
 
-def test_new(client: Client, emacs: Emacs, shown: Shown) -> None:
-    """A conversation begins, with a prompt where one is wanted, and is open."""
+def test_new_shows_the_conversation_in_emacs(client: Client, emacs: Emacs, shown: Shown) -> None:
+    """A new conversation is created and shown, with a system prompt after ``C-u``."""
     emacs.type("\x15\x1bxreel-new\rfresh\rBe brief.\r")
     emacs.until_text("## system\n\nBe brief.\n\n")
     assert "Be brief." == client.agent("fresh").system
@@ -92,7 +92,7 @@ def test_new(client: Client, emacs: Emacs, shown: Shown) -> None:
     assert emacs.text() == shown(other)
 
 
-def test_send_asks(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
+def test_send_asks_for_a_text_in_emacs(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
     """A text that is asked for is sent and shown."""
     emacs.type("sWhat is a Merkle tree?\r")
     emacs.until_said("demo: added #4")
@@ -101,8 +101,8 @@ def test_send_asks(client: Client, emacs: Emacs, demo: Callable[[], None]) -> No
     assert ["Hello", "What is a Merkle tree?"] == texts(client, "demo")
 
 
-def test_send_nothing(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
-    """No empty text is sent."""
+def test_an_empty_text_is_not_sent_in_emacs(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
+    """An empty text is not sent, and a message says so."""
     emacs.type("s\r")
     emacs.until_said("nothing sent")
     demo()
@@ -111,7 +111,7 @@ def test_send_nothing(client: Client, emacs: Emacs, demo: Callable[[], None]) ->
 
 
 def test_send_a_region(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
-    """The region of any buffer goes to the conversation that was opened last."""
+    """The region of any buffer is sent to the conversation that was opened last."""
     emacs.type("\x18bnotes\rone\ntwo ä😀\nthree\x1b<\x00\x0e\x0e")
     emacs.command("reel-send")
     emacs.until_said("demo: added #4")
@@ -121,8 +121,8 @@ def test_send_a_region(client: Client, emacs: Emacs, demo: Callable[[], None]) -
     assert ["Hello", "one\ntwo ä😀\n"] == texts(client, "demo")
 
 
-def test_send_what_is_no_text(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
-    """Bytes that are no character are replaced, and so is NUL; that is said."""
+def test_invalid_characters_are_replaced(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
+    """Raw bytes, lone surrogates and NUL are replaced, and the message says how many."""
     emacs.eval(r'(reel-send (concat "a" (string #x3fff80 #xd800 0) "b"))')
     emacs.until_said("demo: added #4; 3 characters replaced by U+FFFD")
     demo()
@@ -130,8 +130,8 @@ def test_send_what_is_no_text(client: Client, emacs: Emacs, demo: Callable[[], N
     assert "a\ufffd\ufffd\ufffdb" == texts(client, "demo")[-1]
 
 
-def test_clone(client: Client, emacs: Emacs, shown: Shown, demo: Callable[[], None]) -> None:
-    """A clone begins from where its source stands, and is open; the source does not hear of it."""
+def test_clone_is_shown_in_emacs(client: Client, emacs: Emacs, shown: Shown, demo: Callable[[], None]) -> None:
+    """A clone is shown, and its messages do not go into the original."""
     emacs.type("cother\r")
     emacs.until(lambda: emacs.eval("(buffer-name)") == "*reel other*")
     emacs.type("sonly here\r")
@@ -143,8 +143,8 @@ def test_clone(client: Client, emacs: Emacs, shown: Shown, demo: Callable[[], No
     assert (["Hello"], ["Hello", "only here"]) == (texts(client, "demo"), texts(client, "other"))
 
 
-def test_mark_and_rewind(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
-    """One goes back to a mark, whose label is completed, or to the last one."""
+def test_mark_and_rewind_in_emacs(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
+    """``reel-rewind`` goes back to a mark, by its completed label or to the newest."""
     emacs.type("mhere\r")
     emacs.until_said("demo: mark here set (#4)")
     client.add("demo", ["one", "two"])
@@ -163,16 +163,16 @@ def test_mark_and_rewind(client: Client, emacs: Emacs, demo: Callable[[], None])
     assert ["Hello"] == texts(client, "demo")
 
 
-def test_rewind_to_no_mark(emacs: Emacs, demo: Callable[[], None]) -> None:
-    """A label that is not there is refused."""
+def test_rewind_to_an_unknown_label(emacs: Emacs, demo: Callable[[], None]) -> None:
+    """A label without a mark is refused."""
     emacs.type("rnowhere\r")
 
     emacs.until_said("nowhere")
     demo()
 
 
-def test_undo_and_redo(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
-    """What was said last is taken back and brought back; Emacs' own undo does the same."""
+def test_undo_and_redo_in_emacs(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
+    """The newest command is undone and redone; the keys of Emacs' own undo do the same."""
     client.add("demo", ["one", "two"])
     demo()
     emacs.type("u")
@@ -188,8 +188,8 @@ def test_undo_and_redo(client: Client, emacs: Emacs, demo: Callable[[], None]) -
     demo()
 
 
-def test_undo_of_nothing(emacs: Emacs, client: Client) -> None:
-    """That there is nothing to undo is said."""
+def test_nothing_to_undo_in_emacs(emacs: Emacs, client: Client) -> None:
+    """If there is nothing to undo, the message says so."""
     client.create("demo")
     emacs.command("reel-open", "demo")
     emacs.until_text("")
@@ -198,8 +198,8 @@ def test_undo_of_nothing(emacs: Emacs, client: Client) -> None:
     emacs.until_said("nothing to undo")
 
 
-def test_clear(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
-    """All but the prompt goes."""
+def test_clear_keeps_the_prompt_in_emacs(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
+    """Only the system prompt is left after ``reel-clear``."""
     emacs.type("C")
     emacs.until_said("demo: cleared; M-x reel-undo brings it back")
     demo()
@@ -208,8 +208,8 @@ def test_clear(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
     assert [] == texts(client, "demo")
 
 
-def test_info(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
-    """What is known of a conversation has a buffer."""
+def test_info_in_emacs(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
+    """``reel-info`` shows the facts about a conversation in a buffer."""
     demo()
     emacs.type("i")
     emacs.until(lambda: emacs.eval('(and (get-buffer "*reel info*") t)') is True)
@@ -219,8 +219,8 @@ def test_info(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
     assert "prompt       Be brief." in lines
 
 
-def test_list(client: Client, emacs: Emacs, shown: Shown) -> None:
-    """All living conversations are listed, the newest first; one is chosen."""
+def test_list_opens_a_conversation_in_emacs(client: Client, emacs: Emacs, shown: Shown) -> None:
+    """The list has the live conversations, the newest first; RET opens one, g reads it again."""
     for name in ("one", "two", "gone", "three"):
         client.create(name, title=f"The {name}")
     client.kill("gone")
@@ -236,15 +236,15 @@ def test_list(client: Client, emacs: Emacs, shown: Shown) -> None:
     emacs.until_text(shown("two"))
 
 
-def test_a_list_of_nothing(emacs: Emacs) -> None:
-    """If there is no conversation, the list says what creates one."""
+def test_an_empty_list_in_emacs(emacs: Emacs) -> None:
+    """Without conversations, the list says what creates one."""
     emacs.command("reel-list")
 
     emacs.until_said("no conversations (M-x reel-new creates one)")
 
 
-def test_read_again(emacs: Emacs, demo: Callable[[], None]) -> None:
-    """The buffer can be read anew; what stood in it by mistake is gone."""
+def test_g_reads_everything_again(emacs: Emacs, demo: Callable[[], None]) -> None:
+    """The key ``g`` reads the conversation again and repairs the buffer."""
     emacs.eval("(let ((inhibit-read-only t)) (ignore (erase-buffer) (setq reel-copy--entries nil)))")
     emacs.eval("(ignore (setq reel-copy--length 0 reel-copy--above 0 reel-copy--system nil))")
     emacs.type("g")
@@ -252,8 +252,8 @@ def test_read_again(emacs: Emacs, demo: Callable[[], None]) -> None:
     demo()
 
 
-def test_a_buffer_that_is_closed(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
-    """Its subscription ends with it."""
+def test_a_killed_buffer_ends_its_subscription(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
+    """A killed buffer ends its subscription."""
     demo()
     assert 1 == client.agent("demo").attached
     emacs.eval("(ignore (kill-buffer))")
@@ -264,8 +264,8 @@ def test_a_buffer_that_is_closed(client: Client, emacs: Emacs, demo: Callable[[]
 
 
 @pytest.mark.parametrize("leave", ["(kill-buffer)", "(revert-buffer)"])
-def test_a_subscription_that_was_only_asked_for(client: Client, emacs: Emacs, leave: str) -> None:
-    """A buffer that is closed, or reads all again, before the daemon answered leaves no subscription behind."""
+def test_a_buffer_left_while_it_subscribes(client: Client, emacs: Emacs, leave: str) -> None:
+    """A buffer that is killed or read again before the reply to `subscribe` leaves no subscription."""
     client.create("demo")
     emacs.eval(f'(ignore (reel-open "demo") {leave} (reel-link-call \'ping))')
     emacs.until(lambda: not emacs.eval("(reel-link--next)"))

@@ -1,4 +1,4 @@
-"""A connection is found, made, lost and found again; what cannot be is said in one line."""
+"""The connection of Emacs: where the daemon is, how it is started, how it comes back."""
 
 import os
 import time
@@ -18,8 +18,8 @@ from tests.planted import Planted
 Start = Callable[..., Emacs]
 
 
-def test_the_daemon_is_started(prepared: Daemon, emacs: Emacs) -> None:
-    """Where no daemon runs, a command starts one."""
+def test_emacs_starts_the_daemon(prepared: Daemon, emacs: Emacs) -> None:
+    """A command starts the daemon if it does not run."""
     emacs.command("reel-new", "demo")
     emacs.command("reel-send", "Hello")
     emacs.until(lambda: "Hello" in emacs.text())
@@ -28,10 +28,10 @@ def test_the_daemon_is_started(prepared: Daemon, emacs: Emacs) -> None:
         assert 1 == client.agent("demo").messages
 
 
-def test_the_daemon_is_started_in_a_directory_of_others(
+def test_emacs_starts_the_daemon_in_an_untrusted_directory(
     prepared: Daemon, start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Neither the command nor the daemon runs a module of the directory that Emacs was started in."""
+    """Neither the command nor the daemon imports a module of the directory that Emacs was started in."""
     planted = Planted(tmp_path)
     monkeypatch.chdir(tmp_path)
     emacs = start(PYTHONPATH=Planted.PYTHONPATH)
@@ -41,8 +41,8 @@ def test_the_daemon_is_started_in_a_directory_of_others(
     assert [] == planted.imported()
 
 
-def test_the_socket_of_the_settings(configured: Daemon, start: Start) -> None:
-    """Without a variable, the plug-in finds the daemon where reeld.toml says."""
+def test_emacs_finds_the_socket_of_the_settings_file(configured: Daemon, start: Start) -> None:
+    """Without a variable, Emacs finds the daemon on the socket that reeld.toml names."""
     emacs = start()
     emacs.command("reel-new", "demo")
     emacs.command("reel-send", "Hello")
@@ -52,8 +52,8 @@ def test_the_socket_of_the_settings(configured: Daemon, start: Start) -> None:
         assert 1 == client.agent("demo").messages
 
 
-def test_a_daemon_that_was_stopped_on_purpose(prepared: Daemon, emacs: Emacs) -> None:
-    """A command does not start it, and says who can."""
+def test_emacs_does_not_start_a_stopped_daemon(prepared: Daemon, emacs: Emacs) -> None:
+    """A command does not start a daemon that was stopped with ``reel stop``, and says what does."""
     mark(prepared.socket)
     emacs.command("reel-new", "demo")
 
@@ -63,16 +63,16 @@ def test_a_daemon_that_was_stopped_on_purpose(prepared: Daemon, emacs: Emacs) ->
     assert not Path(prepared.socket).exists()
 
 
-def test_there_is_no_command(prepared: Daemon, emacs: Emacs) -> None:
-    """Where it cannot be started, the line says what to do."""
+def test_emacs_without_a_command_to_start(prepared: Daemon, emacs: Emacs) -> None:
+    """If there is no program to start the daemon, the error says what to set."""
     emacs.eval('(setq reel-program "reel-of-nowhere")')
     emacs.command("reel-new", "demo")
 
     emacs.until_said(f"No daemon answers on {prepared.socket}, and there is no command reel-of-nowhere to start one")
 
 
-def test_the_command_fails(start: Start) -> None:
-    """Where it does not come up, the line says what the command said."""
+def test_the_program_that_starts_the_daemon_fails(start: Start) -> None:
+    """If the daemon does not start, the error has the last line of the program's output."""
     emacs = start(REEL_DATABASE="/dev/null/r.db")
     emacs.command("reel-new", "demo")
 
@@ -80,8 +80,8 @@ def test_the_command_fails(start: Start) -> None:
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give a file away")
-def test_another_users_socket(daemon: Daemon, emacs: Emacs) -> None:
-    """Nothing is said to a socket that is not ours."""
+def test_emacs_refuses_another_users_socket(daemon: Daemon, emacs: Emacs) -> None:
+    """Nothing is sent to a socket of another user."""
     os.chown(daemon.socket, 12345, 12345)
     emacs.command("reel-open", "demo")
 
@@ -89,8 +89,8 @@ def test_another_users_socket(daemon: Daemon, emacs: Emacs) -> None:
     os.chown(daemon.socket, 0, 0)
 
 
-def test_the_daemon_comes_back(daemon: Daemon, emacs: Emacs, shown: Shown, client: Client) -> None:
-    """Open buffers go on by themselves after the daemon was killed or stopped, with what was said meanwhile."""
+def test_a_restart_under_open_buffers_of_emacs(daemon: Daemon, emacs: Emacs, shown: Shown, client: Client) -> None:
+    """After the daemon was killed or stopped, open buffers continue with everything they missed."""
     for name in ("one", "two"):
         client.add(name, "Hello", create=True)
         emacs.command("reel-open", name)
@@ -114,8 +114,8 @@ def test_the_daemon_comes_back(daemon: Daemon, emacs: Emacs, shown: Shown, clien
     assert 2 == emacs.eval("(length (reel--buffers))")
 
 
-def test_another_log(daemon: Daemon, emacs: Emacs, shown: Shown, client: Client) -> None:
-    """Where an older log is put in the place of the one that was known, the conversation is read again."""
+def test_an_older_log_is_read_again_by_emacs(daemon: Daemon, emacs: Emacs, shown: Shown, client: Client) -> None:
+    """If the log is replaced by an older backup, the conversation is read again."""
     client.add("demo", "one", create=True)
     daemon.end()
     restore = backup(daemon)
@@ -132,8 +132,8 @@ def test_another_log(daemon: Daemon, emacs: Emacs, shown: Shown, client: Client)
     emacs.until_text(shown("demo"))
 
 
-def test_a_command_while_it_is_away(daemon: Daemon, emacs: Emacs, shown: Shown, client: Client) -> None:
-    """A command that finds the daemon gone starts it, and all buffers are live again."""
+def test_a_command_while_the_daemon_is_away(daemon: Daemon, emacs: Emacs, shown: Shown, client: Client) -> None:
+    """A command starts the missing daemon, and all buffers continue."""
     client.add("demo", "Hello", create=True)
     emacs.command("reel-open", "demo")
     emacs.until_text(shown("demo"))
@@ -145,8 +145,8 @@ def test_a_command_while_it_is_away(daemon: Daemon, emacs: Emacs, shown: Shown, 
     assert "still there?" in emacs.text()
 
 
-def test_a_command_is_not_done_twice(emacs: Emacs, client: Client) -> None:
-    """A command that was lost with its connection is sent again under its key."""
+def test_a_command_with_a_lost_reply_in_emacs(emacs: Emacs, client: Client) -> None:
+    """A command that was lost with its connection is repeated with its key, and applied once."""
     client.add("demo", "Hello", create=True)
     emacs.command("reel-open", "demo")
     emacs.until(lambda: "Hello" in emacs.text())
@@ -164,8 +164,8 @@ def test_a_command_is_not_done_twice(emacs: Emacs, client: Client) -> None:
     assert 2 == client.agent("demo").messages
 
 
-def test_it_does_not_answer(emacs: Emacs, client: Client) -> None:
-    """A daemon that is silent is not waited for longer than was said, and C-g ends it before."""
+def test_a_silent_daemon(emacs: Emacs, client: Client) -> None:
+    """A command waits for a silent daemon until `reel-timeout`, or until C-g."""
     client.add("demo", "Hello", create=True)
     wait = '(reel-link-call \'wait :agent "demo" :since 99 :timeout 100000)'
     emacs.eval(f'(defun wait-long () (interactive) (message "waiting") {wait})')
@@ -179,8 +179,8 @@ def test_it_does_not_answer(emacs: Emacs, client: Client) -> None:
     assert time.monotonic() - begun < PATIENCE
 
 
-def test_nothing_is_left_behind(emacs: Emacs, client: Client) -> None:
-    """However often the connection was lost, there are the buffers of one."""
+def test_lost_connections_leave_no_buffers(emacs: Emacs, client: Client) -> None:
+    """However often the connection was lost, only the buffers of one exist."""
     client.add("demo", "Hello", create=True)
     emacs.command("reel-open", "demo")
     for number in range(5):

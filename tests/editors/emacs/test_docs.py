@@ -1,4 +1,4 @@
-"""What the documentation shows works as it stands there."""
+"""The documentation of the plug-in for Emacs."""
 
 import re
 import subprocess
@@ -11,8 +11,10 @@ from tests.editors.surroundings import Require
 
 
 @pytest.mark.usefixtures("daemon")
-def test_the_lines_without_the_plug_in(require: Require, environment: dict[str, str], client: Client) -> None:
-    """The lines of Lisp add a message, read it back, and hear of it."""
+def test_the_documented_lines_for_emacs_without_the_plug_in(
+    require: Require, environment: dict[str, str], client: Client
+) -> None:
+    """The documented lines of Lisp add a message, read it, and receive it."""
     (_, lines) = blocks("Emacs", "elisp")
     command = [require("emacs"), "-Q", "--batch", "--eval", f"(progn {lines} (while t (accept-process-output)))"]
     expected = {"What is a Merkle tree?", "event of user"}
@@ -28,7 +30,7 @@ def test_the_lines_without_the_plug_in(require: Require, environment: dict[str, 
     assert 1 == client.agent("demo").messages
 
 
-def test_every_command_has_its_place() -> None:
+def test_every_key_is_documented() -> None:
     """The documentation names every command that the mode has a key for."""
     lisp = (ROOT / "client" / "editors" / "emacs" / "reel.el").read_text()
     table = lisp.partition("(defvar reel-mode-map")[2].partition("(define-derived")[0]

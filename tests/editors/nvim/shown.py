@@ -1,4 +1,4 @@
-"""A conversation in Neovim, held against the daemon's."""
+"""Compares a buffer of Neovim with the daemon's conversation."""
 
 import re
 from typing import Any
@@ -9,18 +9,23 @@ from tests.editors.nvim.driver import Nvim
 HEADING = re.compile(r"## (\w+) #(\d+)")
 
 
+def heading(role: str, seq: int, text: str) -> list[str]:
+    """Return the lines of a message with one text."""
+    return [f"## {role} #{seq}", "", text, ""]
+
+
 def headings(client: Client, agent: str = "demo") -> list[list[Any]]:
-    """Give role and seq of each message that there is."""
+    """Return role and seq of each message."""
     return [[message["role"], message["seq"]] for message in client.iter_messages(agent)]
 
 
 def shown(nvim: Nvim) -> list[list[Any]]:
-    """Give role and seq of each heading in the buffer."""
+    """Return role and seq of each heading in the buffer."""
     return [[found[1], int(found[2])] for line in nvim.lines() if (found := HEADING.fullmatch(line))]
 
 
 def shows(nvim: Nvim, client: Client, agent: str = "demo") -> None:
-    """Wait until the buffer has all events, and hold its headings against the daemon's messages."""
+    """Wait until the buffer has all events, and compare its headings with the daemon's messages."""
     nvim.until("require('reel.conversation').current().copy.at == a[1]", client.agent(agent).head)
     nvim.until("not require('reel.conversation').current().copy.reading")
     nvim.until("not require('reel.conversation').current().stand")
@@ -29,7 +34,7 @@ def shows(nvim: Nvim, client: Client, agent: str = "demo") -> None:
 
 
 def opened(nvim: Nvim, name: str = "demo") -> Nvim:
-    """Open a conversation."""
+    """Open a conversation, and return the Neovim."""
     nvim.command(f"Reel open {name}")
     nvim.until("vim.fn.bufname() == a[1]", f"reel://{name}")
     return nvim

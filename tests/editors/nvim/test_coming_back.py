@@ -1,4 +1,4 @@
-"""What was lost and goes on: the connection, a command on its way, pushes that nobody read, the copy itself."""
+"""Neovim recovers from a lost connection, lost replies, dropped pushes and a replaced log."""
 
 import os
 import signal
@@ -10,8 +10,8 @@ from tests.editors.nvim.driver import Nvim
 from tests.editors.nvim.shown import opened, shows
 
 
-def test_the_daemon_is_restarted(nvim: Nvim, client: Client, daemon: Daemon) -> None:
-    """Open buffers say that the daemon is away, and go on by themselves, with all that they missed, once."""
+def test_a_restart_under_open_buffers_of_nvim(nvim: Nvim, client: Client, daemon: Daemon) -> None:
+    """Open buffers say that the daemon is away, and after its restart have everything once."""
     client.create("demo", system="be kind")
     client.add("demo", ["one", "two\nlines", "é"])
     shows(opened(nvim), client)
@@ -32,8 +32,8 @@ def test_the_daemon_is_restarted(nvim: Nvim, client: Client, daemon: Daemon) -> 
     assert [] == nvim.notified()
 
 
-def test_a_command_on_its_way(nvim: Nvim, client: Client, daemon: Daemon) -> None:
-    """What is sent to a daemon that is killed before it answers is done, and once."""
+def test_a_command_under_way_when_the_daemon_is_killed(nvim: Nvim, client: Client, daemon: Daemon) -> None:
+    """A command that the killed daemon did not answer is applied once."""
     client.create("demo")
     shows(opened(nvim), client)
     os.kill(daemon.process.pid, signal.SIGSTOP)
@@ -52,8 +52,8 @@ def test_a_command_on_its_way(nvim: Nvim, client: Client, daemon: Daemon) -> Non
     assert [] == nvim.notified()
 
 
-def test_a_command_whose_answer_is_lost(nvim: Nvim, client: Client, daemon: Daemon) -> None:
-    """What was done before the daemon was killed is not done again, although nobody heard of it."""
+def test_a_command_with_a_lost_reply_in_nvim(nvim: Nvim, client: Client, daemon: Daemon) -> None:
+    """A command that was applied before the daemon was killed is not applied again."""
     client.create("demo")
     shows(opened(nvim), client)
     nvim.lua("inbox = require('reel.inbox'); take = inbox.take; inbox.take = function() end")
@@ -70,8 +70,8 @@ def test_a_command_whose_answer_is_lost(nvim: Nvim, client: Client, daemon: Daem
         assert 1 == other.agent("demo").messages
 
 
-def test_one_that_did_not_read(nvim: Nvim, client: Client) -> None:
-    """An editor that was stopped for long has missed pushes, and ends with all messages all the same."""
+def test_a_stopped_nvim_catches_up(nvim: Nvim, client: Client) -> None:
+    """A Neovim that was stopped while pushes were dropped ends with all messages."""
     client.create("demo")
     shows(opened(nvim), client)
     nvim.lua(
@@ -87,8 +87,8 @@ def test_one_that_did_not_read(nvim: Nvim, client: Client) -> None:
     assert nvim.lua("return lagged")
 
 
-def test_a_reset(nvim: Nvim, client: Client) -> None:
-    """After a reset all is read again."""
+def test_a_reset_is_read_again_by_nvim(nvim: Nvim, client: Client) -> None:
+    """After a `reset`, the conversation is read again."""
     client.create("demo", system="be kind")
     client.add("demo", ["one", "two\nlines", "é"])
     shows(opened(nvim), client)
@@ -98,8 +98,8 @@ def test_a_reset(nvim: Nvim, client: Client) -> None:
     assert ["## system", "", "be kind", ""] == nvim.lines()[:4]
 
 
-def test_another_log(nvim: Nvim, client: Client, daemon: Daemon) -> None:
-    """Where an older log is put in the place of the one that was known, the conversation is read again."""
+def test_an_older_log_is_read_again_by_nvim(nvim: Nvim, client: Client, daemon: Daemon) -> None:
+    """If the log is replaced by an older backup, the conversation is read again."""
     client.add("demo", "one", create=True)
     daemon.end()
     restore = backup(daemon)
@@ -116,8 +116,8 @@ def test_another_log(nvim: Nvim, client: Client, daemon: Daemon) -> None:
     assert [] == nvim.notified()
 
 
-def test_a_daemon_that_stops_just_then(nvim: Nvim, client: Client, daemon: Daemon) -> None:
-    """Who would follow and is told that the daemon stops follows the next one."""
+def test_subscribing_while_the_daemon_stops(nvim: Nvim, client: Client, daemon: Daemon) -> None:
+    """A subscription that is refused because the daemon stops is made on the next daemon."""
     client.create("demo")
     nvim.lua(
         """local link, inbox, notify = require 'reel.link', require 'reel.inbox', vim.rpcnotify

@@ -1,17 +1,12 @@
-"""Every command of :Reel, in a real Neovim with a real daemon."""
+"""The sub-commands of :Reel in Neovim."""
 
-import shutil
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from reel.sync.client import Client
-from tests.daemon import Daemon
-from tests.editors import alike
-from tests.editors.alike import without_times
-from tests.editors.nvim.driver import PLUGIN, Nvim
-from tests.editors.nvim.shown import opened
+from tests.editors.nvim.driver import Nvim
+from tests.editors.nvim.shown import heading
 from tests.editors.texts import texts
 
 ANSWER: Any = {
@@ -22,200 +17,18 @@ ANSWER: Any = {
         {"type": "tool_call", "id": "c1", "name": "weather", "arguments": '{"city": "Paris"}'},
     ],
 }
-RESULT: Any = {"role": "tool", "content": [{"type": "tool_result", "tool_call_id": "c1", "content": "18 degrees"}]}
 
 
-def heading(role: str, seq: int, text: str) -> list[str]:
-    """Give the lines of a message of one text."""
-    return [f"## {role} #{seq}", "", text, ""]
-
-
-# --- open
-
-
-def test_open(nvim: Nvim, client: Client) -> None:
-    """The prompt, each message under its role and seq, tool calls and thinking are there as markdown."""
-    client.create("demo", system="Be brief.\nBe kind.")
-    client.add("demo", ["How warm is it\nin Paris?", ANSWER, RESULT])
-    nvim.command("Reel open demo")
-
-    nvim.shows(
-        *("## system", "", "Be brief.", "Be kind.", ""),
-        *("## user #3", "", "How warm is it", "in Paris?", ""),
-        *("## assistant #4", "", "### thinking", "I must", "look.", "", "Let me see.", ""),
-        *("### call weather c1", "```json", '{"city": "Paris"}', "```", ""),
-        *("## tool #5", "", "### result of weather c1", "```", "18 degrees", "```", ""),
-    )
-    assert ("reel://demo", "markdown") == (nvim.call("nvim_eval", "bufname()"), nvim.call("nvim_eval", "&filetype"))
-
-
-def test_every_block(nvim: Nvim, client: Client) -> None:
-    """A buffer shows what the other editors show; the times are virtual text."""
-    alike.converse(client)
-    nvim.command("Reel open demo")
-    nvim.until("#vim.api.nvim_buf_get_lines(0, 0, -1, false) > a[1]", len(alike.SHOWN))
-
-    assert alike.SHOWN == without_times(nvim.lines())
-
-
-def test_folds(nvim: Nvim, client: Client) -> None:
-    """Thinking, calls and results are folded; another buffer in the same window is not."""
-    client.create("demo")
-    client.add("demo", ["a", ANSWER, RESULT])
-    nvim.command("Reel open demo")
-    nvim.until("vim.fn.search('degrees', 'nw') > 0")
-    closed = "map(range(1, line('$')), 'foldclosed(v:val) == v:val ? foldclosedend(v:val) : 0')"
-    folds = [(start, end) for start, end in enumerate(nvim.call("nvim_eval", closed), 1) if end]
-    lines = nvim.lines()
-
-    assert ["### thinking", "### call weather c1", "### result of weather c1"] == [lines[s - 1] for s, _ in folds]
-    assert ["look.", "```", "```"] == [lines[end - 1] for _, end in folds]
-    nvim.command("enew")
-    assert "manual" == nvim.call("nvim_eval", "&foldmethod")
-
-
-def test_virtual_text(nvim: Nvim, client: Client) -> None:
-    """Behind each heading stands when it was said, in local time."""
-    client.create("demo")
-    client.add("demo", ["a", "b"])
-    nvim.command("Reel open demo")
-    nvim.shows(*heading("user", 2, "a"), *heading("user", 3, "b"))
-    seconds = [message["time"] // 1000 for message in client.messages("demo").messages]
-    space = nvim.call("nvim_create_namespace", "reel")
-    marks = nvim.call("nvim_buf_get_extmarks", 0, space, 0, -1, {"details": True})
-
-    assert [0, 4] == [row for _, row, _, _ in marks]
-    expected = [nvim.lua("return os.date('· %Y-%m-%d %H:%M:%S', ...)", second) for second in seconds]
-    assert expected == [details["virt_text"][0][0] for *_, details in marks]
-
-
-def test_open_again(nvim: Nvim, client: Client) -> None:
-    """``:edit`` reads it anew, and a buffer that is wiped out is followed no longer."""
-    client.create("demo")
-    nvim.command("Reel open demo")
-    nvim.until("vim.fn.bufname() == 'reel://demo'")
-    client.add("demo", "a")
-    nvim.shows(*heading("user", 2, "a"))
-    nvim.command("edit")
-    nvim.until("#vim.api.nvim_buf_get_lines(0, 0, -1, false) == 4")
-    client.add("demo", "b")
-    nvim.shows(*heading("user", 2, "a"), *heading("user", 3, "b"))
-    assert client.agent("demo").attached == 1
-    nvim.command("bwipeout")
-
-    nvim.lua("return require('reel').call('ping')")
-    assert client.agent("demo").attached == 0
-
-
-def test_two_conversations(nvim: Nvim, client: Client) -> None:
-    """Both are live, and what is sent goes to that in whose buffer one is, else to the one last opened."""
-    for name in ("one", "two"):
-        client.create(name)
-        nvim.command(f"Reel open {name}")
-        nvim.until("vim.fn.bufname() == a[1]", f"reel://{name}")
-    nvim.command("enew")
-    nvim.command("Reel send second")
-    nvim.command("buffer reel://one")
-    nvim.command("Reel send first")
-
-    nvim.shows(*heading("user", 2, "first"))
-    nvim.command("buffer reel://two")
-    nvim.shows(*heading("user", 2, "second"))
-
-
-def test_the_last_one_opened(nvim: Nvim, client: Client) -> None:
-    """To open one that is loaded makes it the one that was opened last."""
-    for name in ("one", "two", "one"):
-        client.add(name, "here", create=True)
-        opened(nvim, name)
-    nvim.command("enew")
-    nvim.command("Reel send more")
-    nvim.lua("return require('reel').call('ping')")
-
-    assert [3, 1] == [client.agent(name).messages for name in ("one", "two")]
-
-
-# --- what others do
-
-
-def test_others(nvim: Nvim, client: Client) -> None:
-    """What anybody does to the conversation is in the buffer at once."""
-    client.create("demo", system="old")
-    nvim.command("Reel open demo")
-    system = ["## system", "", "old", ""]
-    nvim.shows(*system)
-    client.mark("demo")
-    client.add("demo", ["a", "b"])
-    nvim.shows(*system, *heading("user", 4, "a"), *heading("user", 5, "b"))
-    client.rewind("demo")
-    nvim.shows(*system)
-    client.undo("demo")
-    nvim.shows(*system, *heading("user", 4, "a"), *heading("user", 5, "b"))
-    client.add("demo", [{"role": "system", "content": "new"}])
-    system[2] = "new"
-    nvim.shows(*system, *heading("user", 4, "a"), *heading("user", 5, "b"))
-    client.clear("demo")
-    nvim.shows(*system)
-    client.restore("demo", 5)
-
-    nvim.shows("## system", "", "old", "", *heading("user", 4, "a"), *heading("user", 5, "b"))
-
-
-def test_drafts(nvim: Nvim, client: Client) -> None:
-    """What somebody is writing stands at the end, until it is added."""
-    client.create("demo")
-    client.add("demo", "a")
-    nvim.command("Reel open demo")
-    nvim.shows(*heading("user", 2, "a"))
-    draft = "## assistant · writing… (python)"
-    client.draft("demo", "I thi")
-    nvim.shows(*heading("user", 2, "a"), draft, "", "I thi", "")
-    client.draft("demo", "I think\nso")
-    nvim.shows(*heading("user", 2, "a"), draft, "", "I think", "so", "")
-    client.add("demo", "I think so")
-
-    nvim.shows(*heading("user", 2, "a"), *heading("user", 3, "I think so"))
-
-
-def test_the_cursor_follows(nvim: Nvim, client: Client) -> None:
-    """A cursor on the last line stays on it, another one stays where it is."""
-    client.create("demo")
-    client.add("demo", "a")
-    nvim.command("Reel open demo")
-    nvim.shows(*heading("user", 2, "a"))
-    nvim.command("normal! G")
-    client.add("demo", "b")
-    nvim.shows(*heading("user", 2, "a"), *heading("user", 3, "b"))
-    assert [8, 0] == nvim.call("nvim_win_get_cursor", 0)
-    nvim.command("normal! gg")
-    client.add("demo", "c")
-    nvim.until("#vim.api.nvim_buf_get_lines(0, 0, -1, false) == 12")
-
-    assert [1, 0] == nvim.call("nvim_win_get_cursor", 0)
-
-
-# --- what one does
-
-
-@pytest.fixture
-def demo(nvim: Nvim, client: Client) -> Nvim:
-    """A Neovim with an empty conversation open."""
-    client.create("demo")
-    nvim.command("Reel open demo")
-    nvim.until("vim.fn.bufname() == 'reel://demo'")
-    return nvim
-
-
-def test_send(demo: Nvim, client: Client) -> None:
-    """The text is sent as it is, bars, quotes and umlauts too."""
+def test_send_keeps_special_characters(demo: Nvim, client: Client) -> None:
+    """A text is sent exactly, including bars, quotes and umlauts."""
     demo.command('Reel send say "hé" | <CR> % #')
 
     demo.shows(*heading("user", 2, 'say "hé" | <CR> % #'))
     assert "nvim" == next(iter(client.iter_history("demo", since=1)))["client"]
 
 
-def test_send_a_range(demo: Nvim) -> None:
-    """With a range its lines are sent, from whatever buffer."""
+def test_send_a_range_in_nvim(demo: Nvim) -> None:
+    """``:Reel send`` with a range sends its lines, from any buffer."""
     demo.command("enew")
     demo.call("nvim_buf_set_lines", 0, 0, -1, False, ["no", "yes", "", "  also", "no"])
     demo.command("2,4Reel send")
@@ -224,8 +37,8 @@ def test_send_a_range(demo: Nvim) -> None:
     demo.shows("## user #2", "", "yes", "", "  also", "")
 
 
-def test_send_a_range_with_a_text(demo: Nvim, client: Client) -> None:
-    """The text stands above the lines."""
+def test_send_puts_the_text_above_the_range(demo: Nvim, client: Client) -> None:
+    """``:Reel send`` with a text and a range sends the text above the lines."""
     demo.command("enew")
     demo.call("nvim_buf_set_lines", 0, 0, -1, False, ["x = 1", "y = 2"])
     demo.command("%Reel send What is this?")
@@ -235,8 +48,8 @@ def test_send_a_range_with_a_text(demo: Nvim, client: Client) -> None:
     assert ["What is this?\n\nx = 1\ny = 2"] == texts(client)
 
 
-def test_send_asks(demo: Nvim, client: Client) -> None:
-    """Without a text one is asked for; who gives none sends nothing."""
+def test_send_asks_for_a_text_in_nvim(demo: Nvim, client: Client) -> None:
+    """``:Reel send`` alone asks for a text; without an answer nothing is sent."""
     demo.lua("vim.ui.input = function(options, done) asked = options.prompt; done(nil) end")
     demo.command("Reel send")
     assert "To demo: " == demo.lua("return asked")
@@ -248,8 +61,8 @@ def test_send_asks(demo: Nvim, client: Client) -> None:
     assert client.agent("demo").messages == 1
 
 
-def test_editing(demo: Nvim) -> None:
-    """Mark, rewind, undo, redo and clear do what they say."""
+def test_mark_rewind_undo_redo_and_clear_in_nvim(demo: Nvim) -> None:
+    """Each command that edits changes the buffer and says what it did."""
     demo.command("Reel mark here")
     demo.command("Reel send a")
     demo.shows(*heading("user", 3, "a"))
@@ -288,8 +101,8 @@ def test_editing(demo: Nvim) -> None:
     assert [] == demo.notified()
 
 
-def test_new(nvim: Nvim, client: Client) -> None:
-    """A new conversation is made and shown; without a name it has one made."""
+def test_new_shows_the_conversation_in_nvim(nvim: Nvim, client: Client) -> None:
+    """A new conversation is created and shown; without a name the daemon chooses one."""
     nvim.command("Reel new fresh")
     nvim.until("vim.fn.bufname() == 'reel://fresh'")
     nvim.command("Reel new")
@@ -299,8 +112,8 @@ def test_new(nvim: Nvim, client: Client) -> None:
     assert {"fresh", made} == {row.name for row in client.iter_agents()}
 
 
-def test_clone(demo: Nvim, client: Client) -> None:
-    """The clone is shown, and goes its own way."""
+def test_clone_is_shown_in_nvim(demo: Nvim, client: Client) -> None:
+    """A clone is shown, and its messages do not go into the original."""
     demo.command("Reel send a")
     demo.shows(*heading("user", 2, "a"))
     demo.command("Reel clone twin")
@@ -312,8 +125,8 @@ def test_clone(demo: Nvim, client: Client) -> None:
     assert 1 == client.agent("demo").messages
 
 
-def test_list(demo: Nvim, client: Client) -> None:
-    """One chooses among the living, the newest first."""
+def test_list_offers_live_conversations_newest_first(demo: Nvim, client: Client) -> None:
+    """``:Reel list`` offers the live conversations, the newest first, and shows the chosen one."""
     client.create("older")
     client.create("dead")
     client.kill("dead")
@@ -326,8 +139,8 @@ def test_list(demo: Nvim, client: Client) -> None:
 
 
 @pytest.mark.parametrize("command", ["Reel", "Reel open", "Reel list"])
-def test_the_list_is_what_comes_without_a_name(nvim: Nvim, client: Client, command: str) -> None:
-    """``:Reel`` and ``:Reel open`` alone offer the conversations to choose from; if there are none, that is said."""
+def test_reel_without_a_name_lists_conversations(nvim: Nvim, client: Client, command: str) -> None:
+    """``:Reel`` and ``:Reel open`` alone offer the conversations; if there are none, they say so."""
     nvim.lua("vim.ui.select = function(all, how) listed = vim.tbl_map(how.format_item, all) end")
     nvim.command(command)
     nvim.until("vim.fn.execute('messages'):find('no conversations (:Reel new NAME creates one)', 1, true)")
@@ -338,15 +151,8 @@ def test_the_list_is_what_comes_without_a_name(nvim: Nvim, client: Client, comma
     assert ["demo"] == [line.split()[0] for line in nvim.lua("return listed")]
 
 
-def test_a_name_that_nobody_has_is_said_in_the_buffer(nvim: Nvim) -> None:
-    """``:edit`` of a conversation that does not exist says what creates it."""
-    nvim.command("edit reel://zed")
-
-    nvim.shows("*no conversation zed (:Reel new zed creates it)*")
-
-
-def test_info(demo: Nvim, client: Client) -> None:
-    """What matters of the conversation is said in a few lines."""
+def test_info_in_nvim(demo: Nvim, client: Client) -> None:
+    """``:Reel info`` shows the facts about a conversation, a line for each."""
     client.mark("demo", "here")
     client.add("demo", ["a", ANSWER])
     demo.command("Reel info")
@@ -363,9 +169,6 @@ def test_info(demo: Nvim, client: Client) -> None:
     assert "followers    1" == said[-1]
 
 
-# --- mistakes
-
-
 @pytest.mark.parametrize(
     ("command", "line"),
     [
@@ -375,8 +178,8 @@ def test_info(demo: Nvim, client: Client) -> None:
         ("Reel new a/../b c", "agent: "),
     ],
 )
-def test_mistakes(nvim: Nvim, command: str, line: str) -> None:
-    """A mistake is answered in one line, and breaks nothing."""
+def test_an_error_is_one_line_in_nvim(nvim: Nvim, command: str, line: str) -> None:
+    """A mistake shows one line with what is wrong and what to do."""
     nvim.command(command)
     nvim.complains(line)
 
@@ -385,65 +188,10 @@ def test_mistakes(nvim: Nvim, command: str, line: str) -> None:
     assert "\n" not in shown
 
 
-def test_mistakes_on_a_conversation(demo: Nvim) -> None:
-    """What the daemon refuses is said as it says it."""
+def test_errors_of_the_daemon_in_nvim(demo: Nvim) -> None:
+    """An error of the daemon is shown in its own words."""
     demo.command("Reel rewind nowhere")
     demo.complains("nowhere")
     demo.command("Reel undo")
 
     demo.complains("nothing to undo")
-
-
-def test_setup(nvim: Nvim) -> None:
-    """An option that there is not is refused, and none is taken."""
-    for options, line in (
-        ("{command = 'x', port = 1}", "invalid_params: setup: no option port; there are command and socket"),
-        ("{socket = 1}", "invalid_params: setup: socket must be a string, not 1"),
-    ):
-        assert [False, line] == nvim.lua(f"return {{pcall(require('reel').setup, {options})}}")
-    assert "reel" == nvim.lua("return require('reel.config').command")
-
-
-# --- completion, health, help
-
-
-def test_completion(demo: Nvim, client: Client) -> None:
-    """Commands, agents and marks are completed."""
-    client.create("dodo")
-    client.create("other")
-    for label in ("here", "hither", "here", "größe zwei"):
-        client.mark("demo", label)
-
-    for line, words in {
-        "Reel re": ["redo", "rewind"],
-        "Reel open d": ["demo", "dodo"],
-        "Reel rewind h": ["here", "hither"],
-        "Reel mark hi": ["hither"],
-        "Reel rewind größe z": ["zwei"],
-        "Reel send d": [],
-        "Reel open demo d": [],
-    }.items():
-        assert words == demo.call("nvim_eval", f"getcompletion('{line}', 'cmdline')")
-
-
-def test_health(demo: Nvim, daemon: Daemon) -> None:
-    """All is well, and it is said which daemon answers where."""
-    demo.command("checkhealth reel")
-
-    text = "\n".join(demo.lines())
-    assert f"(pid {daemon.process.pid}) answers on {daemon.socket}" in text
-    assert "Neovim is 0.7 or newer" in text
-    assert "ERROR" not in text
-    assert "WARN" not in text
-
-
-def test_help(nvim: Nvim, tmp_path: Path) -> None:
-    """Each command has a place in the help."""
-    shutil.copytree(PLUGIN / "doc", tmp_path / "doc")
-    nvim.command(f"helptags {tmp_path}/doc")
-    nvim.command(f"set runtimepath^={tmp_path}")
-    names = nvim.lua("return require('reel.commands').names()")
-
-    for tag in ("reel", "reel-lua", *(f":Reel-{name}" for name in names)):
-        nvim.command(f"help {tag}")
-        assert f"*{tag}*" in nvim.call("nvim_get_current_line")

@@ -1,4 +1,4 @@
-"""The copy that is kept by keep and count, and how messages look: Lua, with values in and values out."""
+"""The pure parts of the plug-in for Neovim: the copy of a conversation, and its layout."""
 
 import os
 from collections.abc import Iterator
@@ -22,13 +22,13 @@ def lua(program: str) -> Iterator[Nvim]:
 
 
 class Log:
-    """A naive daemon: it keeps each state whole, as the seqs of its messages, and says what a push would."""
+    """A naive daemon: it stores each state completely, as the seqs of its messages, and computes the pushes."""
 
     def __init__(self) -> None:
         self.states: list[list[int]] = [[]]
 
     def go_to(self, state: list[int], kind: str) -> dict[str, Any]:
-        """Move to a state; give the push."""
+        """Move to a state, and return the push."""
         before, seq = self.states[-1], len(self.states)
         keep = next((i for i, (a, b) in enumerate(zip(before, state, strict=False)) if a != b), None)
         if keep is None:
@@ -40,19 +40,19 @@ class Log:
         return push
 
     def page(self, request: dict[str, int]) -> dict[str, Any]:
-        """Answer a request."""
+        """Return the reply to a request."""
         later = [seq for seq in self.states[request["at"]] if seq > request["since"]]
         messages = [{"seq": seq} for seq in later[:PAGE]]
         return {"messages": messages, "more": len(later) > PAGE, "system": f"prompt at {request['at']}"}
 
 
-# What happens next: an add, a way back to the state at a fraction of the log, or an answer that arrives.
+# The next step: an add, a move to the state at a fraction of the log, a reply that arrives, or a reset.
 STEPS = st.lists(st.one_of(st.just("add"), st.floats(0, 1), st.just("answer"), st.just("reset")), max_size=40)
 
 
 @given(steps=STEPS)
 def test_the_copy_ends_as_the_log(lua: Nvim, steps: list[str | float]) -> None:
-    """Whatever is pushed while whatever is being read, the copy is in the end what the log is, prompt included."""
+    """Whatever is pushed during whatever is read, the copy ends equal to the log, including the prompt."""
     log, asked = Log(), None
     lua.lua("it = copy.new(0)")
 
@@ -86,8 +86,8 @@ def test_the_copy_ends_as_the_log(lua: Nvim, steps: list[str | float]) -> None:
     assert prompt >= max(moved, default=0)
 
 
-def test_only_what_changed_is_told(lua: Nvim) -> None:
-    """An event and a page say how many leading messages stand as they did."""
+def test_the_copy_returns_what_is_unchanged(lua: Nvim) -> None:
+    """An event and a page return how many leading messages are unchanged."""
     lua.lua("it = copy.new(3)")
     page = {"messages": [{"seq": 1}, {"seq": 2}, {"seq": 3}], "more": False}
 
@@ -98,7 +98,7 @@ def test_only_what_changed_is_told(lua: Nvim) -> None:
 
 
 def text(message: dict[str, Any], lua: Nvim) -> tuple[list[str], list[str]]:
-    """Give a message's lines and their levels, without its heading."""
+    """Return a message's lines and their fold levels, without its heading."""
     whole = {"role": "user", "seq": 1, "time": 0, **message}
     section = lua.lua("return view.message(..., {}, view.clock)", whole)
     return section["lines"][2:], section["levels"][2:]
@@ -156,8 +156,8 @@ def text(message: dict[str, Any], lua: Nvim) -> tuple[list[str], list[str]]:
         ({"type": "hologram"}, ["### block of type hologram (a newer plug-in can show it)"], "0"),
     ],
 )
-def test_blocks(lua: Nvim, block: dict[str, Any], lines: list[str], levels: str) -> None:
-    """Each kind of block has its lines, and is folded or not; one from the future is named."""
+def test_the_lines_of_each_kind_of_block(lua: Nvim, block: dict[str, Any], lines: list[str], levels: str) -> None:
+    """Each type of block has its lines and fold levels; an unknown type is named."""
     shown, depths = text({"content": [block]}, lua)
 
     assert [*lines, ""] == shown
@@ -165,8 +165,8 @@ def test_blocks(lua: Nvim, block: dict[str, Any], lines: list[str], levels: str)
     assert [row for row, depth in enumerate(depths) if depth == ">1"] == ([0] if "1" in levels else [])
 
 
-def test_heading(lua: Nvim) -> None:
-    """A heading has role and seq; behind it stands the time, with its date."""
+def test_a_heading_has_role_and_seq(lua: Nvim) -> None:
+    """A heading has role and seq; its virtual text has the date and time."""
     message = {"role": "assistant", "seq": 7, "time": 1_700_000_000_500, "content": []}
     section = lua.lua("return view.message(..., {}, view.clock)", message)
 
@@ -188,14 +188,14 @@ def test_a_result_names_its_tool(lua: Nvim) -> None:
     ("client", "heading"), [("vim", "## assistant · writing… (vim)"), (None, "## assistant · writing…")]
 )
 def test_the_heading_of_a_draft(lua: Nvim, client: str | None, heading: str) -> None:
-    """A draft says which client writes, if it has a name."""
+    """The heading of a draft has the name of its client, if it has one."""
     assert (
         heading == lua.lua("local c, t = ...; return view.draft(c ~= vim.NIL and c or nil, t)", client, "x")["lines"][0]
     )
 
 
 def test_a_name_with_a_line_break_stays_in_its_line(lua: Nvim) -> None:
-    """The names of clients and tools are other people's text: none of them begins another line."""
+    """A line break in the name of a client or a tool does not begin another line."""
     block = {"type": "tool_call", "id": "i\n## user #9", "name": "n\r\n## user #9", "arguments": "{}"}
 
     assert (

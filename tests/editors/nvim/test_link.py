@@ -1,4 +1,4 @@
-"""The connection of the plug-in: a daemon that is started, stopped, silent or somebody else's."""
+"""The connection of Neovim: where the daemon is, how it is started, and which it refuses."""
 
 import os
 import socket
@@ -15,8 +15,8 @@ from tests.editors.nvim.shown import opened, shows
 from tests.planted import Planted
 
 
-def test_it_starts_the_daemon(launch: Launch, prepared: Daemon) -> None:
-    """Where no daemon runs, the first command starts one."""
+def test_nvim_starts_the_daemon(launch: Launch, prepared: Daemon) -> None:
+    """The first command starts the daemon if it does not run."""
     nvim = launch()
     nvim.command("Reel new demo")
     nvim.until("vim.fn.bufname() == 'reel://demo'")
@@ -26,10 +26,10 @@ def test_it_starts_the_daemon(launch: Launch, prepared: Daemon) -> None:
     assert [] == nvim.notified()
 
 
-def test_it_starts_the_daemon_in_a_directory_of_others(
+def test_nvim_starts_the_daemon_in_an_untrusted_directory(
     launch: Launch, prepared: Daemon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Neither the command nor the daemon runs a module of the directory that Neovim was started in."""
+    """Neither the command nor the daemon imports a module of the directory that Neovim was started in."""
     planted = Planted(tmp_path)
     monkeypatch.chdir(tmp_path)
     nvim = launch(more={"PYTHONPATH": Planted.PYTHONPATH})
@@ -40,8 +40,8 @@ def test_it_starts_the_daemon_in_a_directory_of_others(
     assert Path(prepared.socket).is_socket()
 
 
-def test_the_socket_of_the_settings(configured: Daemon, launch: Launch) -> None:
-    """Without a variable, the plug-in finds the daemon where reeld.toml says."""
+def test_nvim_finds_the_socket_of_the_settings_file(configured: Daemon, launch: Launch) -> None:
+    """Without a variable, Neovim finds the daemon on the socket that reeld.toml names."""
     nvim = launch()
     nvim.command("Reel new demo")
     nvim.until("vim.fn.bufname() == 'reel://demo'")
@@ -50,8 +50,8 @@ def test_the_socket_of_the_settings(configured: Daemon, launch: Launch) -> None:
         assert "demo" == client.agent("demo").name
 
 
-def test_a_daemon_that_was_stopped_on_purpose(launch: Launch, prepared: Daemon) -> None:
-    """A command does not start it, and says who can."""
+def test_nvim_does_not_start_a_stopped_daemon(launch: Launch, prepared: Daemon) -> None:
+    """A command does not start a daemon that was stopped with ``reel stop``, and says what does."""
     mark(prepared.socket)
     nvim = launch()
     nvim.command("Reel new demo")
@@ -62,8 +62,8 @@ def test_a_daemon_that_was_stopped_on_purpose(launch: Launch, prepared: Daemon) 
     assert not Path(prepared.socket).exists()
 
 
-def test_a_daemon_that_was_stopped(nvim: Nvim, client: Client, daemon: Daemon) -> None:
-    """An open buffer does not start the daemon again, the next command does."""
+def test_only_a_command_starts_an_ended_daemon(nvim: Nvim, client: Client, daemon: Daemon) -> None:
+    """An open buffer does not start a daemon that has ended; the next command does."""
     client.create("demo")
     shows(opened(nvim), client)
     daemon.end()
@@ -75,8 +75,8 @@ def test_a_daemon_that_was_stopped(nvim: Nvim, client: Client, daemon: Daemon) -
     nvim.shows("## user #2", "", "again", "")
 
 
-def test_a_done_that_fails(nvim: Nvim) -> None:
-    """Who waits for a connection and fails keeps nobody else from it."""
+def test_a_failing_callback_of_connect(nvim: Nvim) -> None:
+    """A callback of ``connect`` that fails does not keep the others from being called."""
     nvim.lua(
         """local connect = require('reel').connect
         connect(function() error('bad', 0) end)
@@ -87,8 +87,8 @@ def test_a_done_that_fails(nvim: Nvim) -> None:
     assert ["bad"] == nvim.notified()
 
 
-def test_it_cannot_start_one(launch: Launch, prepared: Daemon) -> None:
-    """Who is missing is said in one line."""
+def test_nvim_without_a_command_to_start(launch: Launch, prepared: Daemon) -> None:
+    """If the daemon cannot be started, the error is one line with the reason."""
     nvim = launch()
     nvim.lua("require('reel').setup{command = 'no-such-reel'}")
     nvim.command("Reel new demo")
@@ -104,8 +104,8 @@ def test_it_cannot_start_one(launch: Launch, prepared: Daemon) -> None:
     assert "\n" not in "".join(nvim.notified())
 
 
-def test_it_talks_to_nobody_elses(launch: Launch, prepared: Daemon, directory: Path) -> None:
-    """A socket that is none, or not the user's own, is refused before a word is said."""
+def test_nvim_refuses_an_unsafe_socket(launch: Launch, prepared: Daemon, directory: Path) -> None:
+    """A path that is not a socket, or not the user's own, is refused before anything is sent."""
     nvim = launch()
     Path(prepared.socket).write_text("")
     nvim.command("Reel list")
@@ -127,8 +127,8 @@ def test_it_talks_to_nobody_elses(launch: Launch, prepared: Daemon, directory: P
         )
 
 
-def test_one_that_does_not_answer(launch: Launch, prepared: Daemon) -> None:
-    """Who listens and does not speak is given up."""
+def test_a_daemon_that_does_not_reply_to_the_greeting(launch: Launch, prepared: Daemon) -> None:
+    """A listener that does not reply to the greeting is given up."""
     with socket.socket(socket.AF_UNIX) as silent:
         silent.bind(prepared.socket)
         silent.listen()
@@ -138,8 +138,8 @@ def test_one_that_does_not_answer(launch: Launch, prepared: Daemon) -> None:
         nvim.complains(f"the daemon on {prepared.socket} does not answer")
 
 
-def test_another_protocol(nvim: Nvim) -> None:
-    """A daemon that speaks another version says which."""
+def test_another_version_of_the_protocol(nvim: Nvim) -> None:
+    """A daemon with another version of the protocol names its version."""
     nvim.lua(
         """local notify = vim.rpcnotify
         vim.rpcnotify = function(channel, name, params)

@@ -1,4 +1,4 @@
-"""What the plug-in can bear: slow lines, large messages, many calls, and others who write all the while."""
+"""Neovim under load: slow connections, large messages, many calls, concurrent clients."""
 
 import json
 import subprocess
@@ -20,8 +20,8 @@ from tests.editors.texts import texts
 from tests.model import refusal
 
 
-def test_one_byte_at_a_time(launch: Launch, client: Client, dripping: str) -> None:
-    """A line that brings single bytes brings the same."""
+def test_one_byte_at_a_time_in_nvim(launch: Launch, client: Client, dripping: str) -> None:
+    """A message that arrives in single bytes is read whole."""
     client.create("demo", system="é" * 20)
     client.add("demo", ["one", "two\nlines", "é"])
     nvim = opened(launch(more={"REEL_SOCKET": dripping}))
@@ -33,8 +33,8 @@ def test_one_byte_at_a_time(launch: Launch, client: Client, dripping: str) -> No
     assert [] == nvim.notified()
 
 
-def test_ten_megabytes(nvim: Nvim, client: Client) -> None:
-    """Ten megabytes go both ways; too much is refused with the figures."""
+def test_ten_megabytes_in_nvim(nvim: Nvim, client: Client) -> None:
+    """Ten megabytes are sent and received; a longer message is refused with the limit."""
     client.create("demo")
     opened(nvim)
     nvim.lua("require('reel').call('add', {'demo', (...):rep(1024 * 1024)})", "0123456é\n")
@@ -50,8 +50,8 @@ def test_ten_megabytes(nvim: Nvim, client: Client) -> None:
     nvim.complains(f"the text has {17 << 20} bytes; a message may have {16 << 20}; send it in parts")
 
 
-def test_long_conversations_in_motion(nvim: Nvim, client: Client) -> None:
-    """A conversation of many pages is whole in the end, also where it moves while it is read."""
+def test_a_long_conversation_that_changes_while_it_is_read(nvim: Nvim, client: Client) -> None:
+    """A conversation of many pages is complete in the end, although it changes while it is read."""
     client.create("demo")
     for batch in range(5):
         client.add("demo", [f"{batch}.{number}" for number in range(500)])
@@ -68,8 +68,8 @@ def test_long_conversations_in_motion(nvim: Nvim, client: Client) -> None:
     shows(nvim, client)
 
 
-def test_pipelined(nvim: Nvim, client: Client) -> None:
-    """Two hundred calls that are open at once take effect in their order."""
+def test_two_hundred_calls_at_once(nvim: Nvim, client: Client) -> None:
+    """Two hundred concurrent calls are applied in order."""
     client.create("demo")
     nvim.lua(
         """heads = {}
@@ -102,8 +102,8 @@ ACTIONS: dict[str, Callable[[Client], Any]] = {
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(names=st.lists(st.sampled_from(sorted(ACTIONS)), max_size=20))
-def test_whatever_is_done(nvim: Nvim, client: Client, names: list[str]) -> None:
-    """After any commands the buffer has the daemon's messages and prompt, no more and no less."""
+def test_any_commands_leave_the_buffer_equal_to_the_log(nvim: Nvim, client: Client, names: list[str]) -> None:
+    """After any commands, the buffer has exactly the daemon's messages and prompt."""
     for agent in ("demo", "twin"):
         client.add(agent, "begin", create=True)
     opened(nvim)
@@ -118,7 +118,7 @@ def test_whatever_is_done(nvim: Nvim, client: Client, names: list[str]) -> None:
     assert (expected or [""]) == nvim.lines()
 
 
-def test_three_kinds_of_clients(nvim: Nvim, client: Client, daemon: Daemon, require: Require) -> None:
+def test_nvim_a_shell_and_python_see_one_order(nvim: Nvim, client: Client, daemon: Daemon, require: Require) -> None:
     """Neovim, a shell and Python write to one conversation at once, and all see one order."""
     require("nc")
     client.create("demo")

@@ -1,4 +1,4 @@
-"""The interface for Lua: calls, and subscriptions that outlive the connection."""
+"""The functions for Lua: calls, and subscriptions that outlive the connection."""
 
 import threading
 
@@ -7,8 +7,8 @@ from tests.daemon import Daemon
 from tests.editors.nvim.driver import Nvim
 
 
-def test_calls(nvim: Nvim) -> None:
-    """A call gives its result, with nil for null, or raises one line; one that takes too long is given up."""
+def test_call_returns_a_result_or_raises_one_line(nvim: Nvim) -> None:
+    """A call returns its result, with nil for null, or raises one line; it has a timeout."""
     call = "return {pcall(require('reel').call, ...)}"
 
     assert [True, {"pong": True}] == nvim.lua(call, "ping")
@@ -22,8 +22,8 @@ def test_calls(nvim: Nvim) -> None:
     assert nvim.lua(call, "messages", ["demo", {"last": 1}])[0]
 
 
-def test_a_push_during_a_call(nvim: Nvim, client: Client) -> None:
-    """What is pushed while a call waits is handled then, and a handler may call in its turn."""
+def test_a_push_during_a_call_in_lua(nvim: Nvim, client: Client) -> None:
+    """A push that arrives during a call is handled then, and its handler may make a call."""
     client.create("demo")
     nvim.lua(
         """heard = {}
@@ -43,8 +43,8 @@ def test_a_push_during_a_call(nvim: Nvim, client: Client) -> None:
     assert ["begin", "event", 2] == nvim.lua("return heard")
 
 
-def test_subscriptions(nvim: Nvim, client: Client, daemon: Daemon) -> None:
-    """All agents, some kinds, from a seq on, across a restart, until it is ended."""
+def test_subscriptions_survive_a_restart(nvim: Nvim, client: Client, daemon: Daemon) -> None:
+    """Subscriptions to all agents, to some kinds and from a seq continue after a restart, until they are ended."""
     client.create("one")
     client.add("one", ["a", "b"])
     nvim.lua(
@@ -75,7 +75,7 @@ def test_subscriptions(nvim: Nvim, client: Client, daemon: Daemon) -> None:
 
 
 def test_a_handler_that_fails(nvim: Nvim, client: Client) -> None:
-    """Its error is shown, and the next push is handled."""
+    """The error of a handler is shown, and the next push is handled."""
     client.create("demo")
     nvim.lua(
         """count = 0

@@ -1,4 +1,4 @@
-"""Neovim without the plug-in: its own RPC client, and what the documentation has for it."""
+"""Neovim without the plug-in: its own RPC client, and the documented lines for it."""
 
 from contextlib import suppress
 
@@ -72,16 +72,16 @@ def test_nested_calls(bare: Nvim) -> None:
     assert {"pong": True} == bare.lua("return vim.rpcrequest(reel, 'ping')")
 
 
-def test_errors(bare: Nvim) -> None:
-    """An error of the daemon is what Neovim shows."""
+def test_an_error_reaches_neovims_rpc_client(bare: Nvim) -> None:
+    """Neovim shows an error of the daemon as its own."""
     ok, text = bare.lua("return {pcall(vim.rpcrequest, reel, 'agent', 'zed')}")
 
     assert not ok
     assert "not_found: no agent zed" in text
 
 
-def test_a_push_during_a_call(bare: Nvim, client: Client) -> None:
-    """A push that comes while a call is open is handled before its answer."""
+def test_a_push_during_a_call_in_neovims_rpc_client(bare: Nvim, client: Client) -> None:
+    """A push that arrives during a call is handled before the reply."""
     bare.lua("function pushed(name, push) heard = push.message.content[1].text end")
     bare.lua("vim.rpcrequest(reel, 'subscribe', 'demo')")
     heard = bare.lua("vim.rpcnotify(reel, 'add', 'demo', 'é'); vim.rpcrequest(reel, 'wait', 'demo', 1); return heard")
@@ -91,8 +91,8 @@ def test_a_push_during_a_call(bare: Nvim, client: Client) -> None:
     assert 1 == client.agent("demo").messages
 
 
-def test_the_lines_of_the_documentation(launch: Launch, daemon: Daemon) -> None:
-    """What docs/editors.md has for Lua works as it stands there, without the plug-in."""
+def test_the_documented_lines_for_neovim_without_the_plug_in(launch: Launch, daemon: Daemon) -> None:
+    """The documented lines of Lua work as they are, without the plug-in."""
     (_, code) = blocks("Neovim", "lua")
     nvim = launch(plugin=False)
     nvim.lua("printed = {}; print = function(...) table.insert(printed, table.concat({...}, ' ')) end")

@@ -1,4 +1,4 @@
-"""What others wrote is shown, and nothing of it is executed."""
+"""Neovim executes nothing that other people wrote."""
 
 import pytest
 
@@ -21,8 +21,8 @@ OPTIONS = "[&tabstop, &foldminlines, &foldexpr]"
 
 
 @pytest.mark.parametrize("again", AGAIN, ids=" ".join)
-def test_modelines_are_not_read(nvim: Nvim, client: Client, again: list[str]) -> None:
-    """However a conversation is opened again, and whatever event is fired, no line of it sets an option."""
+def test_modelines_are_not_read_in_nvim(nvim: Nvim, client: Client, again: list[str]) -> None:
+    """No line of a conversation sets an option, however it is opened and whatever event follows."""
     converse(client, MODELINE)
     nvim.command("set modeline modelineexpr modelines=50")
     nvim.command("autocmd User Any let g:any = 1")
@@ -35,8 +35,8 @@ def test_modelines_are_not_read(nvim: Nvim, client: Client, again: list[str]) ->
     assert before == nvim.call("nvim_eval", OPTIONS)
 
 
-def test_expressions_are_not_evaluated(nvim: Nvim, client: Client) -> None:
-    """Neither the lines about a window, nor folds, nor messages, nor the list evaluate what a text has in it."""
+def test_expressions_are_not_evaluated_in_nvim(nvim: Nvim, client: Client) -> None:
+    """Neither status lines, folds, messages nor the list evaluate an expression in a text."""
     converse(client, EXPRESSIONS)
     nvim.command("set laststatus=2 showtabline=2 title ruler")
     shows(opened(nvim), client)
@@ -59,8 +59,8 @@ LABELS = ["a | let g:ran = 1", "a\nlet g:ran = 1", "a\x12=execute('let g:ran = 1
 
 
 @pytest.mark.parametrize("label", LABELS)
-def test_a_label_that_is_completed_is_not_executed(nvim: Nvim, client: Client, label: str) -> None:
-    """What a label has after a bar, a line break or a control character is a part of the label."""
+def test_a_completed_label_is_not_executed_in_nvim(nvim: Nvim, client: Client, label: str) -> None:
+    """A bar, a line break or a control character in a completed label stays part of the label."""
     client.create("demo")
     client.mark("demo", label)
     client.add("demo", "hello")

@@ -1,4 +1,4 @@
-"""VS Code's extension in a process of its own: built as it is published, driven a line at a time."""
+"""The extension for VS Code in a process of its own: built as it is published, driven line by line."""
 
 import json
 import os
@@ -15,13 +15,14 @@ import pytest
 
 from tests.editors.surroundings import Require
 
-SOURCE = Path(__file__).parents[2] / "client" / "editors" / "vscode"
+SOURCE = Path(__file__).parents[3] / "client" / "editors" / "vscode"
 PATIENCE = 100
+MEGABYTE = 1 << 20
 END = 20
 
 
 def build(require: Require, place: Path) -> Path:
-    """Install what the lock file names and compile; skip where there is no registry, unless it is required."""
+    """Install what the lock file names and compile; skip if there is no registry, unless editors are required."""
     npm = require("npm")
     require("node")
     built = place / "vscode"
@@ -51,7 +52,7 @@ class VSCode:
         )
 
     def ask(self, what: str, **given: Any) -> Any:
-        """Have something done; give what came of it."""
+        """Run an action of the driver, and return its result."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps({"do": what, **given}).encode() + b"\n")
@@ -59,23 +60,23 @@ class VSCode:
         return json.loads(self._process.stdout.readline())
 
     def run(self, command: str, *given: str, answers: list[str] | None = None) -> Any:
-        """Run a command that brings no error; give what it asked and said."""
+        """Run a command that shows no error; return what it asked and said."""
         came = self.ask("run", command=command, given=given[0] if given else None, answers=answers or [])
         assert [] == came["complained"]
         return came
 
     def refused(self, command: str, *given: str) -> str:
-        """Run a command; give the line that says why it was refused."""
+        """Run a command, and return the error that it shows."""
         (line,) = self.ask("run", command=command, given=given[0] if given else None)["complained"]
         return str(line)
 
     def shows(self, name: str, text: str, *, gone: bool = False) -> str:
-        """Wait until a document has a text in it (or no longer); give all of it, without the times."""
+        """Wait until a document contains a text (or no longer does); return all of it, without the times."""
         return timeless(self.ask("shows", name=name, text=text, gone=gone))
 
     @contextmanager
     def stopped(self) -> Iterator[None]:
-        """Keep it from reading anything for a while."""
+        """Stop the process inside the block, so that it reads nothing."""
         os.kill(self._process.pid, signal.SIGSTOP)
         try:
             yield
@@ -83,7 +84,7 @@ class VSCode:
             os.kill(self._process.pid, signal.SIGCONT)
 
     def close(self) -> int:
-        """Let it end by itself, and give its exit status."""
+        """Let it end by itself, and return its exit status."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.close()
@@ -96,10 +97,30 @@ class VSCode:
 
 
 def timeless(text: str) -> str:
-    """Leave out the times of headings."""
+    """Return a text without the times of headings."""
     return re.sub(r"^(## \w+ #\d+) · [-\d]+ [:\d]+$", r"\1", text, flags=re.MULTILINE)
 
 
 def laid(*said: tuple[str, str]) -> str:
-    """Lay out headings and texts as a document does."""
+    """Return headings and texts as a document shows them."""
     return "\n".join(f"## {heading}\n\n{text}\n" for heading, text in said)
+
+
+def node(built: Path, environment: dict[str, str], *command: str) -> str:
+    """Run Node, and return its output."""
+    done = subprocess.run(
+        ["node", *command], cwd=built, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def script(built: Path, environment: dict[str, str], body: str) -> list[object]:
+    """Run a program that has a ``client`` of the library, and return the values that it ``say``s."""
+    program = f"""
+        const {{Client}} = require('./out/src/client');
+        const client = new Client({{command: ''}});
+        const say = (value) => console.log(JSON.stringify(value));
+        (async () => {{ {body} }})().finally(() => client.close());
+    """
+    return [json.loads(line) for line in node(built, environment, "-e", program).splitlines()]

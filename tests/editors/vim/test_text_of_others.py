@@ -1,12 +1,10 @@
-"""What others wrote is shown in Vim, and nothing of it is executed."""
+"""Vim executes nothing that other people wrote."""
 
 import pytest
 
 from reel.sync.client import Client
 from tests.editors.hostile_text import EXPRESSIONS, MODELINE, converse
-from tests.editors.vim_driver import Vim
-
-pytest_plugins = ["tests.editors.vim_fixtures"]
+from tests.editors.vim.driver import Vim
 
 AGAIN = [
     ["doautocmd User Any"],
@@ -23,14 +21,14 @@ OPTIONS = "[&tabstop, &foldminlines, &foldexpr]"
 
 @pytest.fixture
 def modeline(vim: Vim) -> Vim:
-    """A Vim that reads modelines wherever it is not told otherwise."""
+    """A Vim with the option 'modeline' set."""
     vim.run("set modeline modelineexpr modelines=50", "autocmd User Any let g:any = 1")
     return vim
 
 
 @pytest.mark.parametrize("again", AGAIN, ids=" ".join)
 def test_modelines_of_a_conversation_are_not_read(modeline: Vim, client: Client, again: list[str]) -> None:
-    """However a conversation is opened again, and whatever event is fired, no line of it sets an option."""
+    """No line of a conversation sets an option, however it is opened and whatever event follows."""
     converse(client, MODELINE)
     modeline.run("Reel open demo")
     modeline.until(lambda: modeline.eval("search('tabstop=77', 'nw') > 0"), 1)
@@ -52,8 +50,8 @@ def test_modelines_of_the_list_are_not_read(modeline: Vim, client: Client) -> No
     assert before == modeline.eval(OPTIONS)
 
 
-def test_expressions_are_not_evaluated(vim: Vim, client: Client) -> None:
-    """Neither the lines about a window, nor folds, nor messages, nor the list evaluate what a text has in it."""
+def test_expressions_are_not_evaluated_in_vim(vim: Vim, client: Client) -> None:
+    """Neither status lines, folds, messages nor the list evaluate an expression in a text."""
     converse(client, EXPRESSIONS)
     vim.run("set laststatus=2 showtabline=2 title ruler statusline=%F tabline=%F titlestring=%F", "Reel open demo")
     vim.until(lambda: vim.eval("search('let g:ran', 'nw') > 0"), 1)
@@ -71,8 +69,8 @@ LABELS = ["a | let g:ran = 1", "a\nlet g:ran = 1", "a\x12=execute('let g:ran = 1
 
 
 @pytest.mark.parametrize("label", LABELS)
-def test_a_label_that_is_completed_is_not_executed(vim: Vim, client: Client, label: str) -> None:
-    """What a label has after a bar, a line break or a control character is a part of the label."""
+def test_a_completed_label_is_not_executed_in_vim(vim: Vim, client: Client, label: str) -> None:
+    """A bar, a line break or a control character in a completed label stays part of the label."""
     client.create("demo")
     client.mark("demo", label)
     client.add("demo", "hello")

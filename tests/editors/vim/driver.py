@@ -1,4 +1,4 @@
-"""A real Vim in a terminal of its own, which is told what to do over a channel."""
+"""A real Vim in a terminal of its own, driven over a channel."""
 
 import json
 import os
@@ -16,32 +16,32 @@ from typing import Any, Protocol
 from tests.daemon import PATIENCE
 from tests.editors.alike import without_times
 
-PLUGIN = Path(__file__).parents[2] / "client" / "editors" / "vim"
-_DRIVER = Path(__file__).with_name("vim_driver.vim")
+PLUGIN = Path(__file__).parents[3] / "client" / "editors" / "vim"
+_DRIVER = Path(__file__).with_name("driver.vim")
 _ANSWER = -1
-# What is kept of what was drawn, for who looks into a failure.
+# How much of the output is kept, in bytes, to look into a failure.
 _SCREEN = 10_000
 
 
 class Start(Protocol):
-    """Starts Vims, which are ended with the test."""
+    """Starts Vims, which end with the test."""
 
     def __call__(self, *, plugin: bool = True, **environment: str) -> "Vim":
-        """Start one, with these over its environment."""
+        """Start one, with these additions to its environment."""
 
 
 class VimError(Exception):
-    """What Vim says of a command that failed."""
+    """The error of a command in Vim."""
 
 
 class Vim:
-    """A Vim; it is ended with ``close``.
+    """A Vim; ``close`` ends it.
 
     Args:
         program: its path.
-        environment: what it finds around it.
-        directory: where the socket of the driver goes.
-        plugin: whether it has the plug-in.
+        environment: its environment.
+        directory: the directory for the socket of the driver.
+        plugin: whether to load the plug-in.
     """
 
     def __init__(self, program: str, environment: Mapping[str, str], directory: Path, *, plugin: bool = True) -> None:
@@ -61,7 +61,7 @@ class Vim:
                     stderr=end,
                 )
             self.screen = b""
-            # A terminal that nobody reads stops who writes to it.
+            # A process that writes to a terminal stops if nobody reads.
             self._reader = threading.Thread(target=self._drain)
             self._reader.start()
             self._connection = listener.accept()[0]
@@ -74,22 +74,22 @@ class Vim:
                 self.screen = (self.screen + data)[-_SCREEN:]
 
     def eval(self, expression: str) -> Any:
-        """Give the value of an expression of the old script language.
+        """Return the value of an expression of legacy Vim script.
 
         Raises:
-            VimError: it has none; this is what Vim says.
+            VimError: the evaluation failed; the message is Vim's.
         """
         trying = f"ReelTestEval({json.dumps(expression)})"
         self._connection.sendall(json.dumps(["expr", trying, _ANSWER]).encode() + b"\n")
         _, answer = json.loads(self._answers.readline())
-        # What is no pair is Vim's own word for an error that cannot be caught.
+        # Anything but a pair is Vim's own text for an error that cannot be caught.
         fine, value = answer if isinstance(answer, list) else (False, answer)
         if not fine:
             raise VimError(value)
         return value
 
     def run(self, *commands: str) -> str:
-        """Carry out commands, and give what they print."""
+        """Run commands, and return what they print."""
         said: str = self.eval(f"execute({json.dumps(list(commands))})")
         return said.strip("\n")
 
@@ -98,33 +98,33 @@ class Vim:
         os.write(self._master, typed.encode())
 
     def lines(self) -> list[str]:
-        """Give the lines of the buffer that is shown."""
+        """Return the lines of the current buffer."""
         found: list[str] = self.eval("getline(1, '$')")
         return found
 
     def until(self, look: Callable[[], Any], expected: Any) -> None:
-        """Wait until something is so; fail with what it is instead."""
+        """Wait until ``look`` returns the expected value."""
         deadline = time.monotonic() + PATIENCE
         while (found := self._try(look)) != expected:
             assert time.monotonic() < deadline, f"{expected!r} was expected; it is {found!r}; {self.said()}"
             time.sleep(0.01)  # between two looks
 
     def _try(self, look: Callable[[], Any]) -> Any:
-        """Look, unless Vim is in the midst of what was typed and cannot say."""
+        """Look, unless Vim is busy with typed keys and cannot answer."""
         try:
             return look()
         except VimError as error:
             return error
 
     def shows(self, *lines: str) -> None:
-        """Wait until the buffer has these lines, those that are blank and the times in headings left out."""
+        """Wait until the buffer has these lines, apart from blank lines and the times in headings."""
         self.until(self._shown, list(lines))
 
     def _shown(self) -> list[str]:
         return without_times(self.lines())
 
     def said(self) -> list[str]:
-        """Give the messages that Vim has shown, the newest last."""
+        """Return the messages that Vim has shown, the newest last."""
         return self.run("messages").splitlines()
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Vims for tests."""
+"""Fixtures with a Vim."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from tests.daemon import Daemon
-from tests.editors.vim_driver import Start, Vim
+from tests.editors.vim.driver import Start, Vim
 
 
 @pytest.fixture
 def start_vim(require: Callable[[str], str], environment: dict[str, str], directory: Path) -> Iterator[Start]:
-    """Start Vims, which are ended with the test; what is named goes over the environment."""
+    """Start Vims, which end with the test."""
     program = require("vim")
     with ExitStack() as opened:
 
@@ -26,6 +26,6 @@ def start_vim(require: Callable[[str], str], environment: dict[str, str], direct
 
 @pytest.fixture
 def vim(daemon: Daemon, start_vim: Start) -> Vim:
-    """A Vim with the plug-in, and a daemon that runs."""
+    """A Vim with the plug-in, and a running daemon."""
     del daemon
     return start_vim()

@@ -1,4 +1,4 @@
-" What the driver of the tests asks of Vim: the value of an expression, or what is wrong with it.
+" Called by the driver of the tests: returns the value of an expression, or its error.
 function ReelTestEval(text) abort
   try
     return [v:true, eval(a:text)]

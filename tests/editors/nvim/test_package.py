@@ -1,0 +1,60 @@
+"""What Neovim finds around the commands: options, completion, health, help."""
+
+import shutil
+from pathlib import Path
+
+from reel.sync.client import Client
+from tests.daemon import Daemon
+from tests.editors.nvim.driver import PLUGIN, Nvim
+
+
+def test_setup_refuses_unknown_options(nvim: Nvim) -> None:
+    """``setup`` refuses an unknown option or a wrong type, and then sets nothing."""
+    for options, line in (
+        ("{command = 'x', port = 1}", "invalid_params: setup: no option port; there are command and socket"),
+        ("{socket = 1}", "invalid_params: setup: socket must be a string, not 1"),
+    ):
+        assert [False, line] == nvim.lua(f"return {{pcall(require('reel').setup, {options})}}")
+    assert "reel" == nvim.lua("return require('reel.config').command")
+
+
+def test_completion_in_nvim(demo: Nvim, client: Client) -> None:
+    """Sub-commands, names and labels are completed."""
+    client.create("dodo")
+    client.create("other")
+    for label in ("here", "hither", "here", "größe zwei"):
+        client.mark("demo", label)
+
+    for line, words in {
+        "Reel re": ["redo", "rewind"],
+        "Reel open d": ["demo", "dodo"],
+        "Reel rewind h": ["here", "hither"],
+        "Reel mark hi": ["hither"],
+        "Reel rewind größe z": ["zwei"],
+        "Reel send d": [],
+        "Reel open demo d": [],
+    }.items():
+        assert words == demo.call("nvim_eval", f"getcompletion('{line}', 'cmdline')")
+
+
+def test_checkhealth_finds_the_daemon(demo: Nvim, daemon: Daemon) -> None:
+    """``:checkhealth reel`` reports the daemon and its socket, and no problems."""
+    demo.command("checkhealth reel")
+
+    text = "\n".join(demo.lines())
+    assert f"(pid {daemon.process.pid}) answers on {daemon.socket}" in text
+    assert "Neovim is 0.7 or newer" in text
+    assert "ERROR" not in text
+    assert "WARN" not in text
+
+
+def test_every_command_is_in_the_help_of_nvim(nvim: Nvim, tmp_path: Path) -> None:
+    """Each sub-command has a tag in the help."""
+    shutil.copytree(PLUGIN / "doc", tmp_path / "doc")
+    nvim.command(f"helptags {tmp_path}/doc")
+    nvim.command(f"set runtimepath^={tmp_path}")
+    names = nvim.lua("return require('reel.commands').names()")
+
+    for tag in ("reel", "reel-lua", *(f":Reel-{name}" for name in names)):
+        nvim.command(f"help {tag}")
+        assert f"*{tag}*" in nvim.call("nvim_get_current_line")

@@ -1,0 +1,96 @@
+"""The library for Node, and the documented programs without it."""
+
+from pathlib import Path
+
+from reel.sync.client import Client
+from tests.daemon import Daemon
+from tests.editors.documented import blocks
+from tests.editors.vscode.driver import PATIENCE, node, script
+
+
+def test_pipelined_calls_and_pushes(built: Path, environment: dict[str, str], client: Client) -> None:
+    """Each of many concurrent calls gets its reply, and the copy has the messages in order."""
+    client.create("demo")
+    body = """
+        let wake; const changed = () => wake && wake();
+        const following = await client.follow('demo', changed);
+        const calls = Array.from({length: 200}, (_, i) => client.call('add', {agent: 'demo', messages: `n${i}`}));
+        say((await Promise.all(calls)).map(({head}) => head));
+        while (following.copy.messages.length < 200) await new Promise((resolve) => { wake = resolve; });
+        say(following.copy.messages.map(({content}) => content[0].text));
+    """
+
+    assert [list(range(2, 202)), [f"n{number}" for number in range(200)]] == script(built, environment, body)
+
+
+def test_a_call_without_a_reply_is_repeated_by_node(built: Path, environment: dict[str, str], daemon: Daemon) -> None:
+    """A call without a reply is repeated when the daemon is back, and applied once."""
+    with daemon.client() as client:
+        client.create("demo")
+    body = """
+        await client.call('ping');
+        const calls = Array.from({length: 50}, (_, i) => client.call('add', {agent: 'demo', messages: `n${i}`}));
+        process.kill(Number(process.env.DAEMON), 'SIGKILL');
+        say('killed');
+        require('child_process').spawn(process.env.PYTHON, process.env.ARGUMENTS.split(' '), {stdio: 'ignore'}).unref();
+        say((await Promise.all(calls)).length);
+    """
+    _, *arguments = daemon.command()
+    given = {"DAEMON": str(daemon.process.pid), "PYTHON": daemon.command()[0], "ARGUMENTS": " ".join(arguments)}
+
+    assert ["killed", 50] == script(built, environment | given, body)
+    daemon.process.wait(PATIENCE)
+    with daemon.client() as client:
+        assert 50 == client.agent("demo").messages
+
+
+def test_a_client_closed_while_it_connects(built: Path, environment: dict[str, str], client: Client) -> None:
+    """The call is refused, and no connection keeps the process alive."""
+    assert client.ping()
+    body = """
+        const call = client.call('ping').catch(({message}) => say(message));
+        client.close();
+        await call;
+    """
+
+    assert ["not_running: this client was closed"] == script(built, environment, body)
+
+
+def test_a_following_closed_while_it_subscribes(built: Path, environment: dict[str, str], client: Client) -> None:
+    """A following that is closed while it subscribes again leaves no subscription."""
+    client.create("demo")
+    body = """
+        const following = await client.follow('demo', () => {});
+        const connection = await client.connect();
+        const {subscribe} = connection.constructor.prototype;
+        const subscribed = new Promise((resolve) => {
+            connection.constructor.prototype.subscribe = function (params) {
+                following.close();
+                const reply = subscribe.call(this, params);
+                resolve(reply);
+                return reply;
+            };
+        });
+        connection.close();
+        await subscribed;
+        await client.call('ping');
+        say((await client.call('agent', {agent: 'demo'})).attached);
+    """
+
+    assert [0] == script(built, environment, body)
+
+
+def test_errors_have_names_and_codes(built: Path, environment: dict[str, str], client: Client) -> None:
+    """An error has a name, a code and data for programs."""
+    assert client.ping()
+    body = "await client.call('agent', {agent: 'zed'}).catch(({name, code, data}) => say([name, code, data.agent]));"
+
+    assert [["not_found", -32004, "zed"]] == script(built, environment, body)
+
+
+def test_the_documented_lines_for_javascript(built: Path, environment: dict[str, str], client: Client) -> None:
+    """The documented programs without the library work as they are."""
+    assert client.ping()
+    said = [node(built, environment, "-e", program) for program in blocks("VS Code and JavaScript", "js")]
+
+    assert ["user What is a reel?\n", {"3"}] == [said[0], {*said[1].split()}]
