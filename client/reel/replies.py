@@ -38,7 +38,12 @@ class Orphan(NamedTuple):
 
 
 class AgentRow(NamedTuple):
-    """An agent in a list. The daemon does not load agents for a list, so there are no counts."""
+    """An agent in a list. The last four fields are there only if details were asked for.
+
+    ``messages`` is at most 1,000: the daemon counts no further. ``first_words`` is the beginning of a user's first
+    text. ``turn`` says who comes next: ``user``, ``assistant`` or ``tool``. ``drafts`` has the names of the clients
+    that are writing.
+    """
 
     id: str
     name: str
@@ -49,6 +54,10 @@ class AgentRow(NamedTuple):
     created: int
     updated: int
     source: Source | None = None
+    messages: int | None = None
+    first_words: str | None = None
+    turn: str | None = None
+    drafts: list[str | None] | None = None
 
 
 class AgentInfo(NamedTuple):

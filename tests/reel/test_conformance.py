@@ -185,14 +185,17 @@ def test_both_clients_read_a_conversation(run: Run) -> None:
         made = await client.create(system="be brief")
         await client.add(made.name, ["one", "two"])
         listed = await client.agents(prefix=made.name)
+        detailed = await client.agents(prefix=made.name, order="updated", details=True)
         return {
             "agents": [row.id for row in listed.agents] == [made.id],
+            "details": [(row.messages, row.first_words, row.turn, row.drafts) for row in detailed.agents],
             "messages": len((await client.messages(made.name)).messages),
             "records": len((await client.conversation(made.name)).conversation),
             "events": len((await client.history(made.name)).events),
         }
 
-    assert {"agents": True, "messages": 2, "records": 3, "events": 4} == run(scenario)
+    details: list[Any] = [(2, "one", "assistant", [])]
+    assert {"agents": True, "details": details, "messages": 2, "records": 3, "events": 4} == run(scenario)
 
 
 def test_both_clients_replay_and_verify(run: Run) -> None:

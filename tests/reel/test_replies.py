@@ -39,7 +39,7 @@ EVENT = {**RECORD, "id": 5, "agent": "a1", "command": 2, "parent": {"agent": "a0
 MARKS = [replies.Mark(None, 4), replies.Mark("x", 5)]
 CALLS = [replies.OpenCall("c1", "grep", 6)]
 ROW_READ = replies.AgentRow("a1", "demo", None, {"x": "y"}, True, 9, 1, 2)
-INFO_READ = replies.AgentInfo(*ROW_READ[:-1], "be brief", 2, 3, MARKS, CALLS, True, 0)
+INFO_READ = replies.AgentInfo("a1", "demo", None, {"x": "y"}, True, 9, 1, 2, "be brief", 2, 3, MARKS, CALLS, True, 0)
 
 MOVED = {**WRITTEN, "was": 3}
 CHANGE = {"seq": 3, "block": None, "action": "dropped", "why": "a blank text"}
@@ -113,6 +113,11 @@ REPLIES: list[tuple[Call[Any], dict[str, Any], Any]] = [
     (requests.kill("demo"), {"killed": []}, replies.KilledAgents([], None, None, None, None, False)),
     (requests.agents(), {"agents": [ROW, ROW], "more": True}, replies.AgentsPage([ROW_READ, ROW_READ], True)),
     (
+        requests.agents(details=True),
+        {"agents": [{**ROW, "messages": 2, "first_words": "Hi", "turn": "user", "drafts": ["nvim"]}], "more": False},
+        replies.AgentsPage([ROW_READ._replace(messages=2, first_words="Hi", turn="user", drafts=["nvim"])], False),
+    ),
+    (
         requests.agents(),
         {"agents": [{**ROW, "source": SOURCE}], "more": False},
         replies.AgentsPage([ROW_READ._replace(source=replies.Source("a0", 3))], False),
@@ -163,7 +168,7 @@ REPEATED = {"repeated": False}
 @pytest.mark.parametrize(
     ("shape", "expected"),
     [
-        (replies.AgentRow, {"source": None}),
+        (replies.AgentRow, dict.fromkeys(("source", "messages", "first_words", "turn", "drafts"))),
         (replies.AgentInfo, {"source": None, "command": None, "time": None, **REPEATED}),
         (replies.Added, {"replaced": 0, "numbers_as_text": 0, **REPEATED}),
         (replies.Moved, REPEATED),

@@ -16,6 +16,8 @@ def agents(
     after: str | None = None,
     *,
     max_bytes: int | None = None,
+    order: Literal["created", "updated"] | None = None,
+    details: bool | None = None,
 ) -> Call[replies.AgentsPage]:
     """List agents, in the order in which they were created.
 
@@ -25,6 +27,8 @@ def agents(
         limit: the most agents on a page, 1 to 10,000. Default: 1,000.
         after: the id of the last agent on the page before.
         max_bytes: the size of a page, which has at least one item. Default: 8 MiB.
+        order: ``updated`` lists the agents that were changed last first.
+        details: also count the messages, and say what each conversation is about, whose turn it is and who is writing.
     """
     return call(
         "agents",
@@ -35,6 +39,8 @@ def agents(
         limit=limit,
         after=after,
         max_bytes=max_bytes,
+        order=order,
+        details=details,
     )
 
 

@@ -117,6 +117,14 @@ class Drafts:
         for key in [key for key in self._drafts if key.connection == connection]:
             self.end(*key)
 
+    def writers(self) -> dict[int, list[str | None]]:
+        """Return the names of the clients that are writing, by the agent's row; ``None`` for one without a name."""
+        writing: dict[int, list[str | None]] = {}
+        for key, draft in self._drafts.items():
+            if draft.text:
+                writing.setdefault(key.row, []).append(draft.writer.client)
+        return writing
+
     def show_to(self, subscriber: Subscriber, row: int | None) -> None:
         """Push the current drafts to a new subscriber."""
         for key, draft in self._drafts.items():

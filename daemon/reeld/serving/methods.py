@@ -126,12 +126,14 @@ _ALL = (
     _command(commands.change, "Change the name, title or tags of an agent", Param("name", params.name), _TITLE, _TAGS),
     _plain(
         queries.agents,
-        "List agents, oldest first",
+        "List agents, the oldest or the last changed first",
         Param("prefix", params.string),
         Param("alive", params.boolean),
         _LIMIT,
         Param("after", params.string),
         _MAX_BYTES,
+        Param("order", params.one_of("created", "updated")),
+        Param("details", params.boolean),
     ),
     _read(queries.agent, "Describe an agent and its current state"),
     _read(

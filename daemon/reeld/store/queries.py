@@ -27,14 +27,14 @@ log = logging.getLogger(__name__)
 DAMAGED = "the stored event is not what was written"
 
 _COLUMNS = "a.id, a.uid, a.name, a.title, a.tags, a.source, s.uid, a.source_at, a.created, a.updated, a.killed, a.head"
-_AGENTS = f"SELECT {_COLUMNS} FROM agents a LEFT JOIN agents s ON s.id = a.source"
+AGENTS = f"SELECT {_COLUMNS} FROM agents a LEFT JOIN agents s ON s.id = a.source"
 # A live agent with this name, else the agent with this id, else the killed one with this name that has the newest
 # event. The times of deaths do not say which was killed last: a clock may have been set back in between.
 _FIND = (
-    f"{_AGENTS} WHERE a.name = :address AND a.killed IS NULL",
-    f"{_AGENTS} WHERE a.uid = :address",
+    f"{AGENTS} WHERE a.name = :address AND a.killed IS NULL",
+    f"{AGENTS} WHERE a.uid = :address",
     (
-        f"{_AGENTS} WHERE a.name = :address"
+        f"{AGENTS} WHERE a.name = :address"
         " ORDER BY (SELECT id FROM events WHERE agent = a.id ORDER BY seq DESC LIMIT 1) DESC LIMIT 1"
     ),
 )
@@ -103,40 +103,21 @@ def find(connection: sqlite3.Connection, address: str) -> Profile | None:
     """Return the agent with a name or id."""
     for query in _FIND:
         if row := connection.execute(query, {"address": address}).fetchone():
-            return _profile(row)
+            return read_profile(row)
     return None
 
 
 def profile_of(connection: sqlite3.Connection, row: int) -> Profile:
     """Return an agent's profile."""
-    return _profile(connection.execute(f"{_AGENTS} WHERE a.id = ?", (row,)).fetchone())
+    return read_profile(connection.execute(f"{AGENTS} WHERE a.id = ?", (row,)).fetchone())
 
 
-def _profile(row: Sequence[Any]) -> Profile:
+def read_profile(row: Sequence[Any]) -> Profile:
+    """Return the profile in a row of ``AGENTS``."""
     number, uid, name, title, tags, source, source_uid, source_at, *rest = row
     created, updated, killed, head = rest
     origin = None if source is None else Source(source, source_uid, source_at)
     return Profile(number, uid, name, title, json.loads(tags), origin, created, updated, killed, head)
-
-
-def agents(
-    connection: sqlite3.Connection,
-    prefix: str,
-    alive: bool | None,
-    limit: int,
-    after: str | None,
-    max_bytes: int,
-    pack: Pack,
-) -> PackedPage:
-    """Return a page of the agents, oldest first: at most ``limit`` and ``max_bytes``, and at least one."""
-    where = ["substr(a.name, 1, length(:prefix)) = :prefix"]
-    if alive is not None:
-        where.append(f"a.killed IS {'' if alive else 'NOT '}NULL")
-    if after is not None:
-        where.append("a.id > (SELECT id FROM agents WHERE uid = :after)")
-    query = f"{_AGENTS} WHERE {' AND '.join(where)} ORDER BY a.id LIMIT :limit"
-    rows = connection.execute(query, {"prefix": prefix, "after": after, "limit": limit + 1})
-    return packed_page((pack(_profile(row).as_map()) for row in rows), limit, max_bytes)
 
 
 def descendants(connection: sqlite3.Connection, row: int) -> dict[int, bool]:

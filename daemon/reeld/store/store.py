@@ -23,6 +23,7 @@ from reeld.store import queries, transactions
 from reeld.store.backup import require_foreign, sync, write_backup
 from reeld.store.bridge import open_bridge
 from reeld.store.database import Database, Job, T, open_database
+from reeld.store.listing import Listing, agents
 from reeld.store.presence import DATABASE, LOCK, WAL, Displaced, Presence
 from reeld.store.queries import Logged, Past, Position, Skip, StoredKey
 from reeld.store.schema import FULL, opening, prepare, prepare_copier, prepare_reader
@@ -126,18 +127,9 @@ class Store:
         """Return the command that a redo would bring back."""
         return await self._read(lambda connection: queries.redo_target(connection, row, head))
 
-    async def agents(
-        self,
-        prefix: str,
-        alive: bool | None,  # noqa: FBT001 - a filter with three values
-        limit: int,
-        after: str | None,
-        max_bytes: int,
-    ) -> PackedPage:
-        """Return a page of the agents, oldest first."""
-        return await self._read(
-            lambda connection: queries.agents(connection, prefix, alive, limit, after, max_bytes, packer())
-        )
+    async def agents(self, listing: Listing) -> PackedPage:
+        """Return a page of the agents."""
+        return await self._read_log(lambda connection: agents(connection, listing, packer()))
 
     async def descendants(self, row: int) -> dict[int, bool]:
         """Return the clones of an agent, recursively, and whether each is alive."""

@@ -19,6 +19,7 @@ from reeld.core.conversation import Conversation
 from reeld.core.events import Mark
 from reeld.core.state import State
 from reeld.core.validation import rows_from
+from reeld.store.listing import Listing
 from tests.reeld.store.making import seal
 
 Reply: TypeAlias = dict[str, Any]
@@ -134,7 +135,7 @@ class DirectClient:
 
     async def agents(self, prefix: str = "", *, alive: bool | None = None) -> list[Reply]:
         """The agents whose names begin so, dead or alive."""
-        page = await self.store.agents(prefix, alive, limit=99, after=None, max_bytes=99_999)
+        page = await self.store.agents(Listing(prefix, alive))
         return [unpackb(agent) for agent in page.items]
 
     async def events(self, address: str) -> list[Reply]:

@@ -14,7 +14,6 @@ from msgpack import unpackb
 from reel.msgpack_codec import packer
 from reeld.core.conversation import Conversation
 from reeld.core.events import Entry, Mark
-from reeld.core.paging import PackedPage
 from reeld.store import queries
 from reeld.store.queries import Position, Skip
 from reeld.store.schema import MIGRATIONS, migrate
@@ -27,11 +26,6 @@ ONE = {"tool_call_id": "c1", "name": "grep", "arguments": "{}"}
 TWO = {"id": "c1", "type": "function", "function": {"name": "grep", "arguments": "{}"}}
 THREE = {"tool_call_id": "c1", "tool_name": "grep", "tool_args": "{}"}
 RESULT = {"tool_call_id": "c1", "output": "found"}
-
-
-def names(found: PackedPage) -> tuple[list[str], bool]:
-    """Return the names on a page of agents, and whether there are more."""
-    return [unpackb(agent)["name"] for agent in found.items], found.more
 
 
 def contents(rows: Rows, tip: int | None) -> list[Any]:
@@ -78,38 +72,6 @@ def test_a_profile_is_read_as_it_was_written(rows: Rows) -> None:
     assert (2, "clone", {}, (1, f"{1:032x}", 4), True) == (
         profile.row, profile.name, profile.tags, profile.source, profile.alive
     )  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("asked", "expected"),
-    [
-        (("", None, 9, None), (["a", "a%1", "ab", "b"], False)),
-        (("", None, 2, None), (["a", "a%1"], True)),
-        (("", None, 2, f"{2:032x}"), (["ab", "b"], False)),
-        (("", True, 9, None), (["a", "a%1", "b"], False)),
-        (("", False, 9, None), (["ab"], False)),
-        (("a", None, 9, None), (["a", "a%1", "ab"], False)),
-        (("a%", None, 9, None), (["a%1"], False)),
-        (("A", None, 9, None), ([], False)),
-        (("", None, 9, "nobody"), ([], False)),
-    ],
-)
-def test_pages_of_agents(rows: Rows, asked: tuple[Any, Any, Any, Any], expected: tuple[list[str], bool]) -> None:
-    """Agents are listed in the order of their creation; a prefix is taken literally."""
-    for row, (name, killed) in enumerate([("a", None), ("a%1", None), ("ab", 5), ("b", None)], 1):
-        rows.agent(row, name, killed=killed)
-
-    assert expected == names(queries.agents(rows.connection, *asked, 9999, pack))
-
-
-@pytest.mark.parametrize(("room", "expected"), [(1, ["a"]), (2500, ["a", "b"]), (3600, ["a", "b", "c"])])
-def test_a_page_of_agents_has_so_many_bytes(rows: Rows, room: int, expected: list[str]) -> None:
-    """It ends before the agent that does not fit any more; one comes at least."""
-    for row, name in enumerate("abc", 1):
-        rows.agent(row, name)
-    rows.connection.execute("UPDATE agents SET tags = ?", (json.dumps({"t": "x" * 1000}),))
-
-    assert (expected, len(expected) < 3) == names(queries.agents(rows.connection, "", None, 9, None, room, pack))
 
 
 def test_descendants_through_dead_agents(rows: Rows) -> None:

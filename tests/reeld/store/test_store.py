@@ -12,6 +12,7 @@ from msgpack import unpackb
 from reel.errors import Storage
 from reeld.store import store as store_module
 from reeld.store import transactions
+from reeld.store.listing import Listing
 from reeld.store.queries import Position, Skip, StoredKey
 from reeld.store.store import Store, open_store
 from tests.reeld.store.making import event, key, made, mode, pragma, profile, query, said, size, spoil, write
@@ -104,7 +105,7 @@ async def test_every_question_is_asked_of_a_reader(store: Store) -> None:
     assert StoredKey(b"digest", b"reply", "named", 2, "0" * 31 + "2", "agent-2") == await store.key("k")
     assert None is await store.key("other")
     assert {"newest_event": 6, "agents": 2, "living_agents": 2} == await store.totals()
-    listed = await store.agents("", None, 9, None, max_bytes=999)
+    listed = await store.agents(Listing())
     assert ["agent-1", "agent-2"] == [unpackb(agent)["name"] for agent in listed.items]
 
 

@@ -18,6 +18,7 @@ from reeld.core.state import Profile, State, info, marks_as_maps
 from reeld.serving.call import Call, ClientInfo, Deferred, Result, Services, Work
 from reeld.serving.pages import PAGE_BYTES, PAGE_ITEMS, Window, state_page
 from reeld.serving.params import MAX_DEPTH, MAX_ITEMS
+from reeld.store.listing import Listing
 from reeld.store.queries import Past, Position, Skip
 
 _pack = packer()
@@ -113,12 +114,17 @@ def agents(
     limit: int | None,
     after: str | None,
     max_bytes: int | None,
+    order: str | None,
+    details: bool | None,
 ) -> Deferred:
-    """List agents, in the order of their creation."""
+    """List agents."""
 
     async def run() -> Result:
+        writers = services.drafts.writers() if details else None
         page = await services.store.agents(
-            prefix or "", alive, limit or PAGE_ITEMS, after, max_bytes=max_bytes or PAGE_BYTES
+            Listing(
+                prefix or "", alive, limit or PAGE_ITEMS, after, max_bytes or PAGE_BYTES, order or "created", writers
+            )
         )
         return {"agents": PackedList(page.items), "more": page.more}
 

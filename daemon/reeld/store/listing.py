@@ -1,0 +1,105 @@
+"""The list of agents, and what a person wants to know of each without opening it.
+
+Nothing is loaded for a list. The order by the newest change has no index, because every command would have to update
+it: SQLite sorts the rows when it is asked, 100,000 in 0.1 s. Counts are not stored either: a page of details walks the
+newest records of each of its agents.
+"""
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from reeld.core.events import Pack
+from reeld.core.paging import PackedPage, packed_page
+from reeld.store.queries import AGENTS, read_profile, tip_of
+
+# How many of an agent's records details are about, and how many characters the first words have.
+MOST_RECORDS = 1000
+_WORDS = 200
+
+_ORDERS = {
+    "created": ("a.id > (SELECT id FROM agents WHERE uid = :after)", "ORDER BY a.id"),
+    "updated": (
+        "(a.updated, a.id) < (SELECT updated, id FROM agents WHERE uid = :after)",
+        "ORDER BY a.updated DESC, a.id DESC",
+    ),
+}
+# The number of messages, the newest message and the oldest one of a user.
+_SUMMARY = """
+    WITH RECURSIVE path (id, kind, parent) AS (
+        SELECT id, kind, parent FROM events WHERE id = ?
+        UNION ALL
+        SELECT e.id, e.kind, e.parent FROM path JOIN events e ON e.id = path.parent AND e.id < path.id
+        LIMIT ?
+    )
+    SELECT count(*), max(id), min(id) FILTER (WHERE kind = 'user') FROM path WHERE kind NOT IN ('system', 'mark')
+"""
+# The kind of a message, and whether it calls a tool.
+_SPEAKER = """
+    SELECT kind, CASE
+        WHEN kind = 'tool_call' THEN 1
+        WHEN json_valid(data_json) THEN EXISTS (
+            SELECT 1 FROM json_each(data_json, '$.blocks') WHERE value ->> '$.type' = 'tool_call'
+        )
+    END FROM events WHERE id = ?
+"""
+_FIRST_WORDS = "SELECT substr(content, 1, ?) FROM events WHERE id = ?"
+
+
+class Listing(NamedTuple):
+    """Which agents a page has: at most ``limit`` and ``max_bytes``, and at least one."""
+
+    prefix: str = ""
+    alive: bool | None = None
+    limit: int = 1000
+    # The id of the last agent on the page before.
+    after: str | None = None
+    max_bytes: int = 8 << 20
+    # "created", the oldest first, or "updated", the newest first.
+    order: str = "created"
+    # The names of the clients that are writing to each agent, for a page with details.
+    drafts: Mapping[int, list[str | None]] | None = None
+
+
+def agents(connection: sqlite3.Connection, listing: Listing, pack: Pack) -> PackedPage:
+    """Return a page of the agents."""
+    return packed_page((pack(row) for row in _rows(connection, listing)), listing.limit, listing.max_bytes)
+
+
+def _rows(connection: sqlite3.Connection, listing: Listing) -> Iterator[dict[str, Any]]:
+    later, order = _ORDERS[listing.order]
+    where = ["substr(a.name, 1, length(:prefix)) = :prefix"]
+    if (alive := listing.alive) is not None:
+        where.append(f"a.killed IS {'' if alive else 'NOT '}NULL")
+    if listing.after is not None:
+        where.append(later)
+    query = " ".join([AGENTS, "WHERE", " AND ".join(where), order, "LIMIT :limit"])
+    values = {"prefix": listing.prefix, "after": listing.after, "limit": listing.limit + 1}
+    for row in connection.execute(query, values):
+        profile = read_profile(row)
+        if listing.drafts is None:
+            yield profile.as_map()
+        else:
+            yield {
+                **profile.as_map(),
+                **_details(connection, profile.row),
+                "drafts": listing.drafts.get(profile.row, []),
+            }
+
+
+def _details(connection: sqlite3.Connection, agent: int) -> dict[str, Any]:
+    """Return how many messages an agent has, its first words, and whose turn it is."""
+    tip = tip_of(connection, agent)
+    count, newest, first = connection.execute(_SUMMARY, (tip, MOST_RECORDS)).fetchone()
+    return {
+        "messages": count,
+        "first_words": None if first is None else connection.execute(_FIRST_WORDS, (_WORDS, first)).fetchone()[0],
+        "turn": None if newest is None else _turn(*connection.execute(_SPEAKER, (newest,)).fetchone()),
+    }
+
+
+def _turn(kind: str, calls: int | None) -> str:
+    """Return who comes after a message of this kind: the user, the assistant, or a tool if it calls one."""
+    if kind in ("tool_call", "assistant"):
+        return "tool" if calls else "user"
+    return "assistant"

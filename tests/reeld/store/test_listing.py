@@ -1,0 +1,142 @@
+"""The list of agents: its order, its pages and its details."""
+
+import json
+from typing import Any
+
+import pytest
+from msgpack import unpackb
+
+from reel.msgpack_codec import packer
+from reeld.store.listing import MOST_RECORDS, Listing, agents
+from tests.reeld.store.rows import Rows
+
+pack = packer()
+
+
+def names(rows: Rows, listing: Listing) -> tuple[list[str], bool]:
+    """Return the names on a page of agents, and whether there are more."""
+    page = agents(rows.connection, listing, pack)
+    return [unpackb(agent)["name"] for agent in page.items], page.more
+
+
+def details(rows: Rows, *fields: str) -> list[Any]:
+    """Return some details of the first agent."""
+    (agent,) = agents(rows.connection, Listing(limit=1, drafts={1: ["nvim", None]}), pack).items
+    return [unpackb(agent)[field] for field in fields]
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        (("", None, 9, None), (["a", "a%1", "ab", "b"], False)),
+        (("", None, 2, None), (["a", "a%1"], True)),
+        (("", None, 2, f"{2:032x}"), (["ab", "b"], False)),
+        (("", True, 9, None), (["a", "a%1", "b"], False)),
+        (("", False, 9, None), (["ab"], False)),
+        (("a", None, 9, None), (["a", "a%1", "ab"], False)),
+        (("a%", None, 9, None), (["a%1"], False)),
+        (("A", None, 9, None), ([], False)),
+        (("", None, 9, "nobody"), ([], False)),
+    ],
+)
+def test_pages_of_agents(rows: Rows, asked: tuple[Any, Any, Any, Any], expected: tuple[list[str], bool]) -> None:
+    """Agents are listed in the order of their creation; a prefix is taken literally."""
+    for row, (name, killed) in enumerate([("a", None), ("a%1", None), ("ab", 5), ("b", None)], 1):
+        rows.agent(row, name, killed=killed)
+
+    assert expected == names(rows, Listing(*asked))
+
+
+@pytest.mark.parametrize(
+    ("limit", "after", "expected"),
+    [
+        (9, None, (["b", "d", "c", "a"], False)),
+        (2, None, (["b", "d"], True)),
+        (2, 4, (["c", "a"], False)),
+        (9, 99, ([], False)),
+    ],
+)
+def test_last_changed_agents_first(rows: Rows, limit: int, after: int | None, expected: tuple[list[str], bool]) -> None:
+    """Of two agents that were changed at the same time, the newer one comes first."""
+    for row, (name, updated) in enumerate([("a", 1), ("b", 3), ("c", 2), ("d", 2)], 1):
+        rows.agent(row, name)
+        rows.connection.execute("UPDATE agents SET updated = ? WHERE id = ?", (updated, row))
+
+    uid = None if after is None else f"{after:032x}"
+    assert expected == names(rows, Listing("", None, limit, uid, order="updated"))
+
+
+@pytest.mark.parametrize(("room", "expected"), [(1, ["a"]), (2500, ["a", "b"]), (3600, ["a", "b", "c"])])
+def test_page_of_agents_has_so_many_bytes(rows: Rows, room: int, expected: list[str]) -> None:
+    """It ends before the agent that does not fit any more; one comes at least."""
+    for row, name in enumerate("abc", 1):
+        rows.agent(row, name)
+    rows.connection.execute("UPDATE agents SET tags = ?", (json.dumps({"t": "x" * 1000}),))
+
+    assert (expected, len(expected) < 3) == names(rows, Listing(max_bytes=room))
+
+
+def test_details_of_an_empty_agent(rows: Rows) -> None:
+    """Nobody has spoken, so it is nobody's turn."""
+    rows.agent(1)
+    rows.event(1, "created", None, "{}")
+    rows.event(1, "system", "Be brief.")
+
+    assert [0, None, None, ["nvim", None]] == details(rows, "messages", "first_words", "turn", "drafts")
+
+
+def test_details_are_about_the_current_conversation(rows: Rows) -> None:
+    """What was cleared does not count, nor do prompts and marks; first words are those of a user."""
+    rows.agent(1)
+    rows.event(1, "user", "cleared")
+    rows.event(1, "clear", None, parent=None)
+    rows.event(1, "system", "Be brief.")
+    rows.event(1, "assistant", "I am here.")
+    rows.event(1, "user", "x" * 300)
+    rows.event(1, "mark", None, "{}")
+    rows.event(1, "usage", None, "{}")
+
+    assert [2, "x" * 200, "assistant"] == details(rows, "messages", "first_words", "turn")
+
+
+@pytest.mark.parametrize(
+    ("kind", "data_json", "turn"),
+    [
+        ("user", None, "assistant"),
+        ("assistant", None, "user"),
+        ("assistant", '{"blocks":[{"type":"text","text":"tool_call"}]}', "user"),
+        ("assistant", '{"blocks":[{"type":"text"},{"type":"tool_call"}]}', "tool"),
+        ("assistant", '{"blocks":7}', "user"),
+        ("assistant", "not JSON", "user"),
+        ("tool_call", "{}", "tool"),
+        ("tool_result", "{}", "assistant"),
+    ],
+)
+def test_turn_after_the_newest_message(rows: Rows, kind: str, data_json: str | None, turn: str) -> None:
+    """A call waits for a tool, a question or a result for the assistant, and an answer for the user."""
+    rows.agent(1)
+    rows.event(1, kind, "hi", data_json)
+
+    assert [turn] == details(rows, "turn")
+
+
+def test_details_of_a_long_conversation(rows: Rows) -> None:
+    """Only the newest records are counted."""
+    rows.agent(1)
+    for number in range(MOST_RECORDS + 1):
+        rows.event(1, "user", str(number))
+
+    assert [MOST_RECORDS, "1"] == details(rows, "messages", "first_words")
+
+
+def test_details_of_a_clone(rows: Rows) -> None:
+    """The messages of its source are its own as well."""
+    rows.agent(1)
+    question = rows.event(1, "user", "What is a tape deck?")
+    rows.agent(2, source=1, at=1)
+    rows.event(2, "clone", None, "{}", parent=question)
+    (_, clone) = agents(rows.connection, Listing(drafts={}), pack).items
+
+    assert {"messages": 1, "first_words": "What is a tape deck?", "turn": "assistant", "drafts": []}.items() <= (
+        unpackb(clone).items()
+    )
