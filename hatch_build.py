@@ -1,4 +1,4 @@
-"""The build hook that makes the manual pages for a wheel."""
+"""The build hook that makes the manual pages and the completion scripts for a wheel."""
 
 import os
 import subprocess
@@ -9,26 +9,47 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
+# Where each shell looks below a prefix such as ~/.local.
+_COMPLETIONS = {
+    "bash": "share/bash-completion/completions/reel",
+    "zsh": "share/zsh/site-functions/_reel",
+    "fish": "share/fish/vendor_completions.d/reel.fish",
+}
+_COMMAND = "from reel.cli import process; process()"
 
-class Manual(BuildHookInterface[Any]):
-    """Make reel.1 and reeld.8 from the tables that the programs themselves use."""
+
+class Generated(BuildHookInterface[Any]):
+    """Make reel.1, reeld.8 and the completion scripts from the tables that the programs themselves use."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Make the pages and name their places in the wheel; an editable install has none."""
+        """Make the files and name their places in the wheel; an editable install has none."""
         if version == "editable":
             return
-        self._pages = TemporaryDirectory()
+        self._made = TemporaryDirectory()
+        made = Path(self._made.name)
+        self._run(str(Path(self.root, "daemon", "manual.py")), self._made.name)
+        shared: dict[str, str] = build_data["shared_data"]
+        for page in made.iterdir():
+            shared[str(page)] = f"share/man/man{page.suffix[1:]}/{page.name}"
+        for shell, place in _COMPLETIONS.items():
+            script = made / shell
+            script.write_text(self._run("-c", _COMMAND, "completion", shell))
+            shared[str(script)] = place
+        extension = Path(self.root, "build", "reel.vsix")
+        if extension.exists():  # made by `make vsix`, which needs Node
+            build_data["force_include"][str(extension)] = "reel/data/editors/reel.vsix"
+
+    def _run(self, *arguments: str) -> str:
+        """Run Python on our own packages, and return what it prints."""
         # Ours come before what an installer may have put there, such as the packages that the build needs. Relative
         # entries, and the current directory that -P leaves out, could hold modules of somebody else.
         given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
         path = [*(str(Path(self.root, source)) for source in ("client", "daemon")), *filter(os.path.isabs, given)]
-        command = [sys.executable, "-P", str(Path(self.root, "daemon", "manual.py")), self._pages.name]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path)}
-        subprocess.run(command, check=True, env=environment)  # noqa: S603 - our own
-        for page in Path(self._pages.name).iterdir():
-            build_data["shared_data"][str(page)] = f"share/man/man{page.suffix[1:]}/{page.name}"
+        command = [sys.executable, "-P", *arguments]
+        return subprocess.run(command, check=True, env=environment, stdout=subprocess.PIPE, text=True).stdout  # noqa: S603 - our own
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:  # noqa: ARG002 - hatchling calls it so
-        """Remove the pages; the wheel has them by now."""
+        """Remove what was made; the wheel has it by now."""
         if version != "editable":
-            self._pages.cleanup()
+            self._made.cleanup()

@@ -229,5 +229,5 @@ def test_the_async_client_without_anyio(statement: str) -> None:
     code = f"import sys; sys.modules['anyio'] = None\n{attempt}"
 
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == (
-        "reel.aio needs anyio, which is not installed; install it with: pip install 'reeld[async]'\n"
+        "reel.aio needs anyio, which is not installed; install it with: pip install anyio\n"
     )

@@ -28,7 +28,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def place(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Install it without extras; its one dependency is copied from this environment, since no test downloads."""
+    """Install it without dependencies but msgpack, which is copied from this environment: no test downloads."""
     place = tmp_path_factory.mktemp("place")
     run([sys.executable, "-m", "venv", "--without-pip", str(place)])
     python = str(place / "bin" / "python")
@@ -47,7 +47,7 @@ def run(command: Sequence[str | Path], status: int = 0) -> subprocess.CompletedP
 
 
 def test_the_command(place: Path) -> None:
-    """The command works with the base dependency alone."""
+    """The command works with msgpack alone."""
     assert f"reel {__version__}" in run([place / "bin" / "reel", "--version"]).stdout
     assert "/s.sock\n" == run([place / "bin" / "reel", "--socket", "/s.sock", "socket"]).stdout
 
@@ -63,19 +63,36 @@ def test_the_client(place: Path) -> None:
     assert said[1] == "as expected"
 
 
-def test_the_daemon_without_its_extra(place: Path) -> None:
-    """The daemon is installed, and says which extra is missing."""
+def test_the_daemon_without_its_dependencies(place: Path) -> None:
+    """In the thin installation the daemon says what is missing."""
     ran = run([place / "bin" / "reeld"], status=CANNOT_START)
 
-    assert ran.stderr == "reeld: aiosqlite is missing; the daemon comes with: pip install 'reeld[daemon]'\n"
+    assert ran.stderr == "reeld: aiosqlite is missing; the daemon comes with: pip install reeld\n"
 
 
-@pytest.mark.parametrize("name", ["reeld.service", "reeld.socket"])
-def test_units(place: Path, name: str) -> None:
-    """The units are where systemd looks below a prefix, and refer to the documentation."""
-    unit = (place / "share" / "systemd" / "user" / name).read_text()
+def test_units(place: Path) -> None:
+    """The installed command has the units, which start the installed daemon."""
+    assert f'ExecStart="{place}/bin/reeld"' in run([place / "bin" / "reel", "units"]).stdout.splitlines()
 
-    assert "Documentation=man:reeld(8)" in unit.splitlines()
+
+@pytest.mark.parametrize(
+    ("editor", "file"), [("nvim", "plugin/reel.lua"), ("vim", "plugin/reel.vim"), ("emacs", "reel.el")]
+)
+def test_plug_ins(place: Path, editor: str, file: str) -> None:
+    """The installed command knows where the plug-ins are that were installed with it."""
+    plug_in = Path(run([place / "bin" / "reel", "editor", editor, "--path"]).stdout.strip())
+
+    assert (plug_in / file).exists()
+    assert place in plug_in.parents
+
+
+@pytest.mark.parametrize(
+    "file",
+    ["bash-completion/completions/reel", "zsh/site-functions/_reel", "fish/vendor_completions.d/reel.fish"],
+)
+def test_completions(place: Path, file: str) -> None:
+    """The completions are where each shell looks below a prefix."""
+    assert "reel" in (place / "share" / file).read_text()
 
 
 @pytest.mark.parametrize(("page", "title"), [("man1/reel.1", ".TH REEL 1 "), ("man8/reeld.8", ".TH REELD 8 ")])
@@ -85,7 +102,7 @@ def test_manual(place: Path, page: str, title: str) -> None:
 
 
 def test_contents(wheel: Path) -> None:
-    """Both packages are typed; the licence and the extras are there, and nothing unexpected."""
+    """Both packages are typed, the daemon's dependencies are installed by default, and there is nothing unexpected."""
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
         (metadata,) = (archive.read(name).decode() for name in names if name.endswith("METADATA"))
@@ -93,4 +110,5 @@ def test_contents(wheel: Path) -> None:
     about = f"reeld-{__version__}"
     assert {"reel/py.typed", "reeld/py.typed", f"{about}.dist-info/licenses/LICENSE"} <= names
     assert {"reel", "reeld", f"{about}.data", f"{about}.dist-info"} == {name.split("/")[0] for name in names}
-    assert {"Provides-Extra: daemon", "Provides-Extra: async"} <= set(metadata.splitlines())
+    required = {line.split()[1].split(">")[0] for line in metadata.splitlines() if line.startswith("Requires-Dist:")}
+    assert {"msgpack", "anyio", "trio", "aiosqlite"} <= required

@@ -10,7 +10,7 @@ An *agent* is one named conversation, and the task in the daemon that owns it. E
         print(message["role"], message["content"])
 
 ``help(reel.Client)`` lists every method. Every error is a :class:`ReelError`. :mod:`reel.aio` has the same client for
-async programs, on asyncio and on trio; it needs ``pip install 'reeld[async]'``.
+async programs, on asyncio and on trio.
 """
 
 from typing import TYPE_CHECKING, Any

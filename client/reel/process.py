@@ -236,7 +236,7 @@ def _executable() -> list[str]:
         return [sys.executable, "-P", "-m", "reeld"]
     if found := shutil.which("reeld"):
         return [found]
-    raise NotRunning("reeld is not installed here; it comes with: pip install 'reeld[daemon]'")
+    raise NotRunning("reeld is not installed here; it comes with: pip install reeld")
 
 
 def settings_problem() -> str | None:

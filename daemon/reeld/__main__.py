@@ -12,7 +12,7 @@ def main() -> int:
         import anyio  # noqa: F401, PLC0415 - to see whether it is there
         import trio  # noqa: F401, PLC0415 - as above
     except ImportError as error:
-        print(f"reeld: {error.name} is missing; the daemon comes with: pip install 'reeld[daemon]'", file=sys.stderr)  # noqa: T201 - it cannot log yet
+        print(f"reeld: {error.name} is missing; the daemon comes with: pip install reeld", file=sys.stderr)  # noqa: T201 - it cannot log yet
         return CANNOT_START
     from reeld import app, config  # noqa: PLC0415 - not before the check above
 

@@ -201,4 +201,4 @@ def test_missing_library() -> None:
     ran = subprocess.run([sys.executable, "-c", code], text=True, capture_output=True, check=False)
 
     assert (CANNOT_START, "") == (ran.returncode, ran.stdout)
-    assert ran.stderr == "reeld: aiosqlite is missing; the daemon comes with: pip install 'reeld[daemon]'\n"
+    assert ran.stderr == "reeld: aiosqlite is missing; the daemon comes with: pip install reeld\n"

@@ -6,7 +6,7 @@ try:
 except ModuleNotFoundError as error:
     if error.name != "anyio":
         raise
-    advice = "reel.aio needs anyio, which is not installed; install it with: pip install 'reeld[async]'"
+    advice = "reel.aio needs anyio, which is not installed; install it with: pip install anyio"
     raise ModuleNotFoundError(advice, name=error.name) from None
 
 __all__ = ["Client", "Subscription", "connect"]

@@ -246,7 +246,7 @@ def check_installed(*, needed: bool) -> Finding:
     program = shutil.which("reeld")
     if not missing or ("reeld" in missing and program):
         return Finding("reeld", FINE, f"installed{f': {program}' if program else ''}")
-    return Finding("reeld", BAD if needed else WARN, f"{missing[0]} is missing", "pip install 'reeld[daemon]'")
+    return Finding("reeld", BAD if needed else WARN, f"{missing[0]} is missing", "pip install reeld")
 
 
 def _mode(status: os.stat_result) -> str:

@@ -37,7 +37,7 @@ GROUPS = (
         "daemon",
         ("start", "stop", "status", "doctor", "socket", "backup", "verify", "replay"),
     ),
-    Group("this command", "itself", ("help", "completion")),
+    Group("this command", "itself", ("help", "completion", "editor", "units")),
 )
 
 

@@ -260,5 +260,5 @@ def test_reeld_is_missing(monkeypatch: pytest.MonkeyPatch, needed: bool, expecte
     assert FINE == check_installed(needed=needed).verdict
     monkeypatch.setitem(sys.modules, "trio", None)
 
-    missing = Finding("reeld", expected, "trio is missing", "pip install 'reeld[daemon]'")
+    missing = Finding("reeld", expected, "trio is missing", "pip install reeld")
     assert missing == check_installed(needed=needed)

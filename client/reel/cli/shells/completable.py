@@ -8,6 +8,7 @@ from reel.cli.command import Command, Option
 from reel.cli.overview import TOPICS
 from reel.cli.parser import options_of
 from reel.cli.table import all_commands, command_names
+from reel.cli.tables.itself import EDITORS
 
 # The kinds of values that an argument or an option takes.
 NOTHING = "nothing"
@@ -84,8 +85,10 @@ def _first(positionals: str) -> Value:
         return Value(AGENTS)
     if first == "[COMMAND]":
         return Value(CHOICE, (*command_names(), *TOPICS))
+    if first == "EDITOR":
+        return Value(CHOICE, EDITORS)
     if "|" in first:
-        return Value(CHOICE, tuple(first.split("|")))
+        return Value(CHOICE, tuple(first.strip("[]").split("|")))
     return Value(TEXT if first else NOTHING)
 
 

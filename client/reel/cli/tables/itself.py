@@ -1,6 +1,8 @@
 """Commands about the command itself."""
 
-from reel.cli.command import Command
+from reel.cli.command import Command, option
+
+EDITORS = ("nvim", "vim", "emacs", "vscode")
 
 COMMANDS = (
     Command(
@@ -14,12 +16,32 @@ COMMANDS = (
     ),
     Command(
         "completion",
-        "bash|zsh|fish",
-        "print the completion script for a shell",
-        "shells.completion",
-        'eval "$(reel completion bash)"  # in ~/.bashrc\n'
-        "  reel completion zsh > ~/.zfunc/_reel  # a directory of $fpath\n"
-        "  reel completion fish > ~/.config/fish/completions/reel.fish",
+        "[bash|zsh|fish]",
+        "print or install the completion script for a shell",
+        "installing.completion",
+        'reel completion --install\n  eval "$(reel completion bash)"  # in ~/.bashrc',
+        (option("--install", action="store_true", help="write it where the shell finds it"),),
+        notes="Without a shell, it is that of $SHELL.",
+        without_socket=True,
+    ),
+    Command(
+        "editor",
+        "EDITOR",
+        "print the lines that load the plug-in of an editor",
+        "installing.editor",
+        "reel editor nvim >> ~/.config/nvim/init.lua",
+        (option("--path", action="store_true", help="print only where the plug-in is"),),
+        notes=f"EDITOR is one of {', '.join(EDITORS)}.",
+        without_socket=True,
+    ),
+    Command(
+        "units",
+        "",
+        "print or install the units for systemd or launchd",
+        "installing.units",
+        "reel units --install",
+        (option("--install", action="store_true", help="write them where the supervisor of this user finds them"),),
+        notes="They start the reeld that was installed together with this command.",
         without_socket=True,
     ),
 )
