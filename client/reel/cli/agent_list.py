@@ -3,72 +3,142 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from reel.cli.output import Line
-from reel.cli.terminal import cells, cut, flat, pad
+from reel.cli.output import Line, Span
+from reel.cli.terminal import cells, cut, flat, pad, safe
 from reel.replies import AgentRow
 
 _GAP = "  "
 # The widest name column, and the width that the other columns need. A name has up to 128 characters; one that does not
 # fit shifts the rest of its own line only.
 _NAME_WIDTH = 36
-_OTHER_WIDTH = 44
+_OTHER_WIDTH = 52
 # What continues a branch on the lines of its own clones.
 _BELOW_BRANCH = {"": "", "├─ ": "│  ", "└─ ": "   "}
+# The daemon counts no further.
+_MANY = 1000
 
 
 class Row(NamedTuple):
-    """A line of the table: name, head, time of the last change, and everything else."""
+    """A line of the table: name, time of the last change, number of messages, what it waits for, and the rest."""
 
     columns: tuple[str, str, str, str]
+    about: str
+    # The style of the whole line, and of what it waits for.
     style: str = ""
+    waits_style: str = ""
 
 
-_TITLES = Row(("NAME", "HEAD", "UPDATED", "ABOUT"), "dim")
+_TITLES = Row(("NAME", "AGE", "MSGS", "WAITS FOR"), "ABOUT", "dim")
 
 
-def table(agents: Iterable[AgentRow], clock: Callable[[int], str], *, tree: bool) -> list[Row]:
-    """Return the rows of the table.
+class Table:
+    """Lays out rows in columns, as wide as the first rows need them.
 
     Args:
-        agents: the agents, oldest first.
+        width: how many columns a terminal has. There the rows have titles, and long lines are cut.
         clock: formats a time.
-        tree: whether clones come below their sources; a clone whose source is not listed comes by itself.
     """
-    listed = list(agents)
-    branches = _branches(listed) if tree else [("", agent) for agent in listed]
-    return [_row(branch, agent, clock) for branch, agent in branches]
+
+    def __init__(self, width: int | None, clock: Callable[[int], str]) -> None:
+        self._width = width
+        self._clock = clock
+        self._widths: list[int] = []
+
+    def lines(self, agents: Iterable[tuple[str, AgentRow]]) -> Iterator[Line]:
+        """Yield the lines of agents, each with its branch in a tree."""
+        rows = [_row(branch, agent, self._clock) for branch, agent in agents]
+        if not self._widths and rows:
+            rows = rows if self._width is None else [_TITLES, *rows]
+            widest = _NAME_WIDTH
+            if self._width is not None:
+                widest = min(_NAME_WIDTH, max(self._width - _OTHER_WIDTH, self._width // 3))
+            self._widths = [min(max(cells(row.columns[column]) for row in rows), widest) for column in range(4)]
+        return map(self._line, rows)
+
+    def _line(self, row: Row) -> Line:
+        name, updated, messages, waits = row.columns
+        widths = self._widths
+        start = _GAP.join([pad(name, widths[0]), updated.rjust(widths[1]), messages.rjust(widths[2]), ""])
+        waiting = pad(waits, widths[3]) + _GAP
+        if not row.waits_style:
+            return _fitted([(start + waiting + row.about, row.style)], self._width)
+        return _fitted([(start, row.style), (waiting, row.waits_style), (row.about, row.style)], self._width)
 
 
-def layout(rows: list[Row], width: int | None) -> list[Line]:
-    """Lay out rows in columns. On a terminal there are titles, and long lines are cut."""
-    shown = rows if width is None else [_TITLES, *rows]
-    widest = _NAME_WIDTH if width is None else min(_NAME_WIDTH, max(width - _OTHER_WIDTH, width // 3))
-    widths = [min(max(cells(row.columns[column]) for row in shown), widest) for column in range(3)]
-    return [[(_line(row, widths, width), row.style)] for row in shown]
-
-
-def _line(row: Row, widths: list[int], width: int | None) -> str:
-    name, head, updated, about = row.columns
-    line = _GAP.join([pad(name, widths[0]), head.rjust(widths[1]), pad(updated, widths[2]), about]).rstrip()
-    return line if width is None else cut(line, width)
+def _fitted(pieces: list[tuple[str, str]], width: int | None) -> Line:
+    """Return a line without the blanks at its end, cut at the edge of the screen."""
+    while len(pieces) > 1 and not pieces[-1][0].strip():
+        pieces.pop()
+    pieces[-1] = (pieces[-1][0].rstrip(), pieces[-1][1])
+    line: list[Span] = []
+    room = width
+    for text, style in pieces:
+        shown = safe(text) if room is None else cut(text, room)
+        line.append((shown, style))
+        if room is not None:
+            room -= cells(shown)
+            if room <= 0:
+                break
+    return line
 
 
 def _row(branch: str, agent: AgentRow, clock: Callable[[int], str]) -> Row:
     words = [
-        "" if agent.alive else "killed",
-        flat(agent.title or ""),
-        *(f"{name}={flat(value)}" for name, value in agent.tags.items()),
         f"from #{agent.source.at}" if branch and agent.source else "",
+        flat(agent.title or agent.first_words or ""),
+        *(f"{name}={flat(value)}" for name, value in agent.tags.items()),
     ]
-    about = _GAP.join(word for word in words if word)
-    return Row((branch + agent.name, str(agent.head), clock(agent.updated), about), "" if agent.alive else "dim")
+    waits, waits_style = _waits(agent)
+    columns = (branch + agent.name, clock(agent.updated), _count(agent.messages), waits)
+    return Row(columns, _GAP.join(word for word in words if word), "" if agent.alive else "dim", waits_style)
 
 
-def _branches(agents: list[AgentRow]) -> Iterator[tuple[str, AgentRow]]:
-    """Walk the tree without recursion: a chain of clones may have thousands of links."""
-    listed = {agent.id for agent in agents}
+def _count(messages: int | None) -> str:
+    if messages is None:
+        return ""
+    return f"{messages}+" if messages >= _MANY else str(messages)
+
+
+def _waits(agent: AgentRow) -> tuple[str, str]:
+    """Return what an agent waits for, unless it is the user, and its style."""
+    if not agent.alive:
+        return "killed", "dim"
+    if agent.drafts:
+        return f"{flat(agent.drafts[0] or 'somebody')} writes", "ok"
+    return {"assistant": ("assistant", "assistant"), "tool": ("tool", "tool")}.get(agent.turn or "", ("", ""))
+
+
+def tsv(agent: AgentRow) -> str:
+    """Return an agent as a line of values between tabs; a missing value is empty."""
+    values = [
+        agent.name,
+        agent.id,
+        "alive" if agent.alive else "killed",
+        str(agent.updated),
+        str(agent.created),
+        str(agent.head),
+        "" if agent.messages is None else str(agent.messages),
+        agent.turn or "",
+        ",".join(client or "?" for client in agent.drafts or ()),
+        agent.title or "",
+        agent.first_words or "",
+        " ".join(f"{name}={value}" for name, value in agent.tags.items()),
+    ]
+    return "\t".join(flat(value) for value in values)
+
+
+def tree(agents: list[AgentRow], *, killed: bool) -> Iterator[tuple[str, AgentRow]]:
+    """Yield agents below their sources, each with its branch.
+
+    Args:
+        agents: the agents, the oldest first; a clone whose source is not among them comes by itself.
+        killed: whether killed agents are listed that have no live clones.
+    """
+    # Without recursion: a chain of clones may have thousands of links.
+    shown = agents if killed else _with_live_clones(agents)
+    listed = {agent.id for agent in shown}
     clones: dict[str, list[AgentRow]] = {}
-    for agent in agents:
+    for agent in shown:
         source = agent.source.agent if agent.source and agent.source.agent in listed else ""
         clones.setdefault(source, []).append(agent)
     stack = [("", "", agent) for agent in reversed(clones.get("", []))]
@@ -79,3 +149,12 @@ def _branches(agents: list[AgentRow]) -> Iterator[tuple[str, AgentRow]]:
         for clone in reversed(clones.get(agent.id, [])):
             last = clone is clones[agent.id][-1]
             stack.append((below, "└─ " if last else "├─ ", clone))
+
+
+def _with_live_clones(agents: list[AgentRow]) -> list[AgentRow]:
+    """Return the agents that are alive, or have a live clone below them."""
+    needed: set[str] = set()
+    for agent in reversed(agents):  # a clone comes after its source
+        if agent.source and (agent.alive or agent.id in needed):
+            needed.add(agent.source.agent)
+    return [agent for agent in agents if agent.alive or agent.id in needed]

@@ -129,6 +129,18 @@ def number(argument: str) -> int:
     return value
 
 
+def positive(argument: str) -> int:
+    """Return an argument as an integer that is at least 1.
+
+    Raises:
+        ArgumentTypeError: it is not a number, or out of range.
+    """
+    value = number(argument)
+    if value < 1:
+        raise ArgumentTypeError(f"{argument} is out of range; it must be at least 1")
+    return value
+
+
 def seconds(argument: str) -> float:
     """Return an argument as a duration in seconds.
 

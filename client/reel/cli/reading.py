@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from reel import requests
-from reel.cli import agent_list
 from reel.cli.context import Context
 from reel.cli.exits import OK, REFUSED
 from reel.cli.output import Line
@@ -62,30 +61,6 @@ def log(ctx: Context) -> None:
                 ctx.out.documents(page.events)
             else:
                 ctx.out.lines(lines.layout(event) for event in page.events)
-
-
-def list_agents(ctx: Context) -> None:
-    """List the agents, as a table or as a tree of clones."""
-    agents = ctx.client.iter_agents(ctx.args.prefix, alive=None if ctx.args.all else True)
-    if ctx.out.as_json:
-        ctx.out.documents(agents)
-        return
-    rows = agent_list.table(agents, ctx.clock, tree=ctx.args.tree)
-    if not rows:
-        ctx.out.hint(_why_nobody(ctx))
-        return
-    ctx.out.lines(agent_list.layout(rows, ctx.out.width))
-
-
-def _why_nobody(ctx: Context) -> str:
-    """Return why a list of agents is empty."""
-    prefix, all_of_them = ctx.args.prefix, ctx.command("list", "--all")
-    if not ctx.args.all and ctx.client.agents(prefix, limit=1).agents:
-        about = f" whose names begin with {prefix!r}" if prefix else ""
-        return f"all agents{about} are killed; list them with: {all_of_them}"
-    if prefix:
-        return f"no agent's name begins with {prefix!r}; list all with: {all_of_them}"
-    return f"no agents; create one with: {ctx.command('new', 'NAME')}"
 
 
 def info(ctx: Context) -> None:

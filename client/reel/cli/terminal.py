@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 _TAB = 4
 _DAY = 24 * 3600
+_AGES = (("y", 365 * _DAY), ("mo", 30 * _DAY), ("d", _DAY), ("h", 3600), ("m", 60), ("s", 1))
 # C0 except the tab, DEL and C1; then line and paragraph separators, and what changes the direction of writing.
 _CONTROLS = [*range(9), *range(10, 32), *range(127, 160)]
 _MISLEADING = [0x061C, 0x200E, 0x200F, 0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
@@ -132,6 +133,15 @@ def short_time(milliseconds: int, now: float | None = None) -> str:
     if when.tm_year == today.tm_year:
         return time.strftime("%m-%d %H:%M", when)
     return time.strftime("%Y-%m-%d", when)
+
+
+def age(milliseconds: int, now: float | None = None) -> str:
+    """Return how long ago a time is, in its largest unit."""
+    seconds = int((time.time() if now is None else now) - milliseconds / 1000)
+    for unit, size in _AGES:
+        if seconds >= size:
+            return f"{seconds // size}{unit}"
+    return "now"
 
 
 def full_time(milliseconds: int) -> str:

@@ -1,8 +1,10 @@
 """Agents are listed in a table, or in a tree of clones."""
 
+from typing import Any
+
 import pytest
 
-from reel.cli.agent_list import layout, table
+from reel.cli.agent_list import Table, tree
 from reel.cli.output import render
 from reel.cli.terminal import cells
 from reel.replies import AgentRow, Source
@@ -10,21 +12,62 @@ from reel.replies import AgentRow, Source
 
 def agent(name: str, source: tuple[str, int] | None = None, **more: object) -> AgentRow:
     row = AgentRow(
-        f"id-{name}", name, None, {}, True, 5, 1, 2, Source(f"id-{source[0]}", source[1]) if source else None
+        f"id-{name}", name, None, {}, True, 5, 1, 2, Source(f"id-{source[0]}", source[1]) if source else None, 3
     )
     return row._replace(**more)  # type: ignore[arg-type]
 
 
-def shown(agents: list[AgentRow], width: int | None = None, tree: bool = False) -> list[str]:
-    lines = layout(table(agents, lambda ms: f"t{ms}", tree=tree), width)
+def shown(agents: list[AgentRow], width: int | None = None) -> list[str]:
+    lines = Table(width, lambda ms: f"t{ms}").lines(("", agent) for agent in agents)
     return [render(line, colour=False) for line in lines]
 
 
-def test_columns_line_up() -> None:
-    """Names are aligned to the left, numbers to the right."""
-    rows = [agent("a", head=12), agent("longer", head=7, title="About tapes", tags={"k": "v"})]
+def branches(agents: list[AgentRow], *, killed: bool = True) -> list[str]:
+    table = Table(None, lambda ms: f"t{ms}")
+    return [render(line, colour=False) for line in table.lines(tree(agents, killed=killed))]
 
-    assert shown(rows) == ["a       12  t2", "longer   7  t2  About tapes  k=v"]
+
+def test_columns_line_up() -> None:
+    """Names are aligned to the left, numbers to the right; a title takes the place of the first words."""
+    rows = [
+        agent("a", messages=12, first_words="What is\na tape deck?", turn="assistant"),
+        agent("longer", updated=33, title="About tapes", first_words="What is it?", tags={"k": "v"}, turn="user"),
+    ]
+
+    assert shown(rows) == [
+        "a        t2  12  assistant  What is a tape deck?",
+        "longer  t33   3             About tapes  k=v",
+    ]
+
+
+def test_later_rows_have_the_same_columns() -> None:
+    """The first rows determine the widths; a longer name shifts its own line only."""
+    table = Table(None, lambda ms: f"t{ms}")
+    lines = [*table.lines([("", agent("demo"))]), *table.lines([("", agent("a")), ("", agent("longer"))])]
+
+    assert ["demo  t2  3", "a     t2  3", "longer  t2  3"] == [render(line, colour=False) for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("more", "waits"),
+    [
+        ({"turn": "tool"}, "tool"),
+        ({"turn": "user"}, ""),
+        ({"turn": None}, ""),
+        ({"turn": "tool", "drafts": ["nvim"]}, "nvim writes"),
+        ({"drafts": [None]}, "somebody writes"),
+        ({"drafts": ["\x1b[2J"]}, "\\x1b[2J writes"),
+        ({"drafts": [], "alive": False, "turn": "tool"}, "killed"),
+    ],
+)
+def test_what_an_agent_waits_for(more: dict[str, Any], waits: str) -> None:
+    """A killed agent waits for nothing; somebody who is writing comes before whose turn it is."""
+    assert [f"a  t2  3  {waits}".rstrip()] == shown([agent("a")._replace(**more)])
+
+
+def test_daemon_counts_so_far() -> None:
+    """A number that the daemon did not count to its end has a plus."""
+    assert ["a  t2  1000+", "b  t2    999"] == shown([agent("a", messages=1000), agent("b", messages=999)])
 
 
 @pytest.mark.parametrize("title", ["x" * 100, "\x1b[31mred" * 20], ids=["text", "escapes"])
@@ -32,7 +75,7 @@ def test_terminal_gets_titles_and_lines_that_fit(title: str) -> None:
     """On a terminal there are column titles, and a long title is cut at the edge, after its characters are escaped."""
     lines = shown([agent("demo", title=title)], width=40)
 
-    assert lines[0] == "NAME  HEAD  UPDATED  ABOUT"
+    assert lines[0] == "NAME  AGE  MSGS  WAITS FOR  ABOUT"
     assert cells(lines[1]) == 40
 
 
@@ -48,12 +91,7 @@ def test_long_name_on_a_narrow_screen() -> None:
     """Names take a third of a narrow screen, so that the other columns have room."""
     lines = shown([agent("a", title="About tapes"), agent("n" * 30)], width=40)
 
-    assert lines[1].endswith("  About tap…")
-
-
-def test_killed_agents_are_marked() -> None:
-    """A killed agent is dim and labelled as killed."""
-    assert shown([agent("a", alive=False)]) == ["a  5  t2  killed"]
+    assert lines[1].endswith("  Ab…")
 
 
 def test_tree_has_clones_below_their_sources() -> None:
@@ -67,29 +105,36 @@ def test_tree_has_clones_below_their_sources() -> None:
         agent("a11", ("a1", 9)),
     ]
 
-    assert shown(agents, tree=True) == [
-        "a          5  t2",
-        "├─ a1      5  t2  from #3",
-        "│  └─ a11  5  t2  from #9",
-        "└─ a2      5  t2  from #1",
-        "b          5  t2",
-        "└─ b1      5  t2  from #4",
+    assert branches(agents) == [
+        "a          t2  3",
+        "├─ a1      t2  3    from #3",
+        "│  └─ a11  t2  3    from #9",
+        "└─ a2      t2  3    from #1",
+        "b          t2  3",
+        "└─ b1      t2  3    from #4",
     ]
+
+
+def test_tree_keeps_killed_sources_of_live_clones() -> None:
+    """Without the killed agents, those stay that a live clone hangs on."""
+    agents = [
+        agent("a", alive=False),
+        agent("b", alive=False),
+        agent("a1", ("a", 3), alive=False),
+        agent("b1", ("b", 4), alive=False),
+        agent("a11", ("a1", 9)),
+    ]
+
+    assert ["a", "└─ a1", "   └─ a11"] == [line.split("  t2")[0].rstrip() for line in branches(agents, killed=False)]
 
 
 def test_clone_without_its_source_is_at_the_top() -> None:
     """A clone whose source is not listed is still listed."""
-    assert shown([agent("a1", ("a", 3))], tree=True) == ["a1  5  t2"]
+    assert branches([agent("a1", ("a", 3))]) == ["a1  t2  3"]
 
 
 def test_chain_of_clones_may_be_long() -> None:
     """A chain of thousands of clones is listed without an error."""
     agents = [agent("0"), *(agent(str(n), (str(n - 1), 1)) for n in range(1, 2000))]
 
-    assert len(table(agents, str, tree=True)) == 2000
-
-
-@pytest.mark.parametrize("tree", [True, False])
-def test_control_characters_in_titles_are_escaped(tree: bool) -> None:
-    """Control characters in a title are escaped."""
-    assert shown([agent("a", title="\x1b[2J")], tree=tree) == ["a  5  t2  \\x1b[2J"]
+    assert len(list(tree(agents, killed=False))) == 2000

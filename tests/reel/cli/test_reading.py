@@ -5,7 +5,6 @@ import json
 import pytest
 
 from .conftest import Reel, texts
-from .test_processes import on_terminal
 
 
 def test_show_is_plain_when_piped(reel: Reel, talk: str) -> None:
@@ -71,34 +70,6 @@ def test_log_of_a_clone_with_inherited_events(reel: Reel, talk: str) -> None:
     assert [e["kind"] for e in reel("log", f"{talk}-2", "--json").documents] == ["clone"]
     inherited = reel("log", f"{talk}-2", "--inherited", "--json").documents
     assert [e["kind"] for e in inherited] == ["created", "system", "user", "assistant", "clone"]
-
-
-def test_list_without_a_match(reel: Reel, name: str) -> None:
-    """The hint says how the list was filtered, and how to list the others."""
-    reel("new", f"{name}-1")
-    reel("kill", f"{name}-1")
-
-    assert f"no agent's name begins with '{name}-2'; list all with: reel list --all" in on_terminal(
-        "list", "--prefix", f"{name}-2"
-    )
-    assert f"all agents whose names begin with '{name}' are killed; list them with: reel list --all" in on_terminal(
-        "list", "--prefix", name
-    )
-
-
-def test_list_live_or_all_agents(reel: Reel, talk: str) -> None:
-    """Live agents are listed by default, all with --all, and clones below their sources with --tree."""
-    reel("clone", talk, f"{talk}-2", "--at", "3")
-    reel("clone", talk, f"{talk}-3")
-    reel("kill", f"{talk}-3")
-
-    def names(*options: str) -> list[str]:
-        return [line.split("  ")[0].strip() for line in reel("list", "--prefix", talk, *options).out.splitlines()]
-
-    assert [talk, f"{talk}-2"] == names()
-    assert [talk, f"├─ {talk}-2", f"└─ {talk}-3"] == names("--tree", "--all")
-    rows = reel("list", "--prefix", talk, "--json").documents
-    assert [(row["name"], row.get("source", {}).get("at")) for row in rows] == [(talk, None), (f"{talk}-2", 3)]
 
 
 def test_info_shows_only_what_there_is(reel: Reel, talk: str) -> None:

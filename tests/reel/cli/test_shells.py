@@ -126,7 +126,7 @@ def test_bash_offers_agents(reel: Reel, name: str) -> None:
 
     assert [f"{name}-1"] == in_bash(reel, "show", name)
     assert [f"{name}-1"] == in_bash(reel, "add", "--agent", name)
-    assert [f"{name}-1", f"{name}-2"] == in_bash(reel, "revive", name)
+    assert [f"{name}-2", f"{name}-1"] == in_bash(reel, "revive", name)
 
 
 @pytest.mark.parametrize("shell", ["bash", "fish"])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reel.cli.terminal import cells, cut, cut_front, duration, flat, full_time, pad, safe, short_time, wrap
+from reel.cli.terminal import age, cells, cut, cut_front, duration, flat, full_time, pad, safe, short_time, wrap
 
 # 2026-11-21 14:03:22.005 UTC
 MOMENT = 1_795_269_802_005
@@ -152,3 +152,21 @@ def test_full_time_is_utc() -> None:
 def test_duration_has_two_units(seconds: float, expected: str) -> None:
     """A duration is shown in its two largest units."""
     assert expected == duration(seconds)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [
+        (-5, "now"),
+        (0, "now"),
+        (59, "59s"),
+        (61, "1m"),
+        (7200, "2h"),
+        (86400 * 29, "29d"),
+        (86400 * 59, "1mo"),
+        (86400 * 800, "2y"),
+    ],
+)
+def test_age_has_one_unit(seconds: int, expected: str) -> None:
+    """An age is short; a time that has not come yet counts as now."""
+    assert expected == age(1_000_000_000, now=1_000_000 + seconds)

@@ -1,6 +1,6 @@
 """Commands that read conversations and their logs."""
 
-from reel.cli.arguments import number, seconds, text
+from reel.cli.arguments import number, positive, seconds, text
 from reel.cli.command import Command, at, option
 
 _NO_PAGER = option("--no-pager", action="store_true", help="print everything, even if it is longer than the screen")
@@ -10,13 +10,26 @@ COMMANDS = (
         "list",
         "",
         "list the agents",
-        "reading.list_agents",
-        "reel list --tree",
+        "listing.list_agents",
+        "reel list --tree\n  reel list --format names | fzf --preview 'reel show {}'",
         (
+            option("-n", "--limit", metavar="N", type=positive, help="only the first N"),
+            option(
+                "--sort",
+                choices=("updated", "created", "name"),
+                help="by the last change (default), creation or name",
+            ),
             option("--tree", action="store_true", help="show clones below their sources"),
             option("--all", action="store_true", help="include killed agents"),
             option("--prefix", metavar="TEXT", type=text, help="only names that begin with TEXT"),
+            option("--format", choices=("tsv", "names"), help="values between tabs, or only the names, for programs"),
+            _NO_PAGER,
         ),
+        notes="The last changed agent comes first: how long ago that was, how many messages it\n"
+        "has, what it waits for (an answer of the assistant, or the result of a tool),\n"
+        "who is writing, and its title or first words. The columns of --format tsv are\n"
+        "name, id, alive or killed, updated, created, head, messages, whose turn it is,\n"
+        "who is writing, title, first words and tags; times are milliseconds.",
     ),
     Command(
         "show",

@@ -1,0 +1,84 @@
+"""The command ``list``."""
+
+from collections.abc import Iterator
+from itertools import islice
+from operator import attrgetter
+
+from reel import requests
+from reel.cli.agent_list import Table, tree, tsv
+from reel.cli.arguments import UsageError
+from reel.cli.context import Context
+from reel.cli.pager import paged
+from reel.cli.terminal import age, full_time
+from reel.replies import AgentRow
+
+# Agents on a page. At a terminal the first one should come at once, and has the widths of the columns.
+_PAGE = 1000
+_SCREEN = 200
+
+
+def list_agents(ctx: Context) -> None:
+    """List the agents, as a table, as a tree of clones, or for programs."""
+    args = ctx.args
+    if args.tree and (args.sort or args.format):
+        raise UsageError("--tree cannot be combined with --sort or --format")
+    rows = islice(_sorted(ctx), args.limit)
+    if ctx.out.as_json:
+        ctx.out.documents(rows)
+    elif args.format == "names":
+        ctx.out.lines([row.name] for row in rows)
+    elif args.format == "tsv":
+        ctx.out.lines([tsv(row)] for row in rows)
+    elif not _show(ctx, rows):
+        ctx.out.hint(_why_nobody(ctx))
+
+
+def _show(ctx: Context, rows: Iterator[AgentRow]) -> bool:
+    """Print rows as a table, and return whether there were any."""
+    table = Table(ctx.out.width, age if ctx.out.terminal else full_time)
+    shown = tree(list(rows), killed=ctx.args.all) if ctx.args.tree else (("", row) for row in rows)
+    found = False
+    with paged(ctx):
+        while page := list(islice(shown, _SCREEN)):
+            found = True
+            ctx.out.lines(table.lines(page))
+    return found
+
+
+def _sorted(ctx: Context) -> Iterator[AgentRow]:
+    if ctx.args.sort == "name":
+        return iter(sorted(_agents(ctx, "created"), key=attrgetter("name")))
+    return _agents(ctx, ctx.args.sort or ("created" if ctx.args.tree else "updated"))
+
+
+def _agents(ctx: Context, order: str) -> Iterator[AgentRow]:
+    """Yield the agents, each once: one that changes while the list is read may come twice."""
+    args = ctx.args
+    # In a tree, killed agents join their clones with the others.
+    alive = None if args.all or args.tree else True
+    names_only = args.format == "names"
+    page = _SCREEN if ctx.out.terminal and order == "updated" else _PAGE
+    call = requests.agents(
+        args.prefix,
+        alive,
+        min(page, args.limit or page),
+        order="updated" if order == "updated" else None,
+        details=None if names_only else True,
+    )
+    seen: set[str] = set()
+    for found in ctx.client.pages(call):
+        for row in found.agents:
+            if row.id not in seen:
+                seen.add(row.id)
+                yield row
+
+
+def _why_nobody(ctx: Context) -> str:
+    """Return why a list of agents is empty."""
+    prefix, all_of_them = ctx.args.prefix, ctx.command("list", "--all")
+    if not ctx.args.all and ctx.client.agents(prefix, limit=1).agents:
+        about = f" whose names begin with {prefix!r}" if prefix else ""
+        return f"all agents{about} are killed; list them with: {all_of_them}"
+    if prefix:
+        return f"no agent's name begins with {prefix!r}; list all with: {all_of_them}"
+    return f"no agents; create one with: {ctx.command('new', 'NAME')}"
