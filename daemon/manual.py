@@ -19,7 +19,11 @@ from reeld.config import SETTINGS
 _FILES = (
     ("$XDG_RUNTIME_DIR/reel/reel.sock", "the socket; /tmp/reel-UID/reel.sock if that variable is not set"),
     ("~/.local/state/reel/reel.db", "the database; $XDG_STATE_HOME takes the place of ~/.local/state if it is set"),
-    ("~/.config/reel/reeld.toml", "the settings; $XDG_CONFIG_HOME takes the place of ~/.config if it is set"),
+    ("~/.config/reel/reel.toml", "the settings of reel, beside those of the daemon"),
+    (
+        "~/.config/reel/reeld.toml",
+        "the settings of reeld; $XDG_CONFIG_HOME takes the place of ~/.config if it is set",
+    ),
 )
 _SHARED = (
     ("--help", "show help for reel, or for one of its commands"),

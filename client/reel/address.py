@@ -49,10 +49,15 @@ def state_directory() -> str:
     return f"{state}/reel"
 
 
+def config_directory() -> str:
+    """Return the directory of the settings of the daemon and of the command."""
+    home = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")  # noqa: PTH111 - pathlib costs the command 4 ms
+    return f"{home}/reel"
+
+
 def config_file() -> str:
     """Return the path of the daemon's settings, which need not exist."""
-    home = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")  # noqa: PTH111 - pathlib costs the command 4 ms
-    return f"{home}/reel/reeld.toml"
+    return f"{config_directory()}/reeld.toml"
 
 
 def configured(name: str) -> str | None:

@@ -38,6 +38,10 @@ class UsageError(Exception):
         self.command = command
 
 
+class SettingsError(Exception):
+    """``reel.toml`` is wrong; the message names the file and the key or the line, and says what to write."""
+
+
 class Arity(NamedTuple):
     """How many positional arguments a command takes: whether there is an agent, and how many others."""
 

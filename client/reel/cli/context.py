@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from reel.cli.output import Output
 from reel.cli.prefixes import PrefixResolvingClient
+from reel.cli.settings import Settings
 from reel.cli.terminal import full_time, short_time
 
 if TYPE_CHECKING:
@@ -21,19 +22,31 @@ class Context:
         words: the other positional arguments.
         socket: the path of the daemon's socket.
         out: where to print.
+        settings: the user's settings.
         changes: whether the command changes something.
+        starts: whether to start the daemon if none runs.
     """
 
     def __init__(
-        self, args: Namespace, agent: str, words: list[str], socket: str, out: Output, *, changes: bool
+        self,
+        args: Namespace,
+        agent: str,
+        words: list[str],
+        socket: str,
+        out: Output,
+        *,
+        settings: Settings,
+        changes: bool,
+        starts: bool,
     ) -> None:
         self.args = args
+        self.settings = settings
         self._agent = agent
         self.words = words
         self.socket = socket
         self.out = out
         # It connects at the first call.
-        self.client = PrefixResolvingClient(socket, out, exact=changes and not out.terminal)
+        self.client = PrefixResolvingClient(socket, out, exact=changes and not out.terminal, autostart=starts)
 
     @property
     def agent(self) -> str:

@@ -15,10 +15,13 @@ from reel.cli.context import Context
 from reel.cli.exits import OK, status_of
 from reel.cli.failures import explain
 from reel.cli.output import Output
+from reel.cli.settings import NO_START, Settings
 from reel.errors import NotRunning, ReelError
 
 
-def dispatch(command: Command, args: Namespace, agent: str, words: list[str], *, lone: bool = False) -> int:
+def dispatch(
+    command: Command, args: Namespace, agent: str, words: list[str], settings: Settings, *, lone: bool = False
+) -> int:
     """Run a command's function and return the exit status. An error of the daemon becomes one line on stderr.
 
     Args:
@@ -26,14 +29,16 @@ def dispatch(command: Command, args: Namespace, agent: str, words: list[str], *,
         args: its options.
         agent: the agent, or an empty string.
         words: the other positional arguments.
+        settings: the user's settings.
         lone: whether the only argument may also be the agent.
     """
     module, _, function = command.function.partition(".")
-    out = Output(sys.stdout, sys.stderr, as_json=args.json)
+    out = Output(sys.stdout, sys.stderr, as_json=args.json, color=settings.color, hints=settings.hints)
     changes = command.writes or bool(vars(args).get("add"))  # draft changes something only with --add
     ctx: Context | None = None
     try:
-        ctx = Context(args, agent, words, _socket(command, args), out, changes=changes)
+        socket, starts = _socket(command, args), _starts(command, args, settings)
+        ctx = Context(args, agent, words, socket, out, settings=settings, changes=changes, starts=starts)
         with ctx.client:
             if lone:
                 from reel.cli.lone_argument import resolve_lone_argument  # noqa: PLC0415 - it is seldom needed
@@ -47,6 +52,16 @@ def dispatch(command: Command, args: Namespace, agent: str, words: list[str], *,
         # The name is for programs.
         out.warn(what if sys.stderr.isatty() else f"{error.name}: {what}")
         return status_of(error.name)
+
+
+def _starts(command: Command, args: Namespace, settings: Settings) -> bool:
+    """Return whether to start the daemon if none runs.
+
+    Not on a socket of ``--socket``: nobody knows with which database, and a daemon on a mistyped path would keep the
+    usual one from starting.
+    """
+    wanted = command.starts_daemon and settings.start and not args.no_start
+    return wanted and not args.socket and not os.environ.get(NO_START)
 
 
 def _socket(command: Command, args: Namespace) -> str:

@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from reel.address import MAX_PATH, config_file, default_database, default_socket, standard_database
+from reel.cli.arguments import SettingsError
 from reel.cli.context import Context
 from reel.cli.exits import OK, REFUSED
 from reel.cli.failures import explain
+from reel.cli.settings import load, settings_file
 from reel.cli.terminal import wrap
 from reel.errors import NotRunning, ReelError, Timeout
 from reel.process import lock_holder, settings_problem
@@ -68,6 +70,7 @@ def doctor(ctx: Context) -> int:
 def examine(socket: str) -> Iterator[Finding]:
     """Run the checks. If the daemon does not answer, look at the files at their usual places."""
     yield check_settings()
+    yield check_own_settings()
     yield check_path(socket)
     yield check_directory(socket)
     pid, database, problem = None, _own_database(), None
@@ -125,6 +128,16 @@ def check_settings() -> Finding:
         return Finding("settings", BAD, problem, "correct it; see all settings with: reeld --check")
     file = config_file()
     return Finding("settings", FINE, file if Path(file).exists() else f"{file}: not there; the defaults apply")
+
+
+def check_own_settings() -> Finding:
+    """Check the settings of this command."""
+    file = settings_file()
+    try:
+        load()
+    except SettingsError as error:
+        return Finding("reel.toml", BAD, str(error), "until then, most commands refuse to run")
+    return Finding("reel.toml", FINE, file if Path(file).exists() else f"{file}: not there; the defaults apply")
 
 
 def _own_problem() -> str | None:

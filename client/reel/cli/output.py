@@ -57,19 +57,23 @@ class Output:
         stream: stdout, for results.
         stderr: stderr, for hints and warnings.
         as_json: whether results are printed as JSON.
+        color: when to use colours: ``auto`` (on a terminal), ``always`` or ``never``.
+        hints: whether to print hints.
     """
 
-    def __init__(self, stream: TextIO, stderr: TextIO, *, as_json: bool = False) -> None:
+    def __init__(
+        self, stream: TextIO, stderr: TextIO, *, as_json: bool = False, color: str = "auto", hints: bool = True
+    ) -> None:
         self.as_json = as_json
         self.terminal = stream.isatty()
         self.width = _columns(stream) if self.terminal else None
         self._stream: Writable = stream
         self._utf8 = _is_utf8(stream)
         self._stderr = stderr
-        self._colour = _wants_colour(stream)
-        self._colour_stderr = _wants_colour(stderr)
+        self._colour = _wants_colour(stream, color)
+        self._colour_stderr = _wants_colour(stderr, color)
         # A pipe gets the result and nothing else.
-        self.shows_hints = self.terminal and stderr.isatty() and not as_json
+        self.shows_hints = hints and self.terminal and stderr.isatty() and not as_json
         # The program that we are piped into may be drawing on this terminal.
         self._owns_terminal = stderr.isatty() and (self.terminal or _is_file(stream))
         self._printed = 0
@@ -223,7 +227,9 @@ def plain(value: Any) -> Any:
     return {field: plain(item) for field, item in pairs if field not in defaults or item != defaults[field]}
 
 
-def _wants_colour(stream: TextIO) -> bool:
+def _wants_colour(stream: TextIO, when: str) -> bool:
+    if when != "auto":
+        return when == "always"
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 

@@ -19,6 +19,7 @@ add demo`), or refuses."""
 ENVIRONMENT = (
     ("REEL_AGENT", "the agent, if none is named"),
     ("REEL_SOCKET", "the daemon's socket"),
+    ("REEL_NO_START", "do not start the daemon, if set"),
     ("NO_COLOR", "no colours, if set"),
     ("PAGER", "program that shows long output (default: less)"),
     ("EDITOR", "editor for reel edit; VISUAL takes precedence"),

@@ -86,7 +86,7 @@ def paged(ctx: Context) -> Iterator[None]:
         with ctx.out.printing():
             yield
         return
-    buffer = PagerBuffer(sys.stdout, screen_height(sys.stdout), _command())
+    buffer = PagerBuffer(sys.stdout, screen_height(sys.stdout), _command(ctx.settings.pager))
     stream = ctx.out.redirect(buffer)
     try:
         with suppress(Closed):
@@ -96,9 +96,9 @@ def paged(ctx: Context) -> Iterator[None]:
         buffer.end()
 
 
-def _command() -> list[str]:
+def _command(setting: str | None) -> list[str]:
     try:
-        return shlex.split(os.environ.get("PAGER", _FALLBACK))
+        return shlex.split(os.environ.get("PAGER", _FALLBACK) if setting is None else setting)
     except ValueError:
         return []  # an unbalanced quote: print without a pager
 

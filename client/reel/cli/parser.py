@@ -13,6 +13,7 @@ from reel.version import PROTOCOL, __version__
 _COMMON = (
     option("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON (lists as JSON Lines)"),
     option("--socket", metavar="PATH", default=argparse.SUPPRESS, help="the daemon's socket"),
+    option("--no-start", action="store_true", default=argparse.SUPPRESS, help="do not start the daemon if none runs"),
 )
 _AGENT = (option("-a", "--agent", metavar="AGENT", type=text, help="the agent, instead of the first argument"),)
 _WRITES = (option("--if-seq", metavar="SEQ", type=number, help="only if nothing has happened to the agent since SEQ"),)
@@ -73,7 +74,7 @@ def top_parser() -> argparse.ArgumentParser:
     """Return the parser of the arguments up to and including the command's name."""
     parser = _TopParser(
         prog="reel",
-        usage="reel [--socket PATH] [--json] COMMAND ...",
+        usage="reel [--socket PATH] [--json] [--no-start] COMMAND ...",
         formatter_class=_Help,
         allow_abbrev=False,
     )
@@ -85,6 +86,7 @@ def top_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--socket", metavar="PATH", help="the daemon's socket")
     parser.add_argument("--json", action="store_true", help="print JSON (lists as JSON Lines)")
+    parser.add_argument("--no-start", action="store_true", help="do not start the daemon if none runs")
     parser.add_argument("command", nargs="?", help=argparse.SUPPRESS)
     parser.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     return parser

@@ -24,12 +24,13 @@ class PrefixResolvingClient(Client):
         socket: the path of the daemon's socket.
         out: where to show progress.
         exact: whether a whole name is required.
+        autostart: start the daemon if none runs.
     """
 
     resolved_name: str | None = None
 
-    def __init__(self, socket: str, out: Output, *, exact: bool) -> None:
-        super().__init__(socket, name="reel")
+    def __init__(self, socket: str, out: Output, *, exact: bool, autostart: bool = False) -> None:
+        super().__init__(socket, autostart=autostart, name="reel")
         self._out = out
         self._exact = exact
         # The prefix that ``resolved_name`` was typed as.
@@ -48,6 +49,10 @@ class PrefixResolvingClient(Client):
         """Connect now instead of at the first call."""
         with self._waiting():
             return super().connect()
+
+    def _start_daemon(self) -> None:
+        super()._start_daemon()
+        self._out.hint("started the daemon, which runs until: reel stop")
 
     def call(self, call: Call[R]) -> R:
         """Send a request. If there is no such agent, take its name for a prefix and try again."""

@@ -4,13 +4,20 @@ import os
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from reel.cli.arguments import VARIABLE, UsageError, is_lone, resolve, text
+from reel.cli.arguments import VARIABLE, SettingsError, UsageError, is_lone, resolve, text
 from reel.cli.command import Command
 from reel.cli.exits import BROKEN_PIPE, INTERRUPTED, OK, REFUSED, USAGE
 from reel.cli.output import open_streams
 from reel.cli.parser import command_parser, find_command, split_at_dashes, top_parser
+from reel.cli.table import look_up
 from reel.cli.terminal import safe
+
+if TYPE_CHECKING:
+    from reel.cli.settings import Settings
+
+_HELP = {"--help", "-h"}
 
 
 def run(argv: Sequence[str] | None = None) -> int:
@@ -21,6 +28,8 @@ def run(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except UsageError as error:
         return _fail("usage", f"{error.message}; see: {f'reel {error.command}'.rstrip()} --help", USAGE)
+    except SettingsError as error:
+        return _fail("settings", str(error), USAGE)
     except KeyboardInterrupt:
         if sys.stderr.isatty():
             print(file=sys.stderr)  # the terminal has printed ^C; the shell's prompt belongs on a new line
@@ -47,22 +56,44 @@ def _parse_and_run(argv: Sequence[str]) -> int:
     if args.command is None:
         parser.print_help()
         return OK
-    command = find_command(args.command)
+    command, settings = _command_and_settings(args)
     args = command_parser(command).parse_intermixed_args(args.rest, args)
     args.words = [text(word) for word in [*args.words, *after]]
     try:
-        usage, default = _positionals(command, args), os.environ.get(VARIABLE)
+        # An empty variable names no agent, whatever the file says.
+        usage, default = _positionals(command, args), os.environ.get(VARIABLE, settings.agent)
         agent, words = resolve(usage, args.words, args.agent, default, agent_optional=command.agent_optional)
         lone = is_lone(usage, args.words, args.agent, default)
-        return _dispatch(command, args, agent, words, lone=lone)
+        return _dispatch(command, args, agent, words, settings, lone=lone)
     except UsageError as error:
         raise UsageError(error.message, command.name) from None
 
 
-def _dispatch(command: Command, args: Namespace, agent: str, words: list[str], *, lone: bool) -> int:
+def _command_and_settings(args: Namespace) -> "tuple[Command, Settings]":
+    """Return the command that is meant, and the settings; an alias is replaced by what it stands for."""
+    from reel.cli.settings import Settings, load  # noqa: PLC0415 - --version needs none
+
+    command = look_up(args.command)
+    if command is not None and (command.without_socket or _HELP & {*args.rest}):
+        try:
+            return command, load()
+        except SettingsError:
+            return command, Settings()
+    settings = load()
+    if command is None and args.command in settings.aliases:
+        from shlex import split  # noqa: PLC0415 - only for an alias
+
+        args.command, *first = split(settings.aliases[args.command])
+        args.rest = [*first, *args.rest]
+    return find_command(args.command), settings
+
+
+def _dispatch(
+    command: Command, args: Namespace, agent: str, words: list[str], settings: "Settings", *, lone: bool
+) -> int:
     from reel.cli.dispatch import dispatch  # noqa: PLC0415 - --help and --version need no client
 
-    return dispatch(command, args, agent, words, lone=lone)
+    return dispatch(command, args, agent, words, settings, lone=lone)
 
 
 def _positionals(command: Command, args: Namespace) -> str:

@@ -293,10 +293,13 @@ class Client:
         except OSError as error:
             if not self._autostart:
                 raise connection_refused(self.path, error) from error
-            from reel.process import autostart  # noqa: PLC0415 - subprocess is only needed to start a daemon
-
-            autostart(self.path)
+            self._start_daemon()
             return self._dial()
+
+    def _start_daemon(self) -> None:
+        from reel.process import autostart  # noqa: PLC0415 - subprocess is only needed to start a daemon
+
+        autostart(self.path)
 
     def _dial(self) -> socket.socket:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

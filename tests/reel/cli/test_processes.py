@@ -75,6 +75,67 @@ def test_start_and_stop(home: Path) -> None:
     assert run("start", "--json").stdout == f'{{"socket":"{path}","started":true}}\n'
 
 
+@pytest.fixture
+def starting(home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """The directory of a daemon that commands may start; there is no reel.toml."""
+    monkeypatch.delenv("REEL_NO_START")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    return home
+
+
+@pytest.mark.usefixtures("starting")
+def test_a_command_starts_the_daemon() -> None:
+    """The first command starts the daemon, which goes on when the command has ended."""
+    ran = run("new", "demo")
+
+    assert (0, "demo\n", "") == (ran.returncode, ran.stdout, ran.stderr)
+    assert run("status").returncode == 0
+
+
+@pytest.mark.usefixtures("starting")
+def test_a_person_is_told_that_the_daemon_was_started() -> None:
+    """On a terminal the command says so, and how to stop it."""
+    assert "\x1b[2mstarted the daemon, which runs until: reel stop\x1b[0m\n" in on_terminal("new", "demo")
+
+
+@pytest.mark.usefixtures("starting")
+def test_a_daemon_that_was_stopped_stays_stopped() -> None:
+    """After reel stop no command starts the daemon, and it says who can; reel start does."""
+    run("new", "demo")
+    run("stop")
+    refused = run("list")
+
+    expected = "reel: not_running: reeld was stopped with `reel stop`; start it with `reel start`\n"
+    assert (3, expected) == (refused.returncode, refused.stderr)
+    assert run("start").returncode == 0
+    assert "demo" in run("list").stdout
+
+
+@pytest.mark.parametrize("argv", [("status",), ("doctor",), ("stop",), ("socket",), ("--version",), ("help",)])
+def test_commands_that_do_not_start_the_daemon(starting: Path, argv: tuple[str, ...]) -> None:
+    """What asks about the daemon or stops it does not start one."""
+    run(*argv)
+
+    assert lock_holder(f"{starting}/s.sock") is None
+
+
+@pytest.mark.parametrize("how", ["option", "variable", "setting", "socket"])
+def test_how_to_keep_a_command_from_starting_the_daemon(
+    starting: Path, how: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """An option, a variable and a setting do, and so does --socket, since nobody knows the database of that socket."""
+    (tmp_path / "reel").mkdir()
+    (tmp_path / "reel" / "reel.toml").write_text("start = false" if how == "setting" else "")
+    if how == "variable":
+        monkeypatch.setenv("REEL_NO_START", "1")
+    options = {"option": ["--no-start"], "socket": ["--socket", f"{starting}/s.sock"]}.get(how, [])
+    refused = run("list", *options)
+
+    assert 3 == refused.returncode
+    assert refused.stderr.endswith(" start\n")
+    assert lock_holder(f"{starting}/s.sock") is None
+
+
 def test_start_ignores_modules_in_the_current_directory(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

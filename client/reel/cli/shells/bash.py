@@ -29,7 +29,7 @@ _reel_offer() {
     if [[ $current == -* ]]; then words=$1; elif ((count == 0 && $# > 1)); then words=$("${@:2}"); fi
 }
 _reel_agents() {
-    timeout 5 reel list --format names --prefix "$current" "$@" 2>/dev/null
+    timeout 5 reel --no-start list --format names --prefix "$current" "$@" 2>/dev/null
 }
 _reel_files() {
     mapfile -t COMPREPLY < <(compgen -f -- "$current")

@@ -55,7 +55,7 @@ def commands() -> list[Completable]:
 
 def shared() -> list[Flag]:
     """Return the options that may come before a command."""
-    alike = [flag for flag in commands()[0].flags if flag.flags[0] in ("--json", "--socket", "--help")]
+    alike = [flag for flag in commands()[0].flags if flag.flags[0] in ("--json", "--socket", "--no-start", "--help")]
     return [*alike, Flag(("--version",), "print the versions", Value(NOTHING, arguments=0))]
 
 

@@ -7,7 +7,7 @@ from reel.cli.shells.completable import AGENTS, CHOICE, FILE, Flag, Value, comma
 _SCRIPT = """\
 # Completion of reel for fish.
 function __reel_agents
-    timeout 5 reel list --format names $argv 2>/dev/null
+    timeout 5 reel --no-start list --format names $argv 2>/dev/null
 end
 function __reel_first
     test (count (commandline -opc)) -eq 2

@@ -22,7 +22,7 @@ _reel() {
     esac
 }
 _reel_agents() {
-    local -a names=(${(f)"$(timeout 5 reel list --format names "$@" 2>/dev/null)"})
+    local -a names=(${(f)"$(timeout 5 reel --no-start list --format names "$@" 2>/dev/null)"})
     compadd -a names
 }
 if [[ $funcstack[1] == _reel ]]; then _reel "$@"; else compdef _reel reel; fi

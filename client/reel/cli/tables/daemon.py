@@ -13,6 +13,7 @@ COMMANDS = (
             option("--database", metavar="FILE", help="database file (default: $REEL_DATABASE, else the usual place)"),
             option("--unless-stopped", action="store_true", help="do nothing if it was stopped with reel stop"),
         ),
+        starts_daemon=False,
     ),
     Command(
         "stop",
@@ -20,22 +21,31 @@ COMMANDS = (
         "stop the daemon and wait until it has ended",
         "daemon.stop",
         "reel stop",
-        notes="Until the next reel start, clients and editors do not start it by themselves,\n"
+        notes="Until the next reel start, no command, client or editor starts it by itself,\n"
         "even if no daemon was running.",
+        starts_daemon=False,
     ),
-    Command("status", "", "show whether the daemon is running", "daemon.status", "reel status"),
+    Command("status", "", "show whether the daemon is running", "daemon.status", "reel status", starts_daemon=False),
     Command(
         "doctor",
         "",
         "find out what is wrong and what to do about it",
         "doctor.doctor",
         "reel doctor",
-        notes="Checks the settings, the socket, its directory, the daemon and its version,\n"
-        "the locks, the database and the free space on its disk. Exits with status 1 if\n"
-        "something is bad.",
+        notes="Checks the settings of reel and of reeld, the socket, its directory, the daemon\n"
+        "and its version, the locks, the database and the free space on its disk. Exits\n"
+        "with status 1 if something is bad.",
         without_socket=True,
+        starts_daemon=False,
     ),
-    Command("socket", "", "print the path of the daemon's socket", "daemon.socket", "nc -U $(reel socket)"),
+    Command(
+        "socket",
+        "",
+        "print the path of the daemon's socket",
+        "daemon.socket",
+        "nc -U $(reel socket)",
+        starts_daemon=False,
+    ),
     Command(
         "backup",
         "FILE",

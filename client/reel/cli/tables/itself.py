@@ -13,6 +13,7 @@ COMMANDS = (
         "reel help add\n  reel help environment",
         notes="Topics: agent, environment, exit-status.",
         without_socket=True,
+        starts_daemon=False,
     ),
     Command(
         "completion",
@@ -43,5 +44,6 @@ COMMANDS = (
         (option("--install", action="store_true", help="write them where the supervisor of this user finds them"),),
         notes="They start the reeld that was installed together with this command.",
         without_socket=True,
+        starts_daemon=False,
     ),
 )
