@@ -12,7 +12,13 @@ from reel.stop_marker import STOPPED, is_marked
 RECONNECT_SECONDS = 10.0
 # The longest pause between two attempts, in seconds. Nothing reports that a socket is being listened on again.
 RETRY_INTERVAL = 0.25
-_CREDENTIALS = struct.Struct("3i")  # struct ucred: pid, uid, gid
+_CREDENTIALS = struct.Struct("3i")  # Linux's struct ucred: pid, uid, gid
+
+# macOS: sys/un.h and sys/ucred.h. Python has no names for them.
+_SOL_LOCAL = 0
+_LOCAL_PEERCRED = 1
+_LOCAL_PEERPID = 2
+_XUCRED = struct.Struct("IIh2x16I")  # version, uid, number of groups, groups
 
 
 class Peer(NamedTuple):
@@ -28,7 +34,10 @@ class Peer(NamedTuple):
 
 
 def peer_of(connection: socket.socket) -> Peer:
-    """Ask the kernel which process is at the other end."""
+    """Ask the kernel which process is at the other end, as Linux or as macOS answers it."""
+    if not hasattr(socket, "SO_PEERCRED"):
+        _version, uid, *_groups = _XUCRED.unpack(connection.getsockopt(_SOL_LOCAL, _LOCAL_PEERCRED, _XUCRED.size))
+        return Peer(connection.getsockopt(_SOL_LOCAL, _LOCAL_PEERPID), uid)
     pid, uid, _gid = _CREDENTIALS.unpack(
         connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
     )

@@ -38,6 +38,7 @@ _ENDS_WITHIN = 2.0
 _BUSY = 2.0
 # Makes the daemon look for the stop marker itself, under its lock: one may have been written after we looked.
 _UNLESS_STOPPED = "--unless-stopped"
+_PROC = Path("/proc")
 UNIT = "reeld.service"
 SOCKET_UNIT = "reeld.socket"
 # Longer than systemd itself waits until the daemon reports that it is ready.
@@ -77,10 +78,19 @@ def lock_holder(path: str) -> int | None:
     try:
         pid = int(Path(f"{path}.lock").read_bytes().partition(b"\n")[0])
         lock = Path(f"{path}.lock").stat()
-        descriptors = list(Path(f"/proc/{pid}/fd").iterdir())
-    except (OSError, ValueError):
+        if not _PROC.exists():
+            return pid if pid in _openers(f"{path}.lock") else None
+        descriptors = list((_PROC / str(pid) / "fd").iterdir())
+    except (OSError, ValueError, subprocess.TimeoutExpired):
         return None
     return pid if any(_is_open(descriptor, lock) for descriptor in descriptors) else None
+
+
+def _openers(file: str) -> list[int]:
+    """Return the processes that have a file open, on a system without ``/proc``: a Mac has ``lsof``."""
+    command = ["lsof", "-t", "--", file]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_BUSY)  # noqa: S603 - the system's
+    return [int(pid) for pid in ran.stdout.split()]
 
 
 def _is_open(descriptor: Path, file: os.stat_result) -> bool:

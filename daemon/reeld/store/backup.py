@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from tempfile import TemporaryDirectory
 
 from reel.errors import Cancelled, InvalidParams, Storage
+from reeld.store.presence import sync_descriptor
 
 _MODE = 0o600
 # What a database and its daemon name their files, behind the path.
@@ -82,6 +83,6 @@ def sync(path: str) -> None:
     """Wait until the content of a file, or of a directory, is on the disk."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        os.fsync(descriptor)
+        sync_descriptor(descriptor)
     finally:
         os.close(descriptor)

@@ -121,6 +121,7 @@ _WRITER_PRAGMAS = (
     "foreign_keys = ON",
     "recursive_triggers = ON",  # or REPLACE would delete rows without firing the trigger
     f"journal_size_limit = {64 << 20}",  # the size to which the WAL is truncated after a huge batch
+    "checkpoint_fullfsync = ON",  # for a Mac, whose fsync leaves the file in the disk's cache; no other system has it
     "wal_autocheckpoint = 0",  # the writer makes checkpoints itself, between two commits
 )
 _READER_PRAGMAS = (
@@ -161,6 +162,7 @@ def prepare(connection: sqlite3.Connection, path: str, durability: str = FULL) -
     for pragma in _WRITER_PRAGMAS:
         connection.execute(f"PRAGMA {pragma}")
     connection.execute(f"PRAGMA synchronous = {durability}")
+    connection.execute(f"PRAGMA fullfsync = {durability == 'full':d}")  # for a Mac, as above
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     is_older = 0 < version < VERSION
     if is_older:
