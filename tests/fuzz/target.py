@@ -32,6 +32,12 @@ class Target:
         for name in AGENTS:
             self.witness.create(name)
         self.witness.create("witness")
+        # A subscriber to everything, and how often it was told of the canary.
+        self._ear = socket.socket(socket.AF_UNIX)
+        self._ear.connect(self.daemon.socket)
+        self._ear.sendall(b'{"id":1,"method":"subscribe","params":[null]}\n')
+        self._ear.setblocking(False)
+        self.told = 0
 
     def shoot(self, data: bytes, cuts: list[int], *, listen: bool = True) -> bytes:
         """Send bytes on a new connection, in pieces, and return all replies, up to the daemon's hang-up."""
@@ -53,14 +59,21 @@ class Target:
         assert self.witness.ping()
         self.slowest = max(self.slowest, time.monotonic() - began)
         assert self.daemon.process.poll() is None
+        self._listen()
         for line in self._log:
             assert " ERROR " not in line, line
             assert "Traceback" not in line, line
             assert CANARY not in line, line
 
+    def _listen(self) -> None:
+        with suppress(BlockingIOError):
+            while pushed := self._ear.recv(1 << 16):
+                self.told += pushed.count(CANARY.encode())
+
     def check_state(self) -> None:
-        """Check its memory, and that it stores messages."""
+        """Check its memory, that it stores messages, and that some of the input was stored and pushed."""
         self.check()
+        assert self.told
         assert self.daemon.largest_memory() < MEMORY
         added = self.witness.add("witness", "still here")
         assert self.witness.messages("witness", last=1).messages[0]["seq"] == added.head
@@ -68,6 +81,7 @@ class Target:
     def close(self) -> None:
         """End it, with status 0."""
         self._log.close()
+        self._ear.close()
         self.witness.close()
         assert self.daemon.end() == 0
 

@@ -96,7 +96,9 @@ class Store:
 
         profile, past = await self._read_log(job)
         for skip in past.skipped:
-            log.warning("agent=%s seq=%d is not a message: %s: %s", profile.name, skip.seq, skip.field, skip.reason)
+            # Any other reason may quote what was said, as may the path of the field.
+            what = skip.reason if skip.field == "checksum" else f"its {skip.field.partition('.')[0]} is invalid"
+            log.warning("agent=%s seq=%d is not a message: %s; see reel replay", profile.name, skip.seq, what)
         return State(profile, Conversation(past.nodes))
 
     async def position(self, row: int, at: int) -> Position:
