@@ -13,6 +13,7 @@ import pytest
 
 from reel.frames import Response
 from reel.session import MessagePack
+from reeld.store.schema import DURABILITIES
 from tests.crash import stats
 from tests.crash.final_state import read_log
 from tests.crash.forkserver import CrashingDaemon
@@ -20,6 +21,7 @@ from tests.crash.history import Event
 from tests.crash.power import KEPT, Disk
 from tests.crash.shim import COMPILER, SUFFIXES, Action, Done, File, Op, Shim
 from tests.crash.workload import Workload, integrity
+from tests.daemon import until
 
 LONG = bool(os.environ.get("REEL_CRASH_LONG"))
 CUTS = 300 if LONG else 60
@@ -28,16 +30,21 @@ pytestmark = pytest.mark.skipif(COMPILER is None, reason="there is no compiler")
 
 
 def record_work(shimmed: CrashingDaemon, shim: Shim, *, faults: bool = False) -> tuple[list[Done], list[Event]]:
-    """Run the clients for a while; return the recorded calls on the disk, and the log."""
+    """Run the clients for a while on a new file, and again on a file that there is.
+
+    Returns:
+        the recorded calls on the disk, and the log.
+    """
     since, workload = shim.mark(), Workload(shimmed, seed=200)
-    shimmed.start()
-    with workload.load():
-        for turn in range(10 if LONG else 6):
-            if faults:
-                shim.order(Action.FAIL, Op.SYNC, File.WAL | File.DATABASE, skip=turn, count=1 + turn % 2, value=EIO)
-            workload.wait_for_commands(50)
-        shimmed.kill()
-    shim.calm()
+    for _ in range(2):
+        shimmed.start()
+        with workload.load():
+            for turn in range(5 if LONG else 3):
+                if faults:
+                    shim.order(Action.FAIL, Op.SYNC, File.WAL | File.DATABASE, skip=turn, count=1 + turn % 2, value=EIO)
+                workload.wait_for_commands(50)
+            shimmed.kill()
+        shim.calm()
     done = list(shim.done(since))
     shimmed.start()
     workload.verify()
@@ -102,7 +109,7 @@ def lay_out(directory: Path, files: dict[File, bytes]) -> str:
     return str(database)
 
 
-@pytest.mark.parametrize("durability", ["full", "normal"])
+@pytest.mark.parametrize("durability", DURABILITIES)
 def test_a_power_cut(shimmed: CrashingDaemon, shim: Shim, tmp_path: Path, durability: str) -> None:
     """The database is sound and a prefix of the log; with ``full``, it has all acknowledged commands."""
     shimmed.arguments = ["--durability", durability]
@@ -146,3 +153,45 @@ def test_synced_before_each_reply(shimmed: CrashingDaemon, shim: Shim, tmp_path:
             assert max(news[place]) <= safe
     assert safe
     stats.count("replies seen to leave after their sync", sum(map(len, news.values())))
+
+
+@pytest.mark.parametrize("durability", DURABILITIES)
+def test_a_power_cut_while_it_stops(shimmed: CrashingDaemon, shim: Shim, tmp_path: Path, durability: str) -> None:
+    """When the WAL is removed at the end of a run, everything is synced in the database, with either durability."""
+    shimmed.arguments = ["--durability", durability]
+    since, workload = shim.mark(), Workload(shimmed, seed=201)
+    shimmed.start()
+    with workload.load():
+        workload.wait_for_commands(50)
+        shimmed.end()
+    done = list(shim.done(since))
+    log = read(shimmed.database)
+    disk, removed = Disk(), False
+    for call in done:
+        disk.do(call)
+        removed |= call.op is Op.UNLINK and call.where == File.WAL
+        if removed:
+            left = lay_out(tmp_path, disk.cut(0.0, random.Random(4)))
+
+            assert log == read(left)
+            assert [("ok",)] == integrity(left)
+    assert removed
+
+
+def test_synced_on_time(shimmed: CrashingDaemon, shim: Shim, tmp_path: Path) -> None:
+    """With ``normal``, a checkpoint syncs what was acknowledged on time, though nobody writes any more."""
+    shimmed.arguments = ["--durability", "normal"]
+    since = shim.mark()
+    shimmed.start()
+    with shimmed.client() as client:
+        client.add("demo", "hi", create=True)
+
+        until(lambda: [1, 2] == [event.seq for event in read(lay_out(tmp_path, safe_now(shim, since)))])
+
+
+def safe_now(shim: Shim, since: int) -> dict[File, bytes]:
+    """Return the files that a power cut would leave at least."""
+    disk = Disk()
+    for call in shim.done(since):
+        disk.do(call)
+    return disk.cut(0.0, random.Random(5))

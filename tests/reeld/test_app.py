@@ -17,6 +17,7 @@ from reel.process import answers
 from reel.sync.client import Client
 from reeld import app, notify
 from reeld.config import Config
+from reeld.serving import listener
 from reeld.startup import ALREADY_RUNNING, CANNOT_START, OK, lock
 from reeld.store import schema
 from tests.daemon import PATIENCE, short_directory
@@ -83,6 +84,39 @@ def _facts_until_ready(supervisor: socket.socket, other: sqlite3.Connection, pat
     with Client(path) as client:
         client.shutdown()
     return facts
+
+
+def test_what_was_accepted_is_done(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What an agent was asked for is done before the daemon ends, even if its client did not get the reply in time."""
+    monkeypatch.setattr(listener, "_GRACE", 0.0)
+    with ThreadPoolExecutor() as pool:
+        user = pool.submit(_undo_and_stop, config)
+        assert app.main(config) == OK
+        user.result()
+
+    with closing(sqlite3.connect(config.database)) as left:
+        assert [("created",), ("user",), ("restore",)] == left.execute("SELECT kind FROM events").fetchall()
+
+
+def _undo_and_stop(config: Config) -> None:
+    """Send an add and an undo that have to wait; stop the daemon, and let them go on once the connection has ended."""
+    while not answers(config.socket):
+        time.sleep(0.005)  # between two looks
+    with Client(config.socket) as client:
+        client.create("demo")
+    with (
+        closing(sqlite3.connect(config.database, isolation_level=None)) as other,
+        socket.socket(socket.AF_UNIX) as raw,
+    ):
+        other.execute("BEGIN IMMEDIATE")
+        raw.connect(config.socket)
+        for call in ('"method":"add","params":["demo","hi"]', '"method":"undo","params":["demo"]', '"method":"ping"'):
+            raw.sendall(f'{{"id":1,{call}}}\n'.encode())
+        assert raw.recv(1000)  # only the ping is answered
+        os.kill(os.getpid(), signal.SIGTERM)
+        while raw.recv(1000):
+            pass
+        other.execute("ROLLBACK")
 
 
 def test_a_second_daemon_is_refused(config: Config, capsys: pytest.CaptureFixture[str]) -> None:

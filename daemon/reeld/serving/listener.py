@@ -30,7 +30,7 @@ _PAUSE = 0.1
 # A connection beyond the limit is heard for so many seconds, to be told so in its framing; so many at a time.
 _REFUSAL_TIMEOUT = 1.0
 _MAX_BEING_REFUSED = 32
-# Seconds for the replies that are in flight when the daemon stops; systemd kills it after 90.
+# Seconds for the replies that are in flight when the daemon stops; systemd kills it after 30 (reeld.service).
 _GRACE = 5.0
 
 

@@ -217,15 +217,16 @@ async def test_a_newer_file_is_refused(used: str) -> None:
 
 @pytest.mark.parametrize(("durability", "expected"), [("full", 2), ("normal", 1)])
 async def test_durability_sets_synchronous(path: str, durability: str, expected: int) -> None:
-    """With ``full`` each commit is synced, with ``normal`` each checkpoint."""
+    """With ``full`` each commit is synced, with ``normal`` each checkpoint, also in a file that is opened again."""
     with anyio.fail_after(30):
-        async with open_store(path, durability) as store:
-            assert expected == await pragma(store, "synchronous")
-            # On a Mac, whose fsync stops at the disk's cache; a checkpoint always goes further.
-            assert (durability == "full", True) == (
-                await pragma(store, "fullfsync"),
-                await pragma(store, "checkpoint_fullfsync"),
-            )
+        for _ in range(2):
+            async with open_store(path, durability) as store:
+                assert expected == await pragma(store, "synchronous")
+                # On a Mac, whose fsync stops at the disk's cache; a checkpoint always goes further.
+                assert (durability == "full", True) == (
+                    await pragma(store, "fullfsync"),
+                    await pragma(store, "checkpoint_fullfsync"),
+                )
 
 
 async def test_a_file_that_was_just_begun(path: str) -> None:

@@ -68,6 +68,19 @@ async def test_a_key_with_another_agent(connect: Connect, method: str) -> None:
         assert before["newest_event"] == (await peer.call("stats"))["newest_event"]
 
 
+@every_command
+async def test_a_key_of_an_agent_that_had_to_be_found(connect: Connect, method: str) -> None:
+    """A command for an agent that is not live is remembered under its key, as one for a live agent is."""
+    with anyio.fail_after(LIMIT):
+        peer = connect()
+        await prepare(peer, method)
+        peer.connection._services.registry.evict(keep=0)
+        first = await peer.call(method, "a", {**COMMANDS[method], "key": "k"})
+        again = await peer.call(method, "a", {**COMMANDS[method], "key": "k"})
+
+        assert {**first, "repeated": True} == again
+
+
 @pytest.mark.parametrize("method", [name for name, method in METHODS.items() if method.may_create])
 async def test_an_agent_that_would_be_made(connect: Connect, method: str) -> None:
     """A key that was used for another agent creates none; a retry of the creating command is answered."""
