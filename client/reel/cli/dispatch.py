@@ -33,7 +33,8 @@ def dispatch(
         lone: whether the only argument may also be the agent.
     """
     module, _, function = command.function.partition(".")
-    out = Output(sys.stdout, sys.stderr, as_json=args.json, color=settings.color, hints=settings.hints)
+    color = vars(args).get("color") or settings.color
+    out = Output(sys.stdout, sys.stderr, as_json=args.json, color=color, hints=settings.hints)
     changes = command.writes or bool(vars(args).get("add"))  # draft changes something only with --add
     ctx: Context | None = None
     try:

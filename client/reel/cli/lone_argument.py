@@ -9,6 +9,7 @@ known, the command is refused:
   it is refused: it could be a mistyped agent, and the text on stdin would be lost; or it could be the text, in a loop
   that reads its own lines from that stdin. A pipe that stays silent is not waited for.
 - FILE. It is the file if that exists, and the agent if that exists. If both exist, stdin decides as above.
+- RANGE. It is the agent, unless it has the form of a range; then as the following.
 - LABEL, NAME. It is refused if an agent has that name: neither meaning is the safe one.
 
 A required argument (NEW, TITLE, SEQ, TAG) is never the agent. The prefix of an agent's name does not count.
@@ -38,7 +39,7 @@ def resolve_lone_argument(ctx: Context, command: Command) -> None:
         UsageError: it could be both.
     """
     word, place = ctx.words[0], command.positionals.split()[1].strip("[]")
-    decide = {"TEXT": _text, "FILE": _file}.get(place, _other)
+    decide = {"TEXT": _text, "FILE": _file, "RANGE": _range}.get(place, _other)
     if reason := decide(ctx, word):
         _refuse(ctx, command, place, reason)
 
@@ -68,6 +69,15 @@ def _file(ctx: Context, word: str) -> str:
     if peek(sys.stdin.fileno(), STDIN_TIMEOUT) is Content.NOTHING:
         return ""
     return "both exist, and stdin is not empty"
+
+
+def _range(ctx: Context, word: str) -> str:
+    from reel.cli.ranges import is_range  # noqa: PLC0415 - only show needs it
+
+    if is_range(word):
+        return _other(ctx, word)
+    ctx.use_as_agent(word)
+    return ""
 
 
 def _other(ctx: Context, word: str) -> str:

@@ -24,6 +24,8 @@ Line: TypeAlias = "list[Span]"
 _RED, _GREEN, _MAGENTA, _CYAN = "31", "32", "35", "36"
 _STYLES = {
     "dim": "2",
+    "heading": "1",
+    "code": _CYAN,
     "bold": "1",
     "system": "1",
     "user": _CYAN,
@@ -66,11 +68,11 @@ class Output:
     ) -> None:
         self.as_json = as_json
         self.terminal = stream.isatty()
-        self.width = _columns(stream) if self.terminal else None
+        self.width = _columns(stream) if self.terminal else _preview_columns()
         self._stream: Writable = stream
         self._utf8 = _is_utf8(stream)
         self._stderr = stderr
-        self._colour = _wants_colour(stream, color)
+        self.colour = _wants_colour(stream, color)
         self._colour_stderr = _wants_colour(stderr, color)
         # A pipe gets the result and nothing else.
         self.shows_hints = hints and self.terminal and stderr.isatty() and not as_json
@@ -86,7 +88,7 @@ class Output:
 
     def line(self, *spans: Span) -> None:
         """Print a line."""
-        self._print(render(spans, colour=self._colour))
+        self._print(render(spans, colour=self.colour))
 
     def lines(self, lines: Iterable[Line]) -> None:
         """Print lines."""
@@ -112,8 +114,8 @@ class Output:
 
     def transient(self, text: str) -> None:
         """Show a line on a terminal until the next one is printed; an empty text erases it."""
-        if self.width is not None and (text or self._transient_shown):
-            line = render([(cut_front(text, self.width - 1), "dim")], colour=self._colour)
+        if self.terminal and (text or self._transient_shown):
+            line = render([(cut_front(text, (self.width or _WIDTH) - 1), "dim")], colour=self.colour)
             self._stream.write(_ERASE + line)
             self._transient_shown = bool(text)
 
@@ -242,6 +244,14 @@ def _is_file(stream: TextIO) -> bool:
 
 def _is_utf8(stream: TextIO) -> bool:
     return (stream.encoding or "").lower().replace("-", "") == "utf8"
+
+
+def _preview_columns() -> int | None:
+    """Return the width of the window in which fzf shows the output of a command; ``None`` if it runs none."""
+    try:
+        return int(os.environ.get("FZF_PREVIEW_COLUMNS", "")) or None
+    except ValueError:
+        return None
 
 
 def _columns(stream: TextIO) -> int:

@@ -80,13 +80,18 @@ class PagerBuffer:
 
 
 @contextmanager
-def paged(ctx: Context) -> Iterator[None]:
-    """Page the output of the block, if it is for people and on a terminal."""
+def paged(ctx: Context, *, at_end: bool = False) -> Iterator[None]:
+    """Page the output of the block, if it is for people and on a terminal.
+
+    Args:
+        ctx: the command's context.
+        at_end: whether the pager begins at the end, as far as it is known how to tell it.
+    """
     if not ctx.out.terminal or ctx.out.as_json or ctx.args.no_pager:
         with ctx.out.printing():
             yield
         return
-    buffer = PagerBuffer(sys.stdout, screen_height(sys.stdout), _command(ctx.settings.pager))
+    buffer = PagerBuffer(sys.stdout, screen_height(sys.stdout), _command(ctx.settings.pager, at_end=at_end))
     stream = ctx.out.redirect(buffer)
     try:
         with suppress(Closed):
@@ -96,11 +101,14 @@ def paged(ctx: Context) -> Iterator[None]:
         buffer.end()
 
 
-def _command(setting: str | None) -> list[str]:
+def _command(setting: str | None, *, at_end: bool) -> list[str]:
     try:
-        return shlex.split(os.environ.get("PAGER", _FALLBACK) if setting is None else setting)
+        command = shlex.split(os.environ.get("PAGER", _FALLBACK) if setting is None else setting)
     except ValueError:
         return []  # an unbalanced quote: print without a pager
+    if at_end and command and os.path.basename(command[0]) == _FALLBACK:  # noqa: PTH119 - pathlib costs 4 ms
+        command.append("+G")
+    return command
 
 
 def screen_height(stream: IO[str]) -> int:

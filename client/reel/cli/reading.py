@@ -1,6 +1,5 @@
 """Commands that only read: show, log, list, info, replay."""
 
-from collections.abc import Iterator
 from typing import Any
 
 from reel import requests
@@ -9,45 +8,9 @@ from reel.cli.exits import OK, REFUSED
 from reel.cli.output import Line
 from reel.cli.pager import paged
 from reel.cli.terminal import count, flat
-from reel.cli.transcript import Transcript
-from reel.replies import AgentInfo, ConversationPage, MessagesPage, ReplayPage
+from reel.replies import AgentInfo, ReplayPage
 
 _LARGE = 10_000
-
-
-def show(ctx: Context) -> None:
-    """Show the conversation, page by page."""
-    args = ctx.args
-    with paged(ctx):
-        if args.records:
-            _show_records(ctx, ctx.client.pages(requests.conversation(ctx.agent, last=args.last, at=args.at)))
-        else:
-            _show_messages(ctx, ctx.client.pages(requests.messages(ctx.agent, last=args.last, at=args.at)))
-
-
-def _show_messages(ctx: Context, pages: Iterator[MessagesPage]) -> None:
-    transcript = Transcript(ctx.out.width, ctx.clock)
-    for number, page in enumerate(pages):
-        if ctx.out.as_json:
-            ctx.out.documents(page.messages)
-            continue
-        # The system prompt is not one of the last N messages.
-        if number == 0 and page.system is not None and ctx.args.last is None:
-            ctx.out.lines(transcript.prompt(page.system))
-        for message in page.messages:
-            ctx.out.lines(transcript.message(message))
-        if number == 0 and not page.messages:
-            ctx.out.hint(f"no messages; add one with: {ctx.command('add', ctx.agent, 'TEXT')}")
-
-
-def _show_records(ctx: Context, pages: Iterator[ConversationPage]) -> None:
-    transcript = Transcript(ctx.out.width, ctx.clock)
-    for page in pages:
-        if ctx.out.as_json:
-            ctx.out.documents(page.conversation)
-            continue
-        for record in page.conversation:
-            ctx.out.lines(transcript.record(record))
 
 
 def log(ctx: Context) -> None:

@@ -7,7 +7,7 @@ hide what comes next, so every control character is shown as its escape, and non
 import time
 from collections.abc import Iterator
 
-_TAB = 4
+TAB = 4
 _DAY = 24 * 3600
 _AGES = (("y", 365 * _DAY), ("mo", 30 * _DAY), ("d", _DAY), ("h", 3600), ("m", 60), ("s", 1))
 # C0 except the tab, DEL and C1; then line and paragraph separators, and what changes the direction of writing.
@@ -93,24 +93,33 @@ def wrap(text: str, width: int | None) -> Iterator[str]:
         if width is None:
             yield safe(line)
         else:
-            yield from _wrap_line(safe(line.expandtabs(_TAB)), max(width, 2))
+            shown = safe(line.expandtabs(TAB)).rstrip(" ")
+            yield from (" " * indent + shown[start:stop] for indent, start, stop in breaks(shown, max(width, 2)))
 
 
-def _wrap_line(line: str, width: int) -> Iterator[str]:
-    """Break at blanks, and within a word only if it is too long. The lines keep the indentation."""
-    line = line.rstrip(" ")
+def breaks(line: str, width: int, hang: int | None = None) -> Iterator[tuple[int, int, int]]:
+    """Yield the lines of a line that is wrapped: the indentation, and where its text begins and ends.
+
+    It breaks at blanks, and within a word only if that is too long.
+
+    Args:
+        line: the line, without blanks at its end.
+        width: how many columns there are, at least two.
+        hang: the indentation from the second line on; left out, that of the line itself.
+    """
     # At least two columns are left, so that a wide character fits.
-    indent = min(len(line) - len(line.lstrip(" ")), width // 2, width - 2)
-    start, margin = indent, " " * indent
+    most = min(width // 2, width - 2)
+    start = indent = min(len(line) - len(line.lstrip(" ")), most)
     while (stop := _fit(line, start, width - indent)) < len(line):
         blank = line.rfind(" ", start, stop + 1)
         if blank > start:
             stop = blank
-        yield margin + line[start:stop].rstrip(" ")
+        yield indent, start, start + len(line[start:stop].rstrip(" "))
         while line.startswith(" ", stop):
             stop += 1
         start = stop
-    yield margin + line[start:]
+        indent = indent if hang is None else min(hang, most)
+    yield indent, start, len(line)
 
 
 def _fit(line: str, start: int, width: int) -> int:

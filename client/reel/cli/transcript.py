@@ -1,13 +1,22 @@
 """A conversation as people read it: roles, texts, tool calls and their results."""
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from itertools import islice
+from typing import Any, NamedTuple
 
+from reel.cli import markdown
 from reel.cli.output import Line, Span
-from reel.cli.terminal import wrap
+from reel.cli.terminal import count, wrap
 from reel.messages import Message, Record
 
 _STEP = "  "
+
+
+class Fold(NamedTuple):
+    """More than so many lines are folded to so many."""
+
+    above: int
+    to: int
 
 
 class Transcript:
@@ -16,22 +25,40 @@ class Transcript:
     Args:
         width: how many columns there are; with ``None`` lines are not wrapped.
         clock: formats a time.
+        styled: whether Markdown has a style.
+        fold: how much of a tool's arguments and output is shown; with ``None`` all of it.
+        brief: whether one line of them is shown, and of thinking none.
+        unfold: the command that shows all of a message, but for its seq.
     """
 
-    def __init__(self, width: int | None, clock: Callable[[int], str]) -> None:
+    def __init__(
+        self,
+        width: int | None,
+        clock: Callable[[int], str],
+        *,
+        styled: bool = False,
+        fold: Fold | None = None,
+        brief: bool = False,
+        unfold: str = "",
+    ) -> None:
         self._width = width
         self._clock = clock
+        self._styled = styled
+        self._fold = Fold(1, 1) if brief else fold
+        self._brief = brief
+        self._unfold = unfold
         self._tools: dict[str, str] = {}
         self._begun = False
+        self._seq = 0
 
     def prompt(self, text: str) -> Iterator[Line]:
         """Lay out the system prompt."""
         yield from self._header(("system", "system"))
-        yield from self._body(text, 1)
+        yield from self._text(text, 1)
 
     def message(self, message: Message) -> Iterator[Line]:
         """Lay out one message."""
-        role = message["role"]
+        role, self._seq = message["role"], message["seq"]
         yield from self._header((role, role), self._place(message["seq"], message["time"]))
         for block in message["content"]:
             yield from self._block(block, 1)
@@ -64,7 +91,7 @@ class Transcript:
     def _block(self, block: Any, depth: int) -> Iterator[Line]:
         match block["type"]:
             case "text":
-                return self._body(block["text"], depth)
+                return self._text(block["text"], depth)
             case "thinking":
                 return self._thinking(block, depth)
             case "redacted_thinking":
@@ -81,12 +108,13 @@ class Transcript:
 
     def _thinking(self, block: Any, depth: int) -> Iterator[Line]:
         yield self._label(depth, ("thinking", "dim"))
-        yield from self._body(block["text"], depth + 1, "dim")
+        if not self._brief:
+            yield from self._body(block["text"], depth + 1, "dim")
 
     def _tool_call(self, block: Any, depth: int) -> Iterator[Line]:
         self._tools[block["id"]] = block["name"]
         yield self._label(depth, (f"call {block['name']}", "call"), (f"  {block['id']}", "dim"))
-        yield from self._body(block["arguments"], depth + 1)
+        yield from self._folded(self._body(block["arguments"], depth + 1), depth + 1)
 
     def _tool_result(self, block: Any, depth: int) -> Iterator[Line]:
         call_id, failed = block["tool_call_id"], block["is_error"]
@@ -95,10 +123,10 @@ class Transcript:
         yield self._label(depth, (title, "error" if failed else "result"), (f"  {call_id}", "dim"))
         content = block["content"]
         if isinstance(content, str):
-            yield from self._body(content, depth + 1)
-            return
-        for inner in content:
-            yield from self._block(inner, depth + 1)
+            lines = self._body(content, depth + 1)
+        else:
+            lines = (line for inner in content for line in self._block(inner, depth + 1))
+        yield from self._folded(lines, depth + 1)
 
     def _opaque(self, block: Any, depth: int) -> Iterator[Line]:
         yield self._label(depth, (f"opaque block of {block['provider']}", "dim"))
@@ -109,6 +137,27 @@ class Transcript:
 
     def _label(self, depth: int, *spans: Span) -> Line:
         return [_STEP * depth, *spans]
+
+    def _folded(self, lines: Iterator[Line], depth: int) -> Iterator[Line]:
+        """Yield the first lines, and how many more there are."""
+        if self._fold is None:
+            yield from lines
+            return
+        kept = list(islice(lines, self._fold.above + 1))
+        if len(kept) <= self._fold.above:
+            yield from kept
+            return
+        yield from kept[: self._fold.to]
+        more = count(len(kept) - self._fold.to + sum(1 for _ in lines), "more line")
+        how = f": {self._unfold} {self._seq}" if self._unfold else ""
+        yield self._label(depth, (f"… {more}{how}", "dim"))
+
+    def _text(self, text: str, depth: int) -> Iterator[Line]:
+        """Lay out what somebody said; code begins at the edge of the screen."""
+        margin = _STEP * depth
+        width = None if self._width is None else self._width - len(margin)
+        for line, is_code in markdown.layout(text.rstrip("\r\n"), width, styled=self._styled):
+            yield line if is_code else [margin, *line] if any(line) else []
 
     def _body(self, text: str, depth: int, style: str = "") -> Iterator[Line]:
         margin = _STEP * depth

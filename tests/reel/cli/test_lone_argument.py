@@ -197,3 +197,18 @@ def test_add_in_a_command_for_an_event(reel: Reel, client: Client, daemon: str, 
         running.until(f"{other} #2: the command exited with status 3")
 
     assert ["Is it?", "ok"] == texts(reel, other)
+
+
+def test_range_of_the_default_agent(reel: Reel, talk: str, other: str) -> None:
+    """A word that has the form of a range is one; if an agent has that name, the command is refused."""
+    assert ["What is a tape deck?"] == [
+        message["content"][0]["text"] for message in reel("show", "3", "--json").documents
+    ]
+    assert reel("show", "#4").out.startswith("assistant  #4")
+    reel("new", "4")
+    refused = reel("show", "4")
+    assert (2, "") == refused[:2]
+    assert "'4' may be the agent or the RANGE: an agent has this name; write `reel show -a 4`" in refused.err
+    reel("kill", "-a", "4")
+    assert other
+    assert talk

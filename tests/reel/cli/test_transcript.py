@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from reel.cli.output import Line, render
-from reel.cli.transcript import Transcript
+from reel.cli.transcript import Fold, Transcript
 
 
 def shown(lines: Any) -> list[str]:
@@ -102,3 +102,27 @@ def test_blank_line_between_messages() -> None:
     said = message("user", {"type": "text", "text": "hi"})
 
     assert shown([*paper.message(said), *paper.message(said)]) == ["user  #7  t1", "  hi", "", "user  #7  t1", "  hi"]
+
+
+def test_code_is_not_indented() -> None:
+    """A text is indented below its heading, code in fences is not."""
+    lines = shown(Transcript(40, clock).message(message("user", {"type": "text", "text": "See:\n```\na = 1\n```\n"})))
+
+    assert ["  See:", "```", "a = 1", "```"] == lines[1:]
+
+
+@pytest.mark.parametrize(
+    ("fold", "brief", "expected"),
+    [
+        (None, False, ["    1", "    2", "    3", "    4"]),
+        (Fold(4, 2), False, ["    1", "    2", "    3", "    4"]),
+        (Fold(3, 2), False, ["    1", "    2", "    … 2 more lines: reel show demo 7"]),
+        (None, True, ["    1", "    … 3 more lines: reel show demo 7"]),
+    ],
+)
+def test_folded_result(fold: Fold | None, brief: bool, expected: list[str]) -> None:
+    """A result that is too long is folded, with the command that shows all of it."""
+    result = {"type": "tool_result", "tool_call_id": "c1", "content": "1\n2\n3\n4", "is_error": False}
+    paper = Transcript(None, clock, fold=fold, brief=brief, unfold="reel show demo")
+
+    assert expected == shown(paper.message(message("tool", result)))[2:]

@@ -4,6 +4,7 @@ from reel.cli.arguments import number, positive, seconds, text
 from reel.cli.command import Command, at, option
 
 _NO_PAGER = option("--no-pager", action="store_true", help="print everything, even if it is longer than the screen")
+_COLOR = option("--color", choices=("auto", "always", "never"), help="when to use colours (default: auto)")
 
 COMMANDS = (
     Command(
@@ -11,7 +12,7 @@ COMMANDS = (
         "",
         "list the agents",
         "listing.list_agents",
-        "reel list --tree\n  reel list --format names | fzf --preview 'reel show {}'",
+        "reel list --tree\n  reel list --format names | fzf --preview 'reel show --color always {}'",
         (
             option("-n", "--limit", metavar="N", type=positive, help="only the first N"),
             option(
@@ -23,6 +24,7 @@ COMMANDS = (
             option("--all", action="store_true", help="include killed agents"),
             option("--prefix", metavar="TEXT", type=text, help="only names that begin with TEXT"),
             option("--format", choices=("tsv", "names"), help="values between tabs, or only the names, for programs"),
+            _COLOR,
             _NO_PAGER,
         ),
         notes="The last changed agent comes first: how long ago that was, how many messages it\n"
@@ -33,18 +35,34 @@ COMMANDS = (
     ),
     Command(
         "show",
-        "[AGENT]",
+        "[AGENT] [RANGE]",
         "show the conversation",
-        "reading.show",
-        "reel show demo --last 3",
+        "showing.show",
+        "reel show demo --last 3\n  reel show demo 12..20\n  reel show demo --code | sh",
         (
             option("--last", metavar="N", type=number, help="only the newest N"),
             at("as it was at SEQ"),
+            option("--brief", action="store_true", help="fold what tools got and returned, and thinking"),
+            option("--full", action="store_true", help="fold nothing"),
+            option("--text", action="store_true", help="print only the texts, without headings"),
+            option("--last-answer", action="store_true", help="print only the text of the assistant's last answer"),
+            option(
+                "--code",
+                metavar="N",
+                nargs="?",
+                const=1,
+                type=number,
+                help="print only the N-th code block (default: the first) of the last answer that has one",
+            ),
             option(
                 "--records", action="store_true", help="show the records as they are stored, with the system prompt"
             ),
+            _COLOR,
             _NO_PAGER,
         ),
+        notes="RANGE is a message, such as 12, or several, such as 12..20. At a terminal it\n"
+        "begins at the end, Markdown has colours, and what a tool returned is folded if\n"
+        "it would fill half of the screen. Code is never wrapped nor indented.",
     ),
     Command(
         "follow",
@@ -61,6 +79,7 @@ COMMANDS = (
             option(
                 "--kind", metavar="KIND", action="append", type=text, help="only events of this kind; may be repeated"
             ),
+            _COLOR,
             option("--exec", metavar="COMMAND", help="run COMMAND for each event, with the event as JSON on stdin"),
         ),
         agent_optional=True,
@@ -95,6 +114,7 @@ COMMANDS = (
                 "--kind", metavar="KIND", action="append", type=text, help="only events of this kind; may be repeated"
             ),
             option("--inherited", action="store_true", help="include the events before the agent was cloned"),
+            _COLOR,
             _NO_PAGER,
         ),
     ),
