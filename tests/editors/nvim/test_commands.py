@@ -84,19 +84,19 @@ def test_mark_rewind_undo_redo_and_clear_in_nvim(demo: Nvim) -> None:
     demo.command("Reel rewind")
 
     demo.shows(*heading("user", 3, "a"))
-    demo.until("vim.fn.execute('messages'):find('demo: back at the newest mark', 1, true)")
+    demo.until("vim.fn.execute('messages'):find('demo: back at mark #10', 1, true)")
     assert [
-        "demo: mark here set (#2)",
+        "demo: marked as here (#2)",
         "demo: added #3",
-        "demo: back at mark here (#2); 1 record set aside",
-        "demo: undid #4; :Reel redo brings it back",
-        "demo: redid #4",
-        "demo: undid #4; :Reel redo brings it back",
+        "demo: back at mark here (#2); 1 message set aside",
+        "demo: undid the rewind (#4); :Reel redo brings it back",
+        "demo: redid the rewind (#4)",
+        "demo: undid the rewind (#4); :Reel redo brings it back",
         "demo: cleared; :Reel undo brings it back",
-        "demo: undid #8; :Reel redo brings it back",
-        "demo: mark set (#10)",
+        "demo: undid the clear (#8); :Reel redo brings it back",
+        "demo: marked (#10)",
         "demo: added #11",
-        "demo: back at the newest mark (#10); 1 record set aside",
+        "demo: back at mark #10; 1 message set aside",
     ] == demo.said()
     assert [] == demo.notified()
 
@@ -125,32 +125,6 @@ def test_clone_is_shown_in_nvim(demo: Nvim, client: Client) -> None:
     assert 1 == client.agent("demo").messages
 
 
-def test_list_offers_live_conversations_newest_first(demo: Nvim, client: Client) -> None:
-    """``:Reel list`` offers the live conversations, the newest first, and shows the chosen one."""
-    client.create("older")
-    client.create("dead")
-    client.kill("dead")
-    client.add("demo", "a")
-    demo.lua("vim.ui.select = function(all, how, done) _G.shown = vim.tbl_map(how.format_item, all); done(all[2]) end")
-    demo.command("Reel list")
-    demo.until("vim.fn.bufname() == 'reel://older'")
-
-    assert ["demo", "older"] == [line.split()[0] for line in demo.lua("return shown")]
-
-
-@pytest.mark.parametrize("command", ["Reel", "Reel open", "Reel list"])
-def test_reel_without_a_name_lists_conversations(nvim: Nvim, client: Client, command: str) -> None:
-    """``:Reel`` and ``:Reel open`` alone offer the conversations; if there are none, they say so."""
-    nvim.lua("vim.ui.select = function(all, how) listed = vim.tbl_map(how.format_item, all) end")
-    nvim.command(command)
-    nvim.until("vim.fn.execute('messages'):find('no conversations (:Reel new NAME creates one)', 1, true)")
-    client.create("demo")
-    nvim.command(command)
-    nvim.until("listed")
-
-    assert ["demo"] == [line.split()[0] for line in nvim.lua("return listed")]
-
-
 def test_info_in_nvim(demo: Nvim, client: Client) -> None:
     """``:Reel info`` shows the facts about a conversation, a line for each."""
     client.mark("demo", "here")
@@ -174,7 +148,7 @@ def test_info_in_nvim(demo: Nvim, client: Client) -> None:
     [
         ("Reel open zed", "no conversation zed (:Reel new zed creates it)"),
         ("Reel send hi", "no conversation is open (:Reel open NAME opens one)"),
-        ("Reel dance", 'no command "dance"; there are: clear clone info list mark new '),
+        ("Reel dance", 'no command "dance"; there are: ask clear clone code compose info '),
         ("Reel new a/../b c", "agent: "),
     ],
 )

@@ -11,10 +11,13 @@ from tests.editors.nvim.driver import PLUGIN, Nvim
 def test_setup_refuses_unknown_options(nvim: Nvim) -> None:
     """``setup`` refuses an unknown option or a wrong type, and then sets nothing."""
     for options, line in (
-        ("{command = 'x', port = 1}", "invalid_params: setup: no option port; there are command and socket"),
-        ("{socket = 1}", "invalid_params: setup: socket must be a string, not 1"),
+        ("{command = 'x', port = 1}", "no option port; there are ask, command, picker and socket"),
+        ("{socket = 1}", "socket must be a string, not 1"),
+        ("{picker = 'x'}", 'picker must be one of buffer, fzf-lua, select, snacks, telescope, not "x"'),
+        ("{ask = {}}", "ask must be a string or a list of strings, not {}"),
     ):
-        assert [False, line] == nvim.lua(f"return {{pcall(require('reel').setup, {options})}}")
+        raised = nvim.lua(f"return {{pcall(require('reel').setup, {options})}}")
+        assert [False, f"invalid_params: setup: {line}"] == raised
     assert "reel" == nvim.lua("return require('reel.config').command")
 
 
@@ -26,7 +29,7 @@ def test_completion_in_nvim(demo: Nvim, client: Client) -> None:
         client.mark("demo", label)
 
     for line, words in {
-        "Reel re": ["redo", "rewind"],
+        "Reel re": ["redo", "rename", "rewind"],
         "Reel open d": ["demo", "dodo"],
         "Reel rewind h": ["here", "hither"],
         "Reel mark hi": ["hither"],

@@ -42,16 +42,15 @@ def test_expressions_are_not_evaluated_in_nvim(nvim: Nvim, client: Client) -> No
     shows(opened(nvim), client)
     nvim.command("Reel info")
     nvim.until("vim.fn.execute('messages'):find('let g:ran', 1, true)")
-    nvim.lua("vim.ui.select = function(all, how) listed = vim.tbl_map(how.format_item, all) end")
-    nvim.command("Reel list")
-    nvim.until("listed")
     folded = nvim.call("nvim_eval", "join(map(range(1, line('$')), 'foldtextresult(v:val)'))")
+    nvim.command("Reel list")
+    nvim.until("vim.fn.bufname() == 'reel-list://'")
     for name in ("statusline", "tabline", "titlestring", "winbar"):
         if nvim.call("nvim_eval", f"exists('+{name}')"):
             nvim.command(f"let &{name} = '%F ' .. &{name}")
     nvim.command("redraw!")
 
-    assert all("let g:ran" in text for text in (folded, *nvim.lua("return listed")))
+    assert all("let g:ran" in text for text in (folded, *nvim.lines()))
     assert 0 == nvim.call("nvim_eval", "exists('g:ran')")
 
 

@@ -1,13 +1,16 @@
 --- The buffer that shows a conversation: lines, virtual text, folds.
 
+local fences = require 'reel.fences'
+local navigation = require 'reel.navigation'
+
 local M = {}
 
 local SPACE = vim.api.nvim_create_namespace 'reel'
-local levels = {}
+local levels, languages = {}, {}
 
 --- Prepare a buffer to show a conversation.
 function M.prepare(buffer)
-  levels[buffer] = {}
+  levels[buffer], languages[buffer] = {}, {}
   for name, value in pairs {
     buftype = 'nofile',
     bufhidden = 'hide',
@@ -21,6 +24,14 @@ function M.prepare(buffer)
   -- The text is other people's: a modeline in it must not set options. This comes after the file type because its
   -- autocommands may set 'modeline'; they run before the buffer has any text.
   vim.bo[buffer].modeline = false
+  navigation.map(buffer) -- after the file type, whose own ]] would find headings inside of messages
+end
+
+--- Return the rows of the headings of messages, from 0. They are marked: a line of a message may look like one.
+function M.headings(buffer)
+  return vim.tbl_map(function(mark)
+    return mark[2]
+  end, vim.api.nvim_buf_get_extmarks(buffer, SPACE, 0, -1, {}))
 end
 
 --- Set the options of the windows that show a buffer, with :setlocal: vim.wo would also set them for other buffers.
@@ -39,7 +50,7 @@ function M.level()
 end
 
 function M.forget(buffer)
-  levels[buffer] = nil
+  levels[buffer], languages[buffer] = nil, nil
 end
 
 local function windows_at_the_end(buffer)
@@ -82,6 +93,7 @@ function M.paint(buffer, row, sections)
   local following = windows_at_the_end(buffer)
   vim.api.nvim_buf_clear_namespace(buffer, SPACE, row, -1)
   set_lines(buffer, row, lines)
+  fences.highlight(buffer, lines, languages[buffer])
   for index, section in ipairs(sections) do
     annotate(buffer, rows[index], section.marks)
   end

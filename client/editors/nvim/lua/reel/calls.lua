@@ -99,10 +99,13 @@ function M.command(method, named, done)
   enqueue { method = method, params = params, done = done, sent = 0, repeatable = true }
 end
 
---- Call a method and wait for its result; meanwhile the editor handles events. Raises the error as one line.
-function M.wait(method, params, timeout)
+--- Wait until a call is answered; meanwhile the editor handles events.
+--- @param method string its name, for the error
+--- @param start function starts the call; it is called with a callback `done(problem, result)`
+--- @return table|nil, table|nil the problem, and the result
+function M.await(method, start, timeout)
   local answered, problem, result = false, nil, nil
-  M.send(method, params, function(...)
+  start(function(...)
     answered, problem, result = true, ...
   end)
   timeout = timeout or TIMEOUT_MS
@@ -111,11 +114,17 @@ function M.wait(method, params, timeout)
   end, STEP_MS)
   if not answered then
     local interrupted = why == INTERRUPTED
-    error(errors.text(interrupted and 'cancelled' or 'timeout', ('no answer to %s%s'):format(
-      method,
-      interrupted and '' or (' within %d ms'):format(timeout)
-    )), 0)
+    local within = interrupted and '' or (' within %d ms'):format(timeout)
+    return errors.new(interrupted and 'cancelled' or 'timeout', ('no answer to %s%s'):format(method, within))
   end
+  return problem, result
+end
+
+--- Call a method and wait for its result. Raises the error as one line.
+function M.wait(method, params, timeout)
+  local problem, result = M.await(method, function(done)
+    M.send(method, params, done)
+  end, timeout)
   if problem then
     error(problem.message, 0)
   end

@@ -1,16 +1,22 @@
 --- The sub-commands of :Reel. Each is called with {text, lines}: the text after its name, and the lines of its range.
 
+local agents = require 'reel.agents'
+local ask = require 'reel.ask'
 local calls = require 'reel.calls'
+local code = require 'reel.code'
+local compose = require 'reel.compose'
 local conversation = require 'reel.conversation'
 local errors = require 'reel.errors'
-local link = require 'reel.link'
+local picker = require 'reel.picker'
+local sending = require 'reel.sending'
 local summary = require 'reel.summary'
 
 local M = { all = {} }
 
 local all = M.all
-local PAGE = 1000
-local ENVELOPE = 1000 -- bytes of a message that are not its text
+
+-- The commands that people know by their kind; all others added messages.
+local KINDS = { clear = true, clone = true, mark = true, restore = true, rewind = true }
 
 local function say(text)
   vim.api.nvim_echo({ { text } }, true, {})
@@ -30,6 +36,10 @@ local function optional(text)
   return text ~= '' and text or nil
 end
 
+local function count(number, thing)
+  return ('%d %s%s'):format(number, thing, number == 1 and '' or 's')
+end
+
 --- Run a method that writes on the current conversation; `describe` returns the line to show of its result.
 local function write(method, params, describe)
   local current = conversation.current()
@@ -39,10 +49,18 @@ local function write(method, params, describe)
   end))
 end
 
+--- Call `done` with what to call a command: `the rewind (#7)`, or `#3` if it added messages.
+local function called(agent, seq, done)
+  calls.send('history', { agent = agent, since = seq - 1, limit = 1 }, function(_, page)
+    local event = page and page.events[1]
+    done(event and KINDS[event.kind] and ('the %s (#%d)'):format(event.kind, seq) or '#' .. seq)
+  end)
+end
+
 function all.open(given)
   local name = optional(given.text)
   if not name then
-    return all.list()
+    return all.list(given)
   end
   calls.send('agent', { name }, function(problem)
     if problem then
@@ -65,64 +83,88 @@ function all.clone(given)
   end))
 end
 
-local function replaced(count)
-  return count and ('; %d character%s replaced by U+FFFD'):format(count, count == 1 and '' or 's') or ''
-end
-
-local function send(current, text)
-  if text == '' then
-    return say 'nothing sent'
+--- Return the text to send: what was typed, then the lines of the range; nil if there is neither.
+local function text_of(given)
+  local lines = given.lines and table.concat(given.lines, '\n')
+  if lines and given.text ~= '' then
+    return given.text .. '\n\n' .. lines
   end
-  local limit = link.server and link.server.limits.message
-  if limit and #text > limit - ENVELOPE then
-    local problem = 'the text has %d bytes; a message may have %d; send it in parts'
-    return errors.show(errors.new('too_large', problem:format(#text, limit)))
-  end
-  calls.command('add', { agent = current.agent, messages = text }, or_show(function(result)
-    say(('%s: added #%d%s'):format(current.name, result.first, replaced(result.replaced)))
-  end))
+  return lines or optional(given.text)
 end
 
 function all.send(given)
-  local current = conversation.current()
-  local text, lines = given.text, given.lines and table.concat(given.lines, '\n')
-  if lines then
-    text = text == '' and lines or text .. '\n\n' .. lines
-  end
-  if text ~= '' or lines then
-    return send(current, text)
+  local current, text = conversation.current(), text_of(given)
+  if text then
+    return sending.send(current, text, or_show(say))
   end
   vim.ui.input({ prompt = ('To %s: '):format(current.name) }, function(typed)
-    send(current, typed or '')
+    sending.send(current, typed or '', or_show(say))
   end)
+end
+
+function all.compose()
+  compose.open(conversation.current())
+end
+
+function all.ask(given)
+  local current, text = conversation.current(), text_of(given)
+  if not text then
+    return ask.start(current)
+  end
+  ask.check(current)
+  sending.send(current, text, or_show(function(line)
+    say(line)
+    ask.start(current)
+  end))
+end
+
+function all.stop()
+  ask.stop(conversation.current())
+end
+
+function all.code(given)
+  local current = conversation.current()
+  local block = code.last(current.copy.messages)
+  if not block then
+    return errors.show(errors.new('not_found', current.name .. ': no code block in an answer'))
+  end
+  local register = optional(given.text) or vim.v.register
+  vim.fn.setreg(register, block.lines, 'l')
+  local language = block.language ~= '' and ' of ' .. block.language or ''
+  say(('%s: yanked %s%s from #%d'):format(current.name, count(#block.lines, 'line'), language, block.seq))
 end
 
 function all.mark(given)
   local label = optional(given.text)
   write('mark', { label = label }, function(result)
-    return ('mark%s set (#%d)'):format(label and ' ' .. label or '', result.seq)
+    return ('marked%s (#%d)'):format(label and ' as ' .. label or '', result.seq)
   end)
 end
 
 function all.rewind(given)
   local label = optional(given.text)
   write('rewind', { label = label }, function(result)
-    local dropped = result.dropped
-    local mark = label and 'mark ' .. label or 'the newest mark'
-    return ('back at %s (#%d); %d record%s set aside'):format(mark, result.target, dropped, dropped == 1 and '' or 's')
+    local mark = label and ('%s (#%d)'):format(label, result.target) or '#' .. result.target
+    return ('back at mark %s; %s set aside'):format(mark, count(result.dropped, 'message'))
   end)
 end
 
 function all.undo()
-  write('undo', {}, function(result)
-    return ('undid #%d; :Reel redo brings it back'):format(result.undone)
-  end)
+  local current = conversation.current()
+  calls.command('undo', { agent = current.agent }, or_show(function(result)
+    called(current.agent, result.undone, function(what)
+      say(('%s: undid %s; :Reel redo brings it back'):format(current.name, what))
+    end)
+  end))
 end
 
 function all.redo()
-  write('redo', {}, function(result)
-    return ('redid #%d'):format(result.redone)
-  end)
+  local current = conversation.current()
+  calls.command('redo', { agent = current.agent }, or_show(function(result)
+    called(current.agent, result.redone, function(what)
+      say(('%s: redid %s'):format(current.name, what))
+    end)
+  end))
 end
 
 function all.clear()
@@ -131,36 +173,50 @@ function all.clear()
   end)
 end
 
---- Read all live agents, page by page.
-local function agents(found, after, done)
-  calls.send('agents', { alive = true, limit = PAGE, after = after }, or_show(function(page)
-    vim.list_extend(found, page.agents)
-    if page.more then
-      return agents(found, found[#found].id, done)
-    end
-    done(found)
+function all.rename(given)
+  local current, name = conversation.current(), optional(given.text)
+  if not name then
+    return errors.show(errors.new('invalid_params', 'rename: the new name is missing (:Reel rename NAME)'))
+  end
+  calls.command('change', { agent = current.agent, name = name }, or_show(function(agent)
+    say(('%s renamed to %s'):format(current.name, agent.name))
   end))
 end
 
-function all.list()
-  agents({}, nil, function(found)
-    if #found == 0 then
-      return say 'no conversations (:Reel new NAME creates one)'
-    end
-    table.sort(found, function(one, other)
-      return one.updated > other.updated
-    end)
-    vim.ui.select(found, { prompt = 'Open: ', format_item = summary.line }, function(chosen)
-      if chosen then
-        conversation.show(chosen.name)
-      end
-    end)
+function all.title(given)
+  write('change', { title = given.text }, function(agent)
+    return agent.title or 'no title'
   end)
+end
+
+--- List the conversations with a picker, a function as in reel.picker.
+function M.list_with(show, prefix)
+  agents.read({ prefix = prefix }, or_show(function(found)
+    if #found > 0 then
+      return show(found, function(agent)
+        conversation.show(agent.name)
+      end)
+    end
+    say(
+      prefix and ('no conversation begins with %s (:Reel list shows all)'):format(prefix)
+        or 'no conversations (:Reel new NAME creates one)'
+    )
+  end))
+end
+
+function all.list(given)
+  M.list_with(picker.show, optional(given.text))
 end
 
 function all.info()
   calls.send('agent', { conversation.current().agent }, or_show(function(agent)
-    say(table.concat(summary.facts(agent), '\n'))
+    local source = agent.source and agent.source.agent
+    if not source then
+      return say(table.concat(summary.facts(agent), '\n'))
+    end
+    calls.send('agent', { source }, function(_, origin)
+      say(table.concat(summary.facts(agent, origin and origin.name), '\n'))
+    end)
   end))
 end
 

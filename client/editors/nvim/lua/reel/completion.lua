@@ -40,7 +40,7 @@ local function nothing()
   return {}
 end
 
-local ARGUMENTS = { open = agents, mark = marks, rewind = marks }
+local ARGUMENTS = { open = agents, list = agents, mark = marks, rewind = marks }
 
 --- Return the completions of the last word of a command line. A label may have several words. If the daemon cannot be
 --- asked, there are none.

@@ -159,9 +159,14 @@ function M.attach(number, name)
   end)
 end
 
+--- Return the conversation of a buffer, also of one that composes a message to it; nil if it has none.
+function M.of(buffer)
+  return open[buffer] or open[vim.b[buffer].reel_conversation or -1]
+end
+
 --- Return the conversation of the current buffer, else the one that was opened last. Raises if there is none.
 function M.current()
-  local found = open[vim.api.nvim_get_current_buf()] or newest
+  local found = M.of(vim.api.nvim_get_current_buf()) or newest
   if not found then
     error(errors.new('not_found', 'no conversation is open (:Reel open NAME opens one)'), 0)
   end

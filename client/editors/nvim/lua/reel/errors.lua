@@ -32,7 +32,7 @@ end
 --- Show an error; nil shows nothing.
 function M.show(problem)
   if problem then
-    vim.notify(M.words(problem), vim.log.levels.ERROR)
+    vim.notify((M.words(problem):gsub('[\r\n]+', ' ')), vim.log.levels.ERROR)
   end
 end
 

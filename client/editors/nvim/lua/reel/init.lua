@@ -3,7 +3,7 @@
 local M = {}
 
 --- Set options. Calling this is optional.
---- @param options table|nil {socket = PATH, command = PROGRAM}; see :help reel-setup
+--- @param options table|nil {socket =, command =, picker =, ask =}; see :help reel-setup
 function M.setup(options)
   require('reel.config').set(options or {})
 end
@@ -31,6 +31,12 @@ function M.call_async(method, params, done)
       require('reel.errors').show(problem)
     end
   end)
+end
+
+--- Return the text for a status line about the conversation of the current buffer; '' if it has none.
+function M.status()
+  local conversation = require('reel.conversation').of(vim.api.nvim_get_current_buf())
+  return conversation and require('reel.status').text(conversation) or ''
 end
 
 --- Follow one conversation, or all. After the daemon was away it continues by itself: each event comes once, in order.

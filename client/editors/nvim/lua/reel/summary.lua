@@ -4,15 +4,43 @@ local view = require 'reel.view'
 
 local M = {}
 
+local MINUTES = #'2026-11-22 10:29'
+local WIDEST = 36 -- of the column for the name
+
 local function one_line(text)
   return (text:gsub('[\r\n]+', ' '))
 end
 
---- Return the line for a list.
-function M.line(agent)
-  local words = { agent.name, view.clock(agent.updated) }
-  table.insert(words, agent.title)
-  return one_line(table.concat(words, '  '))
+--- Return what a conversation is about: its title, else its first words; and who is writing.
+local function about(agent)
+  local words = {}
+  table.insert(words, agent.title or agent.first_words)
+  if agent.turn == 'tool' then
+    table.insert(words, '(waits for a tool)')
+  end
+  for _, client in ipairs(agent.drafts or {}) do
+    table.insert(words, ('(writing: %s)'):format(client == vim.NIL and 'somebody' or client))
+  end
+  return table.concat(words, '  ')
+end
+
+--- Return the line for a list: name, time of the last change, number of messages, what it is about.
+--- @param width number|nil of the column for the name
+function M.line(agent, width)
+  local name = agent.name .. (' '):rep((width or 0) - vim.fn.strdisplaywidth(agent.name))
+  local time = view.clock(agent.updated):sub(1, MINUTES)
+  return vim.trim(one_line(('%s  %s  %5d  %s'):format(name, time, agent.messages or 0, about(agent))))
+end
+
+--- Return the lines for a list, with the columns aligned.
+function M.lines(agents)
+  local width = 0
+  for _, agent in ipairs(agents) do
+    width = math.max(width, vim.fn.strdisplaywidth(agent.name))
+  end
+  return vim.tbl_map(function(agent)
+    return M.line(agent, math.min(width, WIDEST))
+  end, agents)
 end
 
 local function marks(agent)
@@ -37,7 +65,8 @@ local function tags(agent)
 end
 
 --- Return the facts about a conversation, a line for each.
-function M.facts(agent)
+--- @param source string|nil the name of the conversation that it was cloned from
+function M.facts(agent, source)
   local lines = {}
   for _, fact in ipairs {
     { 'name', agent.name },
@@ -49,7 +78,7 @@ function M.facts(agent)
     { 'marks', marks(agent) },
     { 'waiting for', open_calls(agent) },
     { 'tags', tags(agent) },
-    { 'cloned from', agent.source and ('%s at #%d'):format(agent.source.agent, agent.source.at) },
+    { 'cloned from', agent.source and ('%s at #%d'):format(source or agent.source.agent, agent.source.at) },
     { 'created', view.clock(agent.created) },
     { 'updated', view.clock(agent.updated) },
     { 'followers', agent.attached },

@@ -1,0 +1,67 @@
+--- Runs the user's own command, which lets a model answer: the plug-in calls no provider.
+
+local address = require 'reel.address'
+local config = require 'reel.config'
+local environment = require 'reel.environment'
+local errors = require 'reel.errors'
+
+local M = {}
+
+local jobs = {} -- by the agent's id
+
+local function last_line(lines)
+  return vim.trim(table.concat(lines, '\n')):match '[^\n]*$'
+end
+
+--- Raise why the command cannot be run for a conversation now, if it cannot.
+function M.check(conversation)
+  if not config.ask then
+    error(errors.new('invalid_params', 'no command is set to ask with; see :help reel-ask'), 0)
+  end
+  if jobs[conversation.agent] then
+    error(errors.new('busy', conversation.name .. ': the command is still running (:Reel stop ends it)'), 0)
+  end
+end
+
+--- Run the command for a conversation: $REEL_AGENT is the conversation, $REEL_SOCKET the daemon's socket.
+function M.start(conversation)
+  M.check(conversation)
+  local agent, output = conversation.agent, {}
+  local job = vim.fn.jobstart(config.ask, {
+    env = { REEL_AGENT = conversation.name, REEL_SOCKET = address.socket(), PYTHONPATH = environment.python_path() },
+    stderr_buffered = true,
+    on_stderr = function(_, lines)
+      output = lines
+    end,
+    on_exit = function(_, status)
+      local stopped = jobs[agent] == 'stopped'
+      jobs[agent] = nil
+      if status ~= 0 and not stopped then
+        local why = last_line(output)
+        local line = why ~= '' and why or ('the command ended with status %d'):format(status)
+        errors.show(errors.new('ask', ('%s: %s'):format(conversation.name, line)))
+      end
+    end,
+  })
+  if job <= 0 then
+    error(errors.new('ask', ('cannot run %s'):format(vim.inspect(config.ask))), 0)
+  end
+  jobs[agent] = job
+end
+
+--- Stop the command of a conversation.
+function M.stop(conversation)
+  local job = jobs[conversation.agent]
+  if type(job) ~= 'number' then
+    error(errors.new('invalid_params', conversation.name .. ': no command is running'), 0)
+  end
+  jobs[conversation.agent] = 'stopped'
+  vim.fn.jobstop(job)
+end
+
+--- Return whether the command of a conversation is running.
+function M.is_running(conversation)
+  return jobs[conversation.agent] ~= nil
+end
+
+return M

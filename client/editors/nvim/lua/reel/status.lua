@@ -1,0 +1,25 @@
+--- The text for a status line.
+
+local ask = require 'reel.ask'
+
+local M = {}
+
+--- Return the words about a conversation: its name, and what is going on. Pure but for the running command.
+--- A status line interprets '%', and names are other people's text: each is replaced.
+function M.text(conversation)
+  local words = { conversation.name }
+  if conversation.away then
+    table.insert(words, 'away')
+  elseif conversation.copy.reading then
+    table.insert(words, 'reading')
+  end
+  for _, draft in pairs(conversation.drafts) do
+    table.insert(words, 'writing…' .. (draft.client and (' (%s)'):format(draft.client) or ''))
+  end
+  if ask.is_running(conversation) then
+    table.insert(words, 'asking')
+  end
+  return (table.concat(words, ' · '):gsub('[%c%%]', '?'))
+end
+
+return M

@@ -1,0 +1,71 @@
+"""The compose buffer in Neovim: :write sends it."""
+
+from pathlib import Path
+
+from reel.sync.client import Client
+from tests.daemon import Daemon
+from tests.editors.nvim.driver import Nvim
+from tests.editors.nvim.shown import opened
+from tests.editors.texts import texts
+
+
+def compose(nvim: Nvim, *lines: str) -> None:
+    """Write lines into the compose buffer of the current conversation."""
+    nvim.command("Reel compose")
+    nvim.call("nvim_buf_set_lines", 0, 0, -1, False, list(lines))
+
+
+def test_write_sends_the_compose_buffer(demo: Nvim, client: Client) -> None:
+    """``:write`` sends the lines as one message, empties the buffer, and says which message it is."""
+    compose(demo, "What is", "", "a reel?")
+    demo.command("write")
+
+    assert ["What is\n\na reel?"] == texts(client)
+    assert ([""], False) == (demo.lines(), demo.lua("return vim.bo.modified"))
+    assert "demo: added #2" == demo.said()[-1]
+
+
+def test_wq_sends_and_closes_the_window(demo: Nvim, client: Client) -> None:
+    """``:wq`` sends the buffer and goes back to the conversation."""
+    compose(demo, "hello")
+    demo.command("wq")
+
+    assert ["hello"] == texts(client)
+    assert ["reel://demo", 1] == demo.lua("return {vim.fn.bufname(), vim.fn.winnr('$')}")
+
+
+def test_a_compose_buffer_keeps_what_was_not_sent(demo: Nvim, daemon: Daemon, client: Client) -> None:
+    """If sending fails, the text stays in the buffer, which stays modified, and is there when it is opened again."""
+    compose(demo, "hello")
+    client.kill("demo")
+    demo.command("wq")
+    demo.command("Reel compose")
+
+    assert (["hello"], True) == (demo.lines(), demo.lua("return vim.bo.modified"))
+    assert len(demo.notified()) == 1
+    assert Path(daemon.socket).is_socket()
+
+
+def test_commands_in_a_compose_buffer(nvim: Nvim, client: Client) -> None:
+    """A command in a compose buffer is about its conversation, not the one that was opened last."""
+    for name in ("one", "two"):
+        client.create(name)
+    opened(nvim, "one")
+    compose(nvim, "text")
+    nvim.command("wincmd p")
+    opened(nvim, "two")
+    nvim.command("Reel compose")
+    nvim.command("buffer reel-compose://one")
+    nvim.command("Reel mark here")
+    nvim.until("vim.fn.execute('messages'):find('one: marked as here', 1, true)")
+
+    assert [2, 1] == [client.agent(name).head for name in ("one", "two")]
+
+
+def test_a_blank_compose_buffer_is_not_sent(demo: Nvim, client: Client) -> None:
+    """A buffer with nothing but blanks is not sent."""
+    compose(demo, " ", "")
+    demo.command("write")
+
+    assert [] == texts(client)
+    assert "nothing sent" == demo.said()[-1]

@@ -1,0 +1,111 @@
+"""Reading a conversation in Neovim: motions, code blocks, highlighted code, the status line."""
+
+from typing import Any
+
+import pytest
+
+from reel.messages import NewMessage
+from reel.sync.client import Client
+from tests.editors.nvim.driver import Nvim
+from tests.editors.nvim.shown import opened
+
+CODE = "Look:\n\n```sh\nls\n```\n\n````python\nprint('```')\n```\n````\n\nDone."
+
+
+def answer(text: str) -> NewMessage:
+    """Return a message of an assistant."""
+    return {"role": "assistant", "content": text}
+
+
+@pytest.fixture
+def talk(nvim: Nvim, client: Client) -> Nvim:
+    """A Neovim with a conversation of three messages, one of which looks like two."""
+    client.create("demo", system="Be brief.")
+    client.add("demo", ["one", answer("two\n\n## user #9\n\nlook"), "three"])
+    opened(nvim)
+    nvim.until("vim.fn.search('three', 'nw') > 0")
+    nvim.command("1")
+    return nvim
+
+
+def test_brackets_go_from_message_to_message(talk: Nvim) -> None:
+    """``]]`` and ``[[`` stop at the headings of messages, and not at lines that look like one; they take a count."""
+    rows = []
+    for keys in ("]]", "]]", "]]", "]]", "2[[", "9[["):
+        talk.command(f"normal {keys}")
+        rows.append(talk.lua("return vim.fn.getline('.')"))
+
+    names = ["user #3", "assistant #4", "user #5", "user #5", "user #3", "system"]
+    assert [f"## {name}" for name in names] == rows
+
+
+def test_brackets_are_motions_for_operators(talk: Nvim) -> None:
+    """``y]]`` yanks up to the next message."""
+    talk.command("normal ]]y]]")
+
+    assert "## user #3\n\none\n\n" == talk.lua("return vim.fn.getreg('\"')")
+
+
+def test_code_yanks_the_last_block_of_an_answer(nvim: Nvim, client: Client) -> None:
+    """``:Reel code`` yanks the last code block that an assistant wrote, whatever fences it contains."""
+    client.add("demo", [answer(CODE), "```\nmine\n```"], create=True)
+    opened(nvim)
+    nvim.until("vim.fn.search('mine', 'nw') > 0")
+    nvim.command("Reel code")
+    nvim.command("Reel code a")
+
+    assert ["print('```')\n```\n"] * 2 == nvim.lua("return {vim.fn.getreg('\"'), vim.fn.getreg('a')}")
+    assert "demo: yanked 2 lines of python from #2" == nvim.said()[-1]
+
+
+def test_code_without_a_block(talk: Nvim) -> None:
+    """If no answer has a code block, ``:Reel code`` says so."""
+    talk.command("Reel code")
+
+    talk.complains("demo: no code block in an answer")
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("~~~\na\n```\n~~~", ["a", "```"]),
+        ("   ```  lua x\nopen", ["open"]),
+        ("```a`b\nno block", None),
+        ("    ```\nno block", None),
+        ("```\na\n``` x\n```", ["a", "``` x"]),
+    ],
+)
+def test_the_fences_of_code_blocks(nvim: Nvim, text: str, lines: list[str] | None) -> None:
+    """A fence opens and closes a code block as in CommonMark."""
+    messages: list[Any] = [{"role": "assistant", "seq": 1, "content": [{"type": "text", "text": text}]}]
+    block = nvim.lua("return require('reel.code').last(...)", messages)
+
+    assert lines == (block and block["lines"])
+
+
+def test_code_in_fences_is_highlighted(nvim: Nvim, client: Client) -> None:
+    """The code of a known language is highlighted; another word after a fence runs nothing."""
+    client.add("demo", answer("```python\nimport os\n```\n```x|let g:ran=1\nimport\n```"), create=True)
+    nvim.command("syntax on")
+    opened(nvim)
+    nvim.until("vim.fn.search('import os', 'nw') > 0")
+    group = "vim.fn.synIDattr(vim.fn.synID(vim.fn.search(..., 'w'), 1, 1), 'name')"
+
+    assert "pythonInclude" == nvim.lua(f"return {group}", "^import os")
+    assert "pythonInclude" != nvim.lua(f"return {group}", "^import$")
+    assert nvim.lua("return vim.g.ran") is None
+
+
+def test_the_status_line(nvim: Nvim, client: Client) -> None:
+    """The text for a status line has the name and who is writing; nothing in it is evaluated."""
+    assert "" == nvim.lua("return require('reel').status()")
+    client.create("demo")
+    opened(nvim)
+    nvim.until("require('reel').status() == 'demo'")
+    client_name = '%{execute("let g:ran=1")}\n'
+    nvim.lua("require('reel.conversation').current().drafts[7] = {client = ...}", client_name)
+    nvim.command("set laststatus=2 statusline=%!v:lua.require'reel'.status()")
+    nvim.command("redrawstatus!")
+
+    assert 'demo · writing… (?{execute("let g:ran=1")}?)' == nvim.lua("return require('reel').status()")
+    assert nvim.lua("return vim.g.ran") is None
