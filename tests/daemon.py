@@ -13,9 +13,9 @@ from typing import Self
 
 from reel.errors import NotRunning
 from reel.sync.client import Client
+from tests.patience import PATIENCE
 
 # Generous: a daemon that takes longer hangs.
-PATIENCE = 30.0
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from reel.frames import Response
 from reel.session import MessagePack
-from tests.daemon import PATIENCE
+from tests.patience import PATIENCE
 
 
 class Pipeline:

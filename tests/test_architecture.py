@@ -11,6 +11,7 @@ import pytest
 from reel.sync.client import Client
 from tests.daemon import Daemon
 from tests.daemon_fixtures import client, daemon, directory, prepared  # noqa: F401
+from tests.patience import PATIENCE
 
 _ROOT = Path(__file__).parent.parent
 _PAGE = _ROOT / "docs" / "architecture.md"
@@ -51,7 +52,7 @@ def test_tree_of_the_log(daemon: Daemon, client: Client) -> None:  # noqa: F811
     (script,) = re.findall(r"^```sh\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     environment = {**os.environ, "REEL_SOCKET": daemon.socket, "PATH": path}
-    subprocess.run(["sh", "-ec", script], env=environment, check=True, capture_output=True, timeout=60)
+    subprocess.run(["sh", "-ec", script], env=environment, check=True, capture_output=True, timeout=PATIENCE)
 
     rows = re.findall(r"^\| (demo|copy) \| (\d+) \| `(\w+)`.*? \| (\d*) ?\|", page, re.MULTILINE)
     assert sorted(rows) == [*parents(client, "copy"), *parents(client, "demo")]

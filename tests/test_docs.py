@@ -15,6 +15,7 @@ from tests import documents
 from tests.daemon import Daemon, short_directory
 from tests.end_to_end import answers
 from tests.end_to_end.provider import serving
+from tests.patience import PATIENCE
 
 _ROOT = Path(__file__).parent.parent
 _README = (_ROOT / "README.md").read_text()
@@ -37,7 +38,7 @@ def _blocks(language: str) -> list[str]:
 
 def _run(words: list[str], daemon: Daemon, **environment: str) -> str:
     environment = {**os.environ, "REEL_SOCKET": daemon.socket, "VISUAL": "true", **environment}
-    return subprocess.run(words, env=environment, text=True, capture_output=True, check=True, timeout=60).stdout
+    return subprocess.run(words, env=environment, text=True, capture_output=True, check=True, timeout=PATIENCE).stdout
 
 
 def test_the_commands_of_the_readme(daemon: Daemon) -> None:

@@ -19,6 +19,7 @@ from reel.pushes import Push
 from tests.daemon import Daemon, short_directory
 from tests.end_to_end import answers
 from tests.end_to_end.provider import Json, serving
+from tests.patience import PATIENCE
 
 _EXAMPLES = Path(__file__).parent.parent / "examples"
 
@@ -53,12 +54,12 @@ class Running:
         """Press Ctrl-D; return the exit status."""
         assert self._process.stdin is not None
         self._process.stdin.close()
-        return self._process.wait(10)
+        return self._process.wait(PATIENCE)
 
     def interrupt(self) -> int:
         """Press Ctrl-C; return the exit status."""
         self._process.send_signal(signal.SIGINT)
-        return self._process.wait(10)
+        return self._process.wait(PATIENCE)
 
 
 @contextmanager
@@ -116,7 +117,7 @@ def test_netcat(daemon: Daemon) -> None:
             text=True,
             capture_output=True,
             check=False,
-            timeout=30,
+            timeout=PATIENCE,
         )
         return ran.returncode, ran.stdout
 
@@ -159,7 +160,7 @@ def test_agent_that_is_interrupted(daemon: Daemon, monkeypatch: pytest.MonkeyPat
             if not provider.bodies:
                 client.add("ann", "One more thing")
             else:
-                cleared.wait(10)
+                cleared.wait(PATIENCE)
             return answer(path, body)
 
         monkeypatch.setattr(provider, "answer", speak_meanwhile)
@@ -209,7 +210,7 @@ def text_of(block: Block) -> str:
 def test_agent_that_is_told_nothing() -> None:
     """Without arguments the example prints its usage."""
     ran = subprocess.run(
-        [sys.executable, str(_EXAMPLES / "agent.py")], capture_output=True, text=True, check=False, timeout=30
+        [sys.executable, str(_EXAMPLES / "agent.py")], capture_output=True, text=True, check=False, timeout=PATIENCE
     )
 
     assert 1 == ran.returncode

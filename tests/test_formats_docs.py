@@ -16,6 +16,7 @@ from reeld.formats.render import render
 from reeld.formats.table import FORMATS
 from tests.daemon import Daemon, short_directory
 from tests.formats.checker import check
+from tests.patience import PATIENCE
 from tests.reel.streams.samples import ANTHROPIC, CHAT
 from tests.reeld.formats.histories import (
     Json,
@@ -193,7 +194,7 @@ def test_the_script_of_the_readme_works(daemon: Daemon, tmp_path: Path) -> None:
         client.create("demo")
         command = ["bash", "-euo", "pipefail", "-c", script.replace("$PWD/.venv/bin:$PATH", "$PATH:$PWD/.venv/bin")]
         ran = subprocess.run(
-            command, env=environment, cwd=_ROOT, text=True, capture_output=True, timeout=60, check=False
+            command, env=environment, cwd=_ROOT, text=True, capture_output=True, timeout=PATIENCE, check=False
         )
         roles = [message["role"] for message in client.messages("demo").messages]
 

@@ -8,8 +8,9 @@ from typing import Any
 
 from reeld.config import SETTINGS, _defaults
 from reeld.serving.methods import METHODS
-from tests.daemon import PATIENCE, Daemon
+from tests.daemon import Daemon
 from tests.daemon_fixtures import daemon, directory, prepared  # noqa: F401
+from tests.patience import PATIENCE
 
 _PAGE = (Path(__file__).parent.parent / "docs" / "protocol.md").read_text()
 # A request or a reply, on one line or several.

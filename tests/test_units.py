@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE
+
 _ROOT = Path(__file__).parent.parent
 _needs_systemd = pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
 # In tenths. Offline, systemd rates the user manager as root, and this figure leaves out namespaces.
@@ -20,7 +22,7 @@ def units(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "a config"))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     command = [sys.executable, "-c", "from reel.cli import process; process()", "units", "--install"]
-    subprocess.run(command, check=True, capture_output=True, timeout=30)
+    subprocess.run(command, check=True, capture_output=True, timeout=PATIENCE)
     return tmp_path / "a config" / "systemd" / "user"
 
 
@@ -32,7 +34,7 @@ def analyze(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
         text=True,
         capture_output=True,
         check=False,
-        timeout=30,
+        timeout=PATIENCE,
     )
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from reel.version import __version__
 from reeld.startup import CANNOT_START
+from tests.patience import PATIENCE
 
 _ROOT = Path(__file__).parent.parent
 
@@ -41,7 +42,9 @@ def place(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(command: Sequence[str | Path], status: int = 0) -> subprocess.CompletedProcess[str]:
     """Run a program without this process's packages, and expect an exit status."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COVERAGE"))}
-    ran = subprocess.run(command, cwd=_ROOT, env=environment, text=True, capture_output=True, check=False, timeout=60)
+    ran = subprocess.run(
+        command, cwd=_ROOT, env=environment, text=True, capture_output=True, check=False, timeout=PATIENCE
+    )
     assert ran.returncode == status, ran.stderr
     return ran
 

@@ -12,7 +12,7 @@ from reel.frames import Response
 from reel.session import MessagePack
 from tests.crash.command_generator import Asked, CommandGenerator, Names, one_restore
 from tests.crash.history import Call
-from tests.daemon import PATIENCE
+from tests.patience import PATIENCE
 
 
 class Worker:

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from tests.crash import stats
-from tests.daemon import PATIENCE, Daemon
+from tests.daemon import Daemon
+from tests.patience import PATIENCE
 
 
 class ForkServer:

@@ -10,6 +10,8 @@ from enum import IntEnum, IntFlag
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.patience import PATIENCE
+
 _SOURCE = Path(__file__).with_name("shim.c")
 _BOARD = struct.Struct("7i")
 _RECORD = struct.Struct("IIQQ")
@@ -71,7 +73,7 @@ class Shim:
             self._board = mmap.mmap(file.fileno(), _BOARD.size)
         flags = ["-shared", "-fPIC", "-O1", "-Wall", "-Werror"]
         command = [COMPILER, *flags, "-o", str(self._library), str(_SOURCE), "-ldl"]
-        subprocess.run(command, check=True, timeout=60)
+        subprocess.run(command, check=True, timeout=PATIENCE)
 
     @property
     def environment(self) -> dict[str, str]:

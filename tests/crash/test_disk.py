@@ -16,7 +16,8 @@ from tests.crash import stats
 from tests.crash.forkserver import CrashingDaemon
 from tests.crash.shim import COMPILER, Action, File, Op, Shim
 from tests.crash.workload import Workload
-from tests.daemon import PATIENCE, Daemon, until
+from tests.daemon import Daemon, until
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="there is no compiler")
 

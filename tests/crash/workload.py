@@ -13,7 +13,8 @@ from tests.crash.checker import check
 from tests.crash.clients import Worker
 from tests.crash.command_generator import Names
 from tests.crash.final_state import read_final_state
-from tests.daemon import PATIENCE, Daemon, until
+from tests.daemon import Daemon, until
+from tests.patience import PATIENCE
 
 
 class Workload:

@@ -2,7 +2,7 @@
 
 import subprocess
 
-from tests.daemon import PATIENCE
+from tests.patience import PATIENCE
 
 
 def run(script: str) -> str:

@@ -18,7 +18,8 @@ import pytest
 import reel
 from reel.pushes import EventPush, Push
 from reel.sync.client import Client
-from tests.daemon import PATIENCE, Daemon, until
+from tests.daemon import Daemon, until
+from tests.patience import PATIENCE
 
 AGENTS = ("a", "b", "c")
 COMMANDS = 100

@@ -13,8 +13,8 @@ import pytest
 
 from reel.sync.client import Client
 from tests.daemon import Daemon
+from tests.patience import PATIENCE
 
-PATIENCE = 30
 ANSWER = {"jsonrpc": "2.0", "id": 1, "result": {"pong": True}}
 
 
@@ -153,7 +153,7 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("node")
     command = ("npm", "install", "--no-audit", "--no-fund", "--prefix", str(directory), "vscode-jsonrpc@8.2.1")
     try:
-        subprocess.run(command, check=True, capture_output=True, timeout=60)
+        subprocess.run(command, check=True, capture_output=True, timeout=PATIENCE)
     except subprocess.SubprocessError:
         pytest.skip("npm cannot install vscode-jsonrpc")
     (directory / "talk.js").write_text(SCRIPT)

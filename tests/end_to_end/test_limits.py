@@ -10,7 +10,8 @@ from msgpack import Unpacker, packb
 
 import reel
 from reel.sync.client import Client
-from tests.daemon import PATIENCE, Daemon
+from tests.daemon import Daemon
+from tests.patience import PATIENCE
 from tests.pipeline import Pipeline
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.daemon import PATIENCE, Daemon
+from tests.daemon import Daemon
+from tests.patience import PATIENCE
 from tests.reeld.verify.damage import damage
 
 # It is in everything that is said, and in no name of an agent: those may be in the log.

@@ -13,7 +13,8 @@ from msgpack import Unpacker, packb
 
 import reel
 from reel.sync.client import Client
-from tests.daemon import PATIENCE, Daemon
+from tests.daemon import Daemon
+from tests.patience import PATIENCE
 
 PING = packb([0, 1, "ping", []])
 MIB = 1 << 20

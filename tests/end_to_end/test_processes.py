@@ -14,8 +14,9 @@ import pytest
 
 from reel.sync.client import Client
 from reeld.startup import CANNOT_START
-from tests.daemon import PATIENCE, Daemon
+from tests.daemon import Daemon
 from tests.end_to_end.shell import run
+from tests.patience import PATIENCE
 from tests.pipeline import Pipeline
 
 

@@ -11,9 +11,10 @@ import pytest
 
 import reel
 from tests import documents
-from tests.daemon import PATIENCE, Daemon
+from tests.daemon import Daemon
 from tests.end_to_end.shell import run
 from tests.end_to_end.writers import texts
+from tests.patience import PATIENCE
 
 # Takes its time, as with a large file: until clients were refused several times, or the daemon is back.
 _CP = """#!/bin/sh

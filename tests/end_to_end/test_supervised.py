@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from reel.sync.client import Client
-from tests.daemon import PATIENCE, Daemon
+from tests.daemon import Daemon
+from tests.patience import PATIENCE
 
 # The first socket is the one after stderr, and it is for the process that the shell becomes.
 _GIVE = ("sh", "-c", 'LISTEN_PID=$$ LISTEN_FDS=1 exec "$@" 3<&0', "sh")

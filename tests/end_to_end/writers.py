@@ -4,7 +4,8 @@ import threading
 from typing import Self
 
 from reel.errors import ReelError
-from tests.daemon import PATIENCE, Daemon, until
+from tests.daemon import Daemon, until
+from tests.patience import PATIENCE
 
 
 class Writers:

@@ -8,8 +8,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from reel.sync.client import Client
-from tests.daemon import PATIENCE, Daemon, short_directory
+from tests.daemon import Daemon, short_directory
 from tests.fuzz.hostile import AGENTS, CANARY
+from tests.patience import PATIENCE
 
 # The most memory that the daemon may have, in bytes: enough for one message of the largest size.
 MEMORY = 300 << 20

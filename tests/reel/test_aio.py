@@ -17,6 +17,7 @@ from reel.errors import ReelError
 from reel.frames import Request
 from reel.session import MessagePack
 from tests.daemon import Daemon, short_directory
+from tests.patience import PATIENCE
 
 from .test_blocking import HELLO
 
@@ -37,7 +38,7 @@ def daemon() -> Iterator[Daemon]:
 @pytest.fixture
 async def client(daemon: Daemon) -> AsyncIterator[Client]:
     """A connected client, with thirty seconds for the test."""
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE):
         async with reel.aio.connect(daemon.socket) as client:
             yield client
 
@@ -137,7 +138,7 @@ async def test_a_client_cannot_be_awaited_on_trio(daemon: Daemon) -> None:
 
 async def test_the_async_client_gives_up_reconnecting(daemon: Daemon) -> None:
     """If the daemon does not come back, calls say so; a later daemon is found."""
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE):
         async with reel.aio.connect(daemon.socket, patience=0.05) as client:
             daemon.end(signal.SIGTERM)
             with pytest.raises(reel.NotRunning):
@@ -151,12 +152,12 @@ async def test_the_async_client_stops_the_daemon(client: Client, daemon: Daemon)
     """After a shutdown the daemon has ended."""
     await client.shutdown()
 
-    assert daemon.process.wait(20) == 0
+    assert daemon.process.wait(PATIENCE) == 0
 
 
 async def test_whose_error_it_is(daemon: Daemon) -> None:
     """An error raised in the block comes out unchanged, not in a group."""
-    with anyio.fail_after(30), pytest.raises(KeyError):
+    with anyio.fail_after(PATIENCE), pytest.raises(KeyError):
         async with reel.aio.connect(daemon.socket):
             raise KeyError("mine")
 
@@ -164,7 +165,7 @@ async def test_whose_error_it_is(daemon: Daemon) -> None:
 async def test_a_daemon_that_hangs_up(tmp_path: Path) -> None:
     """A daemon that does not answer the greeting counts as not running."""
     path = str(tmp_path / "s")
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE):
         async with await anyio.create_unix_listener(path) as listener, anyio.create_task_group() as tasks:
 
             async def hang_up() -> None:
@@ -179,7 +180,7 @@ async def test_a_daemon_that_hangs_up(tmp_path: Path) -> None:
 async def test_the_async_client_reports_what_is_not_a_reply(tmp_path: Path) -> None:
     """Bytes that are not a message fail the waiting calls, and the next call works."""
     path = str(tmp_path / "s")
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE):
         async with await anyio.create_unix_listener(path) as listener, anyio.create_task_group() as tasks:
             parts: list[_Part] = [b"\xc1", PONG]
             tasks.start_soon(_answer, listener, parts)
@@ -193,7 +194,7 @@ async def test_the_async_client_reports_what_is_not_a_reply(tmp_path: Path) -> N
 async def test_a_command_is_asked_again_under_its_key(tmp_path: Path) -> None:
     """A command without a reply, or refused by a daemon about to stop, is repeated under its key."""
     path = str(tmp_path / "s")
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE):
         async with await anyio.create_unix_listener(path) as listener, anyio.create_task_group() as tasks:
             seen: list[Request] = []
             moved = {"agent": "a1", "head": 2, "command": 2, "time": 1, "was": 1}
@@ -209,7 +210,7 @@ async def test_a_shutdown_without_a_reply_starts_no_daemon(tmp_path: Path, monke
     """A shutdown whose connection ends was executed, and no daemon is started to repeat it."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     path = str(tmp_path / "s")
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE):
         async with anyio.create_task_group() as tasks:
             listener = await anyio.create_unix_listener(path)
             tasks.start_soon(_answer, listener, [None])

@@ -12,6 +12,7 @@ import pytest
 import reel
 from reel.pushes import DraftPush
 from tests.daemon import Daemon, short_directory
+from tests.patience import PATIENCE
 from tests.reel.streams.samples import CHAT, chunk, sse
 
 Scenario: TypeAlias = Callable[["Side"], Awaitable[Any]]
@@ -99,7 +100,7 @@ def run(request: pytest.FixtureRequest, daemon: Daemon) -> Callable[[Scenario], 
             return await scenario(Side(client))
 
     async def concurrent(scenario: Scenario) -> Any:
-        with anyio.fail_after(30):
+        with anyio.fail_after(PATIENCE):
             async with reel.aio.connect(daemon.socket) as client:
                 return await scenario(Side(client))
 

@@ -19,7 +19,8 @@ from reel.errors import ReelError
 from reel.frames import Request
 from reel.session import MessagePack
 from reel.sync.client import Client, connect
-from tests.daemon import PATIENCE, Daemon, short_directory
+from tests.daemon import Daemon, short_directory
+from tests.patience import PATIENCE
 from tests.pipeline import Pipeline
 
 HELLO = {

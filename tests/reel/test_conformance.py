@@ -14,10 +14,10 @@ from reel import aio, requests
 from reel.replies import Verified
 from reel.sync.client import Client
 from tests.daemon import Daemon, short_directory
+from tests.patience import PATIENCE
 
 Scenario: TypeAlias = Callable[[Any], Awaitable[Any]]
 Run: TypeAlias = Callable[[Scenario], Any]
-_LIMIT = 30
 
 
 class _Awaited:
@@ -60,7 +60,7 @@ def run(request: pytest.FixtureRequest, daemon: Daemon) -> Run:
             return await scenario(_Awaited(client))
 
     async def concurrent(scenario: Scenario) -> Any:
-        with anyio.fail_after(_LIMIT):
+        with anyio.fail_after(PATIENCE):
             async with reel.aio.connect(daemon.socket) as client:
                 return await scenario(client)
 
@@ -372,6 +372,7 @@ def test_both_clients_report_that_no_daemon_answers(run: Run, tmp_path: Any) -> 
 # A daemon that answers one connection, and no longer listens then.
 _BRIEF_DAEMON = """
 import os, socket, sys
+from tests.patience import PATIENCE
 path = sys.argv[sys.argv.index("--socket") + 1]
 with socket.socket(socket.AF_UNIX) as listener:
     listener.bind(path)

@@ -25,7 +25,8 @@ from reel.cli import main
 from reel.process import answers, start
 from reel.stop_marker import STOPPED, is_marked, mark
 from reel.sync.client import Client
-from tests.daemon import PATIENCE, short_directory
+from tests.daemon import short_directory
+from tests.patience import PATIENCE
 from tests.planted import Planted
 
 

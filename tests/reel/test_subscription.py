@@ -24,12 +24,12 @@ from reel.subscription_state import SubscriptionState
 from reel.sync.client import Client
 from reel.sync.subscription import Subscription
 from tests.daemon import Daemon, short_directory
+from tests.patience import PATIENCE
 
 from .test_process import end
 
 Scenario: TypeAlias = Callable[[Any], Awaitable[Any]]
 Run: TypeAlias = Callable[..., Any]
-_LIMIT = 60
 
 
 class _Awaited:
@@ -80,11 +80,11 @@ def run(request: pytest.FixtureRequest, daemon: Daemon) -> Run:
 
     def run(scenario: Scenario, patience: float = 20.0, **more: Any) -> Any:
         async def blocking() -> Any:
-            with anyio.fail_after(_LIMIT), Client(daemon.socket, patience=patience, **more) as client:
+            with anyio.fail_after(PATIENCE), Client(daemon.socket, patience=patience, **more) as client:
                 return await scenario(_Blocking(client))
 
         async def concurrent() -> Any:
-            with anyio.fail_after(_LIMIT):
+            with anyio.fail_after(PATIENCE):
                 async with reel.aio.connect(daemon.socket, patience=patience, **more) as client:
                     return await scenario(client)
 
@@ -310,7 +310,7 @@ def test_a_blocking_subscription_is_an_iterator(daemon: Daemon) -> None:
 
 async def test_a_cancelled_wait_loses_nothing(daemon: Daemon) -> None:
     """A cancelled wait, connected or not, can be repeated, and misses nothing."""
-    with anyio.fail_after(_LIMIT):
+    with anyio.fail_after(PATIENCE):
         async with reel.aio.connect(daemon.socket) as client, client.subscribe("demo") as subscription:
             for number in range(50):
                 if number == 25:
@@ -380,7 +380,7 @@ async def test_ended_while_it_comes_back(daemon: Daemon) -> None:
         dialled.append(await anyio.connect_unix(daemon.socket))
         return dialled[-1]
 
-    with anyio.fail_after(_LIMIT):
+    with anyio.fail_after(PATIENCE):
         subscription = AsyncSubscription(SubscriptionState(requests.subscribe("demo"), "test"), dial, 20.0)
         await subscription.__aenter__()
         await anyio.to_thread.run_sync(daemon.kill)

@@ -5,14 +5,13 @@ from anyio import wait_all_tasks_blocked
 from anyio.lowlevel import checkpoint
 
 from reel.wakeup import Signal
-
-LIMIT = 10
+from tests.patience import PATIENCE
 
 
 async def test_a_waiting_task_is_woken() -> None:
     """A waiting task continues when the signal is set."""
     signal = Signal()
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(signal.wait)
             await wait_all_tasks_blocked()
@@ -24,7 +23,7 @@ async def test_set_before_anybody_waits() -> None:
     signal = Signal()
     signal.set()
 
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         await signal.wait()
 
 
@@ -37,7 +36,7 @@ async def test_set_many_times_wakes_once() -> None:
             await signal.wait()
             woken.append(turn)
 
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         async with anyio.create_task_group() as tasks:
             signal.set()
             signal.set()
@@ -60,7 +59,7 @@ async def test_work_added_while_the_task_works_is_not_lost() -> None:
                 done.append(queue.pop(0))
                 await checkpoint()
 
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(work)
             for number in range(100):
@@ -79,5 +78,5 @@ async def test_a_cancelled_wait_does_not_reset_it() -> None:
         signal.set()
         await signal.wait()
 
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         await signal.wait()

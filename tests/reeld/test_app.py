@@ -20,7 +20,8 @@ from reeld.config import Config
 from reeld.serving import listener
 from reeld.startup import ALREADY_RUNNING, CANNOT_START, OK, lock
 from reeld.store import schema
-from tests.daemon import PATIENCE, short_directory
+from tests.daemon import short_directory
+from tests.patience import PATIENCE
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from trio.testing import MockClock
 
 from reeld.notify import Supervisor, find_supervisor, inherited_socket, path_of
 from reeld.startup import StartupError
+from tests.patience import PATIENCE
 
 ME = str(os.getpid())
 
@@ -25,7 +26,7 @@ def ear(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, s
         else:
             address = f"@reel-test-{ME}"
             listening.bind(f"\0{address[1:]}")
-        listening.settimeout(10)
+        listening.settimeout(PATIENCE)
         yield address, listening
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from reeld.startup import ALREADY_RUNNING, CANNOT_START, AlreadyRunning, StartupError, lock
+from tests.patience import PATIENCE
 
 _HOLD = """
 import sys
@@ -101,6 +102,7 @@ def test_no_place_for_it(tmp_path: Path) -> None:
 _LIMIT_FILES = """
 import resource
 from reeld.startup import raise_file_limit
+from tests.patience import PATIENCE
 resource.setrlimit(resource.RLIMIT_NOFILE, ({soft}, {hard}))
 print(raise_file_limit({wanted}), *resource.getrlimit(resource.RLIMIT_NOFILE))
 """
@@ -120,7 +122,7 @@ print(raise_file_limit({wanted}), *resource.getrlimit(resource.RLIMIT_NOFILE))
 def test_file_limit(soft: int, hard: int, wanted: int, expected: str) -> None:
     """The limit is raised as far as allowed; if that is not enough, fewer connections are possible, which is logged."""
     code = _LIMIT_FILES.format(soft=soft, hard=hard, wanted=wanted)
-    tried = subprocess.run([sys.executable, "-c", code], text=True, capture_output=True, check=True, timeout=30)
+    tried = subprocess.run([sys.executable, "-c", code], text=True, capture_output=True, check=True, timeout=PATIENCE)
 
     assert expected == tried.stdout.strip()
     assert ("connections are limited to" in tried.stderr) is (int(expected.split(maxsplit=1)[0]) < wanted)

@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from tests.daemon import PATIENCE
+from tests.patience import PATIENCE
 
 LISP = Path(__file__).parents[3] / "client" / "editors" / "emacs"
 # Makes the terminal of its input the process's controlling terminal, as a login does.

@@ -9,10 +9,11 @@ import pytest
 
 from reel.stop_marker import mark
 from reel.sync.client import Client
-from tests.daemon import PATIENCE, Daemon
+from tests.daemon import Daemon
 from tests.editors.backup import backup
 from tests.editors.emacs.conftest import Shown
 from tests.editors.emacs.driver import Emacs, Refused
+from tests.patience import PATIENCE
 from tests.planted import Planted
 
 Start = Callable[..., Emacs]

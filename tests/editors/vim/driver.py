@@ -13,8 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
-from tests.daemon import PATIENCE
 from tests.editors.alike import without_times
+from tests.patience import PATIENCE
 
 PLUGIN = Path(__file__).parents[3] / "client" / "editors" / "vim"
 _DRIVER = Path(__file__).with_name("driver.vim")

@@ -14,8 +14,7 @@ import pytest
 from reel.cli import main
 from reel.process import answers
 from reel.sync.client import Client
-
-_READY_WITHIN = 20.0
+from tests.patience import PATIENCE
 
 
 class Ran(NamedTuple):
@@ -53,12 +52,12 @@ def daemon() -> Iterator[str]:
                 yield socket
             finally:
                 process.terminate()
-                process.wait(_READY_WITHIN)
+                process.wait(PATIENCE)
 
 
 def wait_for(socket: str, process: subprocess.Popen[bytes]) -> None:
     """Wait until a daemon answers."""
-    deadline = time.monotonic() + _READY_WITHIN
+    deadline = time.monotonic() + PATIENCE
     while not answers(socket):
         assert process.poll() is None, "the daemon ended instead of answering"
         assert time.monotonic() < deadline, "the daemon does not answer"
@@ -106,7 +105,7 @@ def texts(reel: Reel, agent: str, *options: str) -> list[str]:
 
 def attached(client: Client, name: str) -> None:
     """Wait until somebody follows an agent, as the agent itself reports."""
-    deadline = time.monotonic() + _READY_WITHIN
+    deadline = time.monotonic() + PATIENCE
     while not client.agent(name).attached:
         assert time.monotonic() < deadline, "nobody follows"
         time.sleep(0.01)

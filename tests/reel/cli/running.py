@@ -9,8 +9,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from tests.patience import PATIENCE
+
 _REEL = [sys.executable, "-c", "from reel.cli import process; process()"]
-TIMEOUT = 20.0
 
 
 class Running:
@@ -23,7 +24,7 @@ class Running:
 
     def until(self, wanted: str) -> str:
         """Read until the output contains a text, and return all of it."""
-        deadline = time.monotonic() + TIMEOUT
+        deadline = time.monotonic() + PATIENCE
         while wanted not in self.text:
             ready = select.select([self.shown], [], [], max(deadline - time.monotonic(), 0))[0]
             assert ready, f"no {wanted!r} in {self.text!r}"

@@ -8,9 +8,10 @@ import pytest
 
 from reel.pushes import EventPush
 from reel.sync.client import Client
+from tests.patience import PATIENCE
 
 from .conftest import Reel, texts
-from .running import TIMEOUT, started
+from .running import started
 
 
 @pytest.fixture
@@ -137,7 +138,7 @@ def test_a_draft_that_is_not_added(client: Client, daemon: str, name: str) -> No
         stdin.close()
 
         assert ["hm", ""] == [next(pushes).text for _ in range(2)]  # type: ignore[union-attr]
-        assert 0 == running.process.wait(TIMEOUT)
+        assert 0 == running.process.wait(PATIENCE)
 
     assert not client.messages(name).messages
 
@@ -161,7 +162,7 @@ def test_a_draft_that_cannot_be_added(client: Client, daemon: str, name: str, ar
         running.process.stdin.close()
 
         assert said in running.until("--help")
-        assert 2 == running.process.wait(TIMEOUT)
+        assert 2 == running.process.wait(PATIENCE)
 
 
 def test_draft_that_is_refused_at_its_end_is_saved(
@@ -179,7 +180,7 @@ def test_draft_that_is_refused_at_its_end_is_saved(
         client.kill(name)
         stdin.write(b" two\n\n")
         stdin.close()
-        assert 1 == running.process.wait(TIMEOUT)
+        assert 1 == running.process.wait(PATIENCE)
         said = running.until("killed: ")
 
     (kept,) = tmp_path.iterdir()

@@ -12,9 +12,10 @@ import pytest
 
 from reel.sync.client import Client
 from tests.daemon import Daemon
+from tests.patience import PATIENCE
 
 from .conftest import Reel, attached, wait_for
-from .running import TIMEOUT, started
+from .running import started
 
 
 def test_follow_shows_messages_in_full(client: Client, daemon: str, name: str) -> None:
@@ -188,7 +189,7 @@ def test_follow_ends_with_control_c(client: Client, daemon: str, name: str) -> N
         attached(client, name)
         running.process.send_signal(signal.SIGINT)
 
-        assert -signal.SIGINT == running.process.wait(TIMEOUT)
+        assert -signal.SIGINT == running.process.wait(PATIENCE)
         assert not running.text
 
 
@@ -199,7 +200,7 @@ def test_control_c_on_a_terminal(client: Client, daemon: str, name: str) -> None
         attached(client, name)
         running.process.send_signal(signal.SIGINT)
 
-        assert -signal.SIGINT == running.process.wait(TIMEOUT)
+        assert -signal.SIGINT == running.process.wait(PATIENCE)
         assert "\r\n" == running.until("\n")
 
 
@@ -242,7 +243,7 @@ def test_wait_for_a_new_event(client: Client, daemon: str, name: str) -> None:
         client.add(name, [{"role": "assistant", "content": "answered"}])
 
         text = running.until("answered")
-        assert 0 == running.process.wait(TIMEOUT)
+        assert 0 == running.process.wait(PATIENCE)
 
     assert "asked" not in text
 

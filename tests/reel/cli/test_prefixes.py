@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE
+
 from .conftest import Reel
 
 
@@ -24,7 +26,7 @@ def _typed(*words: str) -> str:
     ours, theirs = pty.openpty()
     command = [str(Path(sys.executable).parent / "reel"), *words]
     with os.fdopen(ours, "rb", buffering=0) as screen:
-        subprocess.run(command, stdin=theirs, stdout=theirs, stderr=theirs, check=False, timeout=30)
+        subprocess.run(command, stdin=theirs, stdout=theirs, stderr=theirs, check=False, timeout=PATIENCE)
         os.close(theirs)
         return screen.read(4096).decode()
 

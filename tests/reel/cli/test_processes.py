@@ -16,7 +16,8 @@ from reel.cli import main
 from reel.process import lock_holder
 from reel.stop_marker import is_marked
 from reel.sync.client import Client
-from tests.daemon import PATIENCE, Daemon, until
+from tests.daemon import Daemon, until
+from tests.patience import PATIENCE
 from tests.planted import Planted
 
 from .conftest import Reel

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from reel.cli.table import all_commands
+from tests.patience import PATIENCE
 
 from .conftest import Reel
-from .running import TIMEOUT
 
 # Fills in what bash would, calls the function and prints what it offers.
 _BASH = 'eval "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _reel; printf "%s\\n" "${COMPREPLY[@]}"'
@@ -90,7 +90,7 @@ def in_zsh(reel: Reel, directory: Path, line: str) -> list[str]:
 
 def _read_until(terminal: int, there: Path) -> None:
     """Discard the output of a terminal until a file exists."""
-    deadline = time.monotonic() + TIMEOUT
+    deadline = time.monotonic() + PATIENCE
     while not there.exists():
         assert time.monotonic() < deadline
         if select.select([terminal], [], [], 0.05)[0]:

@@ -13,6 +13,7 @@ import pytest
 
 from reel.pushes import EventPush
 from reel.sync.client import Client
+from tests.patience import PATIENCE
 from tests.reel.streams.samples import CHAT, chunk, sse
 
 from .conftest import Reel
@@ -167,7 +168,7 @@ class Piped:
         """Wait for its end."""
         with self.process:
             self.stdin.close()
-            return self.process.wait(20)
+            return self.process.wait(PATIENCE)
 
 
 def test_text_is_printed_while_the_stream_goes_on(reel: Reel, name: str, daemon: str) -> None:
@@ -204,7 +205,7 @@ def test_interrupt_of_a_stream(reel: Reel, name: str, daemon: str) -> None:
     piped.read(CHAT.text)
     piped.process.send_signal(signal.SIGINT)
 
-    assert -signal.SIGINT == piped.process.wait(20)
+    assert -signal.SIGINT == piped.process.wait(PATIENCE)
     piped.end()
     assert ["assistant", "interrupted"] == kinds(reel, name)
 

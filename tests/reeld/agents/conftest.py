@@ -10,6 +10,7 @@ import pytest
 
 from reeld.agents.registry import Registry
 from reeld.store.store import open_store
+from tests.patience import PATIENCE
 from tests.reeld.agents.direct_client import DirectClient
 
 Open: TypeAlias = Callable[..., AbstractAsyncContextManager[DirectClient]]
@@ -27,7 +28,7 @@ def opened(path: str) -> Open:
 
     @asynccontextmanager
     async def open_client(max_live: int = 1000, idle: float = 600.0) -> AsyncIterator[DirectClient]:
-        with anyio.fail_after(30):
+        with anyio.fail_after(PATIENCE):
             async with open_store(path) as store, anyio.create_task_group() as tasks:
                 client = DirectClient(Registry(store, tasks, max_live, idle), tasks)
                 yield client

@@ -13,6 +13,7 @@ from reeld.core.conversation import Extent
 from reeld.serving.subscriptions import LogReplayer
 from reeld.store.schema import prepare
 from reeld.store.store import Store, open_store
+from tests.patience import PATIENCE
 from tests.reeld.store.rows import Rows
 
 
@@ -58,7 +59,7 @@ async def replayed(store: Store, since: int) -> list[CommittedEvent]:
 @pytest.mark.parametrize("since", range(len(COUNTS)))
 async def test_a_replay_that_starts_anywhere(store: Store, since: int) -> None:
     """Wherever a replay starts, each event has the counts that it was published with."""
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE):
         events = await replayed(store, since)
 
     assert COUNTS[since:] == [(each.kept.records, each.extent.records) for each in events]
@@ -66,7 +67,7 @@ async def test_a_replay_that_starts_anywhere(store: Store, since: int) -> None:
 
 async def test_messages_are_counted_apart(store: Store) -> None:
     """Rows that are not valid messages count among the records only."""
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE):
         events = await replayed(store, 0)
 
     assert [0, 1, 1, 1, 1, 1, 1, 0, 1, 1, 2] == [each.extent.messages for each in events]
@@ -75,7 +76,7 @@ async def test_messages_are_counted_apart(store: Store) -> None:
 
 async def test_a_replay_without_counts(path: str) -> None:
     """Without counts nothing is folded, and no state is read: a closed store is enough."""
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE):
         async with open_store(path) as store:
             logged = await store.after(None, 0, 99, 9999)
         replayer = LogReplayer(store, with_extents=False)

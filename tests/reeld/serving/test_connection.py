@@ -28,9 +28,9 @@ from reeld.serving.call import Call, Result, Services
 from reeld.serving.flow import Limits
 from reeld.serving.methods import METHODS, Method
 from reeld.serving.params import Signature
+from tests.patience import PATIENCE
 from tests.reeld.serving.conftest import Blocker, Connect, Outcome, texts, unpacked
 
-LIMIT = 30
 NO_METHOD = "method_not_found: unknown method 'nonsense'; `methods` lists them"
 BAD_BYTES = b"\xff".decode(errors="surrogateescape")
 
@@ -83,7 +83,7 @@ def method(handler: Callable[[Services, Call], Any], monkeypatch: pytest.MonkeyP
 
 async def test_nothing_is_said_first(connect: Connect) -> None:
     """The daemon sends nothing until it is asked, and closes when its peer does."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect()
         await peer.stream.send_eof()
 
@@ -92,7 +92,7 @@ async def test_nothing_is_said_first(connect: Connect) -> None:
 
 async def test_methods_are_listed(connect: Connect) -> None:
     """The method table is data."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         listed = (await connect().call("methods"))["methods"]
 
     assert [*METHODS] == [shown["name"] for shown in listed]
@@ -105,7 +105,7 @@ async def test_methods_are_listed(connect: Connect) -> None:
 
 async def test_shutdown_is_answered(connect: Connect, stopped: list[str]) -> None:
     """A client that asks the daemon to stop gets an answer."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         assert await connect().call("shutdown") == {}
     assert stopped == ["stop"]
 
@@ -113,7 +113,7 @@ async def test_shutdown_is_answered(connect: Connect, stopped: list[str]) -> Non
 async def test_a_message_without_a_list(connect: Connect) -> None:
     """A message without a list around it is added, by name and by position; a retry may have the list."""
     message = {"role": "user", "content": "hi"}
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect()
         await peer.call("create", "demo")
         await peer.call("add", {"agent": "demo", "messages": message})
@@ -127,7 +127,7 @@ async def test_a_message_without_a_list(connect: Connect) -> None:
 
 async def test_the_reply_counts_replaced_characters(connect: Connect) -> None:
     """The reply counts the characters that were replaced in free texts."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect()
         await peer.send(b"\x94\x00\x01\xa6create\x92\xa4demo\xa5a\xff\x00\xfeb")
         made = await peer.answer(1)
@@ -144,7 +144,7 @@ async def test_the_reply_counts_replaced_characters(connect: Connect) -> None:
 @pytest.mark.parametrize("one_by_one", [False, True])
 async def test_requests_take_effect_in_order(connect: Connect, one_by_one: bool) -> None:
     """However requests arrive, each sees the effects of those before it: made, renamed, cloned, killed, revived."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect()
         data = peer.encoded(*STORY)
         await peer.send([data[index : index + 1] for index in range(len(data))] if one_by_one else data)
@@ -157,7 +157,7 @@ async def test_requests_take_effect_in_order(connect: Connect, one_by_one: bool)
 
 async def test_many_adds_in_order(connect: Connect) -> None:
     """A thousand pipelined adds to two agents are stored in the order in which they were sent."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect(Limits(requests=10_000))
         await peer.ask(("create", "a"), ("create", "b"))
         sent = [str(number) for number in range(500)]
@@ -169,7 +169,7 @@ async def test_many_adds_in_order(connect: Connect) -> None:
 
 async def test_answers_say_what_was_true_in_their_turn(connect: Connect) -> None:
     """A read between two writes sees the first and not the second."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect()
         await peer.call("create", "demo")
         _, seen, _, page = await peer.ask(
@@ -184,7 +184,7 @@ async def test_answers_say_what_was_true_in_their_turn(connect: Connect) -> None
 
 async def test_a_position_that_is_no_longer_the_head(connect: Connect, services: Services) -> None:
     """A read at a seq shows the state there, although the head moves on at the same time."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         writer, reader = connect(), connect()
         await writer.call("add", "demo", "x", True)
         async with services.registry.lock([await services.registry.find("demo")]):
@@ -200,7 +200,7 @@ async def test_a_position_that_is_no_longer_the_head(connect: Connect, services:
 
 async def test_one_waits_for_nobody_else(connect: Connect, blocker: Blocker) -> None:
     """A slow request holds up its own connection only."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         slow, other = connect(), connect()
         await slow.send(slow.encoded(("wait_for_it",), ("ping",)))
         await blocker.entered.wait()
@@ -212,7 +212,7 @@ async def test_one_waits_for_nobody_else(connect: Connect, blocker: Blocker) -> 
 
 async def test_notifications_are_carried_out(connect: Connect, errors: Callable[[], list[str]]) -> None:
     """A notification is run in its turn; its error is logged, without any content."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect()
         notes = [["create", ["demo"]], ["add", ["demo", "one"]], ["add", ["zed", "lost"]], ["nonsense", []]]
         await peer.send(b"".join(packb([2, name, params]) for name, params in notes))
@@ -226,7 +226,7 @@ async def test_notifications_are_carried_out(connect: Connect, errors: Callable[
 
 async def test_half_close_gets_its_answers(connect: Connect) -> None:
     """A half-closed peer gets every answer, and then the end."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect()
         await peer.send(peer.encoded(*STORY[:7]))
         await peer.stream.send_eof()
@@ -241,7 +241,7 @@ async def test_half_close_gets_its_answers(connect: Connect) -> None:
 @pytest.mark.parametrize("first", [b"G", b"\x00", b"\x80", b"\xff", b"GET / HTTP/1.1\r\n\r\n"])
 async def test_garbage_gets_one_line(connect: Connect, first: bytes) -> None:
     """A peer that speaks an unknown framing gets one line that says what is expected, and is closed."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect()
         await peer.send(first)
         line = await peer.rest()
@@ -254,7 +254,7 @@ async def test_garbage_gets_one_line(connect: Connect, first: bytes) -> None:
 
 async def test_half_a_frame_and_silence(connect: Connect) -> None:
     """Half a request has no effect on any connection, and ends with its own."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         half, other = connect(), connect()
         data = half.encoded(("create", "demo"))
         await half.send(half.encoded(("ping",)) + data[:-3])
@@ -275,7 +275,7 @@ async def test_half_a_frame_and_silence(connect: Connect) -> None:
 )
 async def test_fatal_frame(connect: Connect, data: bytes, error: type[ReelError]) -> None:
     """If the position in the stream is lost, there is one error and the end; earlier requests are answered."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect()
         await peer.send(packb([0, 1, "create", ["demo"]]) + data)
         made, refused = sorted(unpacked(await peer.rest()), key=lambda answer: answer[1] is None)
@@ -289,7 +289,7 @@ async def test_fatal_frame(connect: Connect, data: bytes, error: type[ReelError]
 @pytest.mark.parametrize("message", [[0, 7, "ping"], [3, 7, "ping", []], [0, "x", "ping", []], [0, 7, 1, []], []])
 async def test_message_that_asks_for_nothing(connect: Connect, message: list[Any]) -> None:
     """A valid frame that is not a request is refused without a number, and the connection goes on."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect()
         await peer.send(packb(message))
 
@@ -299,7 +299,7 @@ async def test_message_that_asks_for_nothing(connect: Connect, message: list[Any
 
 async def test_answer_that_nobody_asked_for(connect: Connect) -> None:
     """An answer to a call that was never made is ignored."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect()
         await peer.send(packb([1, 5, None, {}]))
 
@@ -308,7 +308,7 @@ async def test_answer_that_nobody_asked_for(connect: Connect) -> None:
 
 async def test_unknown_method(connect: Connect) -> None:
     """An unknown method is refused with its name."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         (error,) = await connect().ask(("nonsense",))
 
     assert isinstance(error, MethodNotFound)
@@ -322,7 +322,7 @@ async def test_unknown_method(connect: Connect) -> None:
 )
 async def test_names_that_are_no_text(connect: Connect, errors: str, method: str, params: list[Any]) -> None:
     """A name in bytes that are not UTF-8 is refused like any unknown one, and the connection goes on."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect()
         await peer.ask(("hello", {"errors": errors}), ("create", "demo"))
         await peer.send(packb([0, 3, method, params], unicode_errors="surrogateescape"))
@@ -354,7 +354,7 @@ async def test_bug_in_a_handler(
     errors: Callable[[], list[str]],
 ) -> None:
     """A bug in a handler is answered as ``internal`` and logged, and the connection goes on."""
-    with anyio.fail_after(LIMIT), method(handler, monkeypatch):
+    with anyio.fail_after(PATIENCE), method(handler, monkeypatch):
         peer = connect()
         failed, answered = await peer.ask((handler.__name__,), ("ping",))
 
@@ -366,7 +366,7 @@ async def test_bug_in_a_handler(
 
 async def test_shutting_down(connect: Connect, blocker: Blocker) -> None:
     """Once the daemon stops, it finishes what has begun and refuses new requests."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect()
         await peer.send(peer.encoded(("wait_for_it",)))
         await blocker.entered.wait()
@@ -384,7 +384,7 @@ async def test_shutting_down(connect: Connect, blocker: Blocker) -> None:
 
 async def test_a_message_at_the_limit(connect: Connect) -> None:
     """The bytes and values of a message are limited by settings, and hello reports them."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         said = (await connect(Limits(message=500, values=50)).call("hello"))["limits"]
         assert (500, 50) == (said["message"], said["values"])
         message = packb([0, 7, "ping", ["x" * 400]])
@@ -407,7 +407,7 @@ async def test_tasks_of_a_lost_peer_are_not_started(
     connect: Connect, call: tuple[Any, ...], errors: Callable[[], list[str]]
 ) -> None:
     """A task that comes due between the loss of a peer and the end of its connection is not started."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect()
         await peer.call("create", "demo")
         await peer.call("agent", "demo")  # live from now on
@@ -421,7 +421,7 @@ async def test_tasks_of_a_lost_peer_are_not_started(
 
 async def test_the_heaviest_is_dropped(connect: Connect) -> None:
     """If unfinished messages take too many bytes in all, the connection with the most is closed."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         limits = Limits(all_waiting=1000)
         heavy, light = connect(limits), connect(limits)
         await heavy.send(b"\x94\x00\x01\xc5\x20\x00" + b"x" * 594)
@@ -440,7 +440,7 @@ async def test_the_heaviest_is_dropped(connect: Connect) -> None:
 
 async def test_peer_that_vanishes(connect: Connect, blocker: Blocker, errors: Callable[[], list[str]]) -> None:
     """The requests of a lost peer are carried out, and other peers notice nothing."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         lost, other = connect(), connect()
         await lost.send(lost.encoded(("ping",), ("wait_for_it",), *STORY))
         await blocker.entered.wait()
@@ -455,7 +455,7 @@ async def test_peer_that_vanishes(connect: Connect, blocker: Blocker, errors: Ca
 
 async def test_peer_that_never_reads(connect: Connect, errors: Callable[[], list[str]]) -> None:
     """A peer that does not read its answers is dropped, and only that one."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         deaf, other = connect(Limits(unread=1000), room=0), connect()
         await deaf.send(deaf.encoded(*[("methods",)] * 3))
         await deaf.ended.wait()
@@ -467,7 +467,7 @@ async def test_peer_that_never_reads(connect: Connect, errors: Callable[[], list
 
 async def test_peer_that_stops_reading(connect: Connect) -> None:
     """A peer that reads nothing for too long is dropped, however little is queued for it."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         deaf, other = connect(Limits(stall=0.01), room=0), connect()
         await deaf.send(deaf.encoded(("ping",)))
         await deaf.ended.wait()
@@ -477,7 +477,7 @@ async def test_peer_that_stops_reading(connect: Connect) -> None:
 
 async def test_peer_that_sends_nothing_but_garbage(connect: Connect, errors: Callable[[], list[str]]) -> None:
     """Each stray value is refused, until the refusals exceed the limit and the peer is dropped once."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer, other = connect(Limits(unread=1 << 20), room=0), connect()
         await peer.send(b"\x90" + b"x" * (1 << 20))
         await peer.ended.wait()
@@ -488,7 +488,7 @@ async def test_peer_that_sends_nothing_but_garbage(connect: Connect, errors: Cal
 
 async def test_drained_by_two(connect: Connect, blocker: Blocker) -> None:
     """When the daemon stops while a peer half-closes, it waits only for the peer's answers."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect()
         await peer.send(peer.encoded(("wait_for_it",)))
         await blocker.entered.wait()
@@ -504,7 +504,7 @@ async def test_drained_by_two(connect: Connect, blocker: Blocker) -> None:
 
 async def test_drained_when_lost(connect: Connect) -> None:
     """A stopping daemon does not wait for a lost peer that never read its answer."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect(room=0)
         await peer.send(peer.encoded(("ping",)))
         async with anyio.create_task_group() as tasks:
@@ -516,7 +516,7 @@ async def test_drained_when_lost(connect: Connect) -> None:
 
 async def test_large_answer_to_who_reads(connect: Connect) -> None:
     """An answer of any size is sent if nothing else is queued."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect(Limits(unread=1000))
         await peer.call("add", "demo", "x" * (1 << 20), True)
 

@@ -14,10 +14,9 @@ from reeld.serving.dispatcher import Dispatcher
 from reeld.serving.flow import Limits, Traffic
 from reeld.serving.methods import METHODS, Method
 from reeld.serving.params import Signature
+from tests.patience import PATIENCE
 from tests.reeld.serving.conftest import Outcome
 from tests.reeld.verify.damage import damage
-
-LIMIT = 30
 
 
 class Caller:
@@ -66,7 +65,7 @@ class Caller:
 @pytest.fixture
 async def caller(services: Services) -> AsyncIterator[Caller]:
     """A caller whose dispatcher runs."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         async with anyio.create_task_group() as tasks:
             caller = Caller(services, tasks)
             tasks.start_soon(caller.dispatcher.run)

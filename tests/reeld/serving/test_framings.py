@@ -16,9 +16,9 @@ from reel.frames import Framing, Id
 from reel.json_framing import ContentLength, Lines
 from reel.session import MessagePack
 from reeld.serving.flow import Limits
+from tests.patience import PATIENCE
 from tests.reeld.serving.conftest import Connect, Peer
 
-LIMIT = 30
 LARGE = 64 << 20
 Make: TypeAlias = Callable[[int], Framing]
 in_json = pytest.mark.parametrize("make", [ContentLength, Lines])
@@ -131,7 +131,7 @@ async def outcomes_of(peer: Peer, agent: str) -> list[Any]:
 @in_json
 async def test_json_is_answered_as_messagepack_is(connect: Connect, make: Make) -> None:
     """Each call has the same result or error in both framings, types included."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         packed = connect()
         await packed.call("hello", {"errors": "map"})
         expected = await outcomes_of(packed, "agent-one")
@@ -146,7 +146,7 @@ async def test_json_is_answered_as_messagepack_is(connect: Connect, make: Make) 
 async def test_hello_says_the_framing(connect: Connect, make: Make) -> None:
     """Hello reports the framing."""
     framing = make(LARGE)
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         said = await connect(framing=framing).call("hello")
 
     assert said["framing"] == framing.name
@@ -156,7 +156,7 @@ async def test_hello_says_the_framing(connect: Connect, make: Make) -> None:
 async def test_a_page_of_many_messages(connect: Connect, make: Make) -> None:
     """A page of many messages comes complete and in order."""
     texts = [f"{number} é {'x' * 500}" for number in range(2000)]
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect(framing=make(LARGE))
         await peer.call("add", "demo", texts, True)
         page = await peer.call("messages", "demo", {"limit": 2000})
@@ -181,7 +181,7 @@ async def test_invalid_characters_in_json(
     connect: Connect, make: Make, text: str, expected: str, replaced: int
 ) -> None:
     """Invalid characters are replaced and counted in free text, and refused in a name."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect(framing=make(LARGE))
         added, made = await both(peer, f'"add","params":["demo",{text},true]', f'"create","params":[{text}]')
         page = await peer.call("messages", "demo")
@@ -211,7 +211,7 @@ async def both(peer: Peer, *calls: str) -> list[dict[str, Any]]:
 async def test_a_number_too_large_for_messagepack(connect: Connect, make: Make, number: str) -> None:
     """A too large number in metadata is sent as text, which the reply reports; as a parameter it is refused."""
     message = f'{{"role":"user","content":"x","provider_metadata":{{"n":{number}}}}}'
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect(framing=make(LARGE))
         at, plain, keyed, read, log = await both(
             peer,
@@ -231,7 +231,7 @@ async def test_a_number_too_large_for_messagepack(connect: Connect, make: Make, 
 @in_json
 async def test_json_deeper_than_the_limit(connect: Connect, make: Make) -> None:
     """A call deeper than 16 levels is refused on its own, however deep it is."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect(framing=make(LARGE))
         deep, deeper = await both(
             peer,
@@ -248,7 +248,7 @@ async def test_ids_come_back_as_they_came(connect: Connect, make: Make) -> None:
     """An id is returned as it came: a string stays a string, a large number keeps its digits."""
     ids: list[Id] = ["7", 7, "", "é\n", -1, 2**70]
     framing = make(LARGE)
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect(framing=framing)
         await peer.send(b"".join(framing.request(each, "ping", None) for each in ids))
 
@@ -276,7 +276,7 @@ async def test_one_bad_message(
 ) -> None:
     """An invalid message gets one error without an id, and the connection goes on."""
     framing = make(LARGE)
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect(framing=framing)
         await peer.call("ping")
         await peer.send(framing._lay(body))
@@ -299,7 +299,7 @@ async def test_one_bad_message(
 async def test_a_lost_stream(connect: Connect, data: bytes, error: type[ReelError]) -> None:
     """A lost stream gets one error and ends; earlier calls are answered."""
     framing: Framing = ContentLength() if data.startswith(b"C") else Lines()
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect(framing=framing)
         await peer.send(framing.request(1, "ping", []))
         await peer.send(data)
@@ -319,7 +319,7 @@ async def test_half_close_in_every_framing(connect: Connect, make: Make, cut: in
     """A half-closed peer gets every answer before our end is closed, in every framing."""
     framing = make(LARGE)
     stream = b"".join(framing.request(number, "add", ["demo", f"{number}", True]) for number in range(20))
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect(framing=framing)
         await peer.send(stream[start : start + cut] for start in range(0, len(stream), cut))
         await peer.stream.send_eof()
@@ -331,7 +331,7 @@ async def test_half_close_in_every_framing(connect: Connect, make: Make, cut: in
 
 async def test_a_last_line_without_its_end(connect: Connect) -> None:
     """A last line without a newline, as ``printf`` sends it, counts when the stream ends."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect(framing=Lines())
         await peer.send(b'{"id": 1, "method": "ping"}')
         await peer.stream.send_eof()
@@ -341,7 +341,7 @@ async def test_a_last_line_without_its_end(connect: Connect) -> None:
 
 async def test_a_stream_that_ends_in_a_message(connect: Connect) -> None:
     """A stream that ends inside a message gets an error."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect(framing=ContentLength())
         await peer.send(b'Content-Length: 99\r\n\r\n{"id": 1, "method": "ping"}')
         await peer.stream.send_eof()
@@ -357,7 +357,7 @@ async def test_a_stream_that_ends_in_a_message(connect: Connect) -> None:
 async def test_an_editors_own_affairs(connect: Connect, make: Make, errors: Callable[[], list[str]]) -> None:
     """A message whose method begins with ``$/`` is neither answered nor logged, even if it has an id."""
     framing = make(LARGE)
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect(framing=framing)
         await peer.send(framing.notify("$/cancelRequest", [{"id": 7}]) + framing.request(7, "$/progress", []))
         await peer.stream.send_eof()
@@ -370,7 +370,7 @@ async def test_an_editors_own_affairs(connect: Connect, make: Make, errors: Call
 async def test_notifications_in_json(connect: Connect, make: Make, errors: Callable[[], list[str]]) -> None:
     """A command without an id is carried out and not answered; its error is logged."""
     framing = make(LARGE)
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect(framing=framing)
         await peer.send(framing.notify("add", {"agent": "demo", "messages": "hi", "create": True}))
         await peer.send(framing.notify("add", ["zed", "hi"]))
@@ -389,7 +389,7 @@ async def test_messages_are_sent_whole(connect: Connect, make: Make) -> None:
     """Every send ends at the end of a message: Vim would lose a split one."""
     framing = make(LARGE)
     stream = b"".join(framing.request(number, "agent", ["demo"]) for number in range(200))
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect(framing=framing)
         await peer.call("add", "demo", ["x" * 3000, {"role": "system", "content": "y" * 3000}], True)
         wire = peer.stream.receive_stream
@@ -407,7 +407,7 @@ async def test_messages_are_sent_whole(connect: Connect, make: Make) -> None:
 
 async def test_what_goes_out_behind_content_length(connect: Connect) -> None:
     """There is one header with one space, and the length is in bytes."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect(framing=ContentLength())
         await peer.send(b'content-length:40\r\nX: y\r\n\r\n{"id":"\xc3\xa9","method":"agent","params":')
         await peer.send(b"[]}")
@@ -430,7 +430,7 @@ async def test_what_goes_out_behind_content_length(connect: Connect) -> None:
 async def test_busy_in_json(connect: Connect, make: Make) -> None:
     """Too many requests in flight are refused in JSON too, and the rest is answered."""
     framing = make(LARGE)
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect(Limits(requests=2), framing=framing)
         outcomes = await peer.ask(*[("stats",)] * 5)
 
@@ -442,7 +442,7 @@ async def test_too_deep_is_no_trouble_for_others(connect: Connect, make: Make) -
     """Nesting that no parser can follow is one error."""
     framing = make(LARGE)
     assert isinstance(framing, ContentLength | Lines)
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect(framing=framing)
         await peer.send(framing._lay(b"[" * 1_000_000))
 

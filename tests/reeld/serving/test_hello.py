@@ -11,9 +11,8 @@ from reel.errors import InvalidParams
 from reel.session import MessagePack
 from reel.version import __version__
 from reeld.serving.neovim import needs_lifo_replies, set_client_info
+from tests.patience import PATIENCE
 from tests.reeld.serving.conftest import Connect, unpacked
-
-LIMIT = 30
 
 
 @pytest.mark.parametrize(
@@ -62,7 +61,7 @@ def test_the_introduction_is_no_push() -> None:
 
 async def test_hello_says_the_version_and_the_methods(connect: Connect) -> None:
     """Hello reports the daemon's versions and its methods."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         said = await connect().call("hello", {"client": {"name": "test"}, "protocol": {"min": 1, "max": 7}})
 
     assert (1, "msgpack-rpc", 1) == (said["protocol"], said["framing"], said["connection"])
@@ -81,7 +80,7 @@ async def test_hello_says_the_version_and_the_methods(connect: Connect) -> None:
 @pytest.mark.parametrize("protocol", [{"min": 2}, {"max": 0}, {"min": 2, "max": 3}])
 async def test_no_common_protocol(connect: Connect, protocol: dict[str, int]) -> None:
     """A client of another protocol is refused with ours; without hello ours is assumed."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect()
         (error,) = await peer.ask(("hello", {"protocol": protocol, "errors": "map"}))
 
@@ -91,7 +90,7 @@ async def test_no_common_protocol(connect: Connect, protocol: dict[str, int]) ->
 
 async def test_errors_as_text_and_as_maps(connect: Connect) -> None:
     """Errors are pairs that Neovim shows, or maps if the client asked for them."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect()
         await peer.send(packb([0, 1, "agent", ["zed"]]) + packb([0, 2, "agent", []]))
         await peer.send(packb([0, 3, "hello", [{"errors": "map"}]]) + packb([0, 4, "agent", ["zed"]]))
@@ -111,7 +110,7 @@ async def test_errors_as_text_and_as_maps(connect: Connect) -> None:
 
 async def test_the_name_of_the_client_is_noted(connect: Connect) -> None:
     """Each event names the client as in hello, or none."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         named, nameless = connect(), connect()
         await named.ask(("hello", {"client": {"name": "vim"}}), ("create", "demo"), ("add", "demo", "hi"))
         await nameless.call("mark", "demo")
@@ -123,7 +122,7 @@ async def test_the_name_of_the_client_is_noted(connect: Connect) -> None:
 @pytest.mark.parametrize("name", ["\udcff", "a\x00b", "", "x" * 257, 1, ["x"]])
 async def test_client_without_a_proper_name(connect: Connect, name: Any) -> None:
     """A client's name is stored with its events, so an invalid one is refused."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect()
         await peer.send(packb([0, 1, "hello", [{"client": {"name": name}}]], unicode_errors="surrogateescape"))
         outcome = await peer.answer(1)

@@ -5,14 +5,13 @@ import anyio
 from reel.errors import Busy
 from reeld.serving.call import Services
 from reeld.serving.flow import Limits
+from tests.patience import PATIENCE
 from tests.reeld.serving.conftest import Blocker, Connect, texts
-
-LIMIT = 30
 
 
 async def test_busy_takes_a_prefix(connect: Connect, blocker: Blocker) -> None:
     """Once a request is refused all later ones are, until none is in flight; then requests are taken again."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect(Limits(requests=3))
         await peer.send(peer.encoded(("wait_for_it",), *[("ping",)] * 5))
         await blocker.entered.wait()
@@ -26,7 +25,7 @@ async def test_busy_takes_a_prefix(connect: Connect, blocker: Blocker) -> None:
 
 async def test_busy_lasts_until_none_is_in_flight(connect: Connect, blocker: Blocker) -> None:
     """Room for one more does not end the refusals: the accepted requests would not be a prefix."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect(Limits(requests=2))
         await peer.call("create", "demo")
         await peer.send(peer.encoded(("add", "demo", "one"), ("wait_for_it",), ("add", "demo", "two")))
@@ -43,7 +42,7 @@ async def test_busy_lasts_until_none_is_in_flight(connect: Connect, blocker: Blo
 
 async def test_busy_of_an_agent_keeps_a_prefix(connect: Connect, services: Services, blocker: Blocker) -> None:
     """If an agent has no room for a request, later requests to any agent are refused as well."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect()
         await peer.ask(("create", "full"), ("create", "demo"))
         (await services.registry.find("full"))._room = 0
@@ -67,7 +66,7 @@ async def test_busy_of_an_agent_keeps_a_prefix(connect: Connect, services: Servi
 
 async def test_busy_by_size(connect: Connect, blocker: Blocker) -> None:
     """The requests of a connection have a limit of bytes too; a single one is always taken."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect(Limits(bytes=1000))
         await peer.send(peer.encoded(("wait_for_it",), ("add", "demo", "x" * 2000, True)))
         await blocker.entered.wait()
@@ -81,7 +80,7 @@ async def test_busy_by_size(connect: Connect, blocker: Blocker) -> None:
 
 async def test_busy_by_what_all_have_in_flight(connect: Connect, blocker: Blocker) -> None:
     """All connections together have a limit; it is free again once the requests are answered."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         limits = Limits(all_bytes=20)
         first, other = connect(limits), connect(limits)
         await first.send(first.encoded(("wait_for_it",)))
@@ -97,7 +96,7 @@ async def test_busy_by_what_all_have_in_flight(connect: Connect, blocker: Blocke
 
 async def test_the_daemon_goes_on_reading(connect: Connect, blocker: Blocker) -> None:
     """However much is refused, it is read and answered: some editors block in their write otherwise."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect(Limits(requests=1))
         outcomes = peer.encoded(("wait_for_it",), *[("ping",)] * 5000)
         await peer.send(outcomes)

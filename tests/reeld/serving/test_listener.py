@@ -23,9 +23,8 @@ from reeld.serving.call import Services
 from reeld.serving.listener import Server, is_trusted_peer, open_listener, require_path
 from reeld.startup import StartupError
 from tests.daemon import short_directory
+from tests.patience import PATIENCE
 from tests.reeld.serving.conftest import Blocker
-
-LIMIT = 30
 
 
 @pytest.fixture
@@ -80,7 +79,7 @@ async def ping(stream: SocketStream) -> Response:
 
 async def test_modes_of_the_socket_and_its_directory(path: str) -> None:
     """Only the owner can use the socket and its directory."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         async with open_listener(path):
             assert stat.S_IMODE(os.lstat(path).st_mode) == 0o600
             assert stat.S_IMODE(os.lstat(Path(path).parent).st_mode) == 0o700
@@ -88,7 +87,7 @@ async def test_modes_of_the_socket_and_its_directory(path: str) -> None:
 
 async def test_it_is_removed_at_the_end(path: str) -> None:
     """A closed listener leaves no socket behind."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         async with open_listener(path):
             assert is_socket(path)
 
@@ -100,14 +99,14 @@ async def test_stale_socket_is_replaced(path: str) -> None:
     Path(path).parent.mkdir()
     with socket.socket(socket.AF_UNIX) as left_over:
         left_over.bind(path)
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         async with open_listener(path) as opened, await anyio.connect_unix(path), await opened.accept():
             pass
 
 
 async def test_live_socket_is_refused(path: str) -> None:
     """A socket with a listener is refused."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         async with open_listener(path):
             assert (await refused(path)).startswith(f"another program answers on {path}; ")
             assert is_socket(path)
@@ -119,7 +118,7 @@ async def test_only_sockets_are_removed(path: str, what: str) -> None:
     occupy(Path(path), what)
     before = os.lstat(path)
 
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         assert (await refused(path)).startswith(f"{path} exists and is not a socket; ")
     assert os.lstat(path).st_ino == before.st_ino
 
@@ -160,7 +159,7 @@ def test_the_directory_under_tmp_must_be_ours(tmp_path: Path, what: str, monkeyp
 
 async def test_longest_path() -> None:
     """A path of 107 bytes works."""
-    with anyio.fail_after(LIMIT), short_directory() as directory:
+    with anyio.fail_after(PATIENCE), short_directory() as directory:
         path = str(directory / "x").ljust(MAX_PATH, "x")
         async with open_listener(path) as opened, await anyio.connect_unix(path), await opened.accept():
             assert len(path) == 107
@@ -169,7 +168,7 @@ async def test_longest_path() -> None:
 async def test_serving_until_closed(path: str, opened: SocketListener, services: Services) -> None:
     """A server serves until it is closed, counts its connections, and ends them all."""
     server = Server()
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         async with anyio.create_task_group() as tasks:
             await tasks.start(server.run, opened, services)
             async with await anyio.connect_unix(path) as first, await anyio.connect_unix(path) as second:
@@ -187,7 +186,7 @@ async def test_closing_answers_what_is_in_flight(
 ) -> None:
     """A closed server answers requests in flight, refuses later ones, and takes no new connection."""
     server, framing = Server(), MessagePack()
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         async with anyio.create_task_group() as tasks:
             await tasks.start(server.run, opened, services)
             async with await anyio.connect_unix(path) as stream:
@@ -208,7 +207,7 @@ async def test_bye_beside_one_that_does_not_read(
     """Subscribers get ``bye`` when the daemon stops, although another peer does not read its answers."""
     monkeypatch.setattr(listener, "_GRACE", 0.5)
     server, framing = Server(), MessagePack()
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         async with anyio.create_task_group() as tasks:
             await tasks.start(server.run, opened, services)
             async with await anyio.connect_unix(path) as deaf, await anyio.connect_unix(path) as well:
@@ -253,7 +252,7 @@ async def test_connection_that_fails(
 ) -> None:
     """A bug in one connection ends that one and is logged; the others go on."""
     server = Server()
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         async with anyio.create_task_group() as tasks:
             await tasks.start(server.run, _FailingListener(opened), services)
             async with await anyio.connect_unix(path) as other:

@@ -15,8 +15,7 @@ from reeld.serving.call import Services
 from reeld.serving.connection import until_closed
 from reeld.serving.listener import Server, open_listener
 from tests.daemon import short_directory
-
-LIMIT = 30
+from tests.patience import PATIENCE
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +32,7 @@ async def accepted(listener: SocketListener, client: socket.socket, path: str) -
 
 async def test_a_closed_socket_ends_the_wait() -> None:
     """A closed socket ends the wait; closing one direction does not."""
-    with anyio.fail_after(LIMIT), short_directory() as directory:
+    with anyio.fail_after(PATIENCE), short_directory() as directory:
         path = str(directory / "s")
         async with open_listener(path) as listener:
             with socket.socket(socket.AF_UNIX) as client:
@@ -66,7 +65,7 @@ async def serve(server: Server, services: Services, path: str, *, task_status: t
 
 async def test_a_wait_ends_when_its_peer_closes(services: Services) -> None:
     """A waiting request ends when its peer closes, and so does the connection; others go on."""
-    with anyio.fail_after(LIMIT), short_directory() as directory:
+    with anyio.fail_after(PATIENCE), short_directory() as directory:
         path, server, framing = str(directory / "s"), Server(), MessagePack()
         wait = framing.request(1, "wait", ["demo", 1, None, 3_600_000])
         async with trio.open_nursery() as nursery:

@@ -3,6 +3,7 @@
 import anyio
 
 from reel.errors import NotFound
+from tests.patience import PATIENCE
 from tests.reeld.serving.conftest import Connect
 
 EVIL = "'); DROP TABLE events; --\" :row ? %s"
@@ -10,7 +11,7 @@ EVIL = "'); DROP TABLE events; --\" :row ? %s"
 
 async def test_what_is_said_stays_what_it_is(connect: Connect) -> None:
     """Text that looks like SQL is returned unchanged, in every place that takes text."""
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE):
         peer = connect()
         await peer.call("hello", {"client": {"name": EVIL}})
         wanted = {"agent": "demo", "system": EVIL, "title": EVIL, "tags": {EVIL: EVIL}, "key": EVIL}

@@ -16,10 +16,10 @@ from reel.errors import Busy, InvalidParams, NotFound
 from reeld.agents.event_bus import CommittedEvent
 from reeld.serving.call import Services
 from reeld.serving.flow import Limits
+from tests.patience import PATIENCE
 from tests.reeld.serving.conftest import Asked, Connect, Peer
 from tests.reeld.verify.damage import break_overflow
 
-LIMIT = 30
 # A push that fills a queue of the limits below; two of them do not fit.
 LARGE = "x" * 1500
 NARROW = Limits(pushes=2000)
@@ -89,7 +89,7 @@ async def stuck(connect: Connect, *subscribe: Any, limits: Limits = NARROW) -> P
 @pytest.mark.parametrize("agent", ["demo", None])
 async def test_three_views(connect: Connect, past: bool, agent: str | None) -> None:
     """From the log and as they happen, of one agent and of all, every view has the same events and its own counts."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         writer, peers = connect(), {view: connect() for view in ("conversation", "messages", "none")}
         await writer.call("create", "other")
         begun = STORY if past else STORY[:1]
@@ -110,7 +110,7 @@ async def test_three_views(connect: Connect, past: bool, agent: str | None) -> N
 
 async def test_what_an_event_brings(connect: Connect, demo: Peer) -> None:
     """A conversation event brings its record or message as it is read later; a system event is not a message."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peers = {"conversation": connect(), "messages": connect(), "none": connect()}
         for view, peer in peers.items():
             await peer.call("subscribe", "demo", {"view": view})
@@ -129,7 +129,7 @@ async def test_what_an_event_brings(connect: Connect, demo: Peer) -> None:
 
 async def test_only_events_of_some_kinds(connect: Connect, demo: Peer) -> None:
     """A subscription to certain kinds has no counts, because its client keeps no copy."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         live, again = connect(), connect()
         await live.call("subscribe", "demo", {"kinds": ["mark", "user"]})
         await demo.ask(("add", "demo", ["one", {"kind": "note"}]), ("mark", "demo"), ("clear", "demo"))
@@ -143,7 +143,7 @@ async def test_only_events_of_some_kinds(connect: Connect, demo: Peer) -> None:
 
 async def test_the_reply_comes_first(demo: Peer) -> None:
     """The reply to a subscription comes before its first event, also if both calls arrive in one piece."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         await demo.send(demo.encoded(("subscribe", "demo", 0), ("add", "demo", "hi")))
         unpacker = Unpacker()
         came: list[Any] = []
@@ -169,7 +169,7 @@ MANY_AGENTS: list[Asked] = [
 
 async def test_events_of_all_agents(connect: Connect, demo: Peer) -> None:
     """Events of all agents come in the order of their ids, with those that make an agent, and a clone's counts."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect()
         said = await peer.call("subscribe")
         for call in MANY_AGENTS:
@@ -194,7 +194,7 @@ async def test_events_of_all_agents(connect: Connect, demo: Peer) -> None:
 
 async def test_names_as_they_are(connect: Connect, demo: Peer) -> None:
     """An event has the name that its agent has after it."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect()
         await peer.call("subscribe", "demo")
         await demo.call("change", "demo", {"name": "new"})
@@ -205,7 +205,7 @@ async def test_names_as_they_are(connect: Connect, demo: Peer) -> None:
 
 async def test_many_subscriptions_of_one_connection(demo: Peer) -> None:
     """Each subscription of a connection has its own number, and can be ended alone."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         for asked in (("demo",), ("demo", {"view": "none"}), ()):
             await demo.call("subscribe", *asked)
         await demo.call("add", "demo", "one")
@@ -222,7 +222,7 @@ async def test_many_subscriptions_of_one_connection(demo: Peer) -> None:
 
 async def test_a_peer_dropped_while_it_is_told_what_it_missed(connect: Connect, demo: Peer) -> None:
     """A peer whose queue grows too long with ``lagged`` is dropped, with all its subscriptions."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = await stuck(connect, "demo", limits=NARROW._replace(all_waiting=1900))
         for _ in range(100):
             await peer.call("subscribe", "demo")
@@ -236,7 +236,7 @@ async def test_a_peer_dropped_while_it_is_told_what_it_missed(connect: Connect, 
 
 async def test_attached_in_an_agents_info(connect: Connect, demo: Peer) -> None:
     """An agent's info counts the connections that follow it, not those that follow all agents."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         one, two = connect(), connect()
         for peer, asked in ((one, ["demo"]), (one, ["demo"]), (two, ["demo"]), (two, [])):
             await peer.call("subscribe", *asked)
@@ -262,7 +262,7 @@ async def test_attached_in_an_agents_info(connect: Connect, demo: Peer) -> None:
 
 async def test_dead_and_unknown_agents(connect: Connect, demo: Peer) -> None:
     """A dead agent can be followed, and its revival is pushed; an unknown agent is refused."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect()
         await demo.call("kill", "demo")
         said = await peer.call("subscribe", "demo")
@@ -276,7 +276,7 @@ async def test_dead_and_unknown_agents(connect: Connect, demo: Peer) -> None:
 
 async def test_an_agent_that_is_evicted(connect: Connect, demo: Peer, services: Services) -> None:
     """Events are pushed also after the agent was evicted and loaded again."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect()
         await peer.call("subscribe", "demo")
         for _ in range(3):
@@ -288,7 +288,7 @@ async def test_an_agent_that_is_evicted(connect: Connect, demo: Peer, services: 
 
 async def test_a_reset_is_pushed(connect: Connect, demo: Peer, services: Services) -> None:
     """Subscribers of an agent are told to read it again if its live state was wrong; others are not."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         one, every, other = connect(), connect(), connect()
         made = await demo.call("create", "other")
         for peer, asked in ((one, ["demo"]), (every, []), (other, ["other"])):
@@ -309,7 +309,7 @@ async def test_a_reset_is_pushed(connect: Connect, demo: Peer, services: Service
 
 async def test_events_since_a_seq(connect: Connect, demo: Peer) -> None:
     """Later events than ``since`` come from the log, then as they happen; up to a ``since`` past the head none come."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         await demo.call("add", "demo", ["x"] * 600)
         peers = {since: connect() for since in (0, 300, 601, 603)}
         for since, peer in peers.items():
@@ -324,7 +324,7 @@ async def test_subscriptions_during_writes_get_every_event_once(connect: Connect
     """A subscription that begins while others write gets every event once."""
     of_demo: dict[int, Peer] = {}
     of_all: dict[int, Peer] = {}
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         await demo.call("create", "other")
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_write, connect, "demo")
@@ -357,7 +357,7 @@ async def _numbers(peer: Peer, field: str, last: int) -> list[int]:
 
 async def test_a_replay_waits_for_its_reader(connect: Connect, demo: Peer) -> None:
     """However slowly the log is read by its peer, all of it comes, and then the subscription is live."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         await demo.call("add", "demo", [LARGE] * 20)
         peer = await stuck(connect, "demo", 0)
         await demo.ask(*[("add", "demo", LARGE)] * 20)
@@ -370,7 +370,7 @@ async def test_a_replay_waits_for_its_reader(connect: Connect, demo: Peer) -> No
 
 async def test_a_past_of_many_agents(connect: Connect) -> None:
     """Events from the log of many agents have the counts that were pushed when they were written."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         writer, live, again = connect(), connect(), connect()
         await live.call("subscribe")
         for number in range(60):
@@ -385,7 +385,7 @@ async def test_a_past_of_many_agents(connect: Connect) -> None:
 
 async def test_unsubscribe_in_the_middle_of_the_past(connect: Connect, demo: Peer) -> None:
     """A catch-up that is unsubscribed ends; queued events still come, and the connection goes on."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         await demo.call("add", "demo", [LARGE] * 20)
         peer = await stuck(connect, "demo", 0)
         await peer.call("unsubscribe", 1)
@@ -399,7 +399,7 @@ async def test_unsubscribe_in_the_middle_of_the_past(connect: Connect, demo: Pee
 
 async def test_unsubscribe_before_the_past_begins(connect: Connect, demo: Peer) -> None:
     """A subscription that is ended in the same piece gets no events."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect()
         await demo.call("add", "demo", "hi")
         await peer.send(peer.encoded(("subscribe", 0), ("ping",)))
@@ -413,7 +413,7 @@ async def test_a_past_that_cannot_be_read(
     connect: Connect, demo: Peer, services: Services, errors: Callable[[], list[str]]
 ) -> None:
     """A subscription that fails reports from where on events are missing, and ends; the connection does not."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         await demo.call("add", "demo", [*["x"] * 288, "y" * 20_000, *["x"] * 11])
         await services.store.writer.checkpoint()
         break_overflow(services.store._path, b"y")
@@ -435,7 +435,7 @@ async def test_a_past_that_cannot_be_read(
 
 async def test_lagged_names_the_dropped_seqs(connect: Connect, demo: Peer) -> None:
     """Events without room are dropped; ``lagged`` reports the range once there is room, and ends the subscription."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer, well = await stuck(connect, "demo"), connect()
         await well.call("subscribe", "demo")
         await demo.ask(*[("add", "demo", LARGE)] * 8, ("mark", "demo"))
@@ -458,7 +458,7 @@ async def test_lagged_names_the_dropped_seqs(connect: Connect, demo: Peer) -> No
 
 async def test_lagged_by_ids(connect: Connect, demo: Peer) -> None:
     """A subscription to all agents gets the range of ids that it missed, counting only wanted events."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = await stuck(connect, {"kinds": ["user"]})
         await demo.ask(("create", "other"), ("agent", "other"))
         await demo.ask(*[("add", agent, LARGE) for agent in ("demo", "other") * 3])
@@ -471,7 +471,7 @@ async def test_lagged_by_ids(connect: Connect, demo: Peer) -> None:
 
 async def test_others_of_a_connection_that_lags(connect: Connect, demo: Peer) -> None:
     """A subscription that missed nothing goes on beside one that did."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect(NARROW, room=0)
         await demo.call("create", "other")
         await peer.ask(("subscribe", "demo"), ("subscribe", "other"))
@@ -485,7 +485,7 @@ async def test_others_of_a_connection_that_lags(connect: Connect, demo: Peer) ->
 
 async def test_lagged_is_told_of_while_other_pushes_come(connect: Connect, demo: Peer) -> None:
     """A connection whose queue is never empty is still told that it missed something."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect(NARROW, room=0)
         await demo.call("create", "other")
         await peer.ask(("subscribe", "demo"), ("subscribe", "other"))
@@ -502,7 +502,7 @@ async def test_lagged_is_told_of_while_other_pushes_come(connect: Connect, demo:
 
 async def test_a_push_of_any_size(connect: Connect, demo: Peer) -> None:
     """An event of any size is pushed if no other is queued."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect(NARROW)
         await peer.call("subscribe", "demo")
         await demo.call("add", "demo", "x" * (1 << 20))
@@ -513,7 +513,7 @@ async def test_a_push_of_any_size(connect: Connect, demo: Peer) -> None:
 
 async def test_replies_past_their_limit(connect: Connect, demo: Peer, errors: Callable[[], list[str]]) -> None:
     """A peer that keeps asking and does not read is dropped, whatever is pushed to it; others notice nothing."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer, well = connect(Limits(unread=5000), room=0), connect()
         for each in (peer, well):
             await each.call("subscribe", "demo")
@@ -530,7 +530,7 @@ async def test_replies_past_their_limit(connect: Connect, demo: Peer, errors: Ca
 @pytest.mark.parametrize("since", [0, 21])
 async def test_a_peer_that_vanishes(connect: Connect, demo: Peer, services: Services, since: int) -> None:
     """A connection that is lost during a catch-up or a push leaves nothing behind."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         await demo.call("add", "demo", [LARGE] * 20)
         peer = await stuck(connect, "demo", since)
         await demo.call("add", "demo", LARGE)
@@ -555,7 +555,7 @@ class FailingStream(BufferedByteStream):
 async def test_a_connection_that_fails(connect: Connect, demo: Peer, services: Services) -> None:
     """A bug in serving a connection ends its subscriptions with it."""
     peer = connect(daemon_end=FailingStream)
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         await peer.call("subscribe", "demo")
         peer.may_fail = True
         await peer.send(b"fail")
@@ -567,7 +567,7 @@ async def test_a_connection_that_fails(connect: Connect, demo: Peer, services: S
 
 async def test_half_close_with_a_subscription(connect: Connect, demo: Peer) -> None:
     """A half-closed peer gets what is queued and is closed, although it has a subscription."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect()
         await peer.call("subscribe", "demo")
         await demo.call("add", "demo", "hi")
@@ -583,7 +583,7 @@ async def test_half_close_with_a_subscription(connect: Connect, demo: Peer) -> N
 
 async def test_too_many_subscriptions(connect: Connect, demo: Peer) -> None:
     """A connection has a maximum of subscriptions; ending one makes room for another."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect(Limits(subscriptions=2))
         await peer.call("subscribe", "demo")
         await peer.call("subscribe")
@@ -607,7 +607,7 @@ async def test_too_many_subscriptions(connect: Connect, demo: Peer) -> None:
 )
 async def test_what_cannot_be_subscribed_to(connect: Connect, params: dict[str, Any], field: str) -> None:
     """The error names the wrong parameter."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         (refused,) = await connect().ask(("subscribe", params))
 
     assert isinstance(refused, InvalidParams)
@@ -616,7 +616,7 @@ async def test_what_cannot_be_subscribed_to(connect: Connect, params: dict[str, 
 
 async def test_hello_lists_the_features(connect: Connect) -> None:
     """Hello lists the features."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         assert {"subscriptions", "drafts"} <= {*(await connect().call("hello"))["features"]}
 
 
@@ -625,7 +625,7 @@ async def test_hello_lists_the_features(connect: Connect) -> None:
 
 async def test_bye_goes_to_subscribers_only(connect: Connect, demo: Peer) -> None:
     """A peer with a subscription is told when the daemon stops; one without is not."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect()
         await peer.call("subscribe", "demo")
         for each in (peer, demo):
@@ -653,7 +653,7 @@ async def test_a_failing_subscriber_beside_a_connection(
 
         def on_draft(self, *_: Any) -> None: ...
 
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect()
         services.registry.bus.subscribe(Bad(), 1)
         await peer.call("subscribe", "demo")
@@ -665,7 +665,7 @@ async def test_a_failing_subscriber_beside_a_connection(
 
 async def test_asked_for_before_the_agent_is_free(demo: Peer) -> None:
     """A subscription begins in its turn: earlier requests of its connection are not among its events."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         outcomes = await demo.ask(
             ("add", "demo", "one"), ("clear", "demo"), ("subscribe", "demo"), ("add", "demo", "x")
         )

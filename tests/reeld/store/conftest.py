@@ -10,6 +10,7 @@ import pytest
 
 from reeld.store.schema import prepare
 from reeld.store.store import Store, open_store
+from tests.patience import PATIENCE
 from tests.reeld.store.rows import Rows
 
 
@@ -22,7 +23,7 @@ def path(tmp_path: Path) -> str:
 @pytest.fixture
 async def store(path: str) -> AsyncIterator[Store]:
     """A new store, with a limit of thirty seconds."""
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE):
         async with open_store(path) as opened:
             yield opened
 

@@ -16,6 +16,7 @@ from reeld.core.state import Profile
 from reeld.store.checksums import write_checksums
 from reeld.store.store import Store
 from reeld.store.transactions import AgentWrite, Key, Outcome, Transaction
+from tests.patience import PATIENCE
 
 NODES = frozenset({"system", "user", "assistant", "tool_call", "tool_result", "tool", "mark"})
 
@@ -91,7 +92,7 @@ async def busy(store: Store, *statements: str) -> AsyncIterator[None]:
         for sql in statements:
             connection.execute(sql)
         token.run_sync_soon(begun.set)
-        over.wait(30)
+        over.wait(PATIENCE)
         if connection.in_transaction:
             connection.execute("ROLLBACK")
 

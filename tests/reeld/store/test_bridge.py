@@ -11,12 +11,13 @@ import pytest
 import trio
 
 from reeld.store.bridge import AsyncioBridge, open_bridge
+from tests.patience import PATIENCE
 
 
 @pytest.fixture
 async def bridge() -> AsyncIterator[AsyncioBridge]:
     """An open bridge, with a limit of thirty seconds."""
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE):
         async with open_bridge() as opened:
             yield opened
 
@@ -113,7 +114,7 @@ async def test_a_cancelled_caller_abandons_the_answer_and_not_the_work(bridge: A
 
 async def test_the_thread_ends_with_the_block() -> None:
     """When the block ends, the other loop has ended too."""
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE):
         async with open_bridge() as bridge:
             loop = bridge._loop
             assert loop.is_running()
@@ -130,7 +131,7 @@ def test_an_answer_for_nobody_is_dropped() -> None:
     thread.start()
 
     async def work() -> None:
-        gate.wait(30)  # until the caller's loop has ended
+        gate.wait(PATIENCE)  # until the caller's loop has ended
 
     async def leave() -> None:
         bridge = AsyncioBridge(loop, trio.lowlevel.current_trio_token())
@@ -141,7 +142,7 @@ def test_an_answer_for_nobody_is_dropped() -> None:
     gate.set()
     asyncio.run_coroutine_threadsafe(double(1), loop).result(30)
     loop.call_soon_threadsafe(loop.stop)
-    thread.join(30)
+    thread.join(PATIENCE)
     loop.close()
     gc.collect()
 

@@ -13,6 +13,7 @@ import trio.testing
 
 from reeld.store.bridge import AsyncioBridge, open_bridge
 from reeld.store.database import Database, open_database
+from tests.patience import PATIENCE
 
 
 def nothing(_: sqlite3.Connection) -> None:
@@ -26,7 +27,7 @@ async def database(path: str) -> AsyncIterator[Database]:
     def setup(connection: sqlite3.Connection) -> None:
         connection.execute("CREATE TABLE t (x)")
 
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE):
         async with open_bridge() as bridge, open_database(bridge, path, setup, readonly=False) as opened:
             yield opened
 
@@ -77,7 +78,7 @@ async def test_a_cancelled_caller_leaves_no_transaction_open(database: Database)
         connection.execute("BEGIN IMMEDIATE")
         connection.execute("INSERT INTO t VALUES (1)")
         token.run_sync_soon(begun.set)
-        gate.wait(30)
+        gate.wait(PATIENCE)
         connection.execute("COMMIT")
 
     async with anyio.create_task_group() as tasks:
@@ -112,7 +113,7 @@ async def test_a_job_that_fails_leaves_no_reading_open(database: Database, path:
 async def test_a_path_may_hold_anything(tmp_path: Path) -> None:
     """Characters with a meaning in a URI are part of the file's name."""
     path = tmp_path / "a b?mode=ro#%41é.db"
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE):
         async with open_bridge() as bridge, open_database(bridge, str(path), nothing, readonly=False) as database:
             await database.run(lambda connection: connection.execute("CREATE TABLE t (x)") and None)
 
@@ -121,14 +122,14 @@ async def test_a_path_may_hold_anything(tmp_path: Path) -> None:
 
 async def test_a_reader_makes_no_file(path: str) -> None:
     """Opening a missing file for reading fails, and creates nothing."""
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE):
         async with open_bridge() as bridge:
             with pytest.raises(sqlite3.OperationalError, match="unable to open"):
                 async with open_database(bridge, path, nothing, readonly=True):
                     raise AssertionError
             for thread in threading.enumerate():  # aiosqlite releases its thread without waiting for it
                 if thread.name.endswith("(_connection_worker_thread)"):
-                    thread.join(30)
+                    thread.join(PATIENCE)
 
     assert not await anyio.Path(path).exists()
 
@@ -139,7 +140,7 @@ async def test_a_setup_that_fails_closes_the_connection(path: str) -> None:
     def fail(_: sqlite3.Connection) -> None:
         raise ValueError("no")
 
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE):
         async with open_bridge() as bridge:
             with pytest.raises(ValueError, match="no"):
                 async with open_database(bridge, path, fail, readonly=False):
@@ -156,7 +157,7 @@ async def test_who_is_cancelled_while_it_opens_leaves_nothing_open(path: str) ->
     gate, over = threading.Event(), anyio.Event()
 
     async def hold_up() -> None:
-        gate.wait(30)
+        gate.wait(PATIENCE)
 
     async def open_it(bridge: AsyncioBridge) -> None:
         try:
@@ -165,7 +166,7 @@ async def test_who_is_cancelled_while_it_opens_leaves_nothing_open(path: str) ->
         finally:
             over.set()
 
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE):
         async with open_bridge() as bridge:
             bridge.spawn(hold_up)
             async with anyio.create_task_group() as tasks:

@@ -13,6 +13,7 @@ from reeld.store.presence import DATABASE, WAL, Displaced, Presence
 from reeld.store.store import Store, open_store
 from reeld.store.transactions import Outcome
 from reeld.verify.verifier import open_verifier
+from tests.patience import PATIENCE
 from tests.reeld.store.making import event, made, mode, query, said, size, write
 
 
@@ -116,7 +117,7 @@ async def test_another_wal_stays(store: Store, path: str, caplog: pytest.LogCapt
 @pytest.mark.parametrize("watched", [True, False])
 async def test_a_wal_that_was_removed_takes_nothing_with_it(path: str, watched: bool) -> None:
     """Closing the database copies the WAL into it, whatever is at its path."""
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE):
         async with open_store(path) as store:
             await write(store, made(1, event(2)))
             remove(f"{path}-wal")

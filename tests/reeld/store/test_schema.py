@@ -16,6 +16,7 @@ from reeld.store import checksums, schema
 from reeld.store.checksums import checksum
 from reeld.store.schema import APPLICATION_ID, VERSION, migrate, prepare
 from reeld.store.store import Store, open_store
+from tests.patience import PATIENCE
 from tests.reeld.store.making import event, made, mode, pragma, query, said, size, spoil, write
 
 FOUR = tuple(f"CREATE TABLE t{number} (x);" for number in range(4))
@@ -36,7 +37,7 @@ def version_and_tables(path: str) -> tuple[int, list[str]]:
 
 async def refusal(path: str) -> str:
     """Return the error of opening a store."""
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE):
         try:
             async with open_store(path):
                 return "it was opened"
@@ -52,7 +53,7 @@ def contents(path: str) -> bytes:
 @pytest.fixture
 async def used(path: str) -> str:
     """The path of a database that was used and closed."""
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE):
         async with open_store(path) as store:
             await write(store, made(1, *(event(seq, content="x" * 500) for seq in range(2, 100))))
     query(path, "PRAGMA wal_checkpoint(TRUNCATE)")
@@ -218,7 +219,7 @@ async def test_a_newer_file_is_refused(used: str) -> None:
 @pytest.mark.parametrize(("durability", "expected"), [("full", 2), ("normal", 1)])
 async def test_durability_sets_synchronous(path: str, durability: str, expected: int) -> None:
     """With ``full`` each commit is synced, with ``normal`` each checkpoint, also in a file that is opened again."""
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE):
         for _ in range(2):
             async with open_store(path, durability) as store:
                 assert expected == await pragma(store, "synchronous")
@@ -314,7 +315,7 @@ async def test_a_directory_that_cannot_be_made_is_refused(path: str) -> None:
 
 async def test_a_used_file_can_be_opened_again(used: str) -> None:
     """A reopened database has what was written, and takes more."""
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE):
         async with open_store(used) as store:
             (ids,) = await write(store, said(1, event(100)))
 

@@ -15,6 +15,7 @@ from reeld.store import transactions
 from reeld.store.listing import Listing
 from reeld.store.queries import Position, Skip, StoredKey
 from reeld.store.store import Store, open_store
+from tests.patience import PATIENCE
 from tests.reeld.store.making import event, key, made, mode, pragma, profile, query, said, size, spoil, write
 from tests.reeld.store.rows import Rows
 from tests.reeld.verify.damage import damage
@@ -23,7 +24,7 @@ from tests.reeld.verify.damage import damage
 async def test_a_directory_is_made_for_its_owner_only(tmp_path: Path) -> None:
     """A missing directory is created, and only its owner can list it."""
     path = tmp_path / "state" / "reel" / "reel.db"
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE):
         async with open_store(str(path)):
             pass
 
@@ -44,7 +45,7 @@ async def test_rows_that_are_no_messages_are_logged(rows: Rows, path: str, caplo
     """Loading tolerates invalid rows, and lists them."""
     rows.agent(1)
     rows.event(1, "tool_call", None, "no json")
-    with anyio.fail_after(30), caplog.at_level(logging.WARNING):
+    with anyio.fail_after(PATIENCE), caplog.at_level(logging.WARNING):
         async with open_store(path) as store:
             await store.load(1)
 
@@ -57,7 +58,7 @@ async def test_a_damaged_event_is_not_shown(path: str, caplog: pytest.LogCapture
     async with open_store(path) as store:
         await write(store, made(1, event(2), event(3), event(4)))
     damage(path, f"UPDATE events SET {change} WHERE seq = 3", sealed=False)
-    with anyio.fail_after(30), caplog.at_level(logging.WARNING):
+    with anyio.fail_after(PATIENCE), caplog.at_level(logging.WARNING):
         async with open_store(path) as store:
             state = await store.load(1)
             past = await store.walk_living(1)
@@ -76,7 +77,7 @@ async def test_a_damaged_event_in_the_log(path: str) -> None:
     async with open_store(path) as store:
         await write(store, made(1, event(2), event(3)))
     damage(path, "UPDATE events SET content = CAST(x'6869ff' AS TEXT) WHERE seq = 2", sealed=False)
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE):
         async with open_store(path) as store:
             page = await store.history(1, since=0, head=9, limit=9, kinds=None, inherited=False, max_bytes=9999)
             pushed = await store.after(1, 1, 9, 9999)
@@ -162,7 +163,7 @@ async def test_a_row_that_is_no_text_keeps_no_reader_in_the_past(
         await write(store, made(1, event(2), event(3, "clear", None)))
     damage(path, f"UPDATE events SET {column} = CAST(x'7bff7d' AS TEXT) WHERE seq = 3")
 
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE):
         async with open_store(path) as store:
             with pytest.raises(Storage, match="Could not decode to UTF-8 column") as kept:
                 await ask(store)

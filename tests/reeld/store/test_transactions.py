@@ -18,6 +18,7 @@ from reeld.store import transactions
 from reeld.store.schema import prepare
 from reeld.store.store import Store, open_store
 from reeld.store.transactions import AgentWrite, DivergedError, KeyTakenError, Outcome, Transaction
+from tests.patience import PATIENCE
 from tests.reeld.store.making import event, key, made, pragma, profile, query, said, write
 
 
@@ -77,7 +78,7 @@ async def test_ids_ascend_in_commit_order(store: Store, path: str) -> None:
 
 async def test_ids_are_never_reused(path: str) -> None:
     """An id is not used again, even if the newest events were erased and the file was closed in between."""
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE):
         async with open_store(path) as store:
             await write(store, made(1, event(2), event(3)))
         query(path, "DROP TRIGGER events_are_never_deleted")
@@ -91,7 +92,7 @@ async def test_ids_are_never_reused(path: str) -> None:
 
 async def test_rows_of_agents_are_never_reused(path: str) -> None:
     """A new agent gets a row number that was never used."""
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE):
         async with open_store(path) as store:
             await write(store, made(store.new_row()), made(store.new_row()))
         query(path, "DROP TRIGGER events_are_never_deleted")

@@ -16,6 +16,7 @@ from reeld.store import writer as writer_module
 from reeld.store.store import Store, open_store
 from reeld.store.transactions import Outcome
 from reeld.verify.verifier import open_verifier
+from tests.patience import PATIENCE
 from tests.reeld.store.making import busy, event, made, pragma, profile, query, said, size, write
 
 
@@ -65,7 +66,7 @@ async def test_only_what_was_written_is_counted(store: Store) -> None:
 async def test_closing_writes_what_was_submitted(path: str) -> None:
     """Closing the store writes everything that it has accepted."""
     outcomes: list[Outcome] = []
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE):
         async with open_store(path) as store:
             for row in range(1, 4):
                 store.submit(made(row), outcomes.append)
@@ -77,7 +78,7 @@ async def test_closing_writes_what_was_submitted(path: str) -> None:
 async def test_a_cancelled_store_writes_what_was_submitted(path: str) -> None:
     """Draining waits for every accepted transaction."""
     outcomes: list[Outcome] = []
-    with anyio.fail_after(30), anyio.CancelScope() as scope:
+    with anyio.fail_after(PATIENCE), anyio.CancelScope() as scope:
         async with open_store(path) as store:
             store.submit(made(), outcomes.append)
             scope.cancel()
@@ -93,7 +94,7 @@ async def collapse(path: str, use: Callable[[Store], Awaitable[None]]) -> pytest
         async with open_store(path) as store:
             await use(store)
 
-    with anyio.fail_after(30), pytest.raises(BaseExceptionGroup) as raised:
+    with anyio.fail_after(PATIENCE), pytest.raises(BaseExceptionGroup) as raised:
         await run()
     return raised
 

@@ -15,6 +15,7 @@ from reeld.store.store import Store, open_store
 from reeld.verify import logs, sqlite
 from reeld.verify.rows import LISTED, Report
 from reeld.verify.verifier import Verifier, open_verifier
+from tests.patience import PATIENCE
 from tests.reeld.store.making import event as made_event
 from tests.reeld.store.making import made, query, seal, spoil, write
 from tests.reeld.verify.damage import damage, lose_from_index
@@ -78,7 +79,7 @@ def fill(path: str) -> None:
 @pytest.fixture
 async def filled(path: str) -> str:
     """The file of a database with a few agents, which nobody has open."""
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE):
         async with open_store(path):
             pass
         fill(path)
@@ -88,7 +89,7 @@ async def filled(path: str) -> str:
 @asynccontextmanager
 async def verifying(path: str) -> AsyncIterator[tuple[Store, Verifier]]:
     """Open a database to check it; each use has a limit of thirty seconds."""
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE):
         async with open_store(path) as store, open_verifier(store) as verifier:
             yield store, verifier
 

@@ -18,9 +18,9 @@ from reeld.serving.flow import Limits
 from reeld.serving.handlers.async_call import SIGNATURE
 from reeld.serving.methods import METHODS, Method
 from reeld.serving.params import Signature
+from tests.patience import PATIENCE
 from tests.reeld.serving.conftest import Blocker, Connect, Peer
 
-LIMIT = 30
 in_all = pytest.mark.parametrize("make", [MessagePack, ContentLength, Lines])
 
 
@@ -46,7 +46,7 @@ async def later(peer: Peer, *params: Any) -> list[Any]:
 )
 async def test_a_later_answer(connect: Connect, make: Callable[[], Framing], call: tuple[Any, ...]) -> None:
     """The outcome of a call is pushed as ``reply`` with its token, whether its parameters are a list or a map."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect(framing=make())
         (said,) = await later(peer, *call)
         page = await peer.call("messages", "demo")
@@ -58,7 +58,7 @@ async def test_a_later_answer(connect: Connect, make: Callable[[], Framing], cal
 @pytest.mark.parametrize("params", [[], None, {}, [[]]])
 async def test_a_call_without_parameters(connect: Connect, params: Any) -> None:
     """No parameters, and every way in which Lua encodes none, are the same."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         assert await later(connect(), "t", "ping", params) == [{"token": "t", "result": {"pong": True}}]
         assert await later(connect(), "t", "ping") == [{"token": "t", "result": {"pong": True}}]
 
@@ -66,7 +66,7 @@ async def test_a_call_without_parameters(connect: Connect, params: Any) -> None:
 @in_all
 async def test_a_long_answer(connect: Connect, make: Callable[[], Framing]) -> None:
     """A page of messages is pushed in the form in which a request gets it."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect(framing=make())
         await peer.call("add", "demo", [f"{number}" for number in range(300)], True)
         await peer.send(peer._framing.notify("call_async", [1, "messages", ["demo"]]))
@@ -93,7 +93,7 @@ async def test_a_long_answer(connect: Connect, make: Callable[[], Framing]) -> N
 )
 async def test_a_later_error(connect: Connect, call: tuple[Any, ...], token: Any, name: str) -> None:
     """An error is pushed as a map with the token, even if the call could not be read."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         ((said),) = await later(connect(), *call)
 
     assert (token, name) == (said["token"], said["error"]["name"])
@@ -106,7 +106,7 @@ async def test_a_later_error(connect: Connect, call: tuple[Any, ...], token: Any
 )
 async def test_no_token(connect: Connect, call: tuple[Any, ...], errors: Callable[[], list[str]]) -> None:
     """A call without a token cannot be answered, so it is logged."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         assert await later(connect(), *call) == []
 
     (logged,) = errors()
@@ -115,7 +115,7 @@ async def test_no_token(connect: Connect, call: tuple[Any, ...], errors: Callabl
 
 async def test_no_parameters_at_all(connect: Connect, errors: Callable[[], list[str]]) -> None:
     """A notification without a call in it is logged."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect()
         await peer.send(peer._framing.notify("call_async", "nothing"))  # type: ignore[arg-type]  # on purpose
         await peer.call("ping")
@@ -125,7 +125,7 @@ async def test_no_parameters_at_all(connect: Connect, errors: Callable[[], list[
 
 async def test_it_is_a_notification(connect: Connect) -> None:
     """A ``call_async`` with an id is answered with an error that says so."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         (error,) = await connect().ask(("call_async", 7, "ping"))
 
     assert "a notification" in str(error)
@@ -133,7 +133,7 @@ async def test_it_is_a_notification(connect: Connect) -> None:
 
 async def test_busy_is_told_later(connect: Connect, blocker: Blocker) -> None:
     """A call beyond the limits is refused as busy, with its token."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect(Limits(requests=1))
         await peer.send(peer.encoded(("wait_for_it",)))
         await blocker.entered.wait()
@@ -149,7 +149,7 @@ async def test_busy_is_told_later(connect: Connect, blocker: Blocker) -> None:
 
 async def test_async_calls_and_requests_keep_their_order(connect: Connect) -> None:
     """Async calls and requests of one connection take effect in the order in which they came."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect()
         framing = peer._framing
         data = framing.notify("call_async", [1, "create", ["demo"]]) + peer.encoded(("add", "demo", "1"))
@@ -173,7 +173,7 @@ def test_the_table_has_it() -> None:
 @in_all
 async def test_pushes_as_the_peer_wants_them(connect: Connect, make: Callable[[], Framing]) -> None:
     """Pushes go to the function that hello names, until another hello names none."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect(framing=make())
         await peer.call("hello", {"notify": ["nvim_exec_lua", "push(...)"]})
         await later(peer, 1, "ping")
@@ -190,7 +190,7 @@ async def test_pushes_as_the_peer_wants_them(connect: Connect, make: Callable[[]
 @pytest.mark.parametrize("notify", ["f", [1], ["a\x00"], {"f": 1}, ["f", "x" * 4096]])
 async def test_no_function(connect: Connect, notify: Any) -> None:
     """The function and its first arguments must be short strings, because every push has them."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         with pytest.raises(InvalidParams):
             await connect().call("hello", {"notify": notify})
 
@@ -198,7 +198,7 @@ async def test_no_function(connect: Connect, notify: Any) -> None:
 @pytest.mark.parametrize("version", ["0.7.2", "0.10.0", None])
 async def test_neovim_is_told_who_we_are(connect: Connect, version: str | None) -> None:
     """Neovim gets our name before the answer to its hello; no other client does."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer, other = connect(), connect()
         await peer.call("hello", {"client": {"name": "nvim", "version": version}})
         await other.call("hello", {"client": {"name": "vim", "version": version}})
@@ -210,7 +210,7 @@ async def test_neovim_is_told_who_we_are(connect: Connect, version: str | None) 
 
 async def test_only_messagepack_has_neovims(connect: Connect) -> None:
     """A client that speaks JSON is not treated as Neovim, whatever its name is."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect(framing=Lines())
         await peer.call("hello", {"client": {"name": "nvim", "version": "0.7"}})
 
@@ -222,7 +222,7 @@ async def test_an_old_neovim_is_answered_in_lifo_order(
     connect: Connect, blocker: Blocker, version: str, expected: list[int]
 ) -> None:
     """An old Neovim gets the answer to its newest call first, busy or not; a new one gets answers as they come."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect(Limits(requests=2))
         await peer.call("hello", {"client": {"name": "nvim", "version": version}})
         await peer.send(peer.encoded(("wait_for_it",)))
@@ -251,7 +251,7 @@ class Order(dict[Any, Any]):
 
 async def test_held_answers_are_sent_before_the_end(connect: Connect, blocker: Blocker) -> None:
     """A peer that closes its end gets the held answers too."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect()
         await peer.call("hello", {"client": {"name": "nvim", "version": "0.7.2"}})
         await peer.call("hello", {"client": {"name": "nvim", "version": "0.7.2"}})
@@ -270,7 +270,7 @@ async def test_held_answers_are_sent_before_the_end(connect: Connect, blocker: B
 
 async def test_too_much_is_held(connect: Connect, blocker: Blocker, errors: Callable[[], list[str]]) -> None:
     """A peer that leaves its newest call open and keeps asking is dropped: what is held has a bound."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect(Limits(unread=20_000))
         await peer.call("hello", {"client": {"name": "nvim", "version": "0.7.2"}})
         await peer.call("add", "demo", "x" * 9_000, True)
@@ -291,7 +291,7 @@ async def test_a_result_that_cannot_be_encoded(
     """A result that cannot be encoded is ``internal`` for its caller, and the connection goes on."""
     method = Method("broken", Signature(()), "A test's own", lambda _services, _call: {"bad": object()})
     monkeypatch.setitem(METHODS, "broken", method)
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect(framing=make())
         if later:
             await peer.send(peer._framing.notify("call_async", [7, "broken"]))
@@ -306,7 +306,7 @@ async def test_a_result_that_cannot_be_encoded(
 
 async def test_neovims_complaints(connect: Connect, errors: Callable[[], list[str]]) -> None:
     """Neovim's complaint about a push is logged without its text, and not answered."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect()
         await peer.send(peer._framing.notify("nvim_error_event", [0, "a secret"]))
         await peer.call("ping")
@@ -318,7 +318,7 @@ async def test_neovims_complaints(connect: Connect, errors: Callable[[], list[st
 
 async def test_ten_complaints_in_a_row_end_the_subscriptions(connect: Connect, errors: Callable[[], list[str]]) -> None:
     """After ten complaints in a row the peer's subscriptions end; a call in between resets the count."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect()
         await peer.call("create", "demo")
         await peer.call("subscribe", "demo")
@@ -343,7 +343,7 @@ async def test_ten_complaints_in_a_row_end_the_subscriptions(connect: Connect, e
 @pytest.mark.parametrize("wrapper", [[], ["f", "a"]])
 async def test_a_subscription(connect: Connect, make: Callable[[], Framing], wrapper: list[str]) -> None:
     """Events come in every framing, to the chosen function, with the same message that is read later."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect(framing=make())
         await peer.call("hello", {"notify": wrapper})
         await peer.call("create", "demo")
@@ -361,7 +361,7 @@ async def test_a_subscription(connect: Connect, make: Callable[[], Framing], wra
 @in_all
 async def test_a_later_subscription(connect: Connect, make: Callable[[], Framing]) -> None:
     """An asynchronous subscription is answered before its first event."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect(framing=make())
         await peer.call("add", "demo", ["one", "two"], True)
         await peer.send(peer._framing.notify("call_async", [7, "subscribe", ["demo", 0]]))

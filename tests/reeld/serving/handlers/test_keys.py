@@ -8,9 +8,9 @@ import pytest
 
 from reel.errors import Conflict
 from reeld.serving.methods import METHODS
+from tests.patience import PATIENCE
 from tests.reeld.serving.conftest import Connect, Peer
 
-LIMIT = 30
 RESPONSE = json.dumps({"choices": [{"message": {"role": "assistant", "content": "That."}, "finish_reason": "stop"}]})
 REQUEST = json.dumps({"messages": [{"role": "user", "content": "What?"}]})
 
@@ -53,7 +53,7 @@ def test_every_command_is_tried() -> None:
 @every_command
 async def test_a_key_with_another_agent(connect: Connect, method: str) -> None:
     """The error names the agent that the key was used for, and nothing is written."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect()
         await prepare(peer, method)
         first = await peer.call(method, "a", {**COMMANDS[method], "key": "k"})
@@ -71,7 +71,7 @@ async def test_a_key_with_another_agent(connect: Connect, method: str) -> None:
 @every_command
 async def test_a_key_of_an_agent_that_had_to_be_found(connect: Connect, method: str) -> None:
     """A command for an agent that is not live is remembered under its key, as one for a live agent is."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect()
         await prepare(peer, method)
         peer.connection._services.registry.evict(keep=0)
@@ -85,7 +85,7 @@ async def test_a_key_of_an_agent_that_had_to_be_found(connect: Connect, method: 
 async def test_an_agent_that_would_be_made(connect: Connect, method: str) -> None:
     """A key that was used for another agent creates none; a retry of the creating command is answered."""
     given = {**COMMANDS[method], "create": True, "key": "k"}
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect()
         first = await peer.call(method, "a", given)
         (refused,) = await peer.ask((method, "b", given))
@@ -99,7 +99,7 @@ async def test_an_agent_that_would_be_made(connect: Connect, method: str) -> Non
 
 async def test_an_agent_that_is_not_live(connect: Connect) -> None:
     """A retry after a rename is answered, whether the agent is live or has to be found."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect()
         made = await peer.call("create", "a")
         first = await peer.call("add", "a", "x", {"key": "k"})

@@ -10,9 +10,8 @@ from reel.errors import Busy, InvalidParams, NotFound, ReelError, ShuttingDown, 
 from reeld.serving.call import Services
 from reeld.serving.drafts import MAX_DRAFT, MAX_DRAFTS
 from reeld.serving.flow import Limits
+from tests.patience import PATIENCE
 from tests.reeld.serving.conftest import Blocker, Connect, Outcome, Peer, Pushed
-
-LIMIT = 30
 
 
 @pytest.fixture
@@ -40,7 +39,7 @@ def drafts(pushes: list[Pushed]) -> list[str]:
 
 async def test_wait_for_what_has_happened(demo: Peer) -> None:
     """A wait whose events are in the log already returns at once, with events as in the history."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         outcome = await demo.call("wait", "demo", 1)
 
         assert outcome["events"] == (await demo.call("history", "demo", 1))["events"]
@@ -49,7 +48,7 @@ async def test_wait_for_what_has_happened(demo: Peer) -> None:
 
 async def test_wait_holds_up_nothing(demo: Peer) -> None:
     """Requests after a wait on the same connection are served before it ends, even one that ends it."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         await demo.send(demo.encoded(("wait", "demo", 2), ("ping",), ("add", "demo", "more")))
         await demo.answer(4)
         await demo.answer(5)
@@ -59,7 +58,7 @@ async def test_wait_holds_up_nothing(demo: Peer) -> None:
 
 async def test_wait_for_kinds(connect: Connect, demo: Peer) -> None:
     """Only an event of the wanted kinds ends a wait, and only such events are returned."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect()
         await peer.send(peer.encoded(("wait", "demo", 0, ["mark", "clear"])))
         await demo.ask(("add", "demo", "no"), ("mark", "demo"))
@@ -69,7 +68,7 @@ async def test_wait_for_kinds(connect: Connect, demo: Peer) -> None:
 
 async def test_wait_past_the_head(connect: Connect, demo: Peer) -> None:
     """A wait since a seq beyond the head ignores the events up to that seq."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect()
         await peer.send(peer.encoded(("wait", "demo", 4)))
         await wait_all_tasks_blocked()
@@ -86,7 +85,7 @@ async def test_wait_for_the_next_of_many(connect: Connect, demo: Peer) -> None:
         for _ in range(100):
             await demo.call("mark", "demo")
 
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect()
         seqs: list[int] = [2]
         async with anyio.create_task_group() as tasks:
@@ -100,13 +99,13 @@ async def test_wait_for_the_next_of_many(connect: Connect, demo: Peer) -> None:
 @pytest.mark.parametrize("patience", [0, 1])
 async def test_wait_until_the_timeout(demo: Peer, patience: int) -> None:
     """A wait that times out returns no events, and is not an error."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         assert {"head": 2, "events": []} == await demo.call("wait", "demo", 2, {"timeout": patience})
 
 
 async def test_waits_are_not_in_flight(connect: Connect, demo: Peer) -> None:
     """Waits have a limit of their own, and do not count among the requests in flight."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect(Limits(requests=2, asides=3))
         for number in range(3):
             await peer.send(peer.encoded(("wait", "demo", 2)))
@@ -123,7 +122,7 @@ async def test_waits_are_not_in_flight(connect: Connect, demo: Peer) -> None:
 
 async def test_wait_while_the_daemon_stops(demo: Peer, blocker: Blocker) -> None:
     """A waiting peer is shown that the daemon stops, even if the wait had not begun."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         await demo.send(demo.encoded(("wait", "demo", 2), ("wait_for_it",), ("wait", "demo", 2)))
         await blocker.entered.wait()
         await wait_all_tasks_blocked()
@@ -137,7 +136,7 @@ async def test_wait_while_the_daemon_stops(demo: Peer, blocker: Blocker) -> None
 
 async def test_wait_of_a_half_closed_peer(connect: Connect, demo: Peer) -> None:
     """A wait of a peer that has closed its half is answered."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect()
         await peer.send(peer.encoded(("wait", "demo", 2)))
         await peer.stream.send_eof()
@@ -153,7 +152,7 @@ async def test_wait_of_a_lost_peer(
     connect: Connect, demo: Peer, blocker: Blocker, services: Services, begun: bool
 ) -> None:
     """A wait of a lost peer ends with its connection, whether it had begun or not."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         peer = connect(room=0)
         calls = [("wait", "demo", 2), ("wait_for_it",)]
         await peer.send(peer.encoded(*(calls if begun else calls[::-1]), ("ping",), ("nonsense",)))
@@ -180,7 +179,7 @@ async def test_wait_of_a_lost_peer(
 )
 async def test_waits_that_are_refused(demo: Peer, params: tuple[Any, ...], error: type[ReelError]) -> None:
     """Bad parameters of a wait are refused at once."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         (refused,) = await demo.ask(("wait", *params))
 
     assert error is type(refused)
@@ -191,7 +190,7 @@ async def test_waits_that_are_refused(demo: Peer, params: tuple[Any, ...], error
 
 async def test_a_draft_is_pushed_to_other_subscribers(connect: Connect, demo: Peer) -> None:
     """Other subscribers get a draft once each; its end comes before the event, and is not stored."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         other, twice = connect(), connect()
         for peer, asked in ((demo, ["demo"]), (other, ["demo"]), (twice, ["demo"]), (twice, [])):
             await peer.call("subscribe", *asked)
@@ -210,7 +209,7 @@ async def test_a_draft_is_pushed_to_other_subscribers(connect: Connect, demo: Pe
 
 async def test_a_draft_names_its_client(connect: Connect, demo: Peer) -> None:
     """A draft names its writer's client, also to later subscribers."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         await demo.call("hello", {"client": {"name": "emacs", "version": "28"}})
         early, late = connect(), connect()
         await early.call("subscribe", "demo")
@@ -223,7 +222,7 @@ async def test_a_draft_names_its_client(connect: Connect, demo: Peer) -> None:
 
 async def test_a_draft_that_stays(connect: Connect, demo: Peer) -> None:
     """A draft stays if another client adds something, or if an add is refused."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         writer, other = connect(), connect()
         await other.call("subscribe", "demo", {"kinds": ["mark"]})
         await writer.call("draft", "demo", "so far")
@@ -237,7 +236,7 @@ async def test_a_draft_that_stays(connect: Connect, demo: Peer) -> None:
 
 async def test_drafts_for_newcomers(connect: Connect, demo: Peer) -> None:
     """A new subscriber gets the current drafts of its agent, or of all agents."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         await demo.ask(("create", "other"), ("draft", "demo", "so far"), ("draft", "other", "as well"))
         await demo.call("agent", "other")
         one, every = connect(), connect()
@@ -251,7 +250,7 @@ async def test_drafts_for_newcomers(connect: Connect, demo: Peer) -> None:
 
 async def test_a_draft_ends_with_its_connection(connect: Connect, demo: Peer) -> None:
     """The draft of a lost connection ends."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         writer = connect()
         await demo.call("subscribe", "demo")
         await writer.call("draft", "demo", "so far")
@@ -263,7 +262,7 @@ async def test_a_draft_ends_with_its_connection(connect: Connect, demo: Peer) ->
 
 async def test_no_draft_of_a_lost_connection(connect: Connect, demo: Peer, services: Services) -> None:
     """A draft whose turn comes after its connection was lost is shown to nobody."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         writer = connect(room=0)
         await demo.call("subscribe", "demo")
         async with services.registry.lock([await services.registry.find("demo")]):
@@ -280,7 +279,7 @@ async def test_no_draft_of_a_lost_connection(connect: Connect, demo: Peer, servi
 
 async def test_drafts_that_are_refused(demo: Peer) -> None:
     """A draft's length and a connection's drafts are limited, and the agent must exist."""
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         names = [f"a{number}" for number in range(MAX_DRAFTS + 1)]
         await demo.ask(*(("create", name) for name in names))
         outcomes = await demo.ask(*(("draft", name, "x") for name in names))
@@ -298,7 +297,7 @@ async def test_drafts_that_are_refused(demo: Peer) -> None:
 async def test_a_wait_that_brings_a_full_page(connect: Connect) -> None:
     """A client that waits again from the returned head misses nothing, however many events there were."""
     peer = connect()
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(PATIENCE):
         await peer.call("add", "demo", [str(number) for number in range(1500)], True)
         first = await peer.call("wait", "demo", 1)
         rest = await peer.call("wait", "demo", first["head"])

@@ -10,6 +10,7 @@ import pytest
 from reel.errors import NotFound
 from reeld.core.state import State
 from reeld.serving.call import Services
+from tests.patience import PATIENCE
 from tests.reeld.serving.conftest import Connect, Peer
 from tests.reeld.verify.damage import damage
 
@@ -80,7 +81,7 @@ async def test_an_agent_that_is_evicted_during_a_check(connect: Connect, service
     """An agent that is evicted before its turn in a check is not compared, and is not started for it."""
     peer = await filled(connect)
     first, _ = [await services.registry.find(name) for name in ("one", "two")]
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE):
         async with services.registry.lock([first]):
             jobs = len(first._mailbox)
             await peer.send(peer.encoded(("verify",)))
