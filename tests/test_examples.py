@@ -1,5 +1,6 @@
 """The examples do what their pages say."""
 
+import json
 import os
 import re
 import shutil
@@ -205,6 +206,56 @@ def is_draft(push: Push) -> bool:
 def text_of(block: Block) -> str:
     """Return the text of a block."""
     return block["text"] if block["type"] == "text" else ""
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
+@pytest.mark.parametrize(
+    ("words", "api", "variable", "response"),
+    [
+        (["anthropic"], "anthropic", "ANTHROPIC", answers.anthropic_stream("c1")),
+        (["openai"], "openai_chat", "OPENAI", answers.chat_words("Hi")),
+        (["gemini", "m"], "gemini", "GEMINI", [{"candidates": [{"content": {"parts": [{"text": "Hi"}]}}]}]),
+    ],
+)
+def test_provider(words: list[str], api: str, variable: str, response: list[Json]) -> None:
+    """The script sends what it reads, prints what comes back, and keeps the key out of the command line."""
+    body = {"model": "m", "max_tokens": 9, "stream": True, "messages": [{"role": "user", "content": "Hello"}]}
+    if api == "gemini":
+        body = {"contents": [{"role": "user", "parts": [{"text": "Hello"}]}]}
+    with serving(api) as provider:
+        provider.answers.append(response)
+        url = f"{provider.url}/v1" if variable == "OPENAI" else provider.url
+        environment = {**os.environ, f"{variable}_BASE_URL": url, f"{variable}_API_KEY": "secret"}
+        ran = subprocess.run(
+            ["bash", "-x", str(_EXAMPLES / "provider.sh"), *words],
+            env=environment,
+            input=json.dumps(body),
+            text=True,
+            capture_output=True,
+            check=True,
+            timeout=30,
+        )
+
+    assert ran.stdout.startswith(("data: ", "event: "))
+    assert body == provider.bodies[0]
+    assert "secret" not in next(line for line in ran.stderr.splitlines() if "exec curl" in line)
+
+
+def test_provider_without_a_key() -> None:
+    """The script names the variable that is missing, and its usage."""
+    script = str(_EXAMPLES / "provider.sh")
+    environment = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
+    ran = [
+        subprocess.run([script, *words], env=environment, text=True, capture_output=True, check=False)
+        for words in (["openai"], [])
+    ]
+
+    assert ["OPENAI_API_KEY: is not set", "usage: provider.sh anthropic | openai | gemini MODEL"] == [
+        each.stderr.strip()[-len(expected) :]
+        for each, expected in zip(
+            ran, ("OPENAI_API_KEY: is not set", "usage: provider.sh anthropic | openai | gemini MODEL"), strict=True
+        )
+    ]
 
 
 def test_agent_that_is_told_nothing() -> None:

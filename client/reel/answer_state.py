@@ -89,8 +89,13 @@ class AnswerState:
             return []
         return calls_in([self.message], [call.id for call in self.added.open_calls])
 
-    def take_piece(self, piece: Body, now: float) -> Call[None] | None:
-        """Take what came; return the draft to send, if one is due.
+    @property
+    def streamed(self) -> bool:
+        """Whether the response is a stream, whose text is known while it comes."""
+        return self._response.is_stream
+
+    def take_piece(self, piece: Body, now: float) -> tuple[str, Call[None] | None]:
+        """Take what came; return the text that it adds, and the draft to send, if one is due.
 
         Args:
             piece: text or bytes as they were received, or an event or a response of a provider's SDK.
@@ -104,9 +109,9 @@ class AnswerState:
         except ValueError as error:
             raise InvalidParams(f"piece: {error}", field="piece") from None
         if not added or not self._shows_drafts or now < self._next_draft:
-            return None
+            return added, None
         self._next_draft, self._drafted = now + _DRAFT_INTERVAL, True
-        return requests.draft(self.agent, clean(self._response.text[-_DRAFT_LENGTH:])[0])
+        return added, requests.draft(self.agent, clean(self._response.text[-_DRAFT_LENGTH:])[0])
 
     def end(self) -> Call[replies.Added] | None:
         """Take the end of the response; return the request that adds it, or ``None`` if nothing came.

@@ -33,17 +33,22 @@ class Answer(AnswerState):
         super().__init__(render, rendered)
         self._call = call
 
-    async def feed(self, piece: Body) -> None:
+    async def feed(self, piece: Body) -> str:
         """Take what the provider sent: text or bytes as they came, or an event or a response of its SDK.
+
+        Returns:
+            the text that it adds, if it is a piece of a stream.
 
         Raises:
             InvalidParams: the piece is none of these.
         """
-        if (draft := self.take_piece(piece, anyio.current_time())) is not None:
+        text, draft = self.take_piece(piece, anyio.current_time())
+        if draft is not None:
             try:
                 await self._call(draft)
             except ReelError:
                 self.stop_drafts()
+        return text
 
     async def _finish(self) -> None:
         """Add what came, and read the message that it has become."""

@@ -2,6 +2,7 @@
 
 import codecs
 import os
+import re
 import select
 import shlex
 import signal
@@ -9,14 +10,16 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkstemp
-from typing import NoReturn
+from typing import Literal, NoReturn
 
 from reel.cli.arguments import UsageError
 from reel.cli.context import Context
 from reel.cli.exits import OK, REFUSED
 from reel.cli.files import keep_text
+from reel.cli.output import Line
 from reel.errors import ReelError
 from reel.messages import text
 
@@ -28,37 +31,87 @@ _DRAFT_LENGTH = 100_000
 _CHUNK = 1 << 16
 # The editor, if neither $VISUAL nor $EDITOR is set.
 _EDITOR = "vi"
+# The first line of what is not sent, and how many lines of the last message are below it.
+_CUT = "------------------------ >8 ------------------------"
+_QUOTED = 300
+# What Vim and Emacs would read as a setting; the text of a conversation must not change an editor.
+_MODELINE = re.compile(r"((?:^|\s)(?:vi|vim|Vim|ex)[<=>]?\d*|Local Variables):")
 
 
 def edit(ctx: Context) -> int:
     """Let the user write a message in an editor, and add it. A text that cannot be added is saved."""
-    # Fail before the text is written if there is no such agent.
-    ctx.client.agent(ctx.agent)
+    role: Literal["user", "assistant", "system"] = ctx.args.role or "user"
+    template = _template(ctx, ctx.agent, role)  # fails before the text is written if there is no such agent
+    with _written(ctx, template) as (status, said):
+        if status or said is None:
+            nothing = f"{ctx.agent}: the text is empty; nothing was added"
+            if not status:
+                ctx.report({"agent": ctx.agent, "added": False}, nothing)
+            return status
+        reply = ctx.client.add(ctx.agent, [text(role, said)], if_seq=ctx.args.if_seq)
+    ctx.report(reply, f"{ctx.agent}: added #{reply.first}", "undo", ctx.agent)
+    return OK
+
+
+def write_in_editor(ctx: Context, agent: str) -> str | None:
+    """Let the user write a message in an editor, and return it; ``None`` if it is empty, or the editor failed."""
+    with _written(ctx, _template(ctx, agent, "user")) as (_, said):
+        return said
+
+
+@contextmanager
+def _written(ctx: Context, template: str) -> Iterator[tuple[int, str | None]]:
+    """Yield the exit status of the editor, and what the user wrote; if the block fails, save that."""
     handle, name = mkstemp(prefix="reel-", suffix=".md")
-    os.close(handle)
     path = Path(name)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(template)
     try:
-        status = _add_written(ctx, path)
+        yield _run_and_read(ctx, path)
     except BaseException:
-        _keep_written(ctx, path)
+        said = _above_cut(path)
+        path.write_text(said, encoding="utf-8")
+        if said.strip():
+            _report_kept(ctx, name)
+        else:
+            path.unlink()
         raise
     path.unlink()
-    return status
 
 
-def _add_written(ctx: Context, path: Path) -> int:
+def _run_and_read(ctx: Context, path: Path) -> tuple[int, str | None]:
     editor = _editor()
     if status := _run_editor([*editor, str(path)]):
         ctx.out.warn(f"{editor[0]} exited with status {status}; nothing was added")
-        return REFUSED
+        return REFUSED, None
+    said = _above_cut(path)
+    return OK, said.removesuffix("\n") if said.strip() else None
+
+
+def _template(ctx: Context, agent: str, role: str) -> str:
+    """Return what the editor opens with: room to write, and below a cut line to whom, and what was said last."""
+    from reel.cli.transcript import Transcript  # noqa: PLC0415 - only the editor needs it
+
+    page = ctx.client.messages(agent, last=1)
+    lines = ["", _CUT, f"You write to {ctx.client.resolved_name or agent}, as the {role}."]
+    lines += ["This line and what follows it is not sent. An empty text adds nothing.", "", ""]
+    transcript = Transcript(None, ctx.clock)
+    for message in page.messages:
+        shown = list(map(_unstyled, transcript.message(message)))
+        lines += [_MODELINE.sub(r"\1\\:", line) for line in shown[:_QUOTED]]
+        lines += [f"… {len(shown) - _QUOTED} more lines"] if len(shown) > _QUOTED else []
+    return "\n".join([*lines, ""])
+
+
+def _unstyled(line: Line) -> str:
+    return "".join(span if isinstance(span, str) else span[0] for span in line)
+
+
+def _above_cut(path: Path) -> str:
+    """Return what the user wrote; without the cut line that is everything."""
     said = path.read_text(encoding="utf-8", errors="replace")
-    if not said.strip():
-        ctx.report({"agent": ctx.agent, "added": False}, f"{ctx.agent}: the text is empty; nothing was added")
-        return OK
-    message = text(ctx.args.role or "user", said.removesuffix("\n"))
-    reply = ctx.client.add(ctx.agent, [message], if_seq=ctx.args.if_seq)
-    ctx.report(reply, f"{ctx.agent}: added #{reply.first}", "undo", ctx.agent)
-    return OK
+    above, cut, _ = f"\n{said}".partition(f"\n{_CUT}\n")
+    return f"{above[1:]}\n" if cut else said
 
 
 def _editor() -> list[str]:
@@ -77,13 +130,6 @@ def _run_editor(command: list[str]) -> int:
         return subprocess.run(command, check=False).returncode  # noqa: S603 - the user's own editor
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def _keep_written(ctx: Context, path: Path) -> None:
-    if path.stat().st_size:
-        _report_kept(ctx, str(path))
-    else:
-        path.unlink()
 
 
 def draft(ctx: Context) -> None:

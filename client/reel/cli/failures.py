@@ -56,6 +56,6 @@ def _not_found_remedy(agent: str, command: str) -> str:
     """Return what to do if there is no such agent; not everything that was typed can be a name."""
     if not is_name(agent):
         return "list all with: reel list --all"
-    if command == "add":
-        return f"create it with: reel new {agent}, or add with --create"
+    if command in ("add", "ask", "chat"):
+        return f"create it with: reel new {agent}, or {command} with --create"
     return f"create it with: reel new {agent}, or list all with: reel list"

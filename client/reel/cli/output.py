@@ -90,6 +90,10 @@ class Output:
         """Print a line."""
         self._print(render(spans, colour=self.colour))
 
+    def styled(self, text: str, style: str) -> str:
+        """Return a text as it is printed with a style, for what prints it by other means."""
+        return render([(text, style)], colour=self.colour)
+
     def lines(self, lines: Iterable[Line]) -> None:
         """Print lines."""
         for line in lines:
@@ -110,6 +114,7 @@ class Output:
 
     def piece(self, text: str) -> None:
         """Print a piece of a text, with its line breaks."""
+        self._printed += 1
         self._stream.write("\n".join(map(safe, text.replace("\r\n", "\n").split("\n"))))
 
     def transient(self, text: str) -> None:
@@ -124,9 +129,17 @@ class Output:
         self._stream.write(line + "\n")
         self._printed += 1
 
-    def waiting(self, what: str) -> AbstractContextManager[None]:
-        """Show what the block waits for, if it takes longer than a moment."""
-        return self._waiting(lambda: what)
+    def waiting(self, what: str | Callable[[], str], *, midway: bool = False) -> AbstractContextManager[None]:
+        """Show what the block waits for, if it takes longer than a moment.
+
+        Args:
+            what: the text, or what returns it for each update.
+            midway: show it also below what was printed; else nothing is shown then, since a pager may run by now.
+        """
+        text = (lambda: what) if isinstance(what, str) else what
+        if midway and self._owns_terminal:
+            return show_progress(self._stderr.fileno(), text)
+        return self._waiting(text)
 
     def printing(self) -> AbstractContextManager[None]:
         """Show how many lines the block has printed, if it takes longer than a moment."""

@@ -1,6 +1,7 @@
 """Names of agents that were typed in part: a prefix stands for the name if only one name begins with it."""
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Self, TypeVar
 
 from reel import requests
@@ -12,6 +13,7 @@ from reel.sync.client import Client
 R = TypeVar("R")
 
 _SHOWN = 6
+_WAITING = "waiting for the daemon's answer"
 
 
 class PrefixResolvingClient(Client):
@@ -33,6 +35,9 @@ class PrefixResolvingClient(Client):
         super().__init__(socket, autostart=autostart, name="reel")
         self._out = out
         self._exact = exact
+        # What is shown if a call takes long, and whether the daemon was started and nobody was told.
+        self._doing = _WAITING
+        self._started = False
         # The prefix that ``resolved_name`` was typed as.
         self._typed_prefix: str | None = None
 
@@ -51,8 +56,9 @@ class PrefixResolvingClient(Client):
             return super().connect()
 
     def _start_daemon(self) -> None:
+        self._doing = "starting the daemon"
         super()._start_daemon()
-        self._out.hint("started the daemon, which runs until: reel stop")
+        self._doing, self._started = _WAITING, True
 
     def call(self, call: Call[R]) -> R:
         """Send a request. If there is no such agent, take its name for a prefix and try again."""
@@ -61,8 +67,13 @@ class PrefixResolvingClient(Client):
         with self._waiting():
             return self._call(call)
 
-    def _waiting(self) -> AbstractContextManager[None]:
-        return self._out.waiting("waiting for the daemon's answer")
+    @contextmanager
+    def _waiting(self) -> Iterator[None]:
+        with self._out.waiting(lambda: self._doing):
+            yield
+        if self._started:
+            self._started = False
+            self._out.hint("started the daemon, which runs until: reel stop")
 
     def _call(self, call: Call[R]) -> R:
         agent = call.params.get("agent")

@@ -55,7 +55,13 @@ def format_of(ctx: Context) -> Format:
 
 
 def extra(settings: Iterable[str], tools: str | None) -> str | None:
-    """Return the top-level keys of the body as JSON text, which may be nested deeper than a message.
+    """Return the top-level keys of the body as JSON text, which may be nested deeper than a message."""
+    body = body_settings(settings, tools)
+    return encode(body) if body else None
+
+
+def body_settings(settings: Iterable[str], tools: str | None) -> dict[str, Any]:
+    """Return the top-level keys of the body.
 
     Args:
         settings: ``KEY=VALUE``, where the value is JSON or text.
@@ -72,7 +78,7 @@ def extra(settings: Iterable[str], tools: str | None) -> str | None:
         body[key] = _value(value)
     if tools is not None:
         body["tools"] = read_json(tools)
-    return encode(body) if body else None
+    return body
 
 
 def _value(text: str) -> Any:

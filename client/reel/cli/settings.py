@@ -13,6 +13,8 @@ from reel.cli.arguments import SettingsError
 # Keeps commands from starting the daemon, as in cron jobs and tests.
 NO_START = "REEL_NO_START"
 # A wrong value is refused rather than ignored: a typing error in "start" would start daemons that nobody wants.
+# How deep the fields of a request may nest.
+_NESTED = 10
 _COLOURS = ("auto", "always", "never")
 
 
@@ -29,8 +31,10 @@ class Settings(NamedTuple):
     agent: str | None = None
     # Whether a command starts the daemon if none runs.
     start: bool = True
-    # The command that answers in chat and ask, if --via names none.
+    # The provider, or the command, that answers in chat and ask if --via names none.
     via: str | None = None
+    # Commands that answer, each with its command line, its format, and fields of the body.
+    providers: dict[str, dict[str, Any]] = {}  # noqa: RUF012 - as below
     # More names of commands, with arguments.
     aliases: dict[str, str] = {}  # noqa: RUF012 - a tuple's default, which nobody changes
 
@@ -118,6 +122,35 @@ def _check_agent(value: Any) -> str | None:
     return f"write the name of an agent, not {value!r}"
 
 
+def _check_providers(value: Any) -> str | None:
+    from reel.formats import FORMATS  # noqa: PLC0415 - only if there are providers
+
+    expected = 'write a table: [providers.NAME], then command = "..." and format = "..."'
+    if not isinstance(value, dict):
+        return f"{expected}, not {value!r}"
+    for name, provider in value.items():
+        if not isinstance(provider, dict) or "command" not in provider:
+            return f"{name}: {expected}, not {provider!r}"
+        if (problem := _check_words(provider["command"])) is not None:
+            return f"{name}.command: {problem}"
+        if provider.get("format") not in FORMATS:
+            return f"{name}.format: write one of {', '.join(FORMATS)}, not {provider.get('format')!r}"
+        if (problem := _check_fields(provider.get("set", {}))) is not None:
+            return f"{name}.set: {problem}"
+        for key in provider.keys() - {"command", "format", "set"}:
+            return f"{name}.{key}: there is no such setting; a provider has command, format and set"
+    return None
+
+
+def _check_fields(value: Any) -> str | None:
+    from reel.values import why_not_plain  # noqa: PLC0415 - only if there are providers
+
+    if not isinstance(value, dict):
+        return f'write a table, such as {{ model = "NAME", max_tokens = 1024 }}, not {value!r}'
+    problem = why_not_plain(value, _NESTED)
+    return None if problem is None else f"{problem} cannot be part of a request"
+
+
 def _check_aliases(value: Any) -> str | None:
     from shlex import split  # noqa: PLC0415 - only if there are aliases
 
@@ -143,5 +176,6 @@ _CHECKS: dict[str, Callable[[Any], str | None]] = {
     "agent": _check_agent,
     "start": _check_bool,
     "via": _check_words,
+    "providers": _check_providers,
     "aliases": _check_aliases,
 }

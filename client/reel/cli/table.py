@@ -31,7 +31,7 @@ GROUPS = (
     Group("read", "reading", ("list", "show", "follow", "wait", "info", "log")),
     Group("go back", "going_back", ("undo", "redo", "mark", "rewind", "restore", "clear")),
     Group("copy, describe and end agents", "agents", ("clone", "rename", "title", "tag", "kill", "revive")),
-    Group("talk to a provider", "providers", ("render", "ingest", "load")),
+    Group("talk to a provider", "providers", ("ask", "chat", "render", "ingest", "load")),
     Group(
         "look after the daemon",
         "daemon",

@@ -29,17 +29,22 @@ class Answer(AnswerState):
         super().__init__(render, call(render))
         self._call = call
 
-    def feed(self, piece: Body) -> None:
+    def feed(self, piece: Body) -> str:
         """Take what the provider sent: text or bytes as they came, or an event or a response of its SDK.
+
+        Returns:
+            the text that it adds, if it is a piece of a stream.
 
         Raises:
             InvalidParams: the piece is none of these.
         """
-        if (draft := self.take_piece(piece, time.monotonic())) is not None:
+        text, draft = self.take_piece(piece, time.monotonic())
+        if draft is not None:
             try:
                 self._call(draft)
             except ReelError:
                 self.stop_drafts()
+        return text
 
     def _finish(self) -> None:
         """Add what came, and read the message that it has become."""

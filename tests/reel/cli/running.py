@@ -1,10 +1,12 @@
 """A command that runs beside the test, and its output."""
 
+import fcntl
 import os
 import pty
 import select
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,6 +24,11 @@ class Running:
         self.shown = shown
         self.text = ""
 
+    def type(self, text: str) -> None:
+        """Type at the terminal, and forget what was shown before."""
+        self.text = ""
+        os.write(self.shown, text.encode())
+
     def until(self, wanted: str) -> str:
         """Read until the output contains a text, and return all of it."""
         deadline = time.monotonic() + PATIENCE
@@ -30,6 +37,29 @@ class Running:
             assert ready, f"no {wanted!r} in {self.text!r}"
             self.text += os.read(self.shown, 1 << 16).decode()
         return self.text
+
+
+@contextmanager
+def talking(socket: str, *argv: str, **environment: str) -> Iterator[Running]:
+    """Run a command for the duration of the block, on a terminal of 60 columns that is also typed at."""
+    shown, its_end = pty.openpty()
+    fixed = {"REEL_SOCKET": socket, "TERM": "xterm", "COLUMNS": "60", "NO_COLOR": "1"}
+    with subprocess.Popen(
+        [*_REEL, *argv],
+        stdin=its_end,
+        stdout=its_end,
+        stderr=its_end,
+        env={**os.environ, **fixed, **environment},
+        start_new_session=True,
+        # Ctrl-C reaches the command only from a terminal that controls it.
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509 - no other threads here
+    ) as process:
+        os.close(its_end)
+        try:
+            yield Running(process, shown)
+        finally:
+            process.kill()
+            os.close(shown)
 
 
 @contextmanager

@@ -42,6 +42,37 @@ def test_edit_adds_the_text(reel: Reel, talk: str, monkeypatch: pytest.MonkeyPat
     assert not list(tmp_path.iterdir())
 
 
+def test_what_the_editor_opens_with(reel: Reel, talk: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Below a cut line are to whom one writes and the last message; it is neither sent nor obeyed by the editor."""
+    reel("add", talk, "one\x1b[2J\n# vim: set shell=sh\nLocal Variables: x")
+    monkeypatch.setenv("EDITOR", editor(f'cp "$0" {tmp_path}/seen; sed -i "1s/^/mine/" "$0"'))
+    reel("edit", talk, "--role", "assistant")
+    blank, cut, to, _, *rest = (tmp_path / "seen").read_text().splitlines()
+
+    assert ("", "------------------------ >8 ------------------------") == (blank, cut)
+    assert f"You write to {talk}, as the assistant." == to
+    assert ["  one\\x1b[2J", "  # vim\\: set shell=sh", "  Local Variables\\: x"] == rest[-3:]
+    assert ("assistant", "mine") == said(reel, talk)[-1]
+
+
+def test_a_text_without_the_cut_line(reel: Reel, talk: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is similar to the cut line is text; if the line was removed, everything is."""
+    text = "a\n-- >8 --\nb"
+    monkeypatch.setenv("EDITOR", editor(f"printf '{text}' > \"$0\""))
+
+    assert 0 == reel("edit", talk).status
+    assert ("user", text) == said(reel, talk)[-1]
+
+
+def test_a_long_message_below_the_cut_line(reel: Reel, talk: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the beginning of a long message is shown."""
+    reel("add", talk, "line\n" * 400)
+    monkeypatch.setenv("EDITOR", editor('tail -1 "$0" > "$0.new"; mv "$0.new" "$0"'))
+    reel("edit", talk)
+
+    assert ("user", "… 102 more lines") == said(reel, talk)[-1]
+
+
 def test_visual_takes_precedence_over_editor(reel: Reel, talk: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The editor is chosen as other programs do, and the role as by add."""
     monkeypatch.setenv("EDITOR", "false")

@@ -42,10 +42,14 @@ def test_every_setting(file: Path) -> None:
     """Each setting is read."""
     file.write_text(
         'hints = false\ncolor = "never"\npager = "less -R"\nagent = "demo"\nstart = false\nvia = "ask --fast"\n'
+        '[providers.claude]\ncommand = "ask-claude -x"\nformat = "anthropic"\nset = { max_tokens = 9 }\n'
         '[aliases]\nlast = "show --last 1"\n'
     )
+    providers = {"claude": {"command": "ask-claude -x", "format": "anthropic", "set": {"max_tokens": 9}}}
 
-    assert Settings(False, "never", "less -R", "demo", False, "ask --fast", {"last": "show --last 1"}) == load()
+    assert (
+        Settings(False, "never", "less -R", "demo", False, "ask --fast", providers, {"last": "show --last 1"}) == load()
+    )
 
 
 @pytest.mark.parametrize(
@@ -53,7 +57,7 @@ def test_every_setting(file: Path) -> None:
     [
         ("hints = x", ": Invalid value (at line 1, column 9); correct it there"),
         ("\nhint = true", " line 2: hint: there is no such setting (did you mean hints?)"),
-        ("zzz = 1", "there are hints, color, pager, agent, start, via, aliases"),
+        ("zzz = 1", "there are hints, color, pager, agent, start, via, providers, aliases"),
         ('hints = "no"', " line 1: hints: write true or false, not 'no'"),
         ('start = true\ncolor = "yes"', " line 2: color: write one of auto, always, never, not 'yes'"),
         ("pager = 1", """pager: write a text, such as "less -R", not 1"""),
@@ -63,6 +67,16 @@ def test_every_setting(file: Path) -> None:
         ('[aliases]\nshow = "log"', " line 1: aliases: show: this is a command"),
         ('[aliases]\nx = "shw"', "x: 'shw' does not begin with a command"),
         ('[aliases]\nx = ""', "x: '' does not begin with a command"),
+        ("providers = 1", "providers: write a table: [providers.NAME]"),
+        ("[providers.x]", " line 1: providers: x: write a table"),
+        ('[providers.x]\ncommand = "\\""', "x.command: '\"' is not a command line"),
+        (
+            '[providers.x]\ncommand = "c"',
+            "x.format: write one of openai-chat, openai-responses, anthropic, ",
+        ),
+        ('[providers.x]\ncommand = "c"\nformat = "gemini"\nset = 1', "x.set: write a table, such as"),
+        ('[providers.x]\ncommand = "c"\nformat = "gemini"\nset = { a = 1979-05-27 }', "cannot be part of a request"),
+        ('[providers.x]\ncommand = "c"\nformat = "gemini"\nurl = 1', "x.url: there is no such setting"),
         ("aliases.x = 5", " line 1: aliases: x: write a text"),
     ],
 )

@@ -6,7 +6,54 @@ from reel.formats import FORMATS
 
 _FORMAT = option("--format", choices=FORMATS, metavar="FORMAT", help=f"the provider's format: {', '.join(FORMATS)}")
 
+_SET = option("--set", metavar="K=V", action="append", type=text, help="set a key of the body; V is JSON or text")
+_TOOLS = option("--tools", metavar="FILE", help="file with the tools of the body, as JSON")
+_VIA = option(
+    "--via", metavar="COMMAND", help="command that turns a request into a response, or a provider of reel.toml"
+)
+
 COMMANDS = (
+    Command(
+        "ask",
+        "[AGENT] [TEXT]",
+        "ask a model, and print its answer",
+        "asking.ask",
+        'reel ask demo "What is a tape deck?"\n'
+        '  git diff | reel ask demo "Review this." --with -\n'
+        '  reel ask demo "Why?" --via ./ask.sh --format openai-chat',
+        (
+            _VIA,
+            _FORMAT,
+            _SET,
+            _TOOLS,
+            option("--with", dest="with_file", metavar="FILE", help="append a file to TEXT; - is stdin"),
+            CREATE,
+        ),
+        writes=True,
+        notes="The question and the answer are added. COMMAND gets the body of the request on\n"
+        "stdin, and writes the response to stdout, whole or streamed. Without TEXT, stdin\n"
+        "is the question; if that is a terminal or empty, what was said last is answered.\n"
+        "Ctrl-C ends the answer: what came is added and marked as interrupted.",
+    ),
+    Command(
+        "chat",
+        "[AGENT]",
+        "talk to a model at a prompt",
+        "chat.chat",
+        "reel chat demo --via claude",
+        (
+            _VIA,
+            _FORMAT,
+            _SET,
+            _TOOLS,
+            option("--system", metavar="TEXT", type=text, help="system prompt of an agent that is created"),
+            CREATE,
+        ),
+        agent_optional=True,
+        notes="Without AGENT, a new agent is created. COMMAND is as in reel ask. /help at the\n"
+        "prompt lists what can be typed there: /undo, /clone, /system and more. Ctrl-C\n"
+        "ends an answer, and Ctrl-D the chat.",
+    ),
     Command(
         "render",
         "[AGENT]",
@@ -15,8 +62,8 @@ COMMANDS = (
         "reel render demo --format anthropic --set max_tokens=1024 > body.json",
         (
             _FORMAT,
-            option("--set", metavar="K=V", action="append", type=text, help="set a key of the body; V is JSON or text"),
-            option("--tools", metavar="FILE", help="file with the tools of the body, as JSON"),
+            _SET,
+            _TOOLS,
             option("--model", metavar="NAME", type=text, help="model whose rules apply, if not in --set model="),
             at("as it was at SEQ"),
             option("--budget", metavar="N", type=number, help="drop the oldest turns to stay below N tokens"),

@@ -1,0 +1,144 @@
+"""The command ``ask``, and what it shares with ``chat``: an answer that is printed while it comes, and added."""
+
+import sys
+from typing import NamedTuple
+
+from reel.cli.adding import note_altered
+from reel.cli.arguments import UsageError
+from reel.cli.context import Context
+from reel.cli.echo import Echo
+from reel.cli.exits import BROKEN_PIPE, INTERRUPTED, OK, REFUSED
+from reel.cli.files import keep_text, read_text
+from reel.cli.terminal import seq_range
+from reel.cli.via import Provider, Run, describe_end, provider_of
+from reel.errors import InvalidMessage, ReelError
+from reel.messages import text
+from reel.replies import Added
+from reel.sync.answer import Answer
+
+_STDIN = "-"
+
+
+class Outcome(NamedTuple):
+    """What became of a question: the exit status, and what was added, if anything was."""
+
+    status: int
+    added: Added | None
+
+
+def ask(ctx: Context) -> int:
+    """Add a message, have it answered, and print the answer."""
+    provider = provider_of(ctx)
+    said = _question(ctx)
+    if said is not None:
+        added = ctx.client.add(ctx.agent, [text("user", said)], ctx.args.create or None, if_seq=ctx.args.if_seq)
+        note_altered(ctx, added.replaced, added.numbers_as_text)
+    outcome = answer(ctx, ctx.agent, provider)
+    if outcome.added is None:
+        if outcome.status != INTERRUPTED:
+            ctx.out.warn(f"nothing was added to {ctx.agent} but the question; ask again with: {_again(ctx)}")
+        return outcome.status or REFUSED
+    if ctx.out.as_json:
+        ctx.out.document(outcome.added)
+    else:
+        ctx.out.hint(f"{ctx.agent}: added {seq_range(outcome.added.first, outcome.added.head)}")
+    return outcome.status
+
+
+def _again(ctx: Context) -> str:
+    via = ["--via", ctx.args.via, "--format", ctx.args.format] if ctx.args.via else []
+    return ctx.command("ask", "-a", ctx.agent, *via)
+
+
+def _question(ctx: Context) -> str | None:
+    """Return the message to add, or ``None`` to answer what was said last."""
+    said = ctx.word
+    if said == _STDIN or (said is None and ctx.args.with_file != _STDIN and not sys.stdin.isatty()):
+        said = sys.stdin.buffer.read().decode(errors="replace").removesuffix("\n")
+        if not said and ctx.word == _STDIN:
+            raise UsageError("stdin was empty; there is nothing to ask")
+    if ctx.args.with_file is None:
+        return said or None
+    attached = read_text(ctx.args.with_file).removesuffix("\n")
+    return f"{said}\n\n{attached}" if said else attached
+
+
+def answer(ctx: Context, agent: str, provider: Provider) -> Outcome:
+    """Let a provider answer what was said last: print the answer while it comes, and add it.
+
+    Ctrl-C ends the answer: what came of it is added, and marked as interrupted.
+
+    Raises:
+        UsageError: there is nothing to answer.
+        ReelError: the answer cannot be added; it was saved.
+    """
+    echo = Echo(ctx.out, wanted=not ctx.out.as_json)
+    begun: Answer | None = None
+    run: Run | None = None
+    end = (0, "")
+    try:
+        with ctx.client.answer(agent, provider.format, provider.extra) as begun:
+            if not begun.ready:
+                raise UsageError(f"{agent}: there is nothing to answer; say something first")
+            echo.wait("waiting for the answer")
+            run = Run(provider.command, begun.body)
+            try:
+                for piece in run:
+                    echo.write(begun.feed(piece))
+            finally:
+                end = run.close()
+    except KeyboardInterrupt:
+        echo.end()
+        return _interrupted(ctx, begun)
+    except InvalidMessage as error:
+        echo.end()
+        ctx.out.warn(error.message.removeprefix("error: "))
+        _show_errors(ctx, provider, *end)
+        return Outcome(REFUSED, None)
+    except ReelError:
+        echo.end()
+        if begun is not None and run is not None:
+            _keep(ctx, agent, provider, begun)
+        raise
+    return _finished(ctx, provider, begun, echo, end)
+
+
+def _finished(ctx: Context, provider: Provider, answer: Answer, echo: Echo, end: tuple[int, str]) -> Outcome:
+    """Print the rest, and whether all is well."""
+    if not answer.streamed:
+        echo.write(answer.text)
+    echo.end()
+    _show_errors(ctx, provider, *end)
+    if answer.added is None:
+        if end == (0, ""):
+            ctx.out.warn(f"{provider.command} wrote nothing to stdout; it should write the provider's response")
+        return Outcome(REFUSED, None)
+    for call in answer.calls:
+        ctx.out.hint(f"waiting for the result of {call.name} ({call.id}): {call.arguments_json}")
+    if answer.interrupted:
+        ctx.out.warn(f"the answer broke off: {answer.problem}; what came was added, marked as interrupted")
+        return Outcome(REFUSED, answer.added)
+    return Outcome(BROKEN_PIPE if echo.closed else OK, answer.added)
+
+
+def _interrupted(ctx: Context, answer: Answer | None) -> Outcome:
+    added = None if answer is None else answer.added
+    if added is None:
+        ctx.out.warn("interrupted before anything came; nothing was added")
+    else:
+        ctx.out.warn(f"interrupted; what came was added as #{added.first}, marked as interrupted")
+    return Outcome(INTERRUPTED, added)
+
+
+def _show_errors(ctx: Context, provider: Provider, status: int, errors: str) -> None:
+    for line in errors.splitlines():
+        ctx.out.warn(line)
+    if status:
+        ctx.out.warn(f"{provider.command} {describe_end(status)}")
+
+
+def _keep(ctx: Context, agent: str, provider: Provider, answer: Answer) -> None:
+    """Save an answer that cannot be added, and print the command that adds it."""
+    path = keep_text(answer.response, ".json")
+    again = ctx.command("ingest", agent, "--format", provider.format, path)
+    ctx.out.warn(f"the answer was saved; add it with: {again}")

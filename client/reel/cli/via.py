@@ -1,0 +1,109 @@
+"""The user's own command that turns a request into a response: which one it is, and running it.
+
+reel calls no provider itself. The command gets the body of the request on stdin, and writes the response to stdout,
+whole or as an event stream, as curl does.
+"""
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from tempfile import TemporaryFile
+from typing import IO, Any, NamedTuple
+
+from reel.cli.arguments import UsageError
+from reel.cli.context import Context
+from reel.cli.rendering import body_settings, format_of
+from reel.formats import Format
+
+_CHUNK = 1 << 16
+# Seconds in which a command that was told to end may do so.
+_ENDS_WITHIN = 2.0
+# Characters of the end of what a command wrote to stderr that are shown.
+_SHOWN = 2000
+# The APIs whose requests say whether to stream; Gemini has another address for it.
+_ASKED_TO_STREAM = ("openai-chat", "openai-responses", "anthropic")
+
+
+class Provider(NamedTuple):
+    """A command line, the format that it speaks, and the fields to add to the body."""
+
+    command: str
+    format: Format
+    extra: dict[str, Any]
+
+
+def provider_of(ctx: Context) -> Provider:
+    """Return the provider of ``--via``, else of ``via`` in ``reel.toml``: a name from that file, or a command.
+
+    Raises:
+        UsageError: nothing names a command or its format.
+    """
+    via = ctx.args.via or ctx.settings.via
+    known = ctx.settings.providers
+    if via is None and len(known) == 1:
+        via = next(iter(known))
+    if not via:
+        names = f" ({', '.join(known)})" if known else ""
+        raise UsageError(
+            f"nothing says which command answers; name it with --via, or set via in reel.toml{names}"
+            " (docs/cli.md, Chat, has a command for three providers)"
+        )
+    named = known.get(via, {})
+    ctx.args.format = ctx.args.format or named.get("format")
+    spoken = format_of(ctx)
+    streaming = {"stream": True} if spoken in _ASKED_TO_STREAM else {}
+    extra = {**streaming, **named.get("set", {}), **body_settings(ctx.args.set or (), ctx.args.tools)}
+    return Provider(named.get("command", via), spoken, extra)
+
+
+class Run:
+    """A run of a command, and what it writes to stdout, as it comes.
+
+    Args:
+        command: a command line for the shell.
+        body: what it gets on stdin.
+    """
+
+    def __init__(self, command: str, body: str) -> None:
+        self._errors: IO[bytes] = TemporaryFile()  # noqa: SIM115 - closed by close()
+        # A file in place of a pipe: we need not write to it while we read.
+        with TemporaryFile() as stdin:
+            stdin.write(body.encode())
+            stdin.seek(0)
+            self._process = subprocess.Popen(  # noqa: S602 - the user's own command line
+                command, shell=True, stdin=stdin, stdout=subprocess.PIPE, stderr=self._errors
+            )
+
+    def __iter__(self) -> Iterator[bytes]:
+        assert self._process.stdout is not None  # noqa: S101 - it is a pipe
+        while piece := os.read(self._process.stdout.fileno(), _CHUNK):
+            yield piece
+
+    def close(self) -> tuple[int, str]:
+        """End the command if it still runs; return its status, and the end of what it wrote to stderr."""
+        assert self._process.stdout is not None  # noqa: S101 - as above
+        self._process.stdout.close()
+        status = self._end()
+        self._errors.seek(0)
+        errors = self._errors.read().decode(errors="replace").strip()
+        self._errors.close()
+        return status, errors[-_SHOWN:]
+
+    def _end(self) -> int:
+        try:
+            return self._process.wait(_ENDS_WITHIN)
+        except subprocess.TimeoutExpired:
+            self._process.terminate()
+        try:
+            return self._process.wait(_ENDS_WITHIN)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            return self._process.wait()
+
+
+def describe_end(status: int) -> str:
+    """Return how a command ended, such as ``exited with status 22``."""
+    if status < 0:
+        return f"was ended by {signal.Signals(-status).name}"
+    return f"exited with status {status}"
