@@ -51,7 +51,11 @@ def is_intact(pack: Pack, row: Sequence[Any], stored: Any) -> bool:
 
 
 def write_checksums(connection: sqlite3.Connection) -> None:
-    """Write the checksums of all events, batch by batch; the trigger that forbids it must be dropped."""
+    """Write the checksums of all events, batch by batch; the trigger that forbids it must be dropped.
+
+    Raises:
+        sqlite3.DatabaseError: the file is damaged.
+    """
     pack = packer()
 
     def compute(*row: Any) -> int:
@@ -70,6 +74,8 @@ def write_checksums(connection: sqlite3.Connection) -> None:
         )
         (last,) = found.fetchone()
         if last is not None:
+            if last <= after:  # there would be no end
+                raise sqlite3.DatabaseError(f"a page of the file is there twice: event {last} comes after {after}")
             connection.execute(_SEAL, (after, last))
             if time.monotonic() - reported >= _REPORT_EVERY:
                 log.warning("events have their checksums up to %d of %d", last, newest)

@@ -40,6 +40,7 @@ _FIND = (
 )
 # What a checksum is computed of, and the checksum.
 EVENT_COLUMNS = ", ".join(f"e.{column}" for column in (*COLUMNS, "checksum"))
+ID, AGENT, SEQ = map(COLUMNS.index, ("id", "agent", "seq"))
 # `e.id < path.id` ends the walk even in a damaged log in which a parent is not older than its child.
 _WALK = f"""
     WITH RECURSIVE path (id, parent) AS (
@@ -97,6 +98,27 @@ class StoredKey(NamedTuple):
     about: int | None
     uid: str
     name: str
+
+
+def ascending(rows: Iterable[Sequence[Any]], column: int, after: int) -> Iterator[Sequence[Any]]:
+    """Yield rows, each with a greater number in a column than the one before.
+
+    A lost write may leave a page twice in a tree of the file. Then SQLite returns rows again, as if they came later: a
+    caller that asks for the rows after the last one would never come to an end.
+
+    Args:
+        rows: what a query returns that asks for numbers above ``after``, in order.
+        column: the index of the number.
+        after: the number before the first.
+
+    Raises:
+        sqlite3.DatabaseError: the rows are not in order, or there again.
+    """
+    for row in rows:
+        if row[column] <= after:
+            raise sqlite3.DatabaseError(f"a page of the file is there twice: row {row[column]} comes after {after}")
+        after = row[column]
+        yield row
 
 
 def find(connection: sqlite3.Connection, address: str) -> Profile | None:
@@ -275,7 +297,8 @@ def _events(
     if kinds is not None:
         query += f" AND e.kind IN ({', '.join('?' * number)})"
     for owner, uid, upto in line:
-        for event in connection.execute(f"{query} ORDER BY e.seq LIMIT ?", (owner, since, upto, *chosen, limit + 1)):
+        rows = connection.execute(f"{query} ORDER BY e.seq LIMIT ?", (owner, since, upto, *chosen, limit + 1))
+        for event in ascending(rows, SEQ, since):
             yield _event(uid, event, pack)
 
 
@@ -367,9 +390,9 @@ def after(
         max_bytes: how many bytes their texts may have together; there is always one event.
         pack: encodes a message for the wire.
     """
-    query = _LOGGED_OF_ALL if row is None else _LOGGED_OF_ONE
+    query, column = (_LOGGED_OF_ALL, ID) if row is None else (_LOGGED_OF_ONE, SEQ)
     rows = connection.execute(query, {"row": row, "place": place, "limit": limit})
-    events, _ = take_page(_logged(connection, rows, pack), limit, max_bytes, _text_size)
+    events, _ = take_page(_logged(connection, ascending(rows, column, place), pack), limit, max_bytes, _text_size)
     return events
 
 

@@ -145,9 +145,10 @@ class LogChecker:
                 return True
 
     def _next(self, connection: sqlite3.Connection) -> LogValidator | None:
-        found = connection.execute(_AGENT, {"row": self._row, "only": self._only}).fetchone()
-        if found is None:
+        rows = connection.execute(_AGENT, {"row": self._row, "only": self._only}).fetchall()
+        if not rows:
             return None
+        (found,) = queries.ascending(rows, 0, self._row)
         agent = AgentRow(*found)
         self._row = agent.row
         self._seq = _LOWEST
@@ -161,8 +162,10 @@ class LogChecker:
         with closing(
             connection.execute(_EVENTS, (validator.agent.row, self._seq, validator.agent.newest or 0))
         ) as rows:
-            for *row, stored, parent_kind in rows:
-                event_id, _, seq, command, kind, content, data_json, parent, _, written = row
+            for *row, stored, parent_kind in queries.ascending(rows, queries.SEQ, self._seq):
+                event_id, agent, seq, command, kind, content, data_json, parent, _, written = row
+                if agent != validator.agent.row:
+                    raise sqlite3.DatabaseError(f"the index has an event of the agent {agent} among those of this one")
                 event = EventRow(
                     *(event_id, seq, command, kind, content, data_json, parent, written, parent_kind),
                     is_intact=is_intact(self._pack, row, stored),
@@ -176,7 +179,7 @@ class LogChecker:
 
     def _keys(self, connection: sqlite3.Connection, until: float) -> bool:
         with closing(connection.execute(_KEYS, (self._key,))) as rows:
-            for place, key, row, command, digest, reply, uid, name, begins in rows:
+            for place, key, row, command, digest, reply, uid, name, begins in queries.ascending(rows, 0, self._key):
                 self._key = place
                 if self._only in (None, row):
                     problems = _check_key(key, command, digest, reply, uid, begins)
