@@ -5,24 +5,31 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import TypeVar
 
 from reel import requests
 from reel.cli.arguments import UsageError
 from reel.cli.context import Context
+from reel.cli.drafts import LiveDrafts
+from reel.cli.event_lines import EventLines
 from reel.cli.exits import OK, REFUSED
-from reel.cli.output import to_json
+from reel.cli.names import Names
+from reel.cli.output import Line, screen_height, to_json
 from reel.cli.stdin import EVENT, event_stdin
-from reel.cli.terminal import flat
-from reel.cli.transcript import Transcript
+from reel.cli.terminal import count, cut
+from reel.cli.transcript import Transcript, in_short
 from reel.errors import NotRunning
 from reel.peer import RETRY_INTERVAL
 from reel.pushes import DraftPush, EventPush, Push, ResetPush
+from reel.replies import AgentInfo
 
 R = TypeVar("R")
 
 # How many seconds one request waits at most, before the next one is sent.
 _LONGEST_WAIT = 30.0
+# How many of the messages that a command took away, or brought back, are listed.
+_LISTED = 8
 
 
 def follow(ctx: Context) -> None:
@@ -31,23 +38,30 @@ def follow(ctx: Context) -> None:
     if args.all and args.agent:
         raise UsageError("--all and -a cannot be combined")
     # The id, so that a rename does not matter. The client resolves a prefix here.
-    agent = None if args.all or not ctx.agent else ctx.client.agent(ctx.agent).id
+    info = None if args.all or not ctx.agent else ctx.client.agent(ctx.agent)
+    agent = info and info.id
     since = args.since
-    if args.last is not None:
-        if agent is None or since is not None:
-            raise UsageError("--last needs one agent, and cannot be combined with --since")
-        since = _show_last(ctx, agent)
-    show = _printer(ctx, agent)
-    for push in _pushes(ctx, agent, since):
-        show(push)
-        sys.stdout.flush()
+    if args.last is not None and (agent is None or since is not None):
+        raise UsageError("--last needs one agent, and cannot be combined with --since")
+    transcript = Transcript(ctx.out.width, ctx.clock, styled=ctx.out.colour)
+    if agent is not None and args.last is not None:
+        since = _show_last(ctx, agent, transcript)
+    printer = _PushPrinter(ctx, info, transcript)
+    show = _printer(ctx, printer)
+    # A lost connection is said at once, and tried again here.
+    ctx.client.give_up_after(0)
+    with ctx.client.subscribe(agent, since, kinds=args.kind) as subscription:
+        if not ctx.out.as_json and not args.exec:
+            ctx.out.hint(f"following {info.name if info else 'all agents'}; Ctrl-C ends it")
+        while True:
+            show(_retry_until_running(ctx, lambda: next(subscription), printer.lose))
+            sys.stdout.flush()
 
 
-def _show_last(ctx: Context, agent: str) -> int:
+def _show_last(ctx: Context, agent: str, transcript: Transcript) -> int:
     """Show the newest messages, and return the seq up to which everything has been shown."""
     page = ctx.client.messages(agent, last=ctx.args.last or 1)
     if not ctx.args.exec:
-        transcript = Transcript(ctx.out.width, ctx.clock)
         for message in page.messages if ctx.args.last else ():
             if ctx.out.as_json:
                 ctx.out.document(message)
@@ -57,55 +71,87 @@ def _show_last(ctx: Context, agent: str) -> int:
     return page.head
 
 
-def _pushes(ctx: Context, agent: str | None, since: int | None) -> Iterator[Push]:
-    """Yield the pushes of a subscription, across restarts of the daemon."""
-    with ctx.client.subscribe(agent, since, kinds=ctx.args.kind) as subscription:
-        while True:
-            yield _retry_until_running(ctx, lambda: next(subscription))
+def _retry_until_running(ctx: Context, ask: Callable[[], R], lost: Callable[[], None] | None = None) -> R:
+    """Try again until the daemon is running.
 
-
-def _retry_until_running(ctx: Context, ask: Callable[[], R]) -> R:
-    """Try again until the daemon is running."""
-    warned = False
+    Args:
+        ctx: the command's context.
+        ask: what may fail because the daemon does not run.
+        lost: called if it fails.
+    """
     while True:
         try:
             return ask()
         except NotRunning:
-            if not warned:
-                ctx.out.warn("lost the connection to the daemon; waiting for it to come back")
-            warned = True
-            time.sleep(RETRY_INTERVAL)  # nothing signals that it is back
+            ctx.out.transient(())
+            sys.stdout.flush()
+            ctx.out.warn("lost the connection to the daemon; waiting for it to come back")
+            if lost is not None:
+                lost()
+            _wait_for_daemon(ctx)
+            ctx.out.warn("the daemon is back")
 
 
-def _printer(ctx: Context, agent: str | None) -> Callable[[Push], None]:
+def _wait_for_daemon(ctx: Context) -> None:
+    """Wait until a daemon answers; nothing signals that it is back."""
+    while True:
+        time.sleep(RETRY_INTERVAL)
+        with suppress(NotRunning):
+            ctx.client.ping()
+            return
+
+
+def _printer(ctx: Context, printer: "_PushPrinter") -> Callable[[Push], None]:
     """Return the function that shows a push."""
     if ctx.args.exec:
         return lambda push: _run_command(ctx, push)
     if ctx.out.as_json:
         return lambda push: ctx.out.document(push) if isinstance(push, EventPush) else None
-    return _PushPrinter(ctx, one=agent is not None).show
+    return printer.show
 
 
 class _PushPrinter:
-    """Shows pushes to a person: whole messages if one agent is followed, else one line per event."""
+    """Shows pushes to a person: whole messages if one agent is followed, else one line per event.
 
-    def __init__(self, ctx: Context, *, one: bool) -> None:
+    Args:
+        ctx: the command's context.
+        info: the agent that is followed; ``None`` for all of them.
+        transcript: lays out messages.
+    """
+
+    def __init__(self, ctx: Context, info: AgentInfo | None, transcript: Transcript) -> None:
         self._ctx = ctx
-        self._one = one
-        self._transcript = Transcript(ctx.out.width, ctx.clock)
-        self._lines = ctx.event_lines
+        self._one = info is not None
+        self._names = Names(ctx.client)
+        self._transcript = transcript
+        self._lines = EventLines(ctx.out.width, ctx.clock, self._name_of)
+        self._drafts = LiveDrafts(None if self._one else self._name_of)
+        # How many messages the conversation has; unknown if the log is shown from an earlier moment on.
+        self._count = info.messages if info is not None and ctx.args.since is None else None
+
+    def _name_of(self, agent: str) -> str:
+        return _retry_until_running(self._ctx, lambda: self._names.of(agent))
+
+    def lose(self) -> None:
+        """Take note that the connection was lost: the daemon sends the drafts that are left again."""
+        self._drafts.clear()
 
     def show(self, push: Push) -> None:
-        """Show a push; a draft is shown until the next line comes."""
+        """Show a push, and below it what is being written."""
         out = self._ctx.out
         if isinstance(push, DraftPush):
-            out.transient(f"… {flat(push.text[-1000:])}" if push.text else "")
+            self._drafts.update(push)
         elif isinstance(push, ResetPush):
+            out.transient(())
+            sys.stdout.flush()
             out.warn("the lines above may be wrong: the daemon's log was replaced, or its state was repaired")
         elif self._one and push.message is not None:
             out.lines(self._transcript.message(push.message))
+            self._count = push.count
         else:
             self._line(push)
+        if out.terminal:
+            out.transient(self._drafts.lines(out.width or 1, screen_height(sys.stdout)))
 
     def _line(self, push: EventPush) -> None:
         """Show an event as the log does; the push does not contain its content, so ask for it."""
@@ -114,10 +160,33 @@ class _PushPrinter:
         page = _retry_until_running(self._ctx, lambda: client.history(push.agent, since=push.seq - 1, limit=1))
         if self._one:
             out.lines(self._transcript.remark(self._lines.layout(event) for event in page.events))
+            out.lines(self._moved(push))
             return
         name = f"{push.name}  "
         for event in page.events:
             out.line((name, "bold"), *self._lines.layout(event, margin=len(name)))
+
+    def _moved(self, push: EventPush) -> Iterator[Line]:
+        """Yield the messages that an event took away, and those that it brought back."""
+        before, self._count = self._count, push.count
+        if before is None or push.keep is None or push.count is None:
+            return
+        yield from self._listed("-", push.agent, push.seq - 1, before - push.keep)
+        yield from self._listed("+", push.agent, push.seq, push.count - push.keep)
+
+    def _listed(self, sign: str, agent: str, at: int, number: int) -> Iterator[Line]:
+        """Yield the newest so many messages at a position, a line for each."""
+        if number <= 0:
+            return
+        client, last = self._ctx.client, min(number, _LISTED)
+        page = _retry_until_running(self._ctx, lambda: client.messages(agent, last=last, at=at))
+        if number > last:
+            yield [(f"  {sign} {count(number - last, 'more message')}", "dim")]
+        for message in page.messages:
+            start = f"  {sign} #{message['seq']}  "
+            room = None if self._ctx.out.width is None else self._ctx.out.width - len(start) - len(message["role"]) - 2
+            said = in_short(message)
+            yield [(start, "dim"), (message["role"], message["role"]), f"  {said if room is None else cut(said, room)}"]
 
 
 def _run_command(ctx: Context, push: Push) -> None:

@@ -7,13 +7,13 @@ control the terminal. Results go to stdout; hints and warnings about them go to 
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from stat import S_ISREG
 from types import FrameType
 from typing import Any, Protocol, TextIO, TypeAlias
 
-from reel.cli.terminal import cut_front, safe
+from reel.cli.terminal import cut, safe
 
 # A piece of a line: a text, or a text with a style.
 Span: TypeAlias = "str | tuple[str, str]"
@@ -38,7 +38,7 @@ _STYLES = {
     "warn": _MAGENTA,
     "bad": _RED,
 }
-_WIDTH = 80
+_WIDTH, _HEIGHT = 80, 24
 _ERASE = "\r\x1b[K"
 # Seconds before progress is shown, and between two updates.
 _MOMENT = 1.0
@@ -79,7 +79,7 @@ class Output:
         # The program that we are piped into may be drawing on this terminal.
         self._owns_terminal = stderr.isatty() and (self.terminal or _is_file(stream))
         self._printed = 0
-        self._transient_shown = False
+        self._transient_shown = 0
 
     def redirect(self, stream: Writable) -> Writable:
         """Print to another stream from now on, in the same form, and return the previous one."""
@@ -117,15 +117,21 @@ class Output:
         self._printed += 1
         self._stream.write("\n".join(map(safe, text.replace("\r\n", "\n").split("\n"))))
 
-    def transient(self, text: str) -> None:
-        """Show a line on a terminal until the next one is printed; an empty text erases it."""
-        if self.terminal and (text or self._transient_shown):
-            line = render([(cut_front(text, (self.width or _WIDTH) - 1), "dim")], colour=self.colour)
-            self._stream.write(_ERASE + line)
-            self._transient_shown = bool(text)
+    def transient(self, lines: Sequence[Span]) -> None:
+        """Show lines on a terminal until the next one is printed or they are replaced; without lines, erase them.
+
+        They must fit on the screen: a line is cut at its edge, but what has scrolled away cannot be erased.
+        """
+        if not self.terminal or not (lines or self._transient_shown):
+            return
+        width = max((self.width or _WIDTH) - 1, 1)
+        shown = "\n".join(render([_cut(line, width)], colour=self.colour) for line in lines)
+        up = f"\x1b[{self._transient_shown - 1}A" if self._transient_shown > 1 else ""
+        self._stream.write(f"\r{up}\x1b[J{shown}" if up or len(lines) > 1 else f"{_ERASE}{shown}")
+        self._transient_shown = len(lines)
 
     def _print(self, line: str) -> None:
-        self.transient("")
+        self.transient(())
         self._stream.write(line + "\n")
         self._printed += 1
 
@@ -192,6 +198,11 @@ def show_progress(terminal: int, what: Callable[[], str]) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
         if said:
             os.write(terminal, _ERASE.encode())
+
+
+def _cut(span: Span, width: int) -> Span:
+    text, style = (span, "") if isinstance(span, str) else span
+    return cut(text, width), style
 
 
 def render(spans: "list[Span] | tuple[Span, ...]", *, colour: bool) -> str:
@@ -277,6 +288,14 @@ def _columns(stream: TextIO) -> int:
         return os.get_terminal_size(stream.fileno()).columns or _WIDTH
     except OSError:
         return _WIDTH
+
+
+def screen_height(stream: TextIO) -> int:
+    """Return how many lines a terminal has."""
+    try:
+        return os.get_terminal_size(stream.fileno()).lines or _HEIGHT
+    except OSError:
+        return _HEIGHT
 
 
 def open_streams() -> None:

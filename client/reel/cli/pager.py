@@ -10,11 +10,11 @@ from contextlib import contextmanager, suppress
 from typing import IO
 
 from reel.cli.context import Context
+from reel.cli.output import screen_height
 
 _FALLBACK = "less"
 # Options of less if $LESS is not set: exit at once on short texts, pass colours through, leave the text on the screen.
 _OPTIONS = "FRX"
-_LINES = 24
 
 
 class Closed(Exception):
@@ -109,11 +109,3 @@ def _command(setting: str | None, *, at_end: bool) -> list[str]:
     if at_end and command and os.path.basename(command[0]) == _FALLBACK:  # noqa: PTH119 - pathlib costs 4 ms
         command.append("+G")
     return command
-
-
-def screen_height(stream: IO[str]) -> int:
-    """Return how many lines a terminal has."""
-    try:
-        return os.get_terminal_size(stream.fileno()).lines or _LINES
-    except OSError:
-        return _LINES

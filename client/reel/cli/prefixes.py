@@ -41,6 +41,10 @@ class PrefixResolvingClient(Client):
         # The prefix that ``resolved_name`` was typed as.
         self._typed_prefix: str | None = None
 
+    def give_up_after(self, patience: float) -> None:
+        """Try for so many seconds to reconnect, from now on; the caller says that it waits, and tries again."""
+        self._patience = patience
+
     def has(self, agent: str) -> bool:
         """Return whether an agent with exactly this name or id exists."""
         with self._waiting():

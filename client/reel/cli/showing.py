@@ -7,7 +7,8 @@ from reel import requests
 from reel.cli.arguments import UsageError
 from reel.cli.context import Context
 from reel.cli.exits import OK, REFUSED
-from reel.cli.pager import paged, screen_height
+from reel.cli.output import screen_height
+from reel.cli.pager import paged
 from reel.cli.ranges import Range, parse_range
 from reel.cli.transcript import Fold, Transcript
 from reel.errors import InvalidParams

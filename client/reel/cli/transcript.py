@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from reel.cli import markdown
 from reel.cli.output import Line, Span
-from reel.cli.terminal import count, wrap
+from reel.cli.terminal import count, flat, wrap
 from reel.messages import Message, Record
 
 _STEP = "  "
@@ -163,6 +163,23 @@ class Transcript:
         margin = _STEP * depth
         for line in wrap(text, None if self._width is None else self._width - len(margin)):
             yield [margin, (line, style)] if line else []
+
+
+def in_short(message: Message) -> str:
+    """Return a message in a few words."""
+    words = []
+    for block in message["content"]:
+        match block["type"]:
+            case "text":
+                words.append(flat(block["text"]))
+            case "tool_call":
+                words.append(f"calls {block['name']}")
+            case "tool_result":
+                content = block["content"]
+                words.append(flat(content) if isinstance(content, str) else "a result")
+            case "media":
+                words.append(_media(block))
+    return "  ".join(words) or "no text"
 
 
 def _media(block: Any) -> str:

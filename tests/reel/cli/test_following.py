@@ -126,18 +126,49 @@ def test_follow_exec_runs_a_command_for_each_event(client: Client, daemon: str, 
 
 
 def test_follow_shows_a_draft_until_its_message(client: Client, daemon: str, name: str) -> None:
-    """On a terminal the end of a draft is the last line, until its message arrives."""
+    """On a terminal a draft grows, under the name of its client, until its message arrives."""
     client.create(name)
     with started(daemon, "follow", name, terminal=True) as running:
         attached(client, name)
-        client.draft(name, "so far " + "and so on " * 20 + "up to here")
+        client.draft(name, "so far " + "and so on " * 9 + "up to here")
         text = running.until("up to here")
-        assert "so far" not in text
+        assert "python writes …\r\n  so far and so on" in text
+        client.draft(name, "so far so good")
+        text = running.until("so good")
+        assert "up to here\r\x1b[2A\x1b[Jpython writes …" in text
         client.add(name, "all of it")
 
         text = running.until("all of it")
 
-    assert "\r\x1b[K" in text[text.index("up to here") :]
+    assert "\r\x1b[1A\x1b[J" in text[text.index("so good") :]
+
+
+def test_follow_names_the_agent_of_a_draft(client: Client, daemon: str, name: str) -> None:
+    """If all agents are followed, a draft has the name of its agent."""
+    client.create(name)
+    with started(daemon, "follow", "--all", terminal=True) as running:
+        running.until("following all agents; Ctrl-C ends it")
+        client.draft(name, "so far")
+
+        running.until(f"python writes to {name} …\r\n  so far")
+
+
+def test_follow_shows_what_a_rewind_took_away(client: Client, daemon: str, name: str) -> None:
+    """The messages that left the conversation are listed below the event, and those that come back as well."""
+    client.create(name)
+    client.mark(name, "here")
+    client.add(name, ["one"] * 8)
+    with started(daemon, "follow", name, terminal=True) as running:
+        attached(client, name)
+        client.add(name, "What is a reel?")
+        running.until("What is a reel?")
+        client.rewind(name, "here")
+        taken = running.until("- #11  user  What is a reel?")
+        client.undo(name)
+        brought = running.until("+ #11  user  What is a reel?")
+
+    assert "rewind        to here (#2)\r\n  - 1 more message\r\n  - #4  user  one\r\n" in taken
+    assert "restore       to #11, undoes #12\r\n  + 1 more message\r\n  + #4  user  one\r\n" in brought
 
 
 def test_follow_survives_a_crash_of_the_daemon(directory: Path) -> None:
@@ -177,6 +208,7 @@ def test_follow_survives_a_crash_during_a_request(directory: Path) -> None:
         running.process.send_signal(signal.SIGCONT)
         running.until("lost the connection")
         daemon.start()
+        running.until("reel: the daemon is back")
 
         assert "mark          seen" in running.until("seen")
     daemon.close()
@@ -201,7 +233,7 @@ def test_control_c_on_a_terminal(client: Client, daemon: str, name: str) -> None
         running.process.send_signal(signal.SIGINT)
 
         assert -signal.SIGINT == running.process.wait(PATIENCE)
-        assert "\r\n" == running.until("\n")
+        assert f"following {name}; Ctrl-C ends it\r\n\r\n" == running.until("it\r\n\r\n")
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from reel.cli.output import Line, render
-from reel.cli.transcript import Fold, Transcript
+from reel.cli.transcript import Fold, Transcript, in_short
 
 
 def shown(lines: Any) -> list[str]:
@@ -126,3 +126,19 @@ def test_folded_result(fold: Fold | None, brief: bool, expected: list[str]) -> N
     paper = Transcript(None, clock, fold=fold, brief=brief, unfold="reel show demo")
 
     assert expected == shown(paper.message(message("tool", result)))[2:]
+
+
+@pytest.mark.parametrize(
+    ("blocks", "expected"),
+    [
+        ([{"type": "text", "text": "one\ntwo"}], "one two"),
+        ([{"type": "tool_call", "id": "c1", "name": "grep", "arguments": "{}"}], "calls grep"),
+        ([{"type": "tool_result", "tool_call_id": "c1", "content": "a\nb", "is_error": False}], "a b"),
+        ([{"type": "tool_result", "tool_call_id": "c1", "content": [], "is_error": False}], "a result"),
+        ([{"type": "media", "mime_type": "image/png", "url": "https://x"}], "media  image/png  https://x"),
+        ([{"type": "thinking", "text": "Hm."}], "no text"),
+    ],
+)
+def test_message_in_short(blocks: list[Any], expected: str) -> None:
+    """A message in a few words is its text, or what it has in place of a text."""
+    assert expected == in_short(message("assistant", *blocks))

@@ -84,7 +84,8 @@ COMMANDS = (
         ),
         agent_optional=True,
         notes="Without AGENT, it follows all agents. It reconnects if the daemon is restarted,\n"
-        "and misses nothing. A draft is shown until its message is added.",
+        "and misses nothing. At a terminal, what somebody is writing grows until it is\n"
+        "added. Messages that a command took away or brought back are listed below it.",
     ),
     Command(
         "wait",
