@@ -70,7 +70,7 @@ def test_a_long_message_below_the_cut_line(reel: Reel, talk: str, monkeypatch: p
     monkeypatch.setenv("EDITOR", editor('tail -1 "$0" > "$0.new"; mv "$0.new" "$0"'))
     reel("edit", talk)
 
-    assert ("user", "… 102 more lines") == said(reel, talk)[-1]
+    assert ("user", "… 101 more lines") == said(reel, talk)[-1]
 
 
 def test_visual_takes_precedence_over_editor(reel: Reel, talk: str, monkeypatch: pytest.MonkeyPatch) -> None:
