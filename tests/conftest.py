@@ -1,5 +1,49 @@
-"""No command that a test runs starts a daemon, unless the test is about that."""
+"""What all tests have in common: none starts a daemon by accident, and none is skipped silently."""
 
 import os
+import re
+from collections import Counter
+from typing import Any
 
+# No command that a test runs starts a daemon, unless the test is about that.
 os.environ["REEL_NO_START"] = "1"
+
+# The Debian package of a program, if it is called otherwise.
+_PACKAGES = {
+    "emacs": "emacs-nox",
+    "man": "man-db",
+    "nc": "netcat-openbsd",
+    "node": "nodejs",
+    "nvim": "neovim",
+}
+_REMEDIES = {
+    "the SDKs are not installed": "make install",
+    "there is no compiler": "apt-get install gcc",
+    "only root can give a file away": "run them as root",
+    "unprivileged mounts are not allowed here": "run them as root, or allow user namespaces",
+    "the recorded requests are not here": "not part of the project",
+}
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """List how many tests were skipped for what, and how to have them run."""
+    skipped = Counter(_reason(report.longrepr) for report in terminalreporter.stats.get("skipped", ()))
+    if skipped:
+        terminalreporter.section("tests that were skipped, and how to run them")
+    for reason, count in skipped.most_common():
+        terminalreporter.write_line(f"{count:5} {reason}: {remedy(reason)}")
+
+
+def _reason(longrepr: Any) -> str:
+    return str(longrepr[2] if isinstance(longrepr, tuple) else longrepr).removeprefix("Skipped: ")
+
+
+def remedy(reason: str) -> str:
+    """Return what to do, so that tests are no longer skipped for a reason."""
+    if reason in _REMEDIES:
+        return _REMEDIES[reason]
+    missing = re.fullmatch(r"(.+) is not installed", reason)
+    if missing is None:
+        return "see tests/README.md"
+    programs = re.split(r" or |, ", missing[1])
+    return f"apt-get install {' '.join(_PACKAGES.get(program, program) for program in programs)}"
