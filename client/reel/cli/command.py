@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple, TypeAlias
 
-from reel.cli.arguments import number
+from reel.cli.positions import position
 
 Option: TypeAlias = tuple[tuple[str, ...], dict[str, Any]]
 
@@ -37,7 +37,7 @@ def option(*flags: str, **details: Any) -> Option:
 
 def at(summary: str) -> Option:
     """Return the option for a position in an agent's past."""
-    return option("--at", metavar="SEQ", type=number, help=summary)
+    return option("--at", metavar="SEQ", type=position, help=summary)
 
 
 CREATE = option("--create", action="store_true", help="create the agent if it does not exist")

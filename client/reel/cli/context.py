@@ -11,6 +11,7 @@ from reel.cli.terminal import full_time, short_time
 
 if TYPE_CHECKING:
     from reel.cli.event_lines import EventLines
+    from reel.cli.positions import FromEnd
 
 
 class Context:
@@ -61,6 +62,14 @@ class Context:
     def word(self) -> str | None:
         """The argument after the agent, if there is one."""
         return self.words[0] if self.words else None
+
+    def seq(self, position: "int | FromEnd") -> int:
+        """Return the seq of a position in the agent's conversation."""
+        if isinstance(position, int):
+            return position
+        from reel.cli.positions import resolve_position  # noqa: PLC0415 - most positions are numbers
+
+        return resolve_position(self.client, self.agent, position)
 
     @property
     def event_lines(self) -> "EventLines":

@@ -10,6 +10,7 @@ from argparse import Namespace
 from importlib import import_module
 
 from reel.address import default_socket, standard_socket
+from reel.cli.arguments import UsageError
 from reel.cli.command import Command
 from reel.cli.context import Context
 from reel.cli.exits import OK, status_of
@@ -45,6 +46,7 @@ def dispatch(
                 from reel.cli.lone_argument import resolve_lone_argument  # noqa: PLC0415 - it is seldom needed
 
                 resolve_lone_argument(ctx, command)
+            _resolve_positions(ctx)
             return getattr(import_module(f"reel.cli.{module}"), function)(ctx) or OK
     except ReelError as error:
         # The output comes before the error.
@@ -53,6 +55,17 @@ def dispatch(
         # The name is for programs.
         out.warn(what if sys.stderr.isatty() else f"{error.name}: {what}")
         return status_of(error.name)
+
+
+def _resolve_positions(ctx: Context) -> None:
+    """Replace the positions of the options by seqs."""
+    for name in ("at", "since"):
+        given = vars(ctx.args).get(name)
+        if given is None or isinstance(given, int):
+            continue
+        if not ctx.agent or vars(ctx.args).get("all"):
+            raise UsageError(f"--{name} from the end needs one agent; for all agents it is an event id, such as 12")
+        setattr(ctx.args, name, ctx.seq(given))
 
 
 def _starts(command: Command, args: Namespace, settings: Settings) -> bool:

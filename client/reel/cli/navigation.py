@@ -1,9 +1,8 @@
 """Commands that move a conversation back and forth: clear, mark, rewind, restore, undo, redo."""
 
-from argparse import ArgumentTypeError
-
-from reel.cli.arguments import UsageError, number
+from reel.cli.arguments import UsageError
 from reel.cli.context import Context
+from reel.cli.positions import FORMS, FromEnd, parse_position
 from reel.cli.terminal import count, seq_range
 
 # Commands that people know by the name of their first event; all others add messages.
@@ -35,7 +34,7 @@ def rewind(ctx: Context) -> None:
 
 def restore(ctx: Context) -> None:
     """Restore the conversation as it was at a seq."""
-    to = seq(ctx.words[0])
+    to = ctx.seq(_position(ctx.words[0]))
     reply = ctx.client.restore(ctx.agent, to, if_seq=ctx.args.if_seq)
     ctx.report(reply, f"{ctx.agent}: restored to #{to}", "restore", ctx.agent, str(reply.was), destructive=True)
 
@@ -63,13 +62,7 @@ def _called(ctx: Context, command: int) -> str:
     return f"the {events[0]['kind']} (#{command})"
 
 
-def seq(word: str) -> int:
-    """Return an argument as a seq.
-
-    Raises:
-        UsageError: it is not a number.
-    """
-    try:
-        return number(word)
-    except ArgumentTypeError:
-        raise UsageError(f"{word!r} is not a seq; `reel log` shows them") from None
+def _position(word: str) -> int | FromEnd:
+    if (parsed := parse_position(word)) is None:
+        raise UsageError(f"{word!r} is not a position; write {FORMS}; `reel log` shows the numbers")
+    return parsed

@@ -32,16 +32,28 @@ EXIT_STATUSES = (
     ("4", "no such agent"),
     ("5", "conflict, as with --if-seq"),
 )
+POSITIONS = """\
+Every event of an agent has a number, its seq: messages, marks, and commands
+such as clear. Wherever a command takes SEQ, you can write:
+
+12, #12       the event with this number, as reel shows it
+@last, @, -   the newest message
+@~2, ~2       the message two before the newest (quote ~2 in zsh)
+
+`reel show` also takes ranges of them: 12..20, 12.., ..20, @~2..@last. --if-seq
+takes a number only, since the end of a conversation moves."""
 
 # What `reel help` explains besides commands.
 TOPICS = {
     "agent": AGENT_RULE,
+    "positions": POSITIONS,
     "environment": "\n".join(f"{name:<14}{about}" for name, about in ENVIRONMENT),
     "exit-status": "\n".join(f"{status:<4}{about}" for status, about in EXIT_STATUSES),
 }
 CLOSING = """\
 reel help COMMAND explains a command. See also: reel help agent (which agent is
-meant), reel help environment, reel help exit-status."""
+meant), reel help positions (how a message is named), reel help environment,
+reel help exit-status."""
 
 
 def listing() -> str:

@@ -5,8 +5,9 @@ import os
 from collections.abc import Sequence
 from typing import NoReturn
 
-from reel.cli.arguments import UsageError, arity, number, text
+from reel.cli.arguments import UsageError, arity, text
 from reel.cli.command import Command, Option, option
+from reel.cli.positions import absolute_position
 from reel.cli.table import look_up
 from reel.version import PROTOCOL, __version__
 
@@ -16,7 +17,8 @@ _COMMON = (
     option("--no-start", action="store_true", default=argparse.SUPPRESS, help="do not start the daemon if none runs"),
 )
 _AGENT = (option("-a", "--agent", metavar="AGENT", type=text, help="the agent, instead of the first argument"),)
-_WRITES = (option("--if-seq", metavar="SEQ", type=number, help="only if nothing has happened to the agent since SEQ"),)
+_IF_SEQ = "only if nothing has happened to the agent since SEQ"
+_WRITES = (option("--if-seq", metavar="SEQ", type=absolute_position, help=_IF_SEQ),)
 
 
 _UNKNOWN = "unrecognized arguments: "

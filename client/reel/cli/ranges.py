@@ -1,13 +1,14 @@
-"""Messages that are named by their numbers, such as ``12`` or ``12..20``."""
+"""Messages that are named by their positions, such as ``12``, ``12..20`` or ``@~2..``."""
 
-import re
+from collections.abc import Callable
 from typing import NamedTuple
 
 from reel.cli.arguments import UsageError
+from reel.cli.positions import FromEnd, parse_position
 from reel.cli.terminal import seq_range
 from reel.values import MAX_INTEGER
 
-_RANGE = re.compile(r"#?(\d{1,16})|#?(\d{1,16})?\.\.#?(\d{1,16})?")
+_DOTS = ".."
 
 
 class Range(NamedTuple):
@@ -24,18 +25,25 @@ class Range(NamedTuple):
 
 def is_range(word: str) -> bool:
     """Return whether an argument has the form of a range."""
-    return _RANGE.fullmatch(word) is not None and word != ".."
+    return word != _DOTS and all(_is_end(end, open_end=_DOTS in word) for end in word.split(_DOTS, 1))
 
 
-def parse_range(word: str) -> Range:
+def _is_end(word: str, *, open_end: bool) -> bool:
+    return (open_end and not word) or parse_position(word) is not None
+
+
+def parse_range(word: str, resolve: Callable[[int | FromEnd], int]) -> Range:
     """Return an argument as a range.
+
+    Args:
+        word: the argument.
+        resolve: returns the seq of a position.
 
     Raises:
         UsageError: it is not a range.
     """
-    found = _RANGE.fullmatch(word)
-    if found is None or word == "..":
-        raise UsageError(f"{word!r} is not a message or a range of messages, such as 12 or 12..20")
-    if found[1]:
-        return Range(int(found[1]), int(found[1]))
-    return Range(int(found[2] or 0), int(found[3] or MAX_INTEGER))
+    if not is_range(word):
+        raise UsageError(f"{word!r} is not a message or a range of messages, such as 12 or 12..20, or @~2..@last")
+    ends = [resolve(end) if (end := parse_position(part)) is not None else None for part in word.split(_DOTS, 1)]
+    first, last = (ends[0], ends[0]) if len(ends) == 1 else ends
+    return Range(first or 0, MAX_INTEGER if last is None else last)

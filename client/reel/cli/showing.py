@@ -46,7 +46,7 @@ def show(ctx: Context) -> int:
 def _selected(ctx: Context) -> Iterator[MessagesPage]:
     """Yield pages with the messages that the arguments select."""
     args = ctx.args
-    chosen = None if ctx.word is None else parse_range(ctx.word)
+    chosen = None if ctx.word is None else parse_range(ctx.word, ctx.seq)
     if chosen is None:
         yield from ctx.client.pages(requests.messages(ctx.agent, last=args.last, at=args.at))
         return

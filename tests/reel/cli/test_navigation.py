@@ -2,9 +2,6 @@
 
 import pytest
 
-from reel.cli.arguments import UsageError
-from reel.cli.navigation import seq
-
 from .conftest import Reel, texts
 
 
@@ -58,9 +55,18 @@ def test_undo_says_what_it_undid(reel: Reel, talk: str) -> None:
     assert f"{talk}: redid #5-#6\n" == reel("redo", talk).out
 
 
-def test_seq_is_a_number() -> None:
-    """A seq that is not a number is refused, with how to find one."""
-    assert seq("17") == 17
-    for word in ("x", "", "9" * 20):
-        with pytest.raises(UsageError, match=f"'{word}' is not a seq"):
-            seq(word)
+def test_restore_to_a_position_from_the_end(reel: Reel, talk: str) -> None:
+    """A position may be counted from the end, as everywhere."""
+    reel("add", talk, "one more")
+
+    assert f"{talk}: restored to #4\n" == reel("restore", talk, "@~1").out
+    assert ["What is a tape deck?", "A machine."] == texts(reel, talk)
+
+
+@pytest.mark.parametrize("word", ["x", "", "9" * 20, "~", "@first", "--5"])
+def test_restore_to_what_is_not_a_position(reel: Reel, talk: str, word: str) -> None:
+    """It is refused, with what can be written."""
+    ran = reel("restore", talk, "--", word)
+
+    assert 2 == ran.status
+    assert f"'{word}' is not a position; write 12, #12, @last (the newest message) or @~2 (two before it)" in ran.err

@@ -6,6 +6,7 @@ import pytest
 
 from reel.cli.arguments import UsageError
 from reel.cli.parser import command_parser, find_command, split_at_dashes, top_parser
+from reel.cli.positions import FORMS
 
 
 def parsed(*argv: str) -> Namespace:
@@ -59,8 +60,17 @@ def test_after_two_dashes_everything_is_positional() -> None:
             ),
             "render",
         ),
-        (["show", "--at", "x"], "--at: 'x' is not a number", "show"),
-        (["show", "--at", "9" * 20], f"--at: {'9' * 20} is out of range; the limit is 9007199254740991", "show"),
+        (["show", "--at", "x"], f"--at: 'x' is not a position; write {FORMS}", "show"),
+        (
+            ["add", "--if-seq", "@last"],
+            "--if-seq: '@last' would always be right; write the seq that you have read, such as 12",
+            "add",
+        ),
+        (
+            ["render", "--budget", "9" * 20],
+            f"--budget: {'9' * 20} is out of range; the limit is 9007199254740991",
+            "render",
+        ),
         (["add", "--tool-call", "a"], "--tool-call: expected 3 arguments", "add"),
     ],
 )

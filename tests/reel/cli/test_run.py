@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from reel.cli import main
+from reel.cli.positions import FORMS
 from reel.version import PROTOCOL, __version__
 
 
@@ -38,7 +39,10 @@ def test_no_command_prints_the_help(argv: list[str], capsys: pytest.CaptureFixtu
     [
         (["shw"], "reel: usage: no command 'shw' (did you mean show?); see: reel --help\n"),
         (["show"], "reel: usage: no agent was named, and $REEL_AGENT is not set; see: reel show --help\n"),
-        (["restore", "demo", "x"], "reel: usage: 'x' is not a seq; `reel log` shows them; see: reel restore --help\n"),
+        (
+            ["show", "demo", "--at", "x"],
+            f"reel: usage: --at: 'x' is not a position; write {FORMS}; see: reel show --help\n",
+        ),
         (["add", "demo", "--error", "x"], "reel: usage: --error needs --tool-result; see: reel add --help\n"),
         (
             ["add", "demo", "--role", "user", "--file", "x"],

@@ -2,6 +2,7 @@
 
 from reel.cli.arguments import number, positive, seconds, text
 from reel.cli.command import Command, at, option
+from reel.cli.positions import position
 
 _NO_PAGER = option("--no-pager", action="store_true", help="print everything, even if it is longer than the screen")
 _COLOR = option("--color", choices=("auto", "always", "never"), help="when to use colours (default: auto)")
@@ -73,7 +74,7 @@ COMMANDS = (
         (
             option("--all", action="store_true", help="all agents, even if $REEL_AGENT is set"),
             option(
-                "--since", metavar="SEQ", type=number, help="begin after SEQ (with all agents: after this event id)"
+                "--since", metavar="SEQ", type=position, help="begin after SEQ (with all agents: after this event id)"
             ),
             option("--last", metavar="N", type=number, help="begin with the newest N messages"),
             option(
@@ -94,7 +95,7 @@ COMMANDS = (
         "following.wait",
         "reel wait demo --kind assistant --timeout 60",
         (
-            option("--since", metavar="SEQ", type=number, help="only events after SEQ (default: from now on)"),
+            option("--since", metavar="SEQ", type=position, help="only events after SEQ (default: from now on)"),
             option(
                 "--kind", metavar="KIND", action="append", type=text, help="only events of this kind; may be repeated"
             ),
@@ -110,7 +111,7 @@ COMMANDS = (
         "reading.log",
         "reel log demo --kind mark --kind rewind",
         (
-            option("--since", metavar="SEQ", type=number, help="only events after SEQ"),
+            option("--since", metavar="SEQ", type=position, help="only events after SEQ"),
             option(
                 "--kind", metavar="KIND", action="append", type=text, help="only events of this kind; may be repeated"
             ),
