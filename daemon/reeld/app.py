@@ -128,7 +128,7 @@ async def serve(config: Config, supervisor: Supervisor, inherited: socket.socket
 
         def counters() -> dict[str, Any]:
             uptime = int((time.monotonic() - began) * 1000)
-            where = {"socket": config.socket, "database": config.database}
+            where = {"socket": config.socket, "database": config.database, "log": logs.destination()}
             return {"uptime": uptime, "sqlite": SQLITE, **where, **server.counters()}
 
         drafts = Drafts(registry.bus)

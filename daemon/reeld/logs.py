@@ -1,5 +1,6 @@
 """The log on stderr: one line an event, with its priority if the journal reads it."""
 
+import fcntl
 import logging
 import os
 import sys
@@ -36,6 +37,20 @@ def set_up(level: str) -> None:
 def print_fatal(text: str) -> None:
     """Print why the daemon cannot start: a sentence for a person, not a line of a log."""
     print(f"{'<3>' if in_journal() else ''}reeld: {text}", file=sys.stderr)  # noqa: T201 - as it says
+
+
+def destination() -> str | None:
+    """Return where the log goes: a path, ``journal``, or ``None`` if that is not known."""
+    if in_journal():
+        return "journal"
+    try:
+        if hasattr(fcntl, "F_GETPATH"):  # a Mac
+            path = fcntl.fcntl(2, fcntl.F_GETPATH, bytes(1024)).rstrip(b"\0").decode(errors="replace")
+        else:
+            path = os.readlink("/proc/self/fd/2")  # noqa: PTH115 - it need not be a path
+    except OSError:
+        return None
+    return path if path.startswith("/") else None  # a pipe has none
 
 
 def in_journal() -> bool:

@@ -2,11 +2,13 @@
 
 import logging
 import os
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from reeld.logs import Line, in_journal, print_fatal
+from reeld.logs import Line, destination, in_journal, print_fatal
 
 
 def failure(text: str) -> logging.LogRecord:
@@ -59,3 +61,28 @@ def test_whether_the_journal_reads(monkeypatch: pytest.MonkeyPatch, capfd: pytes
     print_fatal("no")
 
     assert capfd.readouterr().err == "reeld: no\n<3>reeld: no\n"
+
+
+def test_destination_of_the_log(tmp_path: Path) -> None:
+    """A file has a path, the journal its name, and a pipe none."""
+    code = "from reeld.logs import destination; print(destination())"
+    file = tmp_path / "log"
+    with file.open("w") as log:
+        to_file = subprocess.check_output([sys.executable, "-c", code], stderr=log, text=True)
+        status = os.fstat(log.fileno())
+        environment = {**os.environ, "JOURNAL_STREAM": f"{status.st_dev}:{status.st_ino}"}
+        to_journal = subprocess.check_output([sys.executable, "-c", code], stderr=log, text=True, env=environment)
+    piped = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+
+    assert [f"{file}\n", "journal\n", "None\n"] == [to_file, to_journal, piped.stdout]
+
+
+def test_destination_of_a_log_that_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody knows where a closed stderr goes."""
+
+    def missing(_path: str) -> str:
+        raise FileNotFoundError
+
+    monkeypatch.setattr(os, "readlink", missing)
+
+    assert destination() is None

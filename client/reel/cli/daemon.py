@@ -8,7 +8,7 @@ from typing import Any
 from reel.cli.context import Context
 from reel.cli.exits import NOT_RUNNING, OK, REFUSED
 from reel.cli.output import plain
-from reel.cli.terminal import duration
+from reel.cli.terminal import duration, size
 from reel.errors import NotRunning, Storage, Timeout
 from reel.replies import Hello
 from reel.stop_marker import mark, unmark
@@ -21,11 +21,14 @@ _STEP = 0.05
 # The daemon's figures that a person wants to know, and their labels.
 _FIGURES = {
     "sqlite": "SQLite",
-    "uptime": "uptime",
-    "agents": "agents",
-    "connections": "connections",
-    "newest_event": "events",
+    "database": "database",
     "storage_problem": "storage",
+    "log": "log",
+    "uptime": "uptime",
+    "memory_kb": "memory",
+    "agents": "agents",
+    "newest_event": "events",
+    "connections": "connections",
 }
 
 
@@ -143,13 +146,39 @@ def status(ctx: Context) -> int:
 
 
 def figures(stats: dict[str, Any]) -> dict[str, str]:
-    """Return the daemon's figures that a person wants to know; ``--json`` has all of them."""
-    chosen = {title: str(stats[name]) for name, title in _FIGURES.items() if stats.get(name) is not None}
+    """Return the daemon's figures that a person wants to know; ``reel stats`` has all of them."""
+    known = {name: value for name, value in stats.items() if value is not None}
+    chosen = {title: str(known[name]) for name, title in _FIGURES.items() if name in known}
+    if "database_bytes" in known:
+        chosen["database"] += f" ({size(known['database_bytes'])}, its WAL {size(known.get('wal_bytes', 0))})"
     if "agents" in chosen:
         chosen["agents"] += f" ({stats['agents'] - stats['living_agents']} killed)"
     if "uptime" in chosen:
         chosen["uptime"] = duration(stats["uptime"] / 1000)
+    if chosen.get("log") == "journal":
+        chosen["log"] = "journalctl --user -u reeld"
+    if "memory" in chosen:
+        chosen["memory"] = size(known["memory_kb"] * 1024)
+    if clients := known.get("clients"):
+        chosen["connections"] += f": {_counted(clients)}"
     return chosen
+
+
+def _counted(clients: list[str]) -> str:
+    """Return the names of clients, with how many there are of each."""
+    numbers = {client: clients.count(client) for client in clients}
+    return ", ".join(f"{client or 'unnamed'}{f' ({n})' if n > 1 else ''}" for client, n in numbers.items())
+
+
+def stats(ctx: Context) -> None:
+    """Print every counter and size of the daemon, by the names of the protocol."""
+    counted = ctx.client.stats()
+    if ctx.out.as_json:
+        ctx.out.document(counted)
+        return
+    for name, value in counted.items():
+        shown = ", ".join(map(str, value)) if isinstance(value, list) else f"{value:,}" if type(value) is int else value
+        ctx.out.line((f"{name:<21}", "dim"), "" if shown is None else str(shown))
 
 
 def socket(ctx: Context) -> None:

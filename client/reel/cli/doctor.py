@@ -17,7 +17,7 @@ from reel.cli.context import Context
 from reel.cli.exits import OK, REFUSED
 from reel.cli.failures import explain
 from reel.cli.settings import load, settings_file
-from reel.cli.terminal import wrap
+from reel.cli.terminal import size, wrap
 from reel.errors import NotRunning, ReelError, Timeout
 from reel.process import lock_holder, settings_problem
 from reel.replies import Hello
@@ -25,6 +25,8 @@ from reel.sync.client import Client
 from reel.version import PROTOCOL, __version__
 
 FINE = "ok"
+# There is nothing to check, and that is no problem.
+NOTHING = "--"
 WARN = "warn"
 BAD = "bad"
 
@@ -157,9 +159,9 @@ def check_path(socket: str) -> Finding:
     try:
         status = os.lstat(socket)
     except OSError as error:
-        return Finding(
-            "socket", FINE, f"{socket}: {'not there yet' if isinstance(error, FileNotFoundError) else error.strerror}"
-        )
+        if isinstance(error, FileNotFoundError):
+            return Finding("socket", NOTHING, f"{socket}: not there yet")
+        return Finding("socket", FINE, f"{socket}: {error.strerror}")
     if not stat.S_ISSOCK(status.st_mode):
         return Finding("socket", BAD, f"{socket}: not a socket", "move it away, or name another path with --socket")
     if status.st_mode & 0o077:
@@ -175,7 +177,7 @@ def check_directory(socket: str) -> Finding:
     try:
         status = where.stat()
     except FileNotFoundError:
-        return Finding("directory", FINE, f"{where}: not there yet; reeld creates it")
+        return Finding("directory", NOTHING, f"{where}: not there yet; reeld creates it")
     except OSError as error:
         return Finding("directory", BAD, f"{where}: {error.strerror}", "name another path with --socket")
     about = f"{where}: {_mode(status)}, of uid {status.st_uid}"
@@ -247,10 +249,17 @@ def check_space(database: str) -> Finding:
         free = shutil.disk_usage(where).free
     except OSError as error:
         return Finding("database", BAD, f"{where}: {error.strerror}", "use another place with $REEL_DATABASE")
-    about = f"{database}: {free // _MEGABYTE:,} MB free on its disk"
+    about = f"{database}: {_size_of(database)}; {size(free)} free on its disk"
     if free < _SCARCE:
         return Finding("database", BAD if free < _TOO_LITTLE else WARN, about, f"make room on the disk of {where}")
     return Finding("database", FINE, about)
+
+
+def _size_of(database: str) -> str:
+    try:
+        return size(Path(database).stat().st_size)
+    except OSError:
+        return "not there yet"
 
 
 def check_installed(*, needed: bool) -> Finding:

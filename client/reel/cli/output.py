@@ -37,6 +37,7 @@ _STYLES = {
     "ok": _GREEN,
     "warn": _MAGENTA,
     "bad": _RED,
+    "--": "2",
 }
 _WIDTH, _HEIGHT = 80, 24
 _ERASE = "\r\x1b[K"

@@ -1,13 +1,17 @@
-"""Commands that only read: show, log, list, info, replay."""
+"""Commands that only read: log, info, replay."""
 
+import json
+from contextlib import suppress
 from typing import Any
 
 from reel import requests
 from reel.cli.context import Context
 from reel.cli.exits import OK, REFUSED
+from reel.cli.names import Names
 from reel.cli.output import Line
 from reel.cli.pager import paged
 from reel.cli.terminal import count, flat
+from reel.cli.usage import Tokens, tokens_in, total
 from reel.replies import AgentInfo, ReplayPage
 
 _LARGE = 10_000
@@ -32,22 +36,34 @@ def info(ctx: Context) -> None:
     if ctx.out.as_json:
         ctx.out.document(reply)
         return
-    for name, value in describe(reply, ctx):
+    for name, value in describe(reply, ctx, used=_tokens(ctx)):
         if value:
             ctx.out.line((f"{name:<13}", "dim"), value)
 
 
-def describe(info: AgentInfo, ctx: Context) -> list[tuple[str, str]]:
+def _tokens(ctx: Context) -> Tokens:
+    """Return how many tokens the responses of an agent used, without those of what it was cloned from."""
+    used = []
+    for page in ctx.client.pages(requests.history(ctx.agent, kinds=["usage"])):
+        for event in page.events:
+            with suppress(ValueError, RecursionError):  # anybody may add such an event
+                used.append(tokens_in(json.loads(event["data_json"] or "{}")))
+    return total(used)
+
+
+def describe(info: AgentInfo, ctx: Context, used: Tokens) -> list[tuple[str, str]]:
     """Return what is known about an agent as labels and texts; an empty text is not shown."""
+    source = info.source
     return [
         ("name", info.name),
         ("id", info.id),
         ("title", flat(info.title or "")),
         ("tags", "  ".join(f"{name}={value}" for name, value in info.tags.items())),
         ("state", "alive" if info.alive else "killed"),
-        ("source", f"{info.source.agent} at #{info.source.at}" if info.source else ""),
-        ("head", str(info.head)),
+        ("source", f"{Names(ctx.client).of(source.agent)} at #{source.at}" if source else ""),
+        ("head", f"#{info.head}"),
         ("messages", str(info.messages)),
+        ("tokens", str(used) if any(used) else ""),
         ("prompt", flat(info.system or "", 200)),
         ("marks", "  ".join(f"{mark.label or '(no label)'} #{mark.seq}" for mark in info.marks)),
         ("open calls", "  ".join(f"{call.name} {call.id} #{call.seq}" for call in info.open_calls)),

@@ -35,7 +35,7 @@ GROUPS = (
     Group(
         "look after the daemon",
         "daemon",
-        ("start", "stop", "status", "doctor", "socket", "backup", "verify", "replay"),
+        ("start", "stop", "status", "stats", "doctor", "socket", "backup", "verify", "replay"),
     ),
     Group("this command", "itself", ("help", "completion", "editor", "units")),
 )

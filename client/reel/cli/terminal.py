@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 TAB = 4
 _DAY = 24 * 3600
+_THOUSAND, _TEN = 1000, 10
 _AGES = (("y", 365 * _DAY), ("mo", 30 * _DAY), ("d", _DAY), ("h", 3600), ("m", 60), ("s", 1))
 # C0 except the tab, DEL and C1; then line and paragraph separators, and what changes the direction of writing.
 _CONTROLS = [*range(9), *range(10, 32), *range(127, 160)]
@@ -70,6 +71,16 @@ def cut_front(text: str, width: int) -> str:
 def count(number: int, noun: str) -> str:
     """Return a number of things, such as ``1 event`` or ``1,000 events``."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def size(number: int) -> str:
+    """Return a number of bytes in its largest unit, such as ``6.4 MB``."""
+    amount, unit = float(number), "bytes"
+    for larger in ("kB", "MB", "GB", "TB"):
+        if amount < _THOUSAND:
+            break
+        amount, unit = amount / _THOUSAND, larger
+    return f"{amount:.1f} {unit}" if amount < _TEN and unit != "bytes" else f"{amount:.0f} {unit}"
 
 
 def seq_range(first: int, last: int) -> str:

@@ -128,6 +128,7 @@ class Server:
         """Return counts of connections and of what they have in flight."""
         return {
             "connections": len(self._connections),
+            "clients": sorted(connection.client or "" for connection in self._connections),
             "requests_in_flight": self._load.requests,
             "bytes_in_flight": self._load.bytes,
             "refused_requests": self._load.refused,

@@ -95,6 +95,31 @@ def test_status_and_socket(reel: Reel, daemon: str) -> None:
     assert {f"socket         {daemon}", f"SQLite         {SQLITE}"} <= set(reel("status").out.splitlines())
 
 
+@pytest.mark.parametrize(
+    ("stats", "name", "expected"),
+    [
+        ({"database": "/r", "database_bytes": 6_400_000, "wal_bytes": 4152}, "database", "/r (6.4 MB, its WAL 4.2 kB)"),
+        ({"database": "/r.db", "database_bytes": 4096}, "database", "/r.db (4.1 kB, its WAL 0 bytes)"),
+        ({"database": "/r.db", "database_bytes": None}, "database", "/r.db"),
+        ({"log": "journal"}, "log", "journalctl --user -u reeld"),
+        ({"memory_kb": 40_000}, "memory", "41 MB"),
+        ({"connections": 3, "clients": ["", "nvim", "nvim"]}, "connections", "3: unnamed, nvim (2)"),
+    ],
+)
+def test_figures_of_the_daemon(stats: dict[str, Any], name: str, expected: str) -> None:
+    """Sizes, the log and the clients are shown as people call them."""
+    assert expected == figures(stats)[name]
+
+
+def test_stats_have_every_counter(reel: Reel) -> None:
+    """reel stats prints what the daemon counts, by the names of the protocol."""
+    document = reel("stats", "--json").documents[0]
+
+    assert {"memory_kb", "longest_commit_us", "clients", "log", "database_bytes"} <= document.keys()
+    assert "reel" in document["clients"]
+    assert list(document) == [line.split()[0] for line in reel("stats").out.splitlines()]
+
+
 def test_status_counts_the_killed_agents() -> None:
     """The number of agents includes the killed ones, which are counted as well."""
     assert figures({"agents": 5005, "living_agents": 5003})["agents"] == "5005 (2 killed)"

@@ -15,6 +15,7 @@ import pytest
 from reel.cli.doctor import (
     BAD,
     FINE,
+    NOTHING,
     WARN,
     Finding,
     check_database,
@@ -211,7 +212,7 @@ def test_directory_permissions(directory: Path, mode: int, expected: str) -> Non
 
 def test_directory_that_is_not_there_yet(directory: Path) -> None:
     """A missing directory passes, because the daemon creates it."""
-    assert FINE == check_directory(f"{directory}/run/s.sock").verdict
+    assert NOTHING == check_directory(f"{directory}/run/s.sock").verdict
     (directory / "file").touch()
     assert BAD == check_directory(f"{directory}/file/run/s.sock").verdict
 

@@ -138,3 +138,14 @@ def test_escaped_json_parses_to_the_original(reel: Reel, talk: str) -> None:
     reel("add", talk, text)
 
     assert text == json.loads(reel("show", talk, "--json").out.split("\n")[-2])["content"][0]["text"]
+
+
+def test_info_has_names_and_tokens(reel: Reel, talk: str) -> None:
+    """The source of a clone has its name, and what the responses used is added up."""
+    reel("clone", talk, f"{talk}-2")
+    events = [{"usage": {"input_tokens": 1000, "output_tokens": 2}}, {"usage": {"prompt_tokens": 3}}, {"seconds": 1}]
+    records = [json.dumps({"kind": "usage", "data_json": json.dumps(event)}) for event in events]
+    reel("add", f"{talk}-2", "--file", "-", stdin="\n".join(records).encode())
+    lines = reel("info", f"{talk}-2").out.splitlines()
+
+    assert {f"source       {talk} at #4", "tokens       1,003 in, 2 out", "head         #8"} <= set(lines)

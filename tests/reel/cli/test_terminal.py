@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reel.cli.terminal import age, cells, cut, cut_front, duration, flat, full_time, pad, safe, short_time, wrap
+from reel.cli.terminal import age, cells, cut, cut_front, duration, flat, full_time, pad, safe, short_time, size, wrap
 
 # 2026-11-21 14:03:22.005 UTC
 MOMENT = 1_795_269_802_005
@@ -170,3 +170,19 @@ def test_duration_has_two_units(seconds: float, expected: str) -> None:
 def test_age_has_one_unit(seconds: int, expected: str) -> None:
     """An age is short; a time that has not come yet counts as now."""
     assert expected == age(1_000_000_000, now=1_000_000 + seconds)
+
+
+@pytest.mark.parametrize(
+    ("number", "expected"),
+    [
+        (0, "0 bytes"),
+        (999, "999 bytes"),
+        (1000, "1.0 kB"),
+        (73_728, "74 kB"),
+        (6_400_000, "6.4 MB"),
+        (79e15, "79000 TB"),
+    ],
+)
+def test_size_in_its_largest_unit(number: int, expected: str) -> None:
+    """A small number of large units has a digit after the point."""
+    assert expected == size(number)

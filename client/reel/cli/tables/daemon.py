@@ -27,6 +27,14 @@ COMMANDS = (
     ),
     Command("status", "", "show whether the daemon is running", "daemon.status", "reel status", starts_daemon=False),
     Command(
+        "stats",
+        "",
+        "print every counter and size of the daemon",
+        "daemon.stats",
+        "reel stats --json | jq .longest_commit_us",
+        starts_daemon=False,
+    ),
+    Command(
         "doctor",
         "",
         "find out what is wrong and what to do about it",

@@ -84,8 +84,11 @@ def stats(services: Services, _call: Call) -> Deferred:
 
     async def run() -> Result:
         writer, registry = services.store.writer, services.registry
+        counters = services.counters()
         return {
-            **services.counters(),
+            **counters,
+            "database_bytes": _size(counters["database"]),
+            "wal_bytes": _size(f"{counters['database']}-wal"),
             **await services.store.totals(),
             "loaded_agents": len(registry),
             "started_agents": registry.started,
@@ -100,6 +103,13 @@ def stats(services: Services, _call: Call) -> Deferred:
         }
 
     return Deferred(run)
+
+
+def _size(path: str) -> int | None:
+    try:
+        return Path(path).stat().st_size
+    except OSError:
+        return None
 
 
 def memory_kb() -> int:
