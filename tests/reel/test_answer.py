@@ -138,6 +138,34 @@ def test_an_answer_that_is_not_streamed(run: Run, piece: Any) -> None:
     assert ("Hi.", 3, None) == run(scenario)
 
 
+def test_a_whole_response_that_is_cut_anywhere(run: Run) -> None:
+    """The pieces may be cut inside a character; blanks and a byte order mark before it do not matter."""
+    words = {**WHOLE, "choices": [{"index": 0, "message": {"role": "assistant", "content": "é😀"}}]}
+    data = "\ufeff \n".encode() + json.dumps(words, ensure_ascii=False).encode()
+
+    async def scenario(side: Side) -> Any:
+        async with side.answer(await side.create(), FORMAT) as answer:
+            for byte in data:
+                await answer.feed(bytes([byte]))
+        return answer.text
+
+    assert "é😀" == run(scenario)
+
+
+def test_a_tool_that_was_sent_under_another_name(run: Run) -> None:
+    """A call has the tool's own name, whatever the provider allows."""
+    tools = [{"name": "look.up", "input_schema": {"type": "object"}}]
+
+    async def scenario(side: Side) -> Any:
+        agent = await side.create()
+        async with side.answer(agent, "anthropic", {"model": "m", "max_tokens": 9, "tools": tools}) as answer:
+            used = {"type": "tool_use", "id": "c1", "name": answer.request["tools"][0]["name"], "input": {"a": 1}}
+            await answer.feed({"type": "message", "role": "assistant", "content": [used], "stop_reason": "tool_use"})
+        return used["name"] != "look.up", [(call.name, call.arguments) for call in answer.calls]
+
+    assert (True, [("look.up", {"a": 1})]) == run(scenario)
+
+
 def test_an_answer_of_parsed_events(run: Run) -> None:
     """Events that an SDK has parsed are taken as well."""
 
@@ -321,3 +349,22 @@ def test_an_answer_that_is_cancelled(daemon: Daemon, backend: str) -> None:
     agent = anyio.run(cancelled, backend=backend)
     with daemon.client() as client:
         assert ["assistant", "interrupted"] == [event["kind"] for event in client.history(agent, since=2).events]
+
+
+@pytest.mark.parametrize("backend", ["trio", "asyncio"])
+def test_a_cancellation_at_the_end_of_an_answer(daemon: Daemon, backend: str) -> None:
+    """A complete answer is added, even if the program is cancelled before it could be."""
+
+    async def cancelled() -> str:
+        with anyio.CancelScope() as scope:
+            async with reel.aio.connect(daemon.socket) as client:
+                agent = (await client.create()).name
+                await client.add(agent, "What?")
+                async with client.answer(agent, FORMAT) as answer:
+                    await answer.feed(CHAT.data)
+                    scope.cancel()
+        return agent
+
+    agent = anyio.run(cancelled, backend=backend)
+    with daemon.client() as client:
+        assert ["assistant", "usage"] == [event["kind"] for event in client.history(agent, since=2).events]

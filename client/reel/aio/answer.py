@@ -88,7 +88,9 @@ async def answering(call: Caller, render: Call[Rendered]) -> AsyncIterator[Answe
         await answer._give_up(error)  # noqa: SLF001 - of this module
         raise
     try:
-        await answer._finish()  # noqa: SLF001 - of this module
+        # Shielded: no whole answer is lost if the program is cancelled just now. The calls give up by themselves.
+        with anyio.CancelScope(shield=True):
+            await answer._finish()  # noqa: SLF001 - of this module
     except BaseException:
         await answer._clear()  # noqa: SLF001 - of this module
         raise

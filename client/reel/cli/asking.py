@@ -114,7 +114,7 @@ def _finished(ctx: Context, provider: Provider, answer: Answer, echo: Echo, end:
             ctx.out.warn(f"{provider.command} wrote nothing to stdout; it should write the provider's response")
         return Outcome(REFUSED, None)
     for call in answer.calls:
-        ctx.out.hint(f"waiting for the result of {call.name} ({call.id}): {call.arguments_json}")
+        ctx.out.warn(f"waiting for the result of {call.name} ({call.id}): {call.arguments_json}")
     if answer.interrupted:
         ctx.out.warn(f"the answer broke off: {answer.problem}; what came was added, marked as interrupted")
         return Outcome(REFUSED, answer.added)

@@ -94,7 +94,7 @@ def _template(ctx: Context, agent: str, role: str) -> str:
 
     page = ctx.client.messages(agent, last=1)
     lines = ["", _CUT, f"You write to {ctx.client.resolved_name or agent}, as the {role}."]
-    lines += ["This line and what follows it is not sent. An empty text adds nothing.", "", ""]
+    lines += ["Nothing from the line with >8 on is sent. An empty text adds nothing.", "", ""]
     transcript = Transcript(None, ctx.clock)
     for message in page.messages:
         shown = list(map(_unstyled, transcript.message(message)))

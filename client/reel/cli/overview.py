@@ -42,18 +42,38 @@ such as clear. Wherever a command takes SEQ, you can write:
 
 `reel show` also takes ranges of them: 12..20, 12.., ..20, @~2..@last. --if-seq
 takes a number only, since the end of a conversation moves."""
+SETTINGS = """\
+The file ~/.config/reel/reel.toml (or below $XDG_CONFIG_HOME) may have:
+
+hints = false         no hints, such as how to undo a change
+color = "never"       auto, always or never
+pager = "less -R"     program that shows long output; "" is none
+agent = "demo"        the agent, if none is named
+start = false         do not start the daemon
+via = "claude"        who answers in reel chat and reel ask
+
+[providers.claude]    a command that answers; more in docs/cli.md
+command = "./ask.sh"
+format = "anthropic"
+set = { model = "claude-opus-5", max_tokens = 8192 }
+
+[aliases]             more commands
+last = "show --last 1"
+
+The daemon has a file of its own, reeld.toml; see: reeld --check"""
 
 # What `reel help` explains besides commands.
 TOPICS = {
     "agent": AGENT_RULE,
     "positions": POSITIONS,
+    "settings": SETTINGS,
     "environment": "\n".join(f"{name:<14}{about}" for name, about in ENVIRONMENT),
     "exit-status": "\n".join(f"{status:<4}{about}" for status, about in EXIT_STATUSES),
 }
 CLOSING = """\
 reel help COMMAND explains a command. See also: reel help agent (which agent is
-meant), reel help positions (how a message is named), reel help environment,
-reel help exit-status."""
+meant), reel help positions (how a message is named), reel help settings, reel
+help environment, reel help exit-status."""
 
 
 def listing() -> str:

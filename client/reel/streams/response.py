@@ -4,6 +4,7 @@ A piece is text or bytes as they were received, cut anywhere, or what an SDK ret
 response, as a map or as an object. A text that begins with ``{`` is a whole response, or the provider's error.
 """
 
+import codecs
 from collections.abc import Mapping
 from typing import Any
 
@@ -30,11 +31,12 @@ class IncomingResponse:
     """
 
     def __init__(self, format: Format) -> None:  # noqa: A002 - the protocol's name
-        self.text = ""
+        self._texts: list[str] = []
         self._format = format
         self._stream = Stream(format)
         # The pieces of a whole response; ``None`` while it is unknown, or known to be a stream.
         self._whole: list[str] | None = None
+        self._decode = codecs.getincrementaldecoder("utf-8")("surrogateescape").decode
         self._begun = False
 
     def feed(self, piece: Body) -> str:
@@ -47,13 +49,20 @@ class IncomingResponse:
             added = self._feed_text(piece if isinstance(piece, str) else bytes(piece))
         else:
             added = self._feed_object(piece)
-        self.text += added
+        if added:
+            self._texts.append(added)
         return added
 
     def end(self) -> None:
         """Take the end of the response."""
         if self._whole is None:
-            self.text += self._stream.end()
+            self._texts.append(self._stream.end())
+
+    @property
+    def text(self) -> str:
+        """The text so far."""
+        self._texts = ["".join(self._texts)]
+        return self._texts[0]
 
     @property
     def anything(self) -> bool:
@@ -93,13 +102,12 @@ class IncomingResponse:
 
     def _feed_text(self, piece: str | bytes) -> str:
         if not self._begun:
-            start = piece.decode(errors="replace") if isinstance(piece, bytes) else piece
-            start = start.lstrip(_BLANK)
+            start = (piece.decode(errors="ignore") if isinstance(piece, bytes) else piece).lstrip(_BLANK)
             self._begun = bool(start)
             self._whole = [] if start.startswith("{") else None
         if self._whole is None:
             return self._stream.feed(piece)
-        self._whole.append(piece if isinstance(piece, str) else piece.decode("utf-8", "surrogateescape"))
+        self._whole.append(piece if isinstance(piece, str) else self._decode(piece))
         return ""
 
     def _feed_object(self, piece: Any) -> str:

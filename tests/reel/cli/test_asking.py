@@ -64,10 +64,11 @@ def kinds(reel: Reel, agent: str) -> list[str]:
 
 
 def test_an_answer_is_printed_and_added(reel: Reel, talk: str, via: Via) -> None:
-    """stdout has the text and nothing else; question and answer are in the conversation."""
+    """stdout has the text and nothing else, stderr the calls that wait; both texts are in the conversation."""
     ran = reel("ask", talk, "And a reel?", *via(CHAT.data), "--set", "model=gpt-5")
 
-    assert (0, f"{CHAT.text}\n", "") == ran
+    assert (0, f"{CHAT.text}\n") == ran[:2]
+    assert 'reel: waiting for the result of weather (call_1): {"city":"Oslo"}\n' in ran.err
     assert ["And a reel?", CHAT.text] == texts(reel, talk)[-2:]
     assert ("gpt-5", True, "And a reel?") == (
         via.body["model"],

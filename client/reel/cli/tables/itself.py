@@ -11,7 +11,7 @@ COMMANDS = (
         "explain a command, or a topic",
         "help.show_help",
         "reel help add\n  reel help environment",
-        notes="Topics: agent, positions, environment, exit-status.",
+        notes="Topics: agent, positions, settings, environment, exit-status.",
         without_socket=True,
         starts_daemon=False,
     ),
