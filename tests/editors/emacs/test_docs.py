@@ -15,7 +15,7 @@ def test_the_documented_lines_for_emacs_without_the_plug_in(
     require: Require, environment: dict[str, str], client: Client
 ) -> None:
     """The documented lines of Lisp add a message, read it, and receive it."""
-    (_, lines) = blocks("Emacs", "elisp")
+    *_, lines = blocks("Emacs", "elisp")
     command = [require("emacs"), "-Q", "--batch", "--eval", f"(progn {lines} (while t (accept-process-output)))"]
     expected = {"What is a Merkle tree?", "event of user"}
     with subprocess.Popen(command, env=environment, text=True, stderr=subprocess.PIPE) as emacs:

@@ -93,7 +93,7 @@ def test_a_push_during_a_call_in_neovims_rpc_client(bare: Nvim, client: Client) 
 
 def test_the_documented_lines_for_neovim_without_the_plug_in(launch: Launch, daemon: Daemon) -> None:
     """The documented lines of Lua work as they are, without the plug-in."""
-    (_, code) = blocks("Neovim", "lua")
+    *_, code = blocks("Neovim", "lua")
     nvim = launch(plugin=False)
     nvim.lua("printed = {}; print = function(...) table.insert(printed, table.concat({...}, ' ')) end")
     nvim.lua(code)
