@@ -22,8 +22,8 @@ def test_completion_in_vim(vim: Vim, client: Client) -> None:
         found: list[str] = vim.eval(f"getcompletion('{typed}', 'cmdline')")
         return found
 
-    assert ["redo", "rewind"] == completed("Reel re")
-    assert 11 == len(completed("Reel "))
+    assert ["redo", "rename", "rewind"] == completed("Reel re")
+    assert 17 == len(completed("Reel "))
     assert ["deck", "demo"] == sorted(completed("Reel open de"))
     assert ["demo"] == completed("Reel info dem")
     assert ["here and now", "here and then"] == completed("Reel rewind ")

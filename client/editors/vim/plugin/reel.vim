@@ -14,5 +14,5 @@ command -nargs=* -range -complete=customlist,complete.Words Reel commands.Run(<q
 augroup reel
   autocmd!
   autocmd BufReadCmd reel://* commands.Read(expand('<afile>'))
-  autocmd BufEnter reel://* buffers.Enter(str2nr(expand('<abuf>')))
+  autocmd BufEnter reel://*,reel-compose://* buffers.Enter(str2nr(expand('<abuf>')))
 augroup END

@@ -3,8 +3,10 @@ vim9script
 # The buffers that show conversations, reel://NAME: each is drawn from a copy, and drawn again when the copy changes.
 
 import autoload './copy.vim'
+import autoload './fences.vim'
 import autoload './follow.vim'
 import autoload './layout.vim'
+import autoload './navigation.vim'
 
 # Goes to the end. By itself, Vim scrolls to the cursor only in the current window; line('w0') makes it do so in any.
 const END = "call cursor('$', 1) | call line('w0')"
@@ -14,6 +16,11 @@ var current = ''
 # Returns the conversation that was opened or entered last; {} if there is none.
 export def Current(): dict<any>
   return follow.Get(current)
+enddef
+
+# Returns the conversation of a buffer, also of one that composes a message to it; {} if it has none.
+export def Of(buffer: number): dict<any>
+  return follow.Get(getbufvar(buffer, 'reel_conversation', string(buffer)))
 enddef
 
 # Shows an agent in the current window.
@@ -44,8 +51,10 @@ export def Attach(buffer: number, agent: dict<any>)
   # autocommands may set 'modeline'; they run before the buffer has any text.
   setbufvar(buffer, '&modeline', false)
   setbufvar(buffer, 'reel_levels', [])
+  setbufvar(buffer, 'reel_headings', [])
+  setbufvar(buffer, 'reel_languages', {})
   autocmd_add([
-    {group: 'reel', event: 'BufWinEnter', bufnr: buffer, cmd: 'call reel#buffers#Fold()', replace: true},
+    {group: 'reel', event: 'BufWinEnter', bufnr: buffer, cmd: 'call reel#buffers#Dress()', replace: true},
     {group: 'reel', event: 'BufUnload', bufnr: buffer, cmd: $'call reel#buffers#End({buffer})', replace: true},
   ])
   final conversation = follow.Begin(string(buffer), agent)
@@ -53,8 +62,9 @@ export def Attach(buffer: number, agent: dict<any>)
 enddef
 
 export def Enter(buffer: number)
-  if !empty(follow.Get(string(buffer)))
-    current = string(buffer)
+  const conversation = Of(buffer)
+  if !empty(conversation)
+    current = conversation.id
   endif
 enddef
 
@@ -62,8 +72,10 @@ export def End(buffer: number)
   follow.End(string(buffer))
 enddef
 
-# Folds calls, results and thinking in the current window.
-export def Fold()
+# Prepares the current window: folds of calls, results and thinking, motions, highlighted code.
+export def Dress()
+  navigation.Map() # after the file type, whose own ]] would find headings inside of messages
+  fences.Highlight(bufnr(), getline(1, '$'))
   &l:foldmethod = 'expr'
   &l:foldexpr = "get(b:reel_levels, v:lnum - 1, '0')"
   &l:foldtext = 'reel#buffers#FoldText()'
@@ -89,15 +101,21 @@ def Draw(conversation: dict<any>)
   endif
   const start = its.same == 0 ? 0 : conversation.ends[its.same - 1]
   conversation.ends = conversation.ends->slice(0, its.same)
+  const buffer = str2nr(conversation.id)
+  final headings: list<number> = getbufvar(buffer, 'reel_headings')
+  headings->filter((_, heading) => heading <= start)->extend(empty(lines) ? [] : [1])
   for message in its.messages[its.same :]
+    headings->add(start + len(lines) + 1)
     Add(lines, levels, layout.Message(message, conversation.tools))
     conversation.ends->add(start + len(lines))
   endfor
   for draft in its.drafts->values()
+    headings->add(start + len(lines) + 1)
     Add(lines, levels, layout.Draft(get(draft, 'client', '') ?? '', draft.text))
   endfor
   its.same = len(its.messages)
-  Write(str2nr(conversation.id), start, lines, levels)
+  Write(buffer, start, lines, levels)
+  fences.Highlight(buffer, lines)
 enddef
 
 def Add(lines: list<string>, levels: list<string>, part: list<list<any>>)

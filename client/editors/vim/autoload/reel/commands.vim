@@ -2,10 +2,17 @@ vim9script
 
 # The sub-commands of :Reel: a table, and a function for each.
 
+import autoload './ask.vim'
 import autoload './buffers.vim'
+import autoload './code.vim'
+import autoload './compose.vim'
 import autoload './layout.vim'
 import autoload './link.vim'
 import autoload './listing.vim'
+import autoload './sending.vim'
+
+# The commands that people know by their kind; all others added messages.
+const KINDS = ['clear', 'clone', 'mark', 'restore', 'rewind']
 
 # Runs :Reel NAME REST.
 export def Run(typed: string, range: number, first: number, last: number)
@@ -32,7 +39,7 @@ export def Read(name: string)
   try
     const agent = Find(name->substitute('^reel://', '', ''))
     buffers.Attach(bufnr(), agent)
-    buffers.Fold()
+    buffers.Dress()
     buffers.Enter(bufnr())
   catch /^reel: /
     link.Complain(v:exception)
@@ -61,18 +68,41 @@ enddef
 
 def Send(text: string, lines: list<string>): string
   const conversation = Current()
-  const parts = [text, lines->join("\n")]->filter((_, part) => part != '')
-  const content = text == '' && empty(lines) ? input($'To {conversation.name}: ') : parts->join("\n\n")
-  if content == ''
-    return 'nothing sent'
-  endif
-  const reply = link.Command('add', {agent: conversation.agent, messages: [{role: 'user', content: content}]})
-  const replaced = reply->has_key('replaced') ? $'; {Count(reply.replaced, 'character')} replaced by U+FFFD' : ''
-  return $'{conversation.name}: added #{reply.first}{replaced}'
+  const typed = text == '' && empty(lines) ? input($'To {conversation.name}: ') : Joined(text, lines)
+  return sending.Send(conversation, typed)
 enddef
 
-def Count(number: number, thing: string): string
-  return $'{number} {thing}{number == 1 ? '' : 's'}'
+def Joined(text: string, lines: list<string>): string
+  return [text, lines->join("\n")]->filter((_, part) => part != '')->join("\n\n")
+enddef
+
+def Compose(): string
+  compose.Open(Current())
+  return ''
+enddef
+
+def Ask(text: string, lines: list<string>): string
+  const conversation = Current()
+  ask.Check(conversation)
+  const message = text == '' && empty(lines) ? '' : sending.Send(conversation, Joined(text, lines))
+  ask.Start(conversation)
+  return message
+enddef
+
+def Stop(): string
+  ask.Stop(Current())
+  return ''
+enddef
+
+def Code(register: string): string
+  const conversation = Current()
+  const block = code.Last(conversation.copy.messages)
+  if empty(block)
+    throw $'reel: usage: {conversation.name}: no code block in an answer'
+  endif
+  setreg(register ?? v:register, block.lines, 'l')
+  const language = block.language == '' ? '' : ' of ' .. block.language
+  return $'{conversation.name}: copied {sending.Count(len(block.lines), 'line')}{language} from #{block.seq}'
 enddef
 
 def New(word: string): string
@@ -97,32 +127,54 @@ enddef
 def Mark(label: string): string
   const conversation = Current()
   const reply = link.Command('mark', {agent: conversation.agent}->extend(label == '' ? {} : {label: label}))
-  return $'{conversation.name}: mark{label == '' ? '' : ' ' .. label} set (#{reply.seq})'
+  return $'{conversation.name}: marked{label == '' ? '' : ' as ' .. label} (#{reply.seq})'
 enddef
 
 def Rewind(label: string): string
   const conversation = Current()
   const reply = link.Command('rewind', {agent: conversation.agent}->extend(label == '' ? {} : {label: label}))
-  const mark = label == '' ? 'the newest mark' : 'mark ' .. label
-  return $'{conversation.name}: back at {mark} (#{reply.target}); {Count(reply.dropped, 'record')} set aside'
+  const mark = label == '' ? $'#{reply.target}' : $'{label} (#{reply.target})'
+  return $'{conversation.name}: back at mark {mark}; {sending.Count(reply.dropped, 'message')} set aside'
 enddef
 
 def Undo(): string
   const conversation = Current()
   const reply = link.Command('undo', {agent: conversation.agent})
-  return $'{conversation.name}: undid #{reply.undone}; :Reel redo brings it back'
+  return $'{conversation.name}: undid {Called(conversation, reply.undone)}; :Reel redo brings it back'
+enddef
+
+# Returns what to call a command: `the rewind (#7)`, or `#3` if it added messages.
+def Called(conversation: dict<any>, seq: number): string
+  const events = link.Call('history', {agent: conversation.agent, since: seq - 1, limit: 1}).events
+  const kind = empty(events) ? '' : events[0].kind
+  return KINDS->index(kind) < 0 ? $'#{seq}' : $'the {kind} (#{seq})'
 enddef
 
 def Redo(): string
   const conversation = Current()
   const reply = link.Command('redo', {agent: conversation.agent})
-  return $'{conversation.name}: redid #{reply.redone}'
+  return $'{conversation.name}: redid {Called(conversation, reply.redone)}'
 enddef
 
 def Clear(): string
   const conversation = Current()
   link.Command('clear', {agent: conversation.agent})
   return $'{conversation.name}: cleared; :Reel undo brings it back'
+enddef
+
+def Rename(name: string): string
+  const conversation = Current()
+  if name == ''
+    throw 'reel: usage: rename: the new name is missing (:Reel rename NAME)'
+  endif
+  const agent = link.Command('change', {agent: conversation.agent, name: name})
+  return $'{conversation.name} renamed to {agent.name}'
+enddef
+
+def Title(title: string): string
+  const conversation = Current()
+  const agent = link.Command('change', {agent: conversation.agent, title: title})
+  return $'{conversation.name}: {agent.title ?? 'no title'}'
 enddef
 
 def List(prefix: string): string
@@ -152,12 +204,18 @@ def Facts(agent: dict<any>): list<list<string>>
     ['marks', marks->join(', ')],
     ['waiting for', calls->join(', ')],
     ['tags', agent.tags->items()->mapnew((_, tag) => tag->join('='))->sort()->join(', ')],
-    ['cloned from', empty(source) ? '' : $'{source.agent} at #{source.at}'],
+    ['cloned from', empty(source) ? '' : $'{NameOf(source.agent)} at #{source.at}'],
     ['created', layout.Time(agent.created)],
     ['updated', layout.Time(agent.updated)],
     ['followers', string(agent.attached)],
     ['prompt', agent.system ?? ''],
   ]
+enddef
+
+# Returns the name of an agent, or its id if there is no such agent.
+def NameOf(id: string): string
+  const reply = link.Ask('agent', {agent: id})
+  return reply->has_key('error') ? id : reply.result.name
 enddef
 
 def Current(): dict<any>
@@ -173,6 +231,12 @@ enddef
 const COMMANDS: dict<func(string, list<string>): string> = {
   open: (word, _) => Open(word),
   send: (word, lines) => Send(word, lines),
+  compose: (_, _) => Compose(),
+  ask: (word, lines) => Ask(word, lines),
+  stop: (_, _) => Stop(),
+  code: (word, _) => Code(word),
+  rename: (word, _) => Rename(word),
+  title: (word, _) => Title(word),
   new: (word, _) => New(word),
   clone: (word, _) => Clone(word),
   mark: (word, _) => Mark(word),

@@ -26,7 +26,7 @@ enddef
 
 def Argument(name: string, rest: string, lead: string): list<string>
   if AGENTS->index(name) >= 0
-    return listing.Agents(rest, SHOWN).agents->mapnew((_, agent) => agent.name)
+    return listing.Names(rest, SHOWN)
   elseif MARKS->index(name) >= 0 && !empty(buffers.Current())
     return Labels(buffers.Current().agent)->filter((_, label) => stridx(label, rest) == 0)
       ->mapnew((_, label) => strpart(label, strlen(rest) - strlen(lead)))

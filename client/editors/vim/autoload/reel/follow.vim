@@ -155,6 +155,7 @@ enddef
 
 def Event(conversation: dict<any>, event: dict<any>)
   conversation.changed = true
+  conversation.name = event.name
   conversation.prompt_stale = conversation.prompt_stale || copy.MayChangePrompt(event.kind)
   if copy.Event(conversation.copy, event)
     Read(conversation, event.seq)

@@ -23,6 +23,11 @@ export def Time(milliseconds: number): string
   return strftime('%Y-%m-%d %H:%M:%S', milliseconds / 1000)
 enddef
 
+# Returns a time in local time, without the seconds.
+export def Minute(milliseconds: number): string
+  return strftime('%Y-%m-%d %H:%M', milliseconds / 1000)
+enddef
+
 # Joins the lines of a text: names, titles and ids are other people's, and a line break would begin another line.
 export def OneLine(text: string): string
   return text->substitute('[\r\n]\+', ' ', 'g')

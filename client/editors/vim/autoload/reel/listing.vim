@@ -6,18 +6,14 @@ import autoload './layout.vim'
 import autoload './link.vim'
 
 const NAME = 'reel-list://'
-const SHOWN = 1'000
+const PAGE = 1'000
+# The widest column for names.
+const WIDEST = 36
 
-# Shows the live agents whose names begin with a prefix; <CR> opens the one under the cursor.
+# Shows the live conversations whose names begin with a prefix, the last changed first; <CR> opens the one under the
+# cursor, q closes the list.
 export def Show(prefix: string)
-  const reply = Agents(prefix, SHOWN)
-  final lines = reply.agents->mapnew((_, each) => Line(each))
-  if empty(lines)
-    lines->add(prefix == '' ? 'no conversations (:Reel new NAME creates one)'
-      : $'no conversation begins with {prefix} (:Reel list shows all)')
-  elseif reply.more
-    lines->add('… and more (:Reel list PREFIX narrows them down)')
-  endif
+  const agents = Agents(prefix)
   const buffer = bufadd(NAME)
   # This comes before loading: otherwise Vim looks for a file of this name, and reports that it is a directory because of
   # the slash at its end.
@@ -29,17 +25,72 @@ export def Show(prefix: string)
   # The titles are other people's text: a modeline in one must not set options.
   setlocal bufhidden=wipe noswapfile nomodeline modifiable
   silent deletebufline(buffer, 1, '$')
-  setline(1, lines)
+  setline(1, empty(agents) ? [Nothing(prefix)] : Lines(agents))
   setlocal nomodifiable nomodified
-  nnoremap <buffer> <silent> <CR> <ScriptCmd>execute 'Reel open' matchstr(getline('.'), '^\S*')<CR>
+  b:reel_names = agents->mapnew((_, agent) => agent.name)
+  nnoremap <buffer> <silent> <nowait> <CR> <ScriptCmd>reel#listing#Open()<CR>
+  nnoremap <buffer> <silent> <nowait> q <ScriptCmd>silent! close<CR>
 enddef
 
-# Returns the first live agents whose names begin with a prefix, and whether there are more.
-export def Agents(prefix: string, limit: number): dict<any>
-  return link.Call('agents', {alive: true, limit: limit}->extend(prefix == '' ? {} : {prefix: prefix}))
+# Opens the conversation on the cursor's line.
+export def Open()
+  const name = get(b:reel_names, line('.') - 1, '')
+  if name != ''
+    execute 'Reel open' name
+  endif
 enddef
 
-def Line(agent: dict<any>): string
-  const line = printf('%-24s %s %6s  %s', agent.name, layout.Time(agent.updated), $'#{agent.head}', agent.title ?? '')
-  return layout.OneLine(line)->trim(' ', 2)
+# Returns the names of the first live conversations that begin with a prefix.
+export def Names(prefix: string, limit: number): list<string>
+  const params = {alive: true, limit: limit}->extend(prefix == '' ? {} : {prefix: prefix})
+  return link.Call('agents', params).agents->mapnew((_, agent) => agent.name)
+enddef
+
+# Returns the live conversations whose names begin with a prefix, the last changed first, each once.
+def Agents(prefix: string): list<dict<any>>
+  final found: list<dict<any>> = []
+  final seen: dict<bool> = {}
+  final params: dict<any> = {alive: true, order: 'updated', details: true, limit: PAGE}
+  params->extend(prefix == '' ? {} : {prefix: prefix})
+  var more = true
+  while more
+    const page = link.Call('agents', params)
+    for agent in page.agents
+      if !seen->has_key(agent.id) # one that changes while the list is read comes twice
+        seen[agent.id] = true
+        found->add(agent)
+      endif
+    endfor
+    more = page.more
+    if more
+      params.after = page.agents[-1].id
+    endif
+  endwhile
+  return found
+enddef
+
+def Nothing(prefix: string): string
+  return prefix == '' ? 'no conversations (:Reel new NAME creates one)'
+    : $'no conversation begins with {prefix} (:Reel list shows all)'
+enddef
+
+# Returns the lines of the list: name, time of the last change, number of messages, what it is about.
+def Lines(agents: list<dict<any>>): list<string>
+  const widest = min([WIDEST, max(agents->mapnew((_, agent) => strdisplaywidth(agent.name)))])
+  return agents->mapnew((_, agent) => {
+    const line = printf($'%-{widest}S  %s  %5d  %s', agent.name, layout.Minute(agent.updated), agent.messages, About(agent))
+    return layout.OneLine(line)->trim(' ', 2)
+  })
+enddef
+
+# Returns what a conversation is about: its title, else its first words; and who is writing.
+def About(agent: dict<any>): string
+  final words = [agent.title ?? agent.first_words ?? '']
+  if agent.turn == 'tool'
+    words->add('(waits for a tool)')
+  endif
+  for client in agent.drafts
+    words->add($'(writing: {client ?? 'somebody'})')
+  endfor
+  return words->join('  ')->trim(' ', 1)
 enddef

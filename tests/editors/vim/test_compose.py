@@ -1,0 +1,60 @@
+"""The compose buffer in Vim: :write sends it."""
+
+from reel.sync.client import Client
+from tests.editors.texts import texts
+from tests.editors.vim.driver import Vim
+
+
+def compose(vim: Vim, *lines: str) -> None:
+    """Write lines into the compose buffer of the current conversation."""
+    vim.run("Reel compose", f"call setline(1, {list(lines)})")
+
+
+def test_write_sends_the_compose_buffer_in_vim(vim: Vim, client: Client) -> None:
+    """``:write`` sends the lines as one message, empties the buffer, and says which message it is."""
+    vim.run("Reel new demo")
+    compose(vim, "What is", "", "a reel?")
+
+    assert "demo: added #2" == vim.run("write")
+    assert ["What is\n\na reel?"] == texts(client)
+    assert ([""], 0) == (vim.lines(), vim.eval("&modified"))
+
+
+def test_wq_sends_and_closes_the_window_in_vim(vim: Vim, client: Client) -> None:
+    """``:wq`` sends the buffer and goes back to the conversation."""
+    vim.run("Reel new demo")
+    compose(vim, "hello")
+    vim.run("wq")
+
+    assert ["hello"] == texts(client)
+    assert ["reel://demo", 1] == vim.eval("[bufname(), winnr('$')]")
+
+
+def test_a_compose_buffer_of_vim_keeps_what_was_not_sent(vim: Vim, client: Client) -> None:
+    """If sending fails, the text stays in the buffer, which stays modified, and is there when it is opened again."""
+    vim.run("Reel new demo")
+    compose(vim, "hello")
+    client.kill("demo")
+    said = vim.run("wq")
+    vim.run("Reel compose")
+
+    assert (["hello"], 1) == (vim.lines(), vim.eval("&modified"))
+    assert "killed" in said
+
+
+def test_commands_in_a_compose_buffer_of_vim(vim: Vim) -> None:
+    """A command in a compose buffer is about its conversation, not the one that was opened last."""
+    vim.run("Reel new one")
+    compose(vim, "text")
+    vim.run("wincmd p", "Reel new two", "wincmd p", "set hidden", "Reel new three", "buffer reel-compose://one")
+
+    assert "one: marked as here (#2)" == vim.run("Reel mark here")
+
+
+def test_a_blank_compose_buffer_is_not_sent_in_vim(vim: Vim, client: Client) -> None:
+    """A buffer with nothing but blanks is not sent."""
+    vim.run("Reel new demo")
+    compose(vim, " ", "")
+
+    assert "nothing sent" == vim.run("write")
+    assert [] == texts(client)
