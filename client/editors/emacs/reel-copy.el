@@ -279,6 +279,10 @@ connection with the number LINK, that is ended."
            (progn (setcdr known push) reel-copy--drafts)
          (append reel-copy--drafts (list (cons connection push))))))))
 
+(defun reel-copy-writers ()
+  "Return the names of the clients that are writing; nil for one without."
+  (mapcar (lambda (draft) (plist-get (cdr draft) :client)) reel-copy--drafts))
+
 (defun reel-copy--draft-all (drafts)
   "Show DRAFTS at the end, and nothing else."
   (when (or drafts reel-copy--drafts)

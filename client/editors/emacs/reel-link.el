@@ -20,6 +20,7 @@
 (require 'cl-lib)
 (require 'jsonrpc)
 (require 'subr-x)
+(require 'reel-text)
 
 (defgroup reel nil
   "Conversations of LLM agents, owned by a daemon."
@@ -52,7 +53,7 @@
 (defvar reel-link--trouble nil
   "The reason that the daemon gave before the connection ended, or nil.")
 
-(defconst reel-link--commands '(create add clear clone mark rewind undo redo)
+(defconst reel-link--commands '(create add clear clone mark rewind undo redo change)
   "The methods that write; they are sent with a key.")
 
 ;;;; The queue
@@ -123,7 +124,7 @@
 Return nil if there is no reeld.toml that could set one."
   (let ((home (getenv "XDG_CONFIG_HOME"))
         (default-directory "/")
-        (process-environment (cons (concat "PYTHONPATH=" (reel-link--python-path))
+        (process-environment (cons (concat "PYTHONPATH=" (reel-link-python-path))
                                    process-environment)))
     (when (and (null reel-link--configured)
                (file-exists-p (expand-file-name
@@ -255,7 +256,7 @@ The daemon has another version of the protocol."
   "Run the program to start the daemon on PATH; return its exit status.
 Its output goes into the current buffer."
   (let ((default-directory "/") ; the current one may be on another machine
-        (process-environment (cons (concat "PYTHONPATH=" (reel-link--python-path))
+        (process-environment (cons (concat "PYTHONPATH=" (reel-link-python-path))
                                    process-environment)))
     (condition-case nil
         (call-process reel-program nil t nil "start" "--unless-stopped")
@@ -263,7 +264,7 @@ Its output goes into the current buffer."
        (user-error "No daemon answers on %s, and there is no command %s to start one; set `reel-program'"
                    path reel-program)))))
 
-(defun reel-link--python-path ()
+(defun reel-link-python-path ()
   "Return the entries of $PYTHONPATH that are absolute.
 The others would let the command run modules of the current directory."
   (string-join (cl-remove-if-not (lambda (entry) (string-prefix-p "/" entry))
@@ -321,6 +322,19 @@ Signal a `user-error' if the daemon cannot be reached."
       (reel-link--exchange method params)
       (user-error "The daemon on %s went away%s" (reel-link-address)
                   (if reel-link--trouble (format " (%s)" reel-link--trouble) ""))))
+
+(defun reel-link-send (agent name text)
+  "Send TEXT to AGENT, named NAME; return the line to show.
+Nothing is sent if TEXT is blank."
+  (if (string-blank-p text)
+      "nothing sent"
+    (pcase-let* ((`(,plain . ,count) (reel-text-plain text))
+                 (reply (reel-link-call 'add :agent agent :messages plain))
+                 (replaced (+ count (or (plist-get reply :replaced) 0))))
+      (format "%s: added #%d%s" name (plist-get reply :first)
+              (if (= replaced 0)
+                  ""
+                (format "; %s replaced by U+FFFD" (reel-text-count replaced "character")))))))
 
 (defun reel-link--exchange (method params)
   "Send METHOD with PARAMS and wait for the reply.

@@ -11,6 +11,7 @@
 
 (require 'cl-lib)
 (require 'subr-x)
+(require 'reel-markdown)
 
 (defface reel-heading '((t :inherit font-lock-keyword-face :weight bold))
   "The heading of a message."
@@ -34,6 +35,10 @@
   "Return the time MILLISECONDS after the epoch, in local time."
   (format-time-string "%F %T" (/ milliseconds 1000)))
 
+(defun reel-text-minute (milliseconds)
+  "Return the time MILLISECONDS after the epoch, without the seconds."
+  (format-time-string "%F %H:%M" (/ milliseconds 1000)))
+
 (defun reel-text-one-line (text)
   "Return TEXT without line breaks.
 Names, titles and ids are other people's, and a line break would begin
@@ -53,8 +58,16 @@ calls of MESSAGE are added."
   (concat (reel-text--heading (format "%s #%d · %s" (plist-get message :role)
                                       (plist-get message :seq)
                                       (reel-text-time (plist-get message :time))))
-          (mapconcat (lambda (block) (concat (reel-text--block block tools) "\n"))
+          (mapconcat (lambda (block)
+                       (concat (reel-text--marked (reel-text--block block tools) block message) "\n"))
                      (plist-get message :content) "")))
+
+(defun reel-text--marked (text block message)
+  "Return TEXT of BLOCK in MESSAGE, with its code blocks marked if it is an answer."
+  (if (and (equal (plist-get block :type) "text")
+           (equal (plist-get message :role) "assistant"))
+      (reel-markdown-mark text (plist-get message :seq))
+    text))
 
 (defun reel-text-draft (client text)
   "Return the text of a draft: what CLIENT has written so far is TEXT.
@@ -137,16 +150,29 @@ CLIENT is the name of a program; nil if it has none."
   "Return NUMBER with the noun THING, in the plural if NUMBER is not 1."
   (format "%d %s%s" number thing (if (= number 1) "" "s")))
 
-(defun reel-text-info (info)
-  "Return the facts about a conversation, from its INFO: a line for each."
+(defun reel-text-about (agent)
+  "Return what AGENT is about: its title, else its first words; and who writes."
+  (let ((drafts (mapcar (lambda (client) (format "(writing: %s)" (or client "somebody")))
+                        (plist-get agent :drafts))))
+    (reel-text-one-line
+     (string-join (delq nil (append (list (or (plist-get agent :title) (plist-get agent :first_words))
+                                          (and (equal (plist-get agent :turn) "tool")
+                                               "(waits for a tool)"))
+                                    drafts))
+                  "  "))))
+
+(defun reel-text-info (info &optional source)
+  "Return the facts about a conversation, from its INFO: a line for each.
+SOURCE is the name of the conversation that it was cloned from."
   (mapconcat (lambda (fact)
                (format "%-12s %s\n" (car fact) (reel-text-one-line (cdr fact))))
              (cl-remove-if (lambda (fact) (member (cdr fact) '(nil "")))
-                           (reel-text--facts info))
+                           (reel-text--facts info source))
              ""))
 
-(defun reel-text--facts (info)
-  "Return pairs of a name and a text about a conversation, from its INFO."
+(defun reel-text--facts (info name)
+  "Return pairs of a name and a text about a conversation, from its INFO.
+NAME is that of the conversation that it was cloned from, or nil."
   (let ((source (plist-get info :source)))
     `(("name" . ,(plist-get info :name))
       ("id" . ,(plist-get info :id))
@@ -157,7 +183,8 @@ CLIENT is the name of a program; nil if it has none."
       ("marks" . ,(mapconcat #'reel-text--mark (plist-get info :marks) ", "))
       ("waiting for" . ,(mapconcat #'reel-text--call (plist-get info :open_calls) ", "))
       ("tags" . ,(reel-text--tags (plist-get info :tags)))
-      ("cloned from" . ,(and source (format "%s at #%d" (plist-get source :agent) (plist-get source :at))))
+      ("cloned from" . ,(and source (format "%s at #%d" (or name (plist-get source :agent))
+                                                (plist-get source :at))))
       ("created" . ,(reel-text-time (plist-get info :created)))
       ("updated" . ,(reel-text-time (plist-get info :updated)))
       ("followers" . ,(number-to-string (plist-get info :attached)))

@@ -17,18 +17,23 @@
 ;; M-x reel-open     shows a conversation; its name is completed
 ;; M-x reel-new      creates one (C-u: with a system prompt)
 ;; M-x reel-send     sends the region, or asks for a text
+;; M-x reel-compose  opens a buffer to write a message in
+;; M-x reel-ask      sends a text, and runs your own command for an answer
+;; M-x reel-code     copies the last code block of an answer
 ;; M-x reel-list     lists the conversations, to choose one
 ;; M-x reel-clone    starts a new one from the current state of this one
 ;; M-x reel-mark     sets a mark; M-x reel-rewind goes back to one
 ;; M-x reel-undo     undoes the newest command; M-x reel-redo redoes it
 ;; M-x reel-clear    removes all messages, but not the system prompt
+;; M-x reel-rename   renames the conversation; M-x reel-title sets its title
 ;; M-x reel-info     shows the facts about the conversation
 ;;
 ;; In the buffer of a conversation, a command is about that one; in any other
 ;; buffer, about the one that was opened last.  A conversation's buffer has
-;; keys: s send, c clone, m mark, r rewind, u undo, U redo, C clear, i info,
-;; l list, n and p the next and the previous message, TAB opens or closes the
-;; fold on the line, g reads everything again, q buries the buffer.
+;; keys: s send, w compose, a ask, k stop asking, y code, c clone, m mark,
+;; r rewind, u undo, U redo, C clear, R rename, T title, i info, l list, n and
+;; p the next and the previous message, TAB opens or closes the fold on the
+;; line, g reads everything again, q buries the buffer.
 ;;
 ;; The daemon's socket is $REEL_SOCKET, or the one that `reel socket' prints.
 ;; If no daemon runs, `reel-program' starts it, unless it was stopped with
@@ -38,10 +43,13 @@
 ;;; Code:
 
 (require 'cl-lib)
-(require 'tabulated-list)
-(require 'reel-link)
-(require 'reel-text)
+(require 'reel-ask)
+(require 'reel-compose)
 (require 'reel-copy)
+(require 'reel-link)
+(require 'reel-list)
+(require 'reel-markdown)
+(require 'reel-text)
 
 (defvar reel--last nil
   "The buffer of the conversation that was opened last.")
@@ -52,8 +60,8 @@
 (defconst reel--pause 1
   "How many seconds to wait between two attempts to reach the daemon.")
 
-(defconst reel--shown 200
-  "How many names completion offers at most.")
+(defconst reel--kinds '("clear" "clone" "mark" "restore" "rewind")
+  "The commands that people know by their kind; all others added messages.")
 
 ;;;; Buffers and the connection
 
@@ -116,6 +124,12 @@ Nor may a file in the current directory set them."
 (defvar reel-mode-map
   (let ((map (make-sparse-keymap)))
     (define-key map "s" #'reel-send)
+    (define-key map "w" #'reel-compose)
+    (define-key map "a" #'reel-ask)
+    (define-key map "k" #'reel-stop)
+    (define-key map "y" #'reel-code)
+    (define-key map "R" #'reel-rename)
+    (define-key map "T" #'reel-title)
     (define-key map "c" #'reel-clone)
     (define-key map "m" #'reel-mark)
     (define-key map "r" #'reel-rewind)
@@ -142,7 +156,20 @@ Nor may a file in the current directory set them."
   (add-to-invisibility-spec '(reel-fold . t))
   (setq-local revert-buffer-function (lambda (&rest _) (reel--refresh)))
   (setq-local outline-regexp "##+ ")
-  (setq-local mode-line-process '(reel-copy-state (":" reel-copy-state))))
+  (jit-lock-register #'reel-markdown-fontify)
+  (setq-local mode-line-process '(:eval (reel--activity))))
+
+(defun reel--activity ()
+  "Return the text for the mode line: what is going on in this conversation.
+A mode line interprets %, and names are other people's text: each is replaced."
+  (let ((words (append
+                (and reel-copy-state (list reel-copy-state))
+                (mapcar (lambda (client) (concat "writing…" (and client (format " (%s)" client))))
+                        (reel-copy-writers))
+                (and (reel-ask-running-p reel-copy-agent) '("asking")))))
+    (if words
+        (replace-regexp-in-string "[[:cntrl:]%]" "?" (concat ":" (string-join words " · ")) t t)
+      "")))
 
 (defun reel--refresh ()
   "Read the conversation again."
@@ -190,6 +217,7 @@ LIMIT is the end of the buffer in that direction."
 (defun reel--buffer ()
   "Return the buffer of the conversation that a command is about."
   (cond (reel-copy-agent (current-buffer))
+        ((buffer-live-p reel-compose-conversation) reel-compose-conversation)
         ((buffer-live-p reel--last) reel--last)
         (t (user-error "No conversation is open (M-x reel-open opens one)"))))
 
@@ -197,10 +225,13 @@ LIMIT is the end of the buffer in that direction."
   "Return the name of the conversation that a command is about."
   (buffer-local-value 'reel-copy-name (reel--buffer)))
 
+(defun reel--agent ()
+  "Return the id of the conversation that a command is about."
+  (buffer-local-value 'reel-copy-agent (reel--buffer)))
+
 (defun reel--command (method &rest params)
   "Call METHOD with PARAMS on the conversation; return the result."
-  (apply #'reel-link-call method
-         :agent (buffer-local-value 'reel-copy-agent (reel--buffer)) params))
+  (apply #'reel-link-call method :agent (reel--agent) params))
 
 (defun reel--show (info)
   "Show the conversation that INFO is about; return its buffer."
@@ -220,10 +251,6 @@ LIMIT is the end of the buffer in that direction."
   "Return TEXT, or nil if it is empty."
   (unless (string-empty-p text) text))
 
-(defun reel--names (prefix)
-  "Return the names of the live agents that begin with PREFIX."
-  (mapcar (lambda (agent) (plist-get agent :name))
-          (plist-get (reel-link-call 'agents :prefix prefix :alive t :limit reel--shown) :agents)))
 
 (defun reel--marks (_prefix)
   "Return the labels that the conversation can be rewound to."
@@ -235,7 +262,7 @@ LIMIT is the end of the buffer in that direction."
 (defun reel-open (agent)
   "Show the conversation AGENT, a name or an id."
   (interactive
-   (list (completing-read "Open: " (completion-table-dynamic #'reel--names))))
+   (list (completing-read "Open: " (reel-list-table))))
   (pcase (reel-link-try 'agent :agent agent)
     (`(result ,info) (reel--show info))
     (`(error ,error)
@@ -261,20 +288,48 @@ argument."
      (list (if (use-region-p)
                (buffer-substring-no-properties (region-beginning) (region-end))
              (read-string (format "To %s: " name))))))
-  (if (string-empty-p text)
-      (message "nothing sent")
-    (reel--send text)))
+  (message "%s" (reel-link-send (reel--agent) (reel--name) text))
+  (deactivate-mark))
 
-(defun reel--send (text)
-  "Send TEXT, and say which message it is."
-  (pcase-let* ((`(,plain . ,count) (reel-text-plain text))
-               (reply (reel--command 'add :messages plain))
-               (replaced (+ count (or (plist-get reply :replaced) 0))))
-    (deactivate-mark)
-    (message "%s: added #%d%s" (reel--name) (plist-get reply :first)
-             (if (= replaced 0)
-                 ""
-               (format "; %s replaced by U+FFFD" (reel-text-count replaced "character"))))))
+;;;###autoload
+(defun reel-compose ()
+  "Write a message in a buffer, and send it from there."
+  (interactive)
+  (reel-compose-open (reel--buffer) (reel--agent) (reel--name)))
+
+;;;###autoload
+(defun reel-ask (text)
+  "Send TEXT unless it is empty, then run `reel-ask-command' for an answer.
+TEXT is the region if it is active, else a text that is asked for."
+  (interactive
+   (let ((name (reel--name)))
+     (reel-ask-check (reel--agent) name)
+     (list (if (use-region-p)
+               (buffer-substring-no-properties (region-beginning) (region-end))
+             (read-string (format "Ask %s (empty: what was sent before): " name))))))
+  (let ((agent (reel--agent)) (name (reel--name)))
+    (reel-ask-check agent name)
+    (unless (string-blank-p text)
+      (message "%s" (reel-link-send agent name text)))
+    (reel-ask-start agent name)
+    (deactivate-mark)))
+
+(defun reel-stop ()
+  "Stop the command of `reel-ask'."
+  (interactive)
+  (reel-ask-stop (reel--agent) (reel--name)))
+
+(defun reel-code ()
+  "Copy the last code block of an answer."
+  (interactive)
+  (pcase (with-current-buffer (reel--buffer) (reel-markdown-last-code))
+    (`(,text ,language ,seq)
+     (kill-new text)
+     (message "%s: copied %s%s from #%d" (reel--name)
+              (reel-text-count (length (split-string (string-remove-suffix "\n" text) "\n")) "line")
+              (if (string-empty-p language) "" (concat " of " language))
+              seq))
+    (_ (user-error "%s: no code block in an answer" (reel--name)))))
 
 ;;;###autoload
 (defun reel-clone (name)
@@ -290,8 +345,8 @@ If NAME is empty, the daemon chooses one."
   "Set a mark to rewind to, with LABEL, which may be empty."
   (interactive (list (read-string (format "Label of the mark in %s (may be empty): " (reel--name)))))
   (let ((reply (reel--command 'mark :label (reel--optional label))))
-    (message "%s: mark%s set (#%d)" (reel--name)
-             (if (string-empty-p label) "" (concat " " label))
+    (message "%s: marked%s (#%d)" (reel--name)
+             (if (string-empty-p label) "" (concat " as " label))
              (plist-get reply :seq))))
 
 ;;;###autoload
@@ -301,25 +356,34 @@ If LABEL is empty, go back to the newest mark with a message after it."
   (interactive
    (list (completing-read (format "Rewind %s to (empty: the newest mark): " (reel--name))
                           (completion-table-dynamic #'reel--marks))))
-  (let ((reply (reel--command 'rewind :label (reel--optional label))))
-    (message "%s: back at %s (#%d); %s set aside" (reel--name)
-             (if (string-empty-p label) "the newest mark" (concat "mark " label))
-             (plist-get reply :target)
-             (reel-text-count (plist-get reply :dropped) "record"))))
+  (let* ((reply (reel--command 'rewind :label (reel--optional label)))
+         (seq (format "#%d" (plist-get reply :target))))
+    (message "%s: back at mark %s; %s set aside" (reel--name)
+             (if (string-empty-p label) seq (format "%s (%s)" label seq))
+             (reel-text-count (plist-get reply :dropped) "message"))))
 
 ;;;###autoload
 (defun reel-undo ()
   "Undo the newest command on the conversation, whoever gave it."
   (interactive)
   (let ((reply (reel--command 'undo)))
-    (message "%s: undid #%d; M-x reel-redo brings it back" (reel--name) (plist-get reply :undone))))
+    (message "%s: undid %s; M-x reel-redo brings it back" (reel--name)
+             (reel--called (plist-get reply :undone)))))
+
+(defun reel--called (seq)
+  "Return what to call the command with SEQ.
+That is `the rewind (#7)', or `#3' if the command added messages."
+  (let* ((page (reel--command 'history :since (1- seq) :limit 1))
+         (events (append (plist-get page :events) nil))
+         (kind (plist-get (car events) :kind)))
+    (if (member kind reel--kinds) (format "the %s (#%d)" kind seq) (format "#%d" seq))))
 
 ;;;###autoload
 (defun reel-redo ()
   "Redo what the newest undo undid."
   (interactive)
   (let ((reply (reel--command 'redo)))
-    (message "%s: redid #%d" (reel--name) (plist-get reply :redone))))
+    (message "%s: redid %s" (reel--name) (reel--called (plist-get reply :redone)))))
 
 ;;;###autoload
 (defun reel-clear ()
@@ -328,77 +392,38 @@ If LABEL is empty, go back to the newest mark with a message after it."
   (reel--command 'clear)
   (message "%s: cleared; M-x reel-undo brings it back" (reel--name)))
 
+(defun reel-rename (name)
+  "Give the conversation another NAME."
+  (interactive (list (read-string (format "Rename %s to: " (reel--name)))))
+  (let ((before (reel--name)))
+    (message "%s renamed to %s" before (plist-get (reel--command 'change :name name) :name))))
+
+(defun reel-title (title)
+  "Set the TITLE that lists show; remove it if TITLE is empty."
+  (interactive (list (read-string (format "Title of %s (empty: none): " (reel--name)))))
+  (message "%s: %s" (reel--name)
+           (or (plist-get (reel--command 'change :title title) :title) "no title")))
+
+(defun reel--source (info)
+  "Return the name of the conversation that INFO's was cloned from, or nil."
+  (when-let* ((source (plist-get info :source)))
+    (pcase (reel-link-try 'agent :agent (plist-get source :agent))
+      (`(result ,other) (plist-get other :name)))))
+
 ;;;###autoload
 (defun reel-info ()
   "Show the facts about the conversation."
   (interactive)
-  (let ((info (reel--command 'agent)))
+  (let* ((info (reel--command 'agent))
+         (source (reel--source info)))
     (with-current-buffer (get-buffer-create "*reel info*")
       (special-mode)
       (reel--ignore-local-variables)
       (let ((inhibit-read-only t))
         (erase-buffer)
-        (insert (reel-text-info info)))
+        (insert (reel-text-info info source)))
       (goto-char (point-min))
       (display-buffer (current-buffer)))))
-
-;;;; The list
-
-(defvar reel-list-mode-map
-  (let ((map (make-sparse-keymap)))
-    (define-key map (kbd "RET") #'reel-list-open)
-    (define-key map "+" #'reel-new)
-    map)
-  "Keymap of `reel-list-mode'.")
-
-(define-derived-mode reel-list-mode tabulated-list-mode "reel list"
-  "Major mode for the list of live conversations; RET opens one.
-
-\\{reel-list-mode-map}"
-  (setq tabulated-list-format [("Name" 28 t) ("Head" 8 nil) ("Updated" 20 t) ("Title" 0 t)]
-        tabulated-list-padding 1)
-  (reel--ignore-local-variables)
-  (add-hook 'tabulated-list-revert-hook #'reel--list-read nil t)
-  (tabulated-list-init-header))
-
-;;;###autoload
-(defun reel-list ()
-  "List the conversations, to choose one."
-  (interactive)
-  (let ((agents (reel--agents)))
-    (with-current-buffer (get-buffer-create "*reel list*")
-      (reel-list-mode)
-      (setq tabulated-list-entries (mapcar #'reel--row agents))
-      (tabulated-list-print)
-      (pop-to-buffer (current-buffer)))
-    (unless agents
-      (message "no conversations (M-x reel-new creates one)"))))
-
-(defun reel--list-read ()
-  "Read the list again."
-  (setq tabulated-list-entries (mapcar #'reel--row (reel--agents))))
-
-(defun reel--agents ()
-  "Return all live agents, the one that changed last first."
-  (let ((more t) agents)
-    (while more
-      (let ((page (reel-link-call 'agents :alive t :after (plist-get (car agents) :id))))
-        (setq agents (nconc (nreverse (append (plist-get page :agents) nil)) agents)
-              more (eq (plist-get page :more) t))))
-    (sort agents (lambda (one other) (> (plist-get one :updated) (plist-get other :updated))))))
-
-(defun reel--row (agent)
-  "Return the line of the list for AGENT."
-  (list (plist-get agent :id)
-        (vector (plist-get agent :name)
-                (format "#%d" (plist-get agent :head))
-                (reel-text-time (plist-get agent :updated))
-                (reel-text-one-line (or (plist-get agent :title) "")))))
-
-(defun reel-list-open ()
-  "Open the conversation at point."
-  (interactive)
-  (reel-open (or (tabulated-list-get-id) (user-error "No conversation on this line"))))
 
 (provide 'reel)
 ;;; reel.el ends here

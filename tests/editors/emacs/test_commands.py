@@ -146,18 +146,18 @@ def test_clone_is_shown_in_emacs(client: Client, emacs: Emacs, shown: Shown, dem
 def test_mark_and_rewind_in_emacs(client: Client, emacs: Emacs, demo: Callable[[], None]) -> None:
     """``reel-rewind`` goes back to a mark, by its completed label or to the newest."""
     emacs.type("mhere\r")
-    emacs.until_said("demo: mark here set (#4)")
+    emacs.until_said("demo: marked as here (#4)")
     client.add("demo", ["one", "two"])
     demo()
     emacs.type("m\r")
-    emacs.until_said("demo: mark set (#7)")
+    emacs.until_said("demo: marked (#7)")
     client.add("demo", "three")
     demo()
     emacs.type("r\r")
-    emacs.until_said("demo: back at the newest mark (#7); 1 record set aside")
+    emacs.until_said("demo: back at mark #7; 1 message set aside")
     demo()
     emacs.type("rh\t\r")
-    emacs.until_said("demo: back at mark here (#4); 2 records set aside")
+    emacs.until_said("demo: back at mark here (#4); 2 messages set aside")
     demo()
 
     assert ["Hello"] == texts(client, "demo")

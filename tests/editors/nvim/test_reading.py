@@ -55,7 +55,7 @@ def test_code_yanks_the_last_block_of_an_answer(nvim: Nvim, client: Client) -> N
     nvim.command("Reel code a")
 
     assert ["print('```')\n```\n"] * 2 == nvim.lua("return {vim.fn.getreg('\"'), vim.fn.getreg('a')}")
-    assert "demo: yanked 2 lines of python from #2" == nvim.said()[-1]
+    assert "demo: copied 2 lines of python from #2" == nvim.said()[-1]
 
 
 def test_code_without_a_block(talk: Nvim) -> None:

@@ -131,7 +131,7 @@ function all.code(given)
   local register = optional(given.text) or vim.v.register
   vim.fn.setreg(register, block.lines, 'l')
   local language = block.language ~= '' and ' of ' .. block.language or ''
-  say(('%s: yanked %s%s from #%d'):format(current.name, count(#block.lines, 'line'), language, block.seq))
+  say(('%s: copied %s%s from #%d'):format(current.name, count(#block.lines, 'line'), language, block.seq))
 end
 
 function all.mark(given)

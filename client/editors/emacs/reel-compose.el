@@ -1,0 +1,56 @@
+;;; reel-compose.el --- A buffer to write a message in  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: MIT
+
+;;; Commentary:
+
+;; C-c C-c and C-x C-s send the buffer.  What was not sent stays in it.
+
+;;; Code:
+
+(require 'reel-link)
+(require 'reel-text)
+
+(defvar-local reel-compose-conversation nil
+  "The buffer of the conversation that this buffer composes a message to.")
+
+(defvar-local reel-compose--agent nil
+  "The id and the name of that conversation, as a cons.")
+
+(defvar reel-compose-mode-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map (kbd "C-c C-c") #'reel-compose-send)
+    (define-key map [remap save-buffer] #'reel-compose-send)
+    map)
+  "Keymap of `reel-compose-mode'.")
+
+(define-derived-mode reel-compose-mode text-mode "reel compose"
+  "Major mode to write a message to a conversation.
+
+\\{reel-compose-mode-map}"
+  (add-hook 'kill-buffer-query-functions #'reel-compose--may-kill nil t))
+
+(defun reel-compose-open (conversation agent name)
+  "Show the compose buffer of CONVERSATION, a buffer.
+It is about AGENT, whose name is NAME."
+  (pop-to-buffer (get-buffer-create (format "*reel compose %s*" name)))
+  (unless reel-compose--agent
+    (reel-compose-mode)
+    (setq reel-compose-conversation conversation
+          reel-compose--agent (cons agent name)
+          header-line-format (format " To %s: C-c C-c sends this buffer" name))))
+
+(defun reel-compose-send ()
+  "Send the buffer, and close its window."
+  (interactive)
+  (message "%s" (reel-link-send (car reel-compose--agent) (cdr reel-compose--agent) (buffer-string)))
+  (erase-buffer)
+  (quit-window))
+
+(defun reel-compose--may-kill ()
+  "Return whether the buffer may be killed: it is empty, or the user agrees."
+  (or (string-blank-p (buffer-string))
+      (yes-or-no-p "This message was not sent; kill it anyway? ")))
+
+(provide 'reel-compose)
+;;; reel-compose.el ends here
