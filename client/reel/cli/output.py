@@ -75,6 +75,8 @@ class Output:
         self._stderr = stderr
         self.colour = _wants_colour(stream, color)
         self._colour_stderr = _wants_colour(stderr, color)
+        # Whether a person reads what is said about the result.
+        self.tells_a_person = stderr.isatty()
         # A pipe gets the result and nothing else.
         self.shows_hints = hints and self.terminal and stderr.isatty() and not as_json
         # The program that we are piped into may be drawing on this terminal.

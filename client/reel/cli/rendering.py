@@ -32,7 +32,7 @@ def render(ctx: Context) -> None:
     if args.report:
         _write_report(args.report, reply)
     elif not ctx.out.as_json:
-        show_changes(ctx, reply.report)
+        show_changes(ctx, _news(ctx, reply.report) if ctx.out.tells_a_person else reply.report)
     if ctx.out.as_json:
         ctx.out.document(reply)
     else:
@@ -41,6 +41,14 @@ def render(ctx: Context) -> None:
         ctx.out.warn(f"warning: the last message is not the {reply.needs or 'user'}'s; there is nothing to answer")
     if reply.extends is False:
         ctx.out.warn("note: the body does not extend the earlier one; the provider's cache does not help")
+
+
+def _news(ctx: Context, report: list[Change]) -> list[Change]:
+    """Return the changes that are new to a person: those of older messages were printed when these were the newest."""
+    newest = ctx.client.messages(ctx.agent, last=1, at=ctx.args.at).messages
+    if not newest:
+        return report
+    return [change for change in report if change.seq is None or change.seq >= newest[0]["seq"]]
 
 
 def format_of(ctx: Context) -> Format:

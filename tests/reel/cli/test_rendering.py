@@ -10,6 +10,7 @@ from reel.cli.rendering import extra
 from tests.formats.checker import check
 
 from .conftest import Reel
+from .test_processes import on_terminal
 
 
 @pytest.fixture
@@ -33,6 +34,19 @@ def test_body_on_stdout_and_changes_on_stderr(reel: Reel, talk: str) -> None:
     assert [] == check("anthropic", body)
     assert ("claude-opus-4", 9, {"user_id": "u"}) == (body["model"], body["max_tokens"], body["metadata"])
     assert "reel: note: #4 synthesized: the call c1 has no result\n" in ran.err
+
+
+def test_changes_of_older_messages_at_a_terminal(reel: Reel, name: str) -> None:
+    """A person reads what is new; a script, and --report, get all changes."""
+    reel("add", name, "--file", "-", "--create", stdin=b'"one"\n"two"\n')
+    reel("add", name, "--role", "assistant", "Three.")
+    reel("add", name, "four")
+    asked = ("render", name, "--format", "anthropic", "--set", "model=claude-opus-4", "--set", "max_tokens=9")
+
+    assert "note: #3 merged" in reel(*asked).err
+    assert "note:" not in on_terminal(*asked)
+    reel("add", name, "five")
+    assert "note: #6 merged" in on_terminal(*asked)
 
 
 def test_a_large_number_in_a_setting(reel: Reel, talk: str) -> None:

@@ -76,7 +76,8 @@ COMMANDS = (
             option("--after", metavar="FILE", help="report whether the body extends the one of this earlier --report"),
             option("--report", metavar="FILE", help="write everything except the body to FILE, as JSON"),
         ),
-        notes="Only the body goes to stdout. What had to be changed is listed on stderr.",
+        notes="Only the body goes to stdout. What had to be changed is listed on stderr; at a\n"
+        "terminal, only what is new since the last message. --report has all of it.",
     ),
     Command(
         "ingest",

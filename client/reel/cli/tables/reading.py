@@ -3,7 +3,15 @@
 from reel.cli.arguments import number, positive, seconds, text
 from reel.cli.command import Command, at, option
 from reel.cli.positions import position
+from reel.kinds import KNOWN
 
+_KIND = option(
+    "--kind",
+    metavar="KIND",
+    action="append",
+    choices=tuple(sorted(KNOWN)),
+    help="only events of this kind, such as user or mark; may be repeated",
+)
 _NO_PAGER = option("--no-pager", action="store_true", help="print everything, even if it is longer than the screen")
 _COLOR = option("--color", choices=("auto", "always", "never"), help="when to use colours (default: auto)")
 
@@ -77,9 +85,7 @@ COMMANDS = (
                 "--since", metavar="SEQ", type=position, help="begin after SEQ (with all agents: after this event id)"
             ),
             option("--last", metavar="N", type=number, help="begin with the newest N messages"),
-            option(
-                "--kind", metavar="KIND", action="append", type=text, help="only events of this kind; may be repeated"
-            ),
+            _KIND,
             _COLOR,
             option("--exec", metavar="COMMAND", help="run COMMAND for each event, with the event as JSON on stdin"),
         ),
@@ -96,9 +102,7 @@ COMMANDS = (
         "reel wait demo --kind assistant --timeout 60",
         (
             option("--since", metavar="SEQ", type=position, help="only events after SEQ (default: from now on)"),
-            option(
-                "--kind", metavar="KIND", action="append", type=text, help="only events of this kind; may be repeated"
-            ),
+            _KIND,
             option("--timeout", metavar="SECONDS", type=seconds, help="how long to wait (default: without limit)"),
         ),
         notes="Exits with status 1 if nothing happened in time.",
@@ -112,9 +116,7 @@ COMMANDS = (
         "reel log demo --kind mark --kind rewind",
         (
             option("--since", metavar="SEQ", type=position, help="only events after SEQ"),
-            option(
-                "--kind", metavar="KIND", action="append", type=text, help="only events of this kind; may be repeated"
-            ),
+            _KIND,
             option("--inherited", action="store_true", help="include the events before the agent was cloned"),
             _COLOR,
             _NO_PAGER,
