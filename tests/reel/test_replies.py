@@ -178,7 +178,7 @@ REPEATED = {"repeated": False}
         (replies.Redone, REPEATED),
         (replies.KilledAgents, {"agent": None, "head": None, "command": None, "time": None, **REPEATED}),
         (replies.ReplayPage, {"messages": None, "conversation": None, "matched": None}),
-        (Call, {"writes": False, "items": ""}),
+        (Call, {"writes": False, "items": "", "if_exists": None}),
     ],
 )
 def test_what_may_be_left_out(shape: Any, expected: dict[str, Any]) -> None:

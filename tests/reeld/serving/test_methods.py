@@ -48,13 +48,15 @@ PROTOCOL = {
 VIEWS = {"conversation": "messages"}
 # A subscription of the client has its own connection, and ends with it; the client waits and drafts in its own way.
 UNSENT = {"unsubscribe", "call_async"}
+# Parameters of the client, which decides by them what to send.
+OURS = {"exist_ok"}
 
 
 def sent() -> Iterator[tuple[str, list[str], bool]]:
     """Return each request of the client: the method, its parameters as in the table, whether it writes."""
     for name in sorted({*requests.__all__} - {"Call", "greeting", "next_page", "with_idempotency_key"}):
         parameters = inspect.signature(getattr(requests, name)).parameters.values()
-        shown = [f"{p.name}?" if p.default is None else p.name for p in parameters]
+        shown = [f"{p.name}?" if p.default is None else p.name for p in parameters if p.name not in OURS]
         yield VIEWS.get(name, name), shown, "key?" in shown
 
 
