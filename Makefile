@@ -13,7 +13,7 @@ READY := $(VENV)/.ready-$(DEPENDENCIES)
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help run install check lint format types test coverage crash fuzz bench docs man vsix clean
+.PHONY: help run install check lint format types test programs coverage crash fuzz bench docs man vsix clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -39,7 +39,11 @@ run: $(RUNNABLE)  ## run the daemon in the foreground (Ctrl-C stops it)
 
 install: $(READY)  ## install what the other targets need
 
-check: lint types coverage  ## run everything that a change must pass (about 20 minutes)
+# Tests of functions and tasks. The other tests start programs, hundreds of daemons and editors.
+UNITS := tests/formats tests/reel tests/reeld
+PYTEST_OPTIONS := -n $(JOBS) --dist worksteal
+
+check: lint types coverage programs  ## run everything that a change must pass (8 minutes on two idle cores)
 
 lint: $(READY)  ## run ruff
 	$(BIN)/ruff check .
@@ -52,12 +56,15 @@ format: $(READY)  ## format the code and fix what ruff can fix
 types: $(READY)  ## run mypy --strict
 	$(BIN)/mypy
 
-test: $(READY)  ## run the tests
-	$(BIN)/pytest -n $(JOBS) --dist worksteal
+test: $(READY)  ## run the fast tests (under a minute)
+	$(BIN)/pytest $(PYTEST_OPTIONS) -q -m 'not slow' $(UNITS)
 
-coverage: $(READY)  ## run the tests and measure branch coverage
+programs: $(READY)  ## run the tests that start programs
+	$(BIN)/pytest $(PYTEST_OPTIONS) $(addprefix --ignore=,$(UNITS)) tests
+
+coverage: $(READY)  ## run the other tests and measure branch coverage
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest -n $(JOBS) --dist worksteal
+	$(BIN)/coverage run -m pytest $(PYTEST_OPTIONS) $(UNITS)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --include='*/reeld/core/*,*/reeld/formats/*,*/reel/streams/*' --fail-under=100
 	$(BIN)/coverage report --fail-under=90

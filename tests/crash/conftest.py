@@ -9,7 +9,6 @@ from tests.crash import stats
 from tests.crash.forkserver import CrashingDaemon, ForkServer
 from tests.crash.shim import Shim
 from tests.daemon import short_directory
-from tests.without_coverage import without_coverage  # noqa: F401 - for every test here
 
 
 @pytest.fixture

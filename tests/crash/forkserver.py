@@ -20,15 +20,13 @@ class ForkServer:
 
     def __init__(self, environment: Mapping[str, str] | None = None) -> None:
         command = [sys.executable, "-m", "tests.crash.crash_points"]
-        # Without coverage: it is slow, it is lost with each kill, and other tests run the same code.
-        own = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
         self._process = subprocess.Popen[str](
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
             bufsize=1,
-            env={**own, **(environment or {})},
+            env={**os.environ, **(environment or {})},
         )
 
         assert self._process.stdout is not None

@@ -4,4 +4,3 @@
 from tests.daemon_fixtures import client, daemon, directory, prepared
 from tests.editors.dripping import dripping, halting
 from tests.editors.surroundings import configured, environment, require
-from tests.without_coverage import without_coverage

@@ -21,6 +21,8 @@ from tests.patience import PATIENCE
 
 from .test_blocking import HELLO
 
+pytestmark = pytest.mark.slow
+
 # The replies on one connection; ``None`` hangs up.
 _Part: TypeAlias = bytes | ReelError | dict[str, Any] | None
 PONG = {"pong": True}

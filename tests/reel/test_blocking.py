@@ -23,6 +23,8 @@ from tests.daemon import Daemon, short_directory
 from tests.patience import PATIENCE
 from tests.pipeline import Pipeline
 
+pytestmark = pytest.mark.slow
+
 HELLO = {
     "server": {"name": "reeld", "version": "0", "pid": 1},
     "protocol": 1,

@@ -10,6 +10,8 @@ import reel
 from reel import errors
 from reel.errors import BY_NAME, Exists, NotFound, NotRunning, ReelError, as_map, from_wire
 
+pytestmark = pytest.mark.slow
+
 TABLE: list[tuple[str, int, str]] = [
     ("parse_error", -32700, "ParseError"),
     ("invalid_request", -32600, "InvalidRequest"),

@@ -28,6 +28,8 @@ from reel.frames import (
 from reel.json_framing import ContentLength, Lines
 from reel.values import Numeral
 
+pytestmark = pytest.mark.slow
+
 Json: TypeAlias = type[ContentLength] | type[Lines]
 both = pytest.mark.parametrize("make", [ContentLength, Lines])
 makes = st.sampled_from([ContentLength, Lines])

@@ -29,6 +29,8 @@ from tests.daemon import short_directory
 from tests.patience import PATIENCE
 from tests.planted import Planted
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:

@@ -37,6 +37,8 @@ from reel.frames import (
 )
 from reel.session import MAX_ELEMENTS, MessagePack, detect
 
+pytestmark = pytest.mark.slow
+
 PING = msgpack.packb([0, 1, "ping", []])
 PINGED = Request(1, "ping", [], len(PING))
 

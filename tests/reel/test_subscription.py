@@ -28,6 +28,8 @@ from tests.patience import PATIENCE
 
 from .test_process import end
 
+pytestmark = pytest.mark.slow
+
 Scenario: TypeAlias = Callable[[Any], Awaitable[Any]]
 Run: TypeAlias = Callable[..., Any]
 

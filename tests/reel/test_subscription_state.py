@@ -15,6 +15,8 @@ from reel.pushes import DraftPush, EventPush, Push, ResetPush
 from reel.session import MessagePack
 from reel.subscription_state import SubscriptionState
 
+pytestmark = pytest.mark.slow
+
 wire = MessagePack()
 
 

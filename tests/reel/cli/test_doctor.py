@@ -35,6 +35,8 @@ from reeld.store.schema import prepare
 from .conftest import Reel
 from .test_processes import on_terminal
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def nowhere(directory: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

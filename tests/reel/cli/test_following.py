@@ -17,6 +17,8 @@ from tests.patience import PATIENCE
 from .conftest import Reel, attached, wait_for
 from .running import started
 
+pytestmark = pytest.mark.slow
+
 
 def test_follow_shows_messages_in_full(client: Client, daemon: str, name: str) -> None:
     """Messages are shown in full, other events as in the log."""

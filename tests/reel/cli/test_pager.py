@@ -9,6 +9,8 @@ from reel.cli.pager import Closed, PagerBuffer
 from .conftest import Reel
 from .test_processes import on_terminal
 
+pytestmark = pytest.mark.slow
+
 _PAGER = "sed s/^/|/"
 
 

@@ -22,6 +22,8 @@ from tests.planted import Planted
 
 from .conftest import Reel
 
+pytestmark = pytest.mark.slow
+
 _REEL = [sys.executable, "-c", "from reel.cli import process; process()"]
 
 

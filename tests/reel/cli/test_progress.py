@@ -14,6 +14,8 @@ from tests.daemon import Daemon
 
 from .test_processes import _REEL, _read
 
+pytestmark = pytest.mark.slow
+
 _ERASE = "\r\x1b[K"
 _ANSWER = "waiting for the daemon's answer … 1 s"
 

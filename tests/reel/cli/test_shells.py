@@ -16,6 +16,8 @@ from tests.patience import PATIENCE
 
 from .conftest import Reel
 
+pytestmark = pytest.mark.slow
+
 # Fills in what bash would, calls the function and prints what it offers.
 _BASH = 'eval "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _reel; printf "%s\\n" "${COMPREPLY[@]}"'
 

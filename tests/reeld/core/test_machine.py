@@ -3,6 +3,7 @@
 from itertools import pairwise, takewhile
 from typing import Any
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
@@ -19,6 +20,8 @@ from reeld.core.undo import redoable, undoable
 from reeld.core.validation import rows_from
 from tests.model import Marked, ModelAgent, Said, refusal
 from tests.reeld.core.memory import MemoryLog, Past, pack, profile
+
+pytestmark = pytest.mark.slow
 
 _IDS = st.sampled_from(["a", "b", "c"])
 _ELEMENTS = st.one_of(

@@ -15,6 +15,8 @@ from reeld.formats.table import FORMATS
 from tests.formats.checker import check
 from tests.reeld.formats.histories import HISTORIES, LEAK, entries_of, prompt_in
 
+pytestmark = pytest.mark.slow
+
 MODELS = {
     "anthropic": ["claude-opus-4-8", "claude-haiku-4-5", None],
     "gemini": ["gemini-3-pro-preview", "gemini-2.5-flash", None],

@@ -18,6 +18,8 @@ from tests.reeld.formats.histories import entries_of, prompt_in
 from tests.reeld.formats.mutations import mutant
 from tests.reeld.formats.test_recordings import MODELS, NAMES, is_whole
 
+pytestmark = pytest.mark.slow
+
 Json = dict[str, Any]
 # Large ones take long to change, and are larger only.
 LARGE = 20_000

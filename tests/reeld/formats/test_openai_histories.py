@@ -14,6 +14,8 @@ from reeld.formats.table import FORMATS
 from tests.formats.checker import check
 from tests.reeld.formats.histories import IMAGE, Json, entries_of, opaque, prompt_in, result, text, tool, user
 
+pytestmark = pytest.mark.slow
+
 NAMES = ("openai-chat", "openai-responses")
 IDS = st.sampled_from(["call_1", "call_2", "call_3", "mcpr_" + "0" * 50])
 REASONING = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAA", "status": "completed"}

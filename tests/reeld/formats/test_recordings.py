@@ -15,6 +15,8 @@ from tests.formats.test_corpus import RECORDINGS, read, recorded
 from tests.reeld.formats.histories import entries_of, prompt_in
 from tests.reeld.formats.meaning import MEANINGS, same
 
+pytestmark = pytest.mark.slow
+
 NAMES = {name.replace("-", "_"): name for name in FORMATS}
 OUTSIDE = ("previous_response_id", "conversation", "prompt")
 

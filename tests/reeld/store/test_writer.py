@@ -19,6 +19,8 @@ from reeld.verify.verifier import open_verifier
 from tests.patience import PATIENCE
 from tests.reeld.store.making import busy, event, made, pragma, profile, query, said, size, write
 
+pytestmark = pytest.mark.slow
+
 
 async def test_what_queued_up_during_a_commit_is_one_transaction(store: Store) -> None:
     """Transactions that are submitted during a commit are committed together, however many they are."""

@@ -20,6 +20,8 @@ from tests.reeld.store.making import event as made_event
 from tests.reeld.store.making import made, query, seal, spoil, write
 from tests.reeld.verify.damage import damage, lose_from_index
 
+pytestmark = pytest.mark.slow
+
 # A conversation with everything in it: the seqs of the agent alice are 1 to 18.
 _ALICE = (
     # seq, command, kind, content, data_json, parent (as a seq of hers)
