@@ -138,7 +138,7 @@ def check_own_settings() -> Finding:
     try:
         load()
     except SettingsError as error:
-        return Finding("reel.toml", BAD, str(error), "until then, most commands refuse to run")
+        return Finding("reel.toml", BAD, str(error), "correct it; until then, most commands refuse to run")
     return Finding("reel.toml", FINE, file if Path(file).exists() else f"{file}: not there; the defaults apply")
 
 

@@ -47,7 +47,7 @@ def provider_of(ctx: Context) -> Provider:
         names = f" ({', '.join(known)})" if known else ""
         raise UsageError(
             f"nothing says which command answers; name it with --via, or set via in reel.toml{names}"
-            " (docs/cli.md, Chat, has a command for three providers)"
+            "; an example: reel help settings"
         )
     named = known.get(via, {})
     ctx.args.format = ctx.args.format or named.get("format")
