@@ -2,11 +2,17 @@
 
 import os
 import re
+import signal
 from collections import Counter
 from typing import Any
 
 # No command that a test runs starts a daemon, unless the test is about that.
 os.environ["REEL_NO_START"] = "1"
+
+# A shell that is not interactive starts its background jobs with SIGINT ignored. Children inherit that, so a command
+# that a test interrupts would not notice.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The Debian package of a program, if it is called otherwise.
 _PACKAGES = {
