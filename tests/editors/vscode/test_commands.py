@@ -12,17 +12,17 @@ def test_every_command_in_vs_code(daemon: Daemon, client: Client, editor: VSCode
     assert "/demo.reel" == editor.run("new", answers=["demo"])["looksAt"]
     assert ["demo: added #2"] == editor.run("send", answers=["first"])["said"]
     assert laid(("user #2", "first")) == editor.shows("demo", "first")
-    assert ["demo: mark here set (#3)"] == editor.run("mark", answers=["here"])["said"]
+    assert ["demo: marked as here (#3)"] == editor.run("mark", answers=["here"])["said"]
     editor.ask("select", text="second\nwith two lines")
     editor.run("send")
     assert laid(("user #2", "first"), ("user #4", "second\nwith two lines")) == editor.shows("demo", "second")
     came = editor.run("rewind", answers=["here"])
     assert ["the newest mark", "here"] == came["asked"][0]["choices"]
-    assert ["demo: back at mark here (#3); 1 record set aside"] == came["said"]
+    assert ["demo: back at mark here (#3); 1 message set aside"] == came["said"]
     assert laid(("user #2", "first")) == editor.shows("demo", "second", gone=True)
-    assert ["demo: undid #5; Reel: Redo brings it back"] == editor.run("undo")["said"]
+    assert ["demo: undid the rewind (#5); Reel: Redo brings it back"] == editor.run("undo")["said"]
     editor.shows("demo", "second")
-    assert ["demo: redid #5"] == editor.run("redo")["said"]
+    assert ["demo: redid the rewind (#5)"] == editor.run("redo")["said"]
     editor.shows("demo", "second", gone=True)
     assert "/other.reel" == editor.run("clone", answers=["other"])["looksAt"]
     assert ["other: cleared; Reel: Undo brings it back"] == editor.run("clear")["said"]

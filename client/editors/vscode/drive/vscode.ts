@@ -9,6 +9,7 @@ import { extname } from "node:path";
 type Listener = (value: any) => void;
 const changed = new Emitter();
 const closed = new Emitter();
+const activated = new Emitter();
 const providers = new Map<string, any>();
 const folders: any[] = [];
 const outlines: any[] = [];
@@ -63,6 +64,26 @@ export class Range {
   }
 }
 
+export class Selection extends Range {
+  readonly active: Position;
+  constructor(anchor: Position, active: Position) {
+    super(anchor, active);
+    this.active = active;
+  }
+}
+
+export enum ViewColumn {
+  Beside = -2,
+}
+
+export enum TextEditorRevealType {
+  AtTop = 3,
+}
+
+export enum StatusBarAlignment {
+  Left = 1,
+}
+
 export enum SymbolKind {
   String = 14,
 }
@@ -114,7 +135,7 @@ const documents = new Map<string, TextDocument>();
 
 class TextEditor {
   revealed = 0;
-  readonly selection = undefined;
+  selection = new Selection(new Position(0, 0), new Position(0, 0));
   constructor(readonly document: TextDocument) {}
   get visibleRanges(): Range[] {
     return [new Range(new Position(0, 0), new Position(this.revealed, 0))];
@@ -152,6 +173,9 @@ export const user = {
   complained: [] as string[],
   /** The markup in all these texts. */
   markup: [] as string[],
+  clipboard: "",
+  /** The text in the status bar; undefined if it is hidden. */
+  status: undefined as string | undefined,
   run: (command: string, ...given: unknown[]) => registered.get(`reel.${command}`)!(...given),
   commands: () => [...registered.keys()],
   document: (path: string) => documents.get(`reel:${path}`),
@@ -161,6 +185,10 @@ export const user = {
   },
   async look(path: string): Promise<void> {
     await window.showTextDocument(await workspace.openTextDocument(new Uri("reel", path)));
+  },
+  /** Type into the active editor. */
+  write(text: string): void {
+    window.activeTextEditor!.document.text = text;
   },
   select(text: string): void {
     window.activeTextEditor = new TextEditor(new TextDocument(new Uri("file", "/notes.txt"), text));
@@ -202,7 +230,27 @@ export const window = {
     const editor = new TextEditor(document);
     window.activeTextEditor = editor;
     window.visibleTextEditors.push(editor);
+    activated.emit("it", editor);
     return editor;
+  },
+  onDidChangeActiveTextEditor: on(activated),
+  createStatusBarItem: () => ({
+    text: "",
+    show(): void {
+      user.status = show(this.text);
+    },
+    hide(): void {
+      user.status = undefined;
+    },
+    dispose() {},
+  }),
+};
+
+export const env = {
+  clipboard: {
+    async writeText(text: string): Promise<void> {
+      user.clipboard = text;
+    },
   },
 };
 
@@ -213,7 +261,8 @@ export const workspace = {
     provider.onDidChange((uri: Uri) => void refresh(uri));
     return nothing;
   },
-  async openTextDocument(uri: Uri): Promise<TextDocument> {
+  async openTextDocument(uri: Uri | { content: string }): Promise<TextDocument> {
+    if (!(uri instanceof Uri)) return new TextDocument(new Uri("untitled", "Untitled-1"), uri.content);
     let document = documents.get(`${uri}`);
     if (!document) {
       document = new TextDocument(uri, await providers.get(uri.scheme).provideTextDocumentContent(uri));
@@ -237,6 +286,12 @@ export const languages = {
 };
 
 export const commands = {
+  /** Close the active editor, whatever the command. */
+  async executeCommand(): Promise<void> {
+    window.visibleTextEditors.pop();
+    window.activeTextEditor = window.visibleTextEditors.at(-1);
+    activated.emit("it", window.activeTextEditor);
+  },
   registerCommand(name: string, command: (...given: unknown[]) => unknown) {
     registered.set(name, command);
     return nothing;

@@ -8,7 +8,15 @@ import { isTransient, Lost, NotRunning, TooLarge } from "./errors";
 import { Following } from "./following";
 import { agents, messages } from "./paging";
 import { start } from "./starting";
-import { COMMANDS, MAX_MESSAGE, ONCE, type AgentRow, type MessagesPage, type Params } from "./wire";
+import {
+  COMMANDS,
+  MAX_MESSAGE,
+  ONCE,
+  type AgentFilter,
+  type AgentRow,
+  type MessagesPage,
+  type Params,
+} from "./wire";
 
 const PROTOCOL = 1;
 const RETRY = 100;
@@ -61,8 +69,8 @@ export class Client {
     }
   }
 
-  /** Yield every agent, in the order of creation. */
-  agents(filter: { prefix?: string; alive?: boolean } = {}): AsyncGenerator<AgentRow> {
+  /** Yield every agent, each once; by default in the order of creation. */
+  agents(filter: AgentFilter = {}): AsyncGenerator<AgentRow> {
     return agents(this.call.bind(this), filter);
   }
 

@@ -1,6 +1,6 @@
 /** Lists that the daemon returns in pages. */
 
-import type { AgentRow, MessagesPage, Params } from "./wire";
+import type { AgentFilter, AgentRow, MessagesPage, Params } from "./wire";
 
 type Call = <R>(method: string, params: Params) => Promise<R>;
 
@@ -14,11 +14,15 @@ export async function* messages(call: Call, agent: string, since = 0, at?: numbe
   }
 }
 
-/** Yield every agent, in the order of creation. */
-export async function* agents(call: Call, filter: { prefix?: string; alive?: boolean }): AsyncGenerator<AgentRow> {
+/** Yield every agent, each once. */
+export async function* agents(call: Call, filter: AgentFilter): AsyncGenerator<AgentRow> {
+  const seen = new Set<string>(); // in the order `updated`, one that changes meanwhile comes twice
   for (let [more, after] = [true, undefined as string | undefined]; more; ) {
     const page: { agents: AgentRow[]; more: boolean } = await call("agents", { ...filter, after });
-    yield* page.agents;
+    for (const agent of page.agents) {
+      if (!seen.has(agent.id)) yield agent;
+      seen.add(agent.id);
+    }
     more = page.more;
     after = page.agents.at(-1)?.id;
   }

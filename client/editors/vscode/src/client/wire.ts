@@ -31,6 +31,22 @@ export interface AgentRow {
   alive: boolean;
   head: number;
   updated: number;
+  /** With `details`: how many messages there are. */
+  messages?: number;
+  /** With `details`: the first characters that a user wrote. */
+  first_words?: string | null;
+  /** With `details`: whose turn it is. */
+  turn?: "user" | "assistant" | "tool" | null;
+  /** With `details`: the names of the clients that are writing; null for one without. */
+  drafts?: (string | null)[];
+}
+
+/** What `agents` lists, and how. */
+export interface AgentFilter {
+  prefix?: string;
+  alive?: boolean;
+  order?: "created" | "updated";
+  details?: boolean;
 }
 
 export interface AgentInfo extends AgentRow {

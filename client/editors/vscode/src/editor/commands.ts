@@ -1,9 +1,25 @@
 /** The commands, without VS Code: what they ask, call and say. */
 
-import { ReelError, type AgentInfo, type AgentRow, type Client, type Params } from "../client";
+import { ReelError, type AgentInfo, type AgentRow, type Client, type Message, type Params } from "../client";
+import type { Asking } from "./asking";
+import { lastCode } from "./code";
 import type { Documents } from "./documents";
 import { naming } from "./naming";
-import { localTime } from "./transcript";
+import { localTime, oneLine } from "./transcript";
+
+/** The commands that people know by their kind; all others added messages. */
+const KINDS: ReadonlySet<string> = new Set("clear clone mark restore rewind".split(" "));
+/** How many messages are searched for a code block. */
+const SEARCHED = 200;
+const MINUTES = "2026-11-22 10:29".length;
+
+/** A message that is being composed in a document. */
+export interface Composed {
+  conversation: string;
+  text: string;
+  /** Close the document, whose text was sent. */
+  close(): Promise<void>;
+}
 
 /** An item of a list to choose from; `value` is what it stands for. */
 export interface Choice<T = unknown> {
@@ -18,6 +34,14 @@ export interface Screen {
   current(): string | undefined;
   /** The selection in a document that is not a conversation. */
   selection(): string | undefined;
+  /** The message in the active editor, if that composes one. */
+  composed(): Composed | undefined;
+  /** Open a document to compose a message in. */
+  compose(name: string): Promise<void>;
+  copy(text: string): Promise<void>;
+  /** The line of the cursor in the active editor, from 0. */
+  line(): number;
+  goTo(line: number): void;
   ask(prompt: string): Promise<string | undefined>;
   choose<T>(prompt: string, choices: Choice<T>[]): Promise<T | undefined>;
   show(name: string): Promise<void>;
@@ -29,6 +53,7 @@ export interface Desk {
   client: Client;
   documents: Documents;
   screen: Screen;
+  asking: Asking;
 }
 
 /** A command; `given` is the answer to its question, which is then not asked. */
@@ -46,14 +71,49 @@ export const commands: Record<string, Command> = {
 
   async send(desk, given) {
     const name = current(desk);
-    const text = given ?? desk.screen.selection() ?? (await desk.screen.ask(`To ${name}`));
+    const composed = given === undefined ? desk.screen.composed() : undefined;
+    const text = given ?? composed?.text ?? desk.screen.selection() ?? (await desk.screen.ask(`To ${name}`));
     if (text === undefined) return;
-    if (text === "") return desk.screen.say("nothing sent");
-    const { first, replaced } = await callOn<{ first: number; replaced?: number }>(desk, name, "add", {
-      messages: [text],
-    });
-    const note = replaced ? `; ${count(replaced, "character")} replaced by U+FFFD` : "";
-    desk.screen.say(`${name}: added #${first}${note}`);
+    if (await sent(desk, name, text)) await composed?.close();
+  },
+
+  async compose(desk) {
+    await desk.screen.compose(current(desk));
+  },
+
+  async ask(desk, given) {
+    const name = current(desk);
+    desk.asking.check(name);
+    const prompt = `Ask ${name} (empty: what was sent before)`;
+    const composed = given === undefined ? desk.screen.composed() : undefined;
+    const text = given ?? composed?.text ?? desk.screen.selection() ?? (await desk.screen.ask(prompt));
+    if (text === undefined) return;
+    if (text.trim() && (await sent(desk, name, text))) await composed?.close();
+    desk.asking.start(name, (line) => desk.screen.complain(line));
+  },
+
+  async stop(desk) {
+    desk.asking.stop(current(desk));
+  },
+
+  async code(desk) {
+    const name = current(desk);
+    const { messages } = await callOn<{ messages: Message[] }>(desk, name, "messages", { last: SEARCHED });
+    const block = lastCode(messages);
+    if (!block) throw new ReelError(-32004, `not_found: ${name}: no code block in an answer`, { name: "not_found" });
+    await desk.screen.copy(`${block.lines.join("\n")}\n`);
+    const language = block.language ? ` of ${block.language}` : "";
+    desk.screen.say(`${name}: copied ${count(block.lines.length, "line")}${language} from #${block.seq}`);
+  },
+
+  async next({ documents, screen }) {
+    const below = documents.shown(screen.current()).headings.find((heading) => heading > screen.line());
+    if (below !== undefined) screen.goTo(below);
+  },
+
+  async previous({ documents, screen }) {
+    const above = documents.shown(screen.current()).headings.filter((heading) => heading < screen.line());
+    if (above.length) screen.goTo(above.at(-1)!);
   },
 
   async new({ client, screen }, given) {
@@ -76,7 +136,7 @@ export const commands: Record<string, Command> = {
     const label = given ?? (await desk.screen.ask(`Label of the mark in ${name} (may be empty)`));
     if (label === undefined) return;
     const { seq } = await callOn<{ seq: number }>(desk, name, "mark", label ? { label } : {});
-    desk.screen.say(`${name}: mark${label ? ` ${label}` : ""} set (#${seq})`);
+    desk.screen.say(`${name}: marked${label ? ` as ${label}` : ""} (#${seq})`);
   },
 
   async rewind(desk, given) {
@@ -84,20 +144,20 @@ export const commands: Record<string, Command> = {
     const label = given ?? (await chooseMark(desk, name));
     if (label === undefined) return;
     const reply = await callOn<{ target: number; dropped: number }>(desk, name, "rewind", label ? { label } : {});
-    const mark = label ? `mark ${label}` : "the newest mark";
-    desk.screen.say(`${name}: back at ${mark} (#${reply.target}); ${count(reply.dropped, "record")} set aside`);
+    const mark = label ? `${label} (#${reply.target})` : `#${reply.target}`;
+    desk.screen.say(`${name}: back at mark ${mark}; ${count(reply.dropped, "message")} set aside`);
   },
 
   async undo(desk) {
     const name = current(desk);
     const { undone } = await callOn<{ undone: number }>(desk, name, "undo");
-    desk.screen.say(`${name}: undid #${undone}; Reel: Redo brings it back`);
+    desk.screen.say(`${name}: undid ${await called(desk, name, undone)}; Reel: Redo brings it back`);
   },
 
   async redo(desk) {
     const name = current(desk);
     const { redone } = await callOn<{ redone: number }>(desk, name, "redo");
-    desk.screen.say(`${name}: redid #${redone}`);
+    desk.screen.say(`${name}: redid ${await called(desk, name, redone)}`);
   },
 
   async clear(desk) {
@@ -106,8 +166,27 @@ export const commands: Record<string, Command> = {
     desk.screen.say(`${name}: cleared; Reel: Undo brings it back`);
   },
 
+  async rename(desk, given) {
+    const name = current(desk);
+    const to = given ?? (await desk.screen.ask(`Rename ${name} to`));
+    if (to === undefined) return;
+    const made = await callOn<AgentInfo>(desk, name, "change", { name: to });
+    desk.screen.say(`${name} renamed to ${made.name}`);
+    await desk.screen.show(made.name);
+  },
+
+  async title(desk, given) {
+    const name = current(desk);
+    const title = given ?? (await desk.screen.ask(`Title of ${name} (empty: none)`));
+    if (title === undefined) return;
+    const made = await callOn<AgentInfo>(desk, name, "change", { title });
+    desk.screen.say(`${name}: ${made.title ?? "no title"}`);
+  },
+
   async info(desk) {
-    desk.screen.say(summary(await callOn<AgentInfo>(desk, current(desk), "agent")));
+    const agent = await callOn<AgentInfo>(desk, current(desk), "agent");
+    const source = agent.source && (await nameOf(desk.client, agent.source.agent));
+    desk.screen.say(summary(agent, source ?? undefined));
   },
 };
 
@@ -140,17 +219,49 @@ async function callOn<R>(desk: Desk, conversation: string, method: string, param
   return desk.client.call<R>(method, { agent: await desk.documents.agent(conversation), ...params });
 }
 
+/** Send a text to a conversation, and say which message it is; return whether it was sent. */
+async function sent(desk: Desk, name: string, text: string): Promise<boolean> {
+  if (!text.trim()) {
+    desk.screen.say("nothing sent");
+    return false;
+  }
+  const added = await callOn<{ first: number; replaced?: number }>(desk, name, "add", { messages: [text] });
+  const note = added.replaced ? `; ${count(added.replaced, "character")} replaced by U+FFFD` : "";
+  desk.screen.say(`${name}: added #${added.first}${note}`);
+  return true;
+}
+
+/** Return what to call a command: `the rewind (#7)`, or `#3` if it added messages. */
+async function called(desk: Desk, name: string, seq: number): Promise<string> {
+  const params = { since: seq - 1, limit: 1 };
+  const { events } = await callOn<{ events: { kind: string }[] }>(desk, name, "history", params);
+  const kind = events[0]?.kind;
+  return kind && KINDS.has(kind) ? `the ${kind} (#${seq})` : `#${seq}`;
+}
+
+/** Return the name of an agent, or its id if there is no such agent. */
+async function nameOf(client: Client, id: string): Promise<string> {
+  const found = await client.call<AgentInfo>("agent", { agent: id }).catch(() => undefined);
+  return found?.name ?? id;
+}
+
 async function chooseAgent(client: Client, screen: Screen): Promise<string | undefined> {
   const rows: AgentRow[] = [];
-  for await (const row of client.agents({ alive: true })) rows.push(row);
+  for await (const row of client.agents({ alive: true, order: "updated", details: true })) rows.push(row);
   if (!rows.length) screen.say("no conversations (Reel: New Conversation creates one)");
-  rows.sort((one, other) => other.updated - one.updated);
-  const choices = rows.map(({ name, title, updated }) => ({
-    label: name,
-    description: [title, localTime(updated)].filter(Boolean).join("  "),
-    value: name,
-  }));
+  const choices = rows.map((row) => ({ label: row.name, description: described(row), value: row.name }));
   return choices.length ? screen.choose("Open", choices) : undefined;
+}
+
+/** Return what a list shows after the name: the time, the number of messages, what it is about, who is writing. */
+function described({ updated, messages, title, first_words, turn, drafts }: AgentRow): string {
+  const about = [
+    title ?? first_words,
+    turn === "tool" ? "(waits for a tool)" : "",
+    ...(drafts ?? []).map((client) => `(writing: ${client ?? "somebody"})`),
+  ];
+  const words = [localTime(updated).slice(0, MINUTES), messages, ...about.filter(Boolean)];
+  return oneLine(words.join("  "));
 }
 
 /** Let the user choose a mark, the newest first; "" is the newest with a message after it. */
@@ -162,8 +273,12 @@ async function chooseMark(desk: Desk, conversation: string): Promise<string | un
   return desk.screen.choose(`Rewind ${name} to`, [newest, ...choices]);
 }
 
-/** Return the facts about a conversation in one line: a notification shows no more. */
-export function summary(agent: AgentInfo): string {
+/**
+ * Return the facts about a conversation in one line: a notification shows no more.
+ *
+ * @param origin the name of the conversation that it was cloned from.
+ */
+export function summary(agent: AgentInfo, origin?: string): string {
   const { source } = agent;
   const facts: [string, string | number | null][] = [
     ["id", agent.id],
@@ -174,7 +289,7 @@ export function summary(agent: AgentInfo): string {
     ["marks", agent.marks.map(({ label, seq }) => `${label === null ? "" : `${label} `}#${seq}`).join(", ")],
     ["waiting for", agent.open_calls.map(({ name, id }) => `${name} ${id}`).join(", ")],
     ["tags", Object.entries(agent.tags).map((tag) => tag.join("=")).sort().join(", ")],
-    ["cloned from", source ? `${source.agent} at #${source.at}` : null],
+    ["cloned from", source ? `${origin ?? source.agent} at #${source.at}` : null],
     ["created", localTime(agent.created)],
     ["updated", localTime(agent.updated)],
     ["followers", agent.attached],

@@ -11,6 +11,7 @@ const NOTHING: Section = { lines: [], folds: [], headings: [] };
 
 interface Document {
   following: Promise<Following>;
+  begun: Following | undefined;
   transcript: Transcript;
   shown: Section;
   timer: NodeJS.Timeout | undefined;
@@ -49,6 +50,11 @@ export class Documents {
     return following?.agent ?? name;
   }
 
+  /** Return the following of an open conversation, once it has begun. */
+  following(name: string): Following | undefined {
+    return this.open.get(name)?.begun;
+  }
+
   /** Stop following a conversation. */
   close(name: string): void {
     const document = this.open.get(name);
@@ -62,7 +68,17 @@ export class Documents {
 
   private begin(name: string): Document {
     const following = this.client.follow(name, () => this.schedule(name, document));
-    const document: Document = { following, transcript: new Transcript(), shown: NOTHING, timer: undefined };
+    const document: Document = {
+      following,
+      begun: undefined,
+      transcript: new Transcript(),
+      shown: NOTHING,
+      timer: undefined,
+    };
+    following.then(
+      (begun) => (document.begun = begun),
+      () => {}, // `text` reports why
+    );
     this.open.set(name, document);
     return document;
   }

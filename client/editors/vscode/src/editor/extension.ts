@@ -2,9 +2,11 @@
 
 import * as vscode from "vscode";
 import { Client } from "../client";
-import { commands, run, type Choice, type Desk, type Screen } from "./commands";
+import { Asking } from "./asking";
+import { commands, run, type Choice, type Composed, type Desk, type Screen } from "./commands";
 import { Documents } from "./documents";
 import { literal } from "./literal";
+import { status } from "./status";
 import { notice, type Section } from "./transcript";
 
 const SCHEME = "reel";
@@ -26,10 +28,46 @@ function nameOf({ scheme, path }: vscode.Uri): string | undefined {
 
 class Window implements Screen {
   private last: string | undefined;
+  /** The conversations of the documents that compose a message. */
+  private readonly composing = new WeakMap<vscode.TextDocument, string>();
 
   current(): string | undefined {
+    const document = vscode.window.activeTextEditor?.document;
+    return (document && (nameOf(document.uri) ?? this.composing.get(document))) ?? this.last;
+  }
+
+  composed(): Composed | undefined {
+    const document = vscode.window.activeTextEditor?.document;
+    const conversation = document && this.composing.get(document);
+    if (conversation === undefined) return undefined;
+    const close = async () => {
+      await vscode.commands.executeCommand("workbench.action.revertAndCloseActiveEditor");
+    };
+    return { conversation, text: document!.getText(), close };
+  }
+
+  /** The document is an untitled one. Saving a file could send it, but VS Code may save files while one is typing. */
+  async compose(name: string): Promise<void> {
+    const document = await vscode.workspace.openTextDocument({ language: "markdown", content: "" });
+    this.composing.set(document, name);
+    await vscode.window.showTextDocument(document, { preview: false, viewColumn: vscode.ViewColumn.Beside });
+    this.say(`To ${name}: the command Reel: Send sends this document`);
+  }
+
+  async copy(text: string): Promise<void> {
+    await vscode.env.clipboard.writeText(text);
+  }
+
+  line(): number {
+    return vscode.window.activeTextEditor?.selection.active.line ?? 0;
+  }
+
+  goTo(line: number): void {
     const editor = vscode.window.activeTextEditor;
-    return (editor && nameOf(editor.document.uri)) ?? this.last;
+    if (!editor || nameOf(editor.document.uri) === undefined) return;
+    const start = new vscode.Position(line, 0);
+    editor.selection = new vscode.Selection(start, start);
+    editor.revealRange(new vscode.Range(start, start), vscode.TextEditorRevealType.AtTop);
   }
 
   selection(): string | undefined {
@@ -93,6 +131,26 @@ function outline({ lines, headings }: Section): vscode.DocumentSymbol[] {
   });
 }
 
+/** Shows what is going on in the conversation of the active editor. */
+class StatusBar {
+  private readonly item = vscode.window.createStatusBarItem(vscode.StatusBarAlignment.Left);
+
+  constructor(private readonly desk: Omit<Desk, "screen">) {}
+
+  update(): void {
+    const document = vscode.window.activeTextEditor?.document;
+    const name = document && nameOf(document.uri);
+    if (name === undefined) return this.item.hide();
+    const { documents, asking } = this.desk;
+    this.item.text = literal(status(name, documents.following(name), asking.isRunning(name)));
+    this.item.show();
+  }
+
+  dispose(): void {
+    this.item.dispose();
+  }
+}
+
 export function activate(context: vscode.ExtensionContext): void {
   const settings = vscode.workspace.getConfiguration(SCHEME);
   const client = new Client({
@@ -102,11 +160,19 @@ export function activate(context: vscode.ExtensionContext): void {
     version: context.extension.packageJSON.version,
   });
   const changes = new vscode.EventEmitter<vscode.Uri>();
-  const documents = new Documents(client, (name) => changes.fire(uriOf(name)));
-  const desk: Desk = { client, documents, screen: new Window() };
+  const documents = new Documents(client, (name) => {
+    changes.fire(uriOf(name));
+    bar.update();
+  });
+  const asking = new Asking(settings.get("ask", ""), client.socket, () => bar.update());
+  const bar = new StatusBar({ client, documents, asking });
+  const desk: Desk = { client, documents, asking, screen: new Window() };
 
   context.subscriptions.push(
     changes,
+    bar,
+    asking,
+    vscode.window.onDidChangeActiveTextEditor(() => bar.update()),
     { dispose: () => client.close() },
     vscode.workspace.registerTextDocumentContentProvider(SCHEME, {
       onDidChange: changes.event,

@@ -95,7 +95,7 @@ export function notice(text: string): string {
 }
 
 /** Join the lines of a text: names and ids are other people's, and a line break would begin another line. */
-function oneLine(text: string): string {
+export function oneLine(text: string): string {
   return text.replace(/[\r\n]+/g, " ");
 }
 

@@ -1,0 +1,57 @@
+"""The command that the user has set to let a model answer, run by VS Code."""
+
+from pathlib import Path
+
+import pytest
+
+from reel.sync.client import Client
+from tests.editors.texts import texts
+from tests.editors.vscode.driver import VSCode
+
+ANSWER = 'echo "out"; reel add "$REEL_AGENT" --role assistant "an answer"'
+
+
+@pytest.mark.parametrize(("text", "sent"), [("What?", ["What?"]), ("", [])])
+def test_ask_in_vs_code(built: Path, environment: dict[str, str], client: Client, text: str, sent: list[str]) -> None:
+    """The text is sent unless it is empty, then the command runs for the conversation."""
+    client.create("demo")
+    editor = VSCode(built, environment | {"SETTING_ask": ANSWER})
+    editor.run("open", "demo")
+    editor.run("ask", answers=[text])
+    editor.shows("demo", "an answer")
+
+    assert [*sent, "an answer"] == texts(client)
+    assert editor.close() == 0
+
+
+def test_ask_without_a_command_in_vs_code(client: Client, editor: VSCode) -> None:
+    """Without a command, nothing is asked for, and the error says where to set one."""
+    client.create("demo")
+    editor.run("open", "demo")
+
+    assert "no command is set to ask with; see the setting reel.ask" == editor.refused("ask")
+
+
+def test_stop_ends_the_command_in_vs_code(built: Path, environment: dict[str, str], client: Client) -> None:
+    """The command that runs is ended without an error; a second one is refused meanwhile."""
+    client.create("demo")
+    editor = VSCode(built, environment | {"SETTING_ask": "sleep 600"})
+    editor.run("open", "demo")
+    editor.run("ask", answers=[""])
+    assert "demo · asking" == editor.ask("status")
+    assert "demo: the command is still running (Reel: Stop Asking ends it)" == editor.refused("ask")
+    editor.run("stop")
+
+    assert "demo" == editor.ask("status")
+    assert "demo: no command is running" == editor.refused("stop")
+    assert editor.close() == 0
+
+
+def test_closing_vs_code_ends_the_command(built: Path, environment: dict[str, str], client: Client) -> None:
+    """A command that runs does not outlive the window."""
+    client.create("demo")
+    editor = VSCode(built, environment | {"SETTING_ask": "sleep 600"})
+    editor.run("open", "demo")
+    editor.run("ask", answers=[""])
+
+    assert editor.close() == 0
