@@ -17,7 +17,7 @@ def new(ctx: Context) -> None:
     """Create an agent and print its name."""
     args = ctx.args
     tags = changed_tags({}, args.tag or [])
-    info = ctx.client.create(ctx.word, args.system, args.title, tags or None, if_seq=args.if_seq)
+    info = ctx.client.create(ctx.word, args.system, args.title, tags or None)
     ctx.report(info, info.name, "kill", info.name)
 
 
@@ -48,11 +48,23 @@ def revive(ctx: Context) -> None:
     """Revive a killed agent, with ``--cascade`` its killed clones as well."""
     info = ctx.client.revive(ctx.agent, if_seq=ctx.args.if_seq)
     clones = _revive_clones(ctx, info.id) if ctx.args.cascade else []
-    also = f", and its clones {', '.join(clones)}" if clones else ""
     if info.command is None:
-        ctx.report(info, f"{info.name} is not killed{also.replace('and its', 'but now its')}")
+        also = f"; its clones {', '.join(clones)} are revived" if clones else ""
+        ctx.report(info, f"{info.name} is not killed{also}")
+        _tell_of_namesakes(ctx, info.name)
     else:
+        also = f", and its clones {', '.join(clones)}" if clones else ""
         ctx.report(info, f"{info.name} revived{also}", "kill", info.name, *(["--cascade"] if clones else []))
+
+
+def _tell_of_namesakes(ctx: Context, name: str) -> None:
+    """Say how to revive a killed agent whose name another one has: only its id is left to call it by."""
+    if ctx.out.as_json:
+        return
+    killed = [row.id for row in ctx.client.iter_agents(name, alive=False) if row.name == name]
+    for agent in killed[-1:]:
+        rename, revive_it = ctx.command("rename", name, "NEW"), ctx.command("revive", agent)
+        ctx.out.warn(f"note: a killed agent had this name, too; revive it with: {rename}; {revive_it}")
 
 
 def _revive_clones(ctx: Context, agent: str) -> list[str]:

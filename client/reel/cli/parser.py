@@ -116,8 +116,9 @@ def command_parser(command: Command) -> argparse.ArgumentParser:
 
 def options_of(command: Command) -> tuple[Option, ...]:
     """Return every option of a command except ``--help``: its own, and those that it shares with others."""
-    agent = _AGENT if arity(command.positionals).agent else ()
-    return (*command.options, *agent, *(_WRITES if command.writes else ()), *_COMMON)
+    if not arity(command.positionals).agent:
+        return (*command.options, *_COMMON)
+    return (*command.options, *_AGENT, *(_WRITES if command.writes else ()), *_COMMON)
 
 
 def common_options() -> tuple[Option, ...]:

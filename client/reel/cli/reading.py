@@ -22,7 +22,7 @@ def log(ctx: Context) -> None:
     args = ctx.args
     call = requests.history(ctx.agent, since=args.since, kinds=args.kind, inherited=args.inherited or None)
     lines = ctx.event_lines
-    with paged(ctx):
+    with paged(ctx, at_end=True):
         for page in ctx.client.pages(call):
             if ctx.out.as_json:
                 ctx.out.documents(page.events)

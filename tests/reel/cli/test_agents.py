@@ -109,6 +109,17 @@ def test_revive_cascade_revives_the_clones(reel: Reel, talk: str) -> None:
     assert f"{talk} is not killed\n" == reel("revive", talk, "--cascade").out
 
 
+def test_revive_an_agent_whose_name_is_taken(reel: Reel, talk: str) -> None:
+    """The agent that has the name now is alive; the other one is found by its id."""
+    killed = reel("kill", talk, "--json").documents[0]["agent"]
+    reel("new", talk)
+
+    expected = (
+        f"reel: note: a killed agent had this name, too; revive it with: reel rename {talk} NEW; reel revive {killed}\n"
+    )
+    assert (0, f"{talk} is not killed\n", expected) == reel("revive", talk)
+
+
 def test_clone_into_on_a_terminal(reel: Reel, talk: str) -> None:
     """A person reads what became of the other agent."""
     reel("new", f"{talk}-2")
