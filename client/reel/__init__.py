@@ -13,12 +13,15 @@ An *agent* is one named conversation, and the task in the daemon that owns it. E
 async programs, on asyncio and on trio.
 """
 
-from typing import TYPE_CHECKING, Any
+# What a checker takes for the constant of ``typing``. To import that module takes as long as to start Python.
+TYPE_CHECKING = False
 
 # The public names: once for type checkers and editors, and once, below, for the interpreter, which loads a module only
 # when a name of it is first used. A command that prints its version should not pay for a socket, nor one that adds a
 # message for a JSON parser. A test keeps both the same.
 if TYPE_CHECKING:
+    from typing import Any
+
     from reel import aio as aio
     from reel.blocks import InvalidRecord as InvalidRecord
     from reel.errors import Busy as Busy
@@ -87,7 +90,7 @@ def __dir__() -> list[str]:
     return sorted(_MODULE_OF)
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     """Load a public name from its module when it is first used."""
     from importlib import import_module  # noqa: PLC0415 - loaded only when a name is first used
 

@@ -3,3 +3,5 @@
 __version__ = "0.1.0"
 
 PROTOCOL = 1
+
+VERSIONS = f"reel {__version__}, protocol {PROTOCOL}"

@@ -1,6 +1,10 @@
 """The command ``reel``: everything that the daemon can do, from a shell."""
 
-from typing import NoReturn
+import sys
+
+TYPE_CHECKING = False  # as in the package above: typing takes as long to import as Python to start
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -14,8 +18,21 @@ def main(argv: list[str] | None = None) -> int:
     return run(argv)
 
 
-def process() -> NoReturn:
+def process() -> "NoReturn":
     """Run the command with the arguments of this process, and exit with its status."""
+    if sys.argv[1:] == ["--version"]:
+        _print_versions()
     from reel.cli.exits import exit_with  # noqa: PLC0415 - importing the package must cost nothing
 
     exit_with(main())
+
+
+def _print_versions() -> None:
+    """Print the versions and exit, without the parser, which scripts that ask would wait for; not if printing fails."""
+    from reel.version import VERSIONS  # noqa: PLC0415 - as above
+
+    try:
+        print(VERSIONS, flush=True)
+    except (OSError, ValueError):
+        return
+    sys.exit(0)

@@ -9,7 +9,7 @@ from reel.cli.arguments import UsageError, arity, text
 from reel.cli.command import Command, Option, option
 from reel.cli.positions import absolute_position
 from reel.cli.table import look_up
-from reel.version import PROTOCOL, __version__
+from reel.version import VERSIONS
 
 _COMMON = (
     option("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON (lists as JSON Lines)"),
@@ -83,7 +83,7 @@ def top_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--version",
         action="version",
-        version=f"reel {__version__}, protocol {PROTOCOL}",
+        version=VERSIONS,
         help="print the versions (reel status prints the daemon's)",
     )
     parser.add_argument("--socket", metavar="PATH", help="the daemon's socket")
