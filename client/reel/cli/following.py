@@ -16,6 +16,7 @@ from reel.cli.event_lines import EventLines
 from reel.cli.exits import OK, REFUSED
 from reel.cli.names import Names
 from reel.cli.output import Line, screen_height, to_json
+from reel.cli.showing import transcript_for
 from reel.cli.stdin import EVENT, event_stdin
 from reel.cli.terminal import count, cut
 from reel.cli.transcript import Transcript, in_short
@@ -43,7 +44,7 @@ def follow(ctx: Context) -> None:
     since = args.since
     if args.last is not None and (agent is None or since is not None):
         raise UsageError("--last needs one agent, and cannot be combined with --since")
-    transcript = Transcript(ctx.out.width, ctx.clock, styled=ctx.out.colour)
+    transcript = transcript_for(ctx, folds=True)
     if agent is not None and args.last is not None:
         since = _show_last(ctx, agent, transcript)
     printer = _PushPrinter(ctx, info, transcript)

@@ -12,7 +12,9 @@ from reel.cli.pager import paged
 from reel.cli.terminal import age, full_time
 from reel.replies import AgentRow
 
-# Agents on a page. At a terminal the first one should come at once, and has the widths of the columns.
+# Agents on a page: of names as many as it may have, because each page is a search in all agents. With details a page
+# keeps the daemon busy for 0.1 s, and at a terminal the first one should come at once.
+_NAMES = 10_000
 _PAGE = 1000
 _SCREEN = 200
 
@@ -57,7 +59,7 @@ def _agents(ctx: Context, order: str) -> Iterator[AgentRow]:
     # In a tree, killed agents join their clones with the others.
     alive = None if args.all or args.tree else True
     names_only = args.format == "names"
-    page = _SCREEN if ctx.out.terminal and order == "updated" else _PAGE
+    page = _NAMES if names_only else _SCREEN if ctx.out.terminal and order == "updated" else _PAGE
     call = requests.agents(
         args.prefix,
         alive,

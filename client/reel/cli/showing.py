@@ -70,13 +70,23 @@ def _nothing_there(ctx: Context, chosen: Range) -> InvalidParams:
     )
 
 
-def _transcript(ctx: Context) -> Transcript:
-    args, out = ctx.args, ctx.out
-    # What was asked for by its number is shown in full.
-    folds = out.terminal and not args.full and ctx.word is None
-    fold = Fold(max(screen_height(sys.stdout) // 2, _FOLDED_TO), _FOLDED_TO) if folds else None
+def transcript_for(ctx: Context, *, folds: bool, brief: bool = False) -> Transcript:
+    """Return what lays out messages for the screen, or for a pipe.
+
+    Args:
+        ctx: the command's context.
+        folds: whether what a tool returned is folded if it would fill half of the screen.
+        brief: whether it is folded in any case.
+    """
+    out = ctx.out
+    fold = Fold(max(screen_height(sys.stdout) // 2, _FOLDED_TO), _FOLDED_TO) if folds and out.terminal else None
     unfold = ctx.command("show", ctx.agent) if out.terminal else ""
-    return Transcript(out.width, ctx.clock, styled=out.colour, fold=fold, brief=args.brief, unfold=unfold)
+    return Transcript(out.width, ctx.clock, styled=out.colour, fold=fold, brief=brief, unfold=unfold)
+
+
+def _transcript(ctx: Context) -> Transcript:
+    # What was asked for by its number is shown in full.
+    return transcript_for(ctx, folds=not ctx.args.full and ctx.word is None, brief=ctx.args.brief)
 
 
 def _show_messages(ctx: Context) -> None:

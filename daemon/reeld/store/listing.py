@@ -1,7 +1,7 @@
 """The list of agents, and what a person wants to know of each without opening it.
 
 Nothing is loaded for a list. The order by the newest change has no index, because every command would have to update
-it: SQLite sorts the rows when it is asked, 100,000 in 0.1 s. Counts are not stored either: a page of details walks the
+it: SQLite sorts the rows when it is asked, 100,000 in 30 ms. Counts are not stored either: a page of details walks the
 newest records of each of its agents.
 """
 
@@ -73,7 +73,9 @@ def _rows(connection: sqlite3.Connection, listing: Listing) -> Iterator[dict[str
         where.append(f"a.killed IS {'' if alive else 'NOT '}NULL")
     if listing.after is not None:
         where.append(later)
-    query = " ".join([AGENTS, "WHERE", " AND ".join(where), order, "LIMIT :limit"])
+    # Only the ids are sorted: with all columns, and the source of each, it takes three times as long.
+    chosen = ["SELECT a.id FROM agents a WHERE", " AND ".join(where), order, "LIMIT :limit"]
+    query = " ".join([AGENTS, "WHERE a.id IN (", *chosen, ")", order])
     values = {"prefix": listing.prefix, "after": listing.after, "limit": listing.limit + 1}
     for row in connection.execute(query, values):
         profile = read_profile(row)

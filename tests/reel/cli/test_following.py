@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from reel.messages import tool_call, tool_result
 from reel.sync.client import Client
 from tests.daemon import Daemon
 from tests.patience import PATIENCE
@@ -296,3 +297,13 @@ def test_wait_refuses_an_invalid_timeout(reel: Reel, name: str) -> None:
     ran = reel("wait", name, "--timeout", "-1")
 
     assert 2 == ran.status
+
+
+def test_follow_folds_what_a_tool_returned(client: Client, daemon: str, name: str) -> None:
+    """A long result does not push the conversation off the screen; the note says how to see all of it."""
+    client.add(name, [tool_call("c1", "run", "{}")], create=True)
+    with started(daemon, "follow", name, terminal=True) as running:
+        attached(client, name)
+        client.add(name, [tool_result("c1", "\n".join(map(str, range(60))))])
+
+        running.until(f"    4\r\n    … 55 more lines: reel show {name} 3\r\n")
