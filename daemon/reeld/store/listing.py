@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 from reeld.core.events import Pack
 from reeld.core.paging import PackedPage, packed_page
-from reeld.store.queries import AGENTS, read_profile, tip_of
+from reeld.store.checksums import is_intact
+from reeld.store.queries import AGENTS, CONTENT, EVENT_COLUMNS, read_profile, tip_of
 
 # How many of an agent's records details are about, and how many characters the first words have.
 MOST_RECORDS = 1000
@@ -43,7 +44,7 @@ _SPEAKER = """
         )
     END FROM events WHERE id = ?
 """
-_FIRST_WORDS = "SELECT substr(content, 1, ?) FROM events WHERE id = ?"
+_FIRST = f"SELECT {EVENT_COLUMNS} FROM events e WHERE e.id = ?"
 
 
 class Listing(NamedTuple):
@@ -63,10 +64,10 @@ class Listing(NamedTuple):
 
 def agents(connection: sqlite3.Connection, listing: Listing, pack: Pack) -> PackedPage:
     """Return a page of the agents."""
-    return packed_page((pack(row) for row in _rows(connection, listing)), listing.limit, listing.max_bytes)
+    return packed_page((pack(row) for row in _rows(connection, listing, pack)), listing.limit, listing.max_bytes)
 
 
-def _rows(connection: sqlite3.Connection, listing: Listing) -> Iterator[dict[str, Any]]:
+def _rows(connection: sqlite3.Connection, listing: Listing, pack: Pack) -> Iterator[dict[str, Any]]:
     later, order = _ORDERS[listing.order]
     where = ["substr(a.name, 1, length(:prefix)) = :prefix"]
     if (alive := listing.alive) is not None:
@@ -84,20 +85,27 @@ def _rows(connection: sqlite3.Connection, listing: Listing) -> Iterator[dict[str
         else:
             yield {
                 **profile.as_map(),
-                **_details(connection, profile.row),
+                **_details(connection, profile.row, pack),
                 "drafts": listing.drafts.get(profile.row, []),
             }
 
 
-def _details(connection: sqlite3.Connection, agent: int) -> dict[str, Any]:
+def _details(connection: sqlite3.Connection, agent: int, pack: Pack) -> dict[str, Any]:
     """Return how many messages an agent has, its first words, and whose turn it is."""
     tip = tip_of(connection, agent)
     count, newest, first = connection.execute(_SUMMARY, (tip, MOST_RECORDS)).fetchone()
     return {
         "messages": count,
-        "first_words": None if first is None else connection.execute(_FIRST_WORDS, (_WORDS, first)).fetchone()[0],
+        "first_words": None if first is None else _first_words(connection, first, pack),
         "turn": None if newest is None else _turn(*connection.execute(_SPEAKER, (newest,)).fetchone()),
     }
+
+
+def _first_words(connection: sqlite3.Connection, event_id: int, pack: Pack) -> str | None:
+    """Return the beginning of a message; ``None`` if it has no text, or is damaged."""
+    *row, stored = connection.execute(_FIRST, (event_id,)).fetchone()
+    content: str | None = row[CONTENT]
+    return content[:_WORDS] if content is not None and is_intact(pack, row, stored) else None
 
 
 def _turn(kind: str, calls: int | None) -> str:

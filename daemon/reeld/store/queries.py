@@ -7,7 +7,7 @@ import json
 import logging
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from sys import intern
 from typing import Any, NamedTuple
 
@@ -25,6 +25,7 @@ from reeld.store.schema import UNKNOWN_KIND
 log = logging.getLogger(__name__)
 
 DAMAGED = "the stored event is not what was written"
+_CUT = f"{DAMAGED}, and what was said before it is not known"
 
 _COLUMNS = "a.id, a.uid, a.name, a.title, a.tags, a.source, s.uid, a.source_at, a.created, a.updated, a.killed, a.head"
 AGENTS = f"SELECT {_COLUMNS} FROM agents a LEFT JOIN agents s ON s.id = a.source"
@@ -40,7 +41,7 @@ _FIND = (
 )
 # What a checksum is computed of, and the checksum.
 EVENT_COLUMNS = ", ".join(f"e.{column}" for column in (*COLUMNS, "checksum"))
-ID, AGENT, SEQ = map(COLUMNS.index, ("id", "agent", "seq"))
+ID, AGENT, SEQ, CONTENT, PARENT = map(COLUMNS.index, ("id", "agent", "seq", "content", "parent"))
 # `e.id < path.id` ends the walk even in a damaged log in which a parent is not older than its child.
 _WALK = f"""
     WITH RECURSIVE path (id, parent) AS (
@@ -49,6 +50,11 @@ _WALK = f"""
         SELECT e.id, e.parent FROM path JOIN events e ON e.id = path.parent AND e.id < path.id
     )
     SELECT {EVENT_COLUMNS} FROM path CROSS JOIN events e ON e.id = path.id
+"""
+# The outer query looks the event up in the table: what the index says of it could be of another agent.
+_LAST = f"""
+    SELECT {EVENT_COLUMNS} FROM events e
+    WHERE e.id = (SELECT id FROM events WHERE agent = ? ORDER BY seq DESC LIMIT 1)
 """
 _EVENTS = f"""
     SELECT {EVENT_COLUMNS}, p.seq, pa.uid
@@ -161,6 +167,22 @@ def tip_of(connection: sqlite3.Connection, row: int) -> int | None:
     return None if last is None else tip_after(*last)
 
 
+def current(connection: sqlite3.Connection, row: int, pack: Pack) -> Past:
+    """Return an agent's current state; its last event is listed as skipped if it is damaged, also if it is no node."""
+    last = connection.execute(_LAST, (row,)).fetchone()
+    if last is None:
+        return Past([], [])
+    *columns, stored = last
+    event_id, agent, seq, _, kind, _, _, parent, _, _ = columns
+    if agent != row:
+        raise sqlite3.DatabaseError(f"the index has an event of the agent {agent} among those of the agent {row}")
+    tip = tip_after(event_id, kind, parent)
+    past = walk(connection, tip, pack)
+    if tip != event_id and not is_intact(pack, columns, stored):
+        past.skipped.append(Skip(seq, "checksum", DAMAGED))
+    return past
+
+
 def position(connection: sqlite3.Connection, row: int, at: int) -> Position:
     """Return the end of the command that a position is in, and the tip of the state there.
 
@@ -194,34 +216,77 @@ def _end_of(connection: sqlite3.Connection, row: int, command: int) -> Position:
 
 def walk(connection: sqlite3.Connection, tip: int | None, pack: Pack) -> Past:
     """Return the state with this tip, by walking from parent to parent."""
-    if tip is None:
-        return Past([], [])
-    return read_nodes(reversed(connection.execute(_WALK, (tip,)).fetchall()), pack)
+    past = Past([], [])
+    while tip is not None:
+        with closing(connection.execute(_WALK, (tip,))) as rows:
+            tip = _read_path(connection, rows, pack, past)
+    past.nodes.reverse()
+    past.skipped.reverse()
+    return past
 
 
-def read_nodes(rows: Iterable[Sequence[Any]], pack: Pack) -> Past:
-    """Return the nodes of a state.
+def _read_path(connection: sqlite3.Connection, rows: Iterable[Sequence[Any]], pack: Pack, past: Past) -> int | None:
+    """Read nodes, the newest first, down to the root or to a damaged one with the wrong parent.
 
     A row that cannot be read stays a record, and a damaged one an empty record; both are listed as skipped.
+
+    Returns:
+        the node from which to go on; ``None`` if that was all.
     """
-    past = Past([], [])
+    owner = None
     for *row, stored in rows:
-        event_id, _, seq, _, kind, content, data_json, _, _, time = row
-        message = tools = None
-        if not is_intact(pack, row, stored):
-            past.skipped.append(Skip(seq, "checksum", DAMAGED))
-            content = data_json = None
-        elif kind != "mark":
-            try:
-                message, tools = read(pack, kind, content, data_json, seq, time)
-            except InvalidRecord as error:
-                past.skipped.append(Skip(seq, error.field, error.reason))
-        if kind == "mark":
-            past.nodes.append(Mark(event_id, seq, label_of(data_json)))
+        if is_intact(pack, row, stored):
+            past.nodes.append(_read_node(row, pack, past.skipped))
         else:
-            # SQLite returns a new string for each row, and there are few kinds.
-            past.nodes.append(entry(event_id, seq, intern(kind), content, data_json, time, message, tools))
-    return past
+            parent = _parent_of_damaged(connection, row, stored, owner, pack)
+            past.skipped.append(Skip(row[SEQ], "checksum", DAMAGED if parent else _CUT))
+            past.nodes.append(_empty_node(row))
+            if row[PARENT] not in parent:
+                return parent[0] if parent else None
+        owner = row[AGENT]
+    return None
+
+
+def _read_node(row: Sequence[Any], pack: Pack, skipped: list[Skip]) -> Node:
+    event_id, _, seq, _, kind, content, data_json, _, _, time = row
+    message = tools = None
+    if kind == "mark":
+        return Mark(event_id, seq, label_of(data_json))
+    try:
+        message, tools = read(pack, kind, content, data_json, seq, time)
+    except InvalidRecord as error:
+        skipped.append(Skip(seq, error.field, error.reason))
+    # SQLite returns a new string for each row, and there are few kinds.
+    return entry(event_id, seq, intern(kind), content, data_json, time, message, tools)
+
+
+def _empty_node(row: Sequence[Any]) -> Node:
+    event_id, _, seq, _, kind, _, _, _, _, time = row
+    return Mark(event_id, seq, None) if kind == "mark" else entry(event_id, seq, kind, None, None, time, None, None)
+
+
+def _parent_of_damaged(
+    connection: sqlite3.Connection, row: Sequence[Any], stored: int, owner: int | None, pack: Pack
+) -> list[int | None]:
+    """Return the parent of a damaged node in a list; it is empty if the stored one may be of another conversation.
+
+    Args:
+        connection: a reading connection.
+        row: the columns of the event.
+        stored: its checksum.
+        owner: the agent of the node that it is the parent of, if any.
+        pack: encodes a value as MessagePack.
+    """
+    event_id, agent, seq, _, _, _, _, parent, _, _ = row
+    expected = tip_before(connection, agent, seq)
+    if parent == expected:
+        return [parent]
+    if expected is not None and expected < event_id:
+        repaired = [*row[:PARENT], expected, *row[PARENT + 1 :]]
+        if is_intact(pack, repaired, stored):  # it is the parent that changed, and nothing else
+            return [expected]
+    found = connection.execute("SELECT agent FROM events WHERE id = ?", (parent,)).fetchone()
+    return [parent] if found is not None and found[0] in (agent, owner) else []
 
 
 def unknown_kinds(connection: sqlite3.Connection, row: int, at: int) -> list[Skip]:

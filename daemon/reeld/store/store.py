@@ -91,7 +91,7 @@ class Store:
         """Return an agent's current state; rows that cannot be read are logged."""
 
         def job(connection: Any) -> tuple[Profile, Past]:
-            past = queries.walk(connection, queries.tip_of(connection, row), packer())
+            past = queries.current(connection, row, packer())
             return queries.profile_of(connection, row), past
 
         profile, past = await self._read_log(job)
@@ -111,11 +111,7 @@ class Store:
 
     async def walk_living(self, row: int) -> Past:
         """Return an agent's current state."""
-
-        def job(connection: Any) -> Past:
-            return queries.walk(connection, queries.tip_of(connection, row), packer())
-
-        return await self._read_log(job)
+        return await self._read_log(lambda connection: queries.current(connection, row, packer()))
 
     async def unknown_kinds(self, row: int, at: int) -> list[Skip]:
         """Return the events of an agent whose kind is unknown."""

@@ -120,6 +120,16 @@ def test_turn_after_the_newest_message(rows: Rows, kind: str, data_json: str | N
     assert [turn] == details(rows, "turn")
 
 
+def test_details_of_a_damaged_message(rows: Rows) -> None:
+    """The text of a message that changed on the disk is not shown."""
+    rows.agent(1)
+    rows.event(1, "user", "hi")
+    rows.connection.execute("DROP TRIGGER events_are_never_changed")
+    rows.connection.execute("UPDATE events SET content = 'ho'")
+
+    assert [1, None] == details(rows, "messages", "first_words")
+
+
 def test_details_of_a_long_conversation(rows: Rows) -> None:
     """Only the newest records are counted."""
     rows.agent(1)

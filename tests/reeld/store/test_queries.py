@@ -4,6 +4,7 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -197,6 +198,72 @@ def test_a_damaged_prompt_and_mark(rows: Rows) -> None:
 
     assert (None, [None]) == (conversation.system, [mark.label for mark in conversation.marks])
     assert [2, 3] == [skip.seq for skip in past.skipped]
+
+
+@pytest.fixture
+def two(rows: Rows) -> Rows:
+    """The agents 1 and 2 with four messages each, and a log that can be changed."""
+    for agent in (1, 2):
+        rows.agent(agent)
+        for text in "abcd":
+            rows.event(agent, content=f"{agent}{text}")
+    rows.connection.execute("DROP TRIGGER events_are_never_changed")
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("change", "expected", "reason"),
+    [
+        ("content = 'x'", ["2a", "2b", None, "2d"], queries.DAMAGED),
+        ("parent = 5", ["2a", "2b", None, "2d"], queries.DAMAGED),
+        ("parent = 3", ["2a", "2b", None, "2d"], queries.DAMAGED),
+        ("parent = NULL", ["2a", "2b", None, "2d"], queries.DAMAGED),
+        ("agent = 1, seq = 9", ["2a", "2b", None, "2d"], queries.DAMAGED),
+        ("parent = 5, content = 'x'", ["2a", None, "2d"], queries.DAMAGED),
+        ("parent = 3, content = 'x'", [None, "2d"], queries._CUT),
+        ("parent = NULL, content = 'x'", [None, "2d"], queries._CUT),
+    ],
+)
+def test_the_parent_of_a_damaged_event(two: Rows, change: str, expected: list[str | None], reason: str) -> None:
+    """A parent that changed is found again; if more changed, nothing of another conversation is read."""
+    two.connection.execute(f"UPDATE events SET {change} WHERE id = 7")
+    past = queries.walk(two.connection, 8, pack)
+
+    assert expected == [node.content for node in past.nodes if not isinstance(node, Mark)]
+    assert [reason] == [skip.reason for skip in past.skipped]
+
+
+def test_many_parents_that_changed(rows: Rows) -> None:
+    """However many parents have changed, each is found again."""
+    rows.agent(1)
+    for _ in range(3000):
+        rows.event(1)
+    rows.connection.execute("DROP TRIGGER events_are_never_changed")
+    rows.connection.execute("UPDATE events SET parent = 1")
+
+    assert 3000 == len(queries.walk(rows.connection, 3000, pack).nodes)
+
+
+def test_an_index_with_an_event_of_another_agent(two: Rows, path: str) -> None:
+    """If the index says that an event is an agent's and the table does not, that agent cannot be read."""
+    two.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    file, entry = Path(path), b"\x04\x01\x01\x01" + bytes([2, 4])  # types, agent and seq; then the id
+    file.write_bytes(file.read_bytes().replace(entry + b"\x08", entry + b"\x04"))
+    with (
+        closing(sqlite3.connect(path)) as connection,
+        pytest.raises(sqlite3.DatabaseError, match="the index has an event of the agent 1 among those of the agent 2"),
+    ):
+        queries.current(connection, 2, pack)
+
+
+def test_a_damaged_event_that_is_no_node(two: Rows) -> None:
+    """An agent's last event is listed if it is damaged, although the conversation has no place for it."""
+    two.event(2, "rewind", None, '{"target":6}', parent=6)
+    two.connection.execute("UPDATE events SET time = 0 WHERE id = 9")
+    past = queries.current(two.connection, 2, pack)
+
+    assert ["2a", "2b"] == [node.content for node in past.nodes if not isinstance(node, Mark)]
+    assert [Skip(5, "checksum", queries.DAMAGED)] == past.skipped
 
 
 def test_a_walk_goes_by_parents_alone(rows: Rows) -> None:
