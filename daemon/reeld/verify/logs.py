@@ -222,7 +222,7 @@ def compare_live_state(
         "SELECT id, kind, parent FROM events WHERE agent = ? AND seq = ?", (profile.row, profile.head)
     ).fetchone()
     if last is None:
-        return [Problem("living", f"the running agent is at {profile.head}, where its log has nothing")]
+        return [Problem("living", f"the running agent is at {profile.head}, but its log has no such event")]
     if Conversation(queries.walk(connection, tip_after(*last), pack).nodes) != live:
         return [Problem("living", "the running state is not what its log says")]
     stored = connection.execute("SELECT head, name, title, killed FROM agents WHERE id = ?", (profile.row,)).fetchone()

@@ -113,12 +113,12 @@ def check_agent(agent: AgentRow) -> Iterator[Problem]:
     if (flaw := why_not_a_name(agent.name)) is not None:
         yield Problem("name", flaw)
     if agent.killed is None and agent.namesakes > 1:
-        yield Problem("name", f"{agent.namesakes} living agents have it")
+        yield Problem("name", f"{agent.namesakes} live agents have it")
     tags = tags_of(agent)
     if tags is None or not all(type(value) is str for value in tags.values()):
-        yield Problem("tags", "they are no map of strings")
+        yield Problem("tags", "they are not a map of strings")
     if agent.newest is None:
-        yield Problem("head", "there is no event, not even the one that made it")
+        yield Problem("head", "there is no event, not even the one that created it")
     elif agent.newest != agent.head:
         yield Problem("head", f"the head is {agent.head}, the newest event {agent.newest}")
     yield from _check_source(agent)
@@ -161,7 +161,7 @@ def _data_of(event: EventRow) -> dict[str, Any]:
     for column in ("content", "data_json"):
         text = getattr(event, column)
         if text is not None and not is_clean(text):
-            raise InvalidRecord(column, "it has bytes that are no text")
+            raise InvalidRecord(column, "it has bytes that are not text")
     read_row(event.kind, event.content, event.data_json)
     if event.kind == "system" and event.content is None:
         raise InvalidRecord("content", "expected a string, got null")

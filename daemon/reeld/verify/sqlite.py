@@ -75,4 +75,4 @@ def _check_pages(connection: sqlite3.Connection) -> Iterator[Problem]:
 def _check_references(connection: sqlite3.Connection) -> Iterator[Problem]:
     for table, rowid, parent, _ in connection.execute("PRAGMA foreign_key_check"):
         event = rowid if table == "events" else None
-        yield Problem("reference", f"a row of {table} refers to {parent}, where there is nothing", event_id=event)
+        yield Problem("reference", f"a row of {table} refers to {parent}, which does not exist", event_id=event)
