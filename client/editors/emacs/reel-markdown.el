@@ -34,10 +34,11 @@
   "The faces of what is not a code block.")
 
 (defun reel-markdown-mark (text seq)
-  "Return TEXT with the property `reel-code' on each code block.
-Its value is a list of the language and SEQ, the message's."
+  "Return TEXT, an answer, with the property `reel-answer', whose value is SEQ.
+Each code block in it has the property `reel-code', whose value is a list of the
+language and SEQ."
   (with-temp-buffer
-    (insert text)
+    (insert (propertize text 'reel-answer seq))
     (goto-char (point-min))
     (while (re-search-forward reel-markdown--opening nil t)
       (let ((language (match-string-no-properties 2))
@@ -49,6 +50,18 @@ Its value is a list of the language and SEQ, the message's."
         (forward-line)))
     (buffer-string)))
 
+(defun reel-markdown-last (property)
+  "Return the last text with PROPERTY in the current buffer, and its value.
+That is a cons, or nil if there is none."
+  (let* ((end (if (get-text-property (max (point-min) (1- (point-max))) property)
+                  (point-max)
+                (previous-single-property-change (point-max) property)))
+         (value (and end (> end (point-min)) (get-text-property (1- end) property))))
+    (when value
+      (cons (buffer-substring-no-properties
+             (previous-single-property-change end property nil (point-min)) end)
+            value))))
+
 (defun reel-markdown--end (fence)
   "Return where the code block after point ends, which FENCE has opened."
   (save-excursion
@@ -57,17 +70,6 @@ Its value is a list of the language and SEQ, the message's."
          (format "^ \\{0,3\\}%s+[ \t]*$" (regexp-quote fence)) nil t)
         (match-beginning 0)
       (point-max))))
-
-(defun reel-markdown-last-code ()
-  "Return the last code block in the current buffer: (TEXT LANGUAGE SEQ), or nil."
-  (let* ((end (if (get-text-property (max (point-min) (1- (point-max))) 'reel-code)
-                  (point-max)
-                (previous-single-property-change (point-max) 'reel-code)))
-         (code (and end (> end (point-min)) (get-text-property (1- end) 'reel-code))))
-    (when code
-      (cons (buffer-substring-no-properties
-             (previous-single-property-change end 'reel-code nil (point-min)) end)
-            code))))
 
 (defun reel-markdown-fontify (start end)
   "Add faces between START and END; for `jit-lock-register'."

@@ -20,6 +20,7 @@
 ;; M-x reel-compose  opens a buffer to write a message in
 ;; M-x reel-ask      sends a text, and runs your own command for an answer
 ;; M-x reel-code     copies the last code block of an answer
+;; M-x reel-answer   copies the last answer
 ;; M-x reel-list     lists the conversations, to choose one
 ;; M-x reel-clone    starts a new one from the current state of this one
 ;; M-x reel-mark     sets a mark; M-x reel-rewind goes back to one
@@ -30,8 +31,8 @@
 ;;
 ;; In the buffer of a conversation, a command is about that one; in any other
 ;; buffer, about the one that was opened last.  A conversation's buffer has
-;; keys: s send, w compose, a ask, k stop asking, y code, c clone, m mark,
-;; r rewind, u undo, U redo, C clear, R rename, T title, i info, l list, n and
+;; keys: s send, w compose, a ask, k stop asking, y code, Y answer, c clone,
+;; m mark, r rewind, u undo, U redo, C clear, R rename, T title, i info, l list, n and
 ;; p the next and the previous message, TAB opens or closes the fold on the
 ;; line, g reads everything again, q buries the buffer.
 ;;
@@ -128,6 +129,7 @@ Nor may a file in the current directory set them."
     (define-key map "a" #'reel-ask)
     (define-key map "k" #'reel-stop)
     (define-key map "y" #'reel-code)
+    (define-key map "Y" #'reel-answer)
     (define-key map "R" #'reel-rename)
     (define-key map "T" #'reel-title)
     (define-key map "c" #'reel-clone)
@@ -319,10 +321,19 @@ TEXT is the region if it is active, else a text that is asked for."
   (interactive)
   (reel-ask-stop (reel--agent) (reel--name)))
 
+(defun reel-answer ()
+  "Copy the text of the last answer, after its last call if it has one."
+  (interactive)
+  (pcase (with-current-buffer (reel--buffer) (reel-markdown-last 'reel-answer))
+    (`(,text . ,seq)
+     (kill-new text)
+     (message "%s: copied the answer #%d" (reel--name) seq))
+    (_ (user-error "%s: no answer to copy" (reel--name)))))
+
 (defun reel-code ()
   "Copy the last code block of an answer."
   (interactive)
-  (pcase (with-current-buffer (reel--buffer) (reel-markdown-last-code))
+  (pcase (with-current-buffer (reel--buffer) (reel-markdown-last 'reel-code))
     (`(,text ,language ,seq)
      (kill-new text)
      (message "%s: copied %s%s from #%d" (reel--name)

@@ -35,6 +35,17 @@ def test_code_copies_the_last_block_in_emacs(client: Client, emacs: Emacs) -> No
     assert "import os\n```\n" == emacs.eval("(substring-no-properties (car kill-ring))")
 
 
+def test_answer_copies_the_last_answer_in_emacs(client: Client, emacs: Emacs) -> None:
+    """``reel-answer`` copies the text of the last answer."""
+    client.add("demo", [answer(CODE), "mine"], create=True)
+    emacs.command("reel-open", "demo")
+    emacs.until(lambda: "mine" in emacs.text())
+    emacs.type("Y")
+    emacs.until_said("demo: copied the answer #2")
+
+    assert f"{CODE}\n" == emacs.eval("(substring-no-properties (car kill-ring))")
+
+
 def test_code_without_a_block_in_emacs(client: Client, emacs: Emacs) -> None:
     """If no answer has a code block, ``reel-code`` says so."""
     client.add("demo", [answer("no code"), "```\nmine\n```"], create=True)

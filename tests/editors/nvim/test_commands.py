@@ -148,7 +148,7 @@ def test_info_in_nvim(demo: Nvim, client: Client) -> None:
     [
         ("Reel open zed", "no conversation zed (:Reel new zed creates it)"),
         ("Reel send hi", "no conversation is open (:Reel open NAME opens one)"),
-        ("Reel dance", 'no command "dance"; there are: ask clear clone code compose info '),
+        ("Reel dance", 'no command "dance"; there are: answer ask clear clone code compose info '),
         ("Reel new a/../b c", "agent: "),
     ],
 )

@@ -58,6 +58,14 @@ def test_code_yanks_the_last_block_of_an_answer(nvim: Nvim, client: Client) -> N
     assert "demo: copied 2 lines of python from #2" == nvim.said()[-1]
 
 
+def test_answer_yanks_the_last_answer(talk: Nvim) -> None:
+    """``:Reel answer`` yanks the text of the last answer."""
+    talk.command("Reel answer")
+
+    assert "two\n\n## user #9\n\nlook\n" == talk.lua("return vim.fn.getreg('\"')")
+    assert "demo: copied the answer #4" == talk.said()[-1]
+
+
 def test_code_without_a_block(talk: Nvim) -> None:
     """If no answer has a code block, ``:Reel code`` says so."""
     talk.command("Reel code")

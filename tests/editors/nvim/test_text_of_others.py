@@ -68,3 +68,16 @@ def test_a_completed_label_is_not_executed_in_nvim(nvim: Nvim, client: Client, l
     nvim.shows("")
 
     assert (0, []) == (nvim.call("nvim_eval", "exists('g:ran')"), nvim.notified())
+
+
+def test_modelines_of_the_list_are_not_read_in_nvim(nvim: Nvim, client: Client) -> None:
+    """A title in the list sets no option, whatever event follows."""
+    nvim.command("set modeline modelineexpr modelines=50")
+    nvim.command("autocmd User Any let g:any = 1")
+    client.create("demo", title=MODELINE)
+    nvim.command("Reel list")
+    nvim.until("vim.fn.bufname() == 'reel-list://'")
+    nvim.command("doautocmd User Any")
+
+    assert "tabstop=77" in nvim.lines()[0]
+    assert 8 == nvim.lua("return vim.o.tabstop")

@@ -151,7 +151,7 @@ def test_info_in_vim(vim: Vim, client: Client) -> None:
         ("Reel open zed", "no conversation zed (:Reel new zed creates it)"),
         ("Reel info zed", "no conversation zed (:Reel new zed creates it)"),
         ("Reel new -", "agent: "),
-        ("Reel nonsense", 'no command "nonsense"; there are: ask clear clone code compose info '),
+        ("Reel nonsense", 'no command "nonsense"; there are: answer ask clear clone code compose info '),
         ("Reel send hi", "no conversation is open (:Reel open NAME opens one)"),
         ("Reel rewind", "no conversation is open"),
         ("Reel info", "no conversation is open"),

@@ -66,6 +66,12 @@ def test_code_yanks_the_last_block_in_vim(vim: Vim, client: Client) -> None:
     assert ["print('```')\n```\n"] * 2 == vim.eval("[getreg('\"'), getreg('a')]")
 
 
+def test_answer_yanks_the_last_answer_in_vim(talk: Vim) -> None:
+    """``:Reel answer`` yanks the text of the last answer."""
+    assert "demo: copied the answer #4" == talk.run("Reel answer")
+    assert "two\n\n## user #9\n\nlook\n" == talk.eval("getreg('\"')")
+
+
 def test_code_without_a_block_in_vim(talk: Vim) -> None:
     """If no answer has a code block, ``:Reel code`` says so."""
     assert "demo: no code block in an answer" == talk.run("Reel code")

@@ -49,6 +49,15 @@ def test_code_copies_the_last_block_in_vs_code(client: Client, editor: VSCode) -
     assert "print('```')\n```\n" == editor.ask("clipboard")
 
 
+def test_answer_copies_the_last_answer_in_vs_code(client: Client, editor: VSCode) -> None:
+    """The text of the last answer goes to the clipboard."""
+    client.add("demo", [answer(CODE), "mine"], create=True)
+    editor.run("open", "demo")
+
+    assert ["demo: copied the answer #2"] == editor.run("answer")["said"]
+    assert f"{CODE}\n" == editor.ask("clipboard")
+
+
 def test_code_without_a_block_in_vs_code(client: Client, editor: VSCode) -> None:
     """If no answer has a code block, the command says so."""
     client.add("demo", "```\nmine\n```", create=True)

@@ -1,4 +1,4 @@
---- Finds the code blocks of a conversation. Pure.
+--- Finds the last answer and the last code block of a conversation. Pure.
 
 local M = {}
 
@@ -39,13 +39,32 @@ local function last_in(text)
   return last
 end
 
+--- Return the texts of a message, the newest last.
+local function texts_of(message)
+  local texts = {}
+  for _, block in ipairs(message.content) do
+    table.insert(texts, block.type == 'text' and block.text or nil)
+  end
+  return texts
+end
+
+--- Return the text of the last answer, as {text, seq}; nil if there is none. A message of calls alone is not one.
+function M.answer(messages)
+  for index = #messages, 1, -1 do
+    local texts = messages[index].role == 'assistant' and texts_of(messages[index]) or {}
+    if #texts > 0 then
+      return { text = table.concat(texts, '\n\n'), seq = messages[index].seq }
+    end
+  end
+end
+
 --- Return the last code block that an assistant wrote, as {lines, language, seq}; nil if there is none.
 function M.last(messages)
   for index = #messages, 1, -1 do
     local message = messages[index]
-    for position = message.role == 'assistant' and #message.content or 0, 1, -1 do
-      local block = message.content[position]
-      local found = block.type == 'text' and last_in(block.text)
+    local texts = message.role == 'assistant' and texts_of(message) or {}
+    for position = #texts, 1, -1 do
+      local found = last_in(texts[position])
       if found then
         found.seq = message.seq
         return found

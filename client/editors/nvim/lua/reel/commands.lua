@@ -134,6 +134,16 @@ function all.code(given)
   say(('%s: copied %s%s from #%d'):format(current.name, count(#block.lines, 'line'), language, block.seq))
 end
 
+function all.answer(given)
+  local current = conversation.current()
+  local answer = code.answer(current.copy.messages)
+  if not answer then
+    return errors.show(errors.new('not_found', current.name .. ': no answer to copy'))
+  end
+  vim.fn.setreg(optional(given.text) or vim.v.register, vim.split(answer.text, '\n', { plain = true }), 'l')
+  say(('%s: copied the answer #%d'):format(current.name, answer.seq))
+end
+
 function all.mark(given)
   local label = optional(given.text)
   write('mark', { label = label }, function(result)

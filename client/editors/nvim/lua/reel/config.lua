@@ -23,7 +23,8 @@ local function is_picker(value)
 end
 
 local function is_command(value)
-  return type(value) == 'string' or type(value) == 'table' and type(value[1]) == 'string', 'a string or a list of strings'
+  local is_list = type(value) == 'table' and type(value[1]) == 'string'
+  return is_list or type(value) == 'string', 'a string or a list of strings'
 end
 
 local CHECKS = { ask = is_command, command = is_string, picker = is_picker, socket = is_string }

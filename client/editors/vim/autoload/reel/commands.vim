@@ -105,6 +105,16 @@ def Code(register: string): string
   return $'{conversation.name}: copied {sending.Count(len(block.lines), 'line')}{language} from #{block.seq}'
 enddef
 
+def Answer(register: string): string
+  const conversation = Current()
+  const answer = code.Answer(conversation.copy.messages)
+  if empty(answer)
+    throw $'reel: usage: {conversation.name}: no answer to copy'
+  endif
+  setreg(register ?? v:register, answer.text->split("\n", true), 'l')
+  return $'{conversation.name}: copied the answer #{answer.seq}'
+enddef
+
 def New(word: string): string
   const [_, name, system; _] = matchlist(word, '^\(\S*\)\s*\(.*\)$')
   final params = {}
@@ -235,6 +245,7 @@ const COMMANDS: dict<func(string, list<string>): string> = {
   ask: (word, lines) => Ask(word, lines),
   stop: (_, _) => Stop(),
   code: (word, _) => Code(word),
+  answer: (word, _) => Answer(word),
   rename: (word, _) => Rename(word),
   title: (word, _) => Title(word),
   new: (word, _) => New(word),

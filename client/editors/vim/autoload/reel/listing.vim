@@ -15,8 +15,8 @@ const WIDEST = 36
 export def Show(prefix: string)
   const agents = Agents(prefix)
   const buffer = bufadd(NAME)
-  # This comes before loading: otherwise Vim looks for a file of this name, and reports that it is a directory because of
-  # the slash at its end.
+  # This comes before loading: otherwise Vim looks for a file of this name, and reports a directory because of the slash
+  # at its end.
   setbufvar(buffer, '&buftype', 'nofile')
   bufload(buffer)
   if !win_gotoid(bufwinid(buffer))
@@ -78,7 +78,8 @@ enddef
 def Lines(agents: list<dict<any>>): list<string>
   const widest = min([WIDEST, max(agents->mapnew((_, agent) => strdisplaywidth(agent.name)))])
   return agents->mapnew((_, agent) => {
-    const line = printf($'%-{widest}S  %s  %5d  %s', agent.name, layout.Minute(agent.updated), agent.messages, About(agent))
+    const [time, count] = [layout.Minute(agent.updated), agent.messages]
+    const line = printf($'%-{widest}S  %s  %5d  %s', agent.name, time, count, About(agent))
     return layout.OneLine(line)->trim(' ', 2)
   })
 enddef

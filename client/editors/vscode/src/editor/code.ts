@@ -1,4 +1,4 @@
-/** The code blocks of a conversation. Pure. */
+/** The last answer and the last code block of a conversation. Pure. */
 
 import type { Message } from "../client/wire";
 
@@ -15,14 +15,24 @@ const CLOSING = /^ {0,3}(`{3,}|~{3,})\s*$/;
 
 /** Return the last code block that an assistant wrote; undefined if there is none. */
 export function lastCode(messages: Message[]): CodeBlock | undefined {
-  for (const { role, content, seq } of [...messages].reverse()) {
-    const texts = role === "assistant" ? content.filter(({ type }) => type === "text") : [];
-    for (const { text } of texts.reverse()) {
-      const found = lastIn(String(text));
-      if (found) return { ...found, seq };
+  for (const message of [...messages].reverse()) {
+    for (const text of textsOf(message).reverse()) {
+      const found = lastIn(text);
+      if (found) return { ...found, seq: message.seq };
     }
   }
   return undefined;
+}
+
+/** Return the text of the last answer; undefined if there is none. A message of calls alone is not one. */
+export function lastAnswer(messages: Message[]): { text: string; seq: number } | undefined {
+  const found = [...messages].reverse().find((message) => textsOf(message).length);
+  return found && { text: textsOf(found).join("\n\n"), seq: found.seq };
+}
+
+/** Return the texts of a message, if an assistant wrote it. */
+function textsOf({ role, content }: Message): string[] {
+  return role === "assistant" ? content.filter(({ type }) => type === "text").map(({ text }) => String(text)) : [];
 }
 
 function lastIn(text: string): { lines: string[]; language: string } | undefined {

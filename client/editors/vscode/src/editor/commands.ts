@@ -2,14 +2,14 @@
 
 import { ReelError, type AgentInfo, type AgentRow, type Client, type Message, type Params } from "../client";
 import type { Asking } from "./asking";
-import { lastCode } from "./code";
+import { lastAnswer, lastCode } from "./code";
 import type { Documents } from "./documents";
 import { naming } from "./naming";
 import { localTime, oneLine } from "./transcript";
 
 /** The commands that people know by their kind; all others added messages. */
 const KINDS: ReadonlySet<string> = new Set("clear clone mark restore rewind".split(" "));
-/** How many messages are searched for a code block. */
+/** How many messages are searched for an answer or a code block. */
 const SEARCHED = 200;
 const MINUTES = "2026-11-22 10:29".length;
 
@@ -98,12 +98,19 @@ export const commands: Record<string, Command> = {
 
   async code(desk) {
     const name = current(desk);
-    const { messages } = await callOn<{ messages: Message[] }>(desk, name, "messages", { last: SEARCHED });
-    const block = lastCode(messages);
-    if (!block) throw new ReelError(-32004, `not_found: ${name}: no code block in an answer`, { name: "not_found" });
+    const block = lastCode(await newest(desk, name));
+    if (!block) throw nothing(`${name}: no code block in an answer`);
     await desk.screen.copy(`${block.lines.join("\n")}\n`);
     const language = block.language ? ` of ${block.language}` : "";
     desk.screen.say(`${name}: copied ${count(block.lines.length, "line")}${language} from #${block.seq}`);
+  },
+
+  async answer(desk) {
+    const name = current(desk);
+    const answer = lastAnswer(await newest(desk, name));
+    if (!answer) throw nothing(`${name}: no answer to copy`);
+    await desk.screen.copy(`${answer.text}\n`);
+    desk.screen.say(`${name}: copied the answer #${answer.seq}`);
   },
 
   async next({ documents, screen }) {
@@ -229,6 +236,15 @@ async function sent(desk: Desk, name: string, text: string): Promise<boolean> {
   const note = added.replaced ? `; ${count(added.replaced, "character")} replaced by U+FFFD` : "";
   desk.screen.say(`${name}: added #${added.first}${note}`);
   return true;
+}
+
+/** Return the newest messages of a conversation. */
+async function newest(desk: Desk, name: string): Promise<Message[]> {
+  return (await callOn<{ messages: Message[] }>(desk, name, "messages", { last: SEARCHED })).messages;
+}
+
+function nothing(text: string): ReelError {
+  return new ReelError(-32004, `not_found: ${text}`, { name: "not_found" });
 }
 
 /** Return what to call a command: `the rewind (#7)`, or `#3` if it added messages. */

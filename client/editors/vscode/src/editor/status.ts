@@ -7,7 +7,9 @@ export function status(name: string, following: Following | undefined, asking: b
   const words = [name];
   if (following?.problem) words.push("away");
   else if (!following?.copy.whole) words.push("reading");
-  for (const { client } of following?.copy.drafts.values() ?? []) words.push(`writing…${client ? ` (${client})` : ""}`);
+  for (const { client } of following?.copy.drafts.values() ?? []) {
+    words.push(`writing…${client ? ` (${client})` : ""}`);
+  }
   if (asking) words.push("asking");
   return words.join(" · ");
 }
