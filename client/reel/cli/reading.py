@@ -36,6 +36,10 @@ def info(ctx: Context) -> None:
     if ctx.out.as_json:
         ctx.out.document(reply)
         return
+    if ctx.args.marks:
+        labels = dict.fromkeys(mark.label for mark in reversed(reply.marks) if mark.label is not None)
+        ctx.out.lines([label] for label in labels)
+        return
     for name, value in describe(reply, ctx, used=_tokens(ctx)):
         if value:
             ctx.out.line((f"{name:<13}", "dim"), value)

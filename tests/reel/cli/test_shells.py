@@ -49,10 +49,14 @@ def need(shell: str) -> str:
     return found
 
 
+def environment() -> dict[str, str]:
+    """Return an environment in which a shell finds `reel`."""
+    return {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+
+
 def run(*command: str) -> list[str]:
     """Return the lines that a shell prints that finds `reel`."""
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    ended = subprocess.run(command, env={**os.environ, "PATH": path}, text=True, check=True, capture_output=True)
+    ended = subprocess.run(command, env=environment(), text=True, check=True, capture_output=True)
     assert "" == ended.stderr
     return [line for line in ended.stdout.splitlines() if line]
 
@@ -75,7 +79,12 @@ def in_zsh(reel: Reel, directory: Path, line: str) -> list[str]:
     setup.write_text(_ZSH.format(script=reel("completion", "zsh").out, directory=directory))
     ours, theirs = pty.openpty()
     with subprocess.Popen(
-        [need("zsh"), "-f", "-i"], stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
+        [need("zsh"), "-f", "-i"],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+        env=environment(),
     ) as zsh:
         os.close(theirs)
         try:
@@ -130,6 +139,23 @@ def test_bash_offers_agents(reel: Reel, name: str) -> None:
     assert [f"{name}-1"] == in_bash(reel, "show", name)
     assert [f"{name}-1"] == in_bash(reel, "add", "--agent", name)
     assert [f"{name}-2", f"{name}-1"] == in_bash(reel, "revive", name)
+
+
+@pytest.mark.parametrize("shell", ["bash", "fish", "zsh"])
+def test_marks_of_an_agent_are_offered(reel: Reel, directory: Path, talk: str, shell: str) -> None:
+    """After the agent, rewind offers its marks, the newest first, each once."""
+    for label in ("one", "two", "one"):
+        reel("mark", talk, label)
+    reel("mark", talk)
+
+    if shell == "bash":
+        offered = in_bash(reel, "rewind", talk, "")
+    elif shell == "fish":
+        offered = in_fish(reel, f"reel rewind {talk} ")
+    else:
+        offered = in_zsh(reel, directory, f"reel rewind {talk} ")
+    assert ["one", "two"] == sorted(offered)
+    assert "one\ntwo\n" == reel("info", talk, "--marks").out
 
 
 @pytest.mark.parametrize("shell", ["bash", "fish"])

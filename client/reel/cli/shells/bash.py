@@ -7,12 +7,16 @@ from reel.cli.shells.completable import AGENTS, CHOICE, FILE, Completable, Flag,
 _SCRIPT = """\
 # Completion of reel for bash.
 _reel() {
-    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command= words= count=0 i
+    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command= first= words= count=0 i
     for ((i = 1; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
             @skipped@
             -?*) ;;
-            *) if [[ $command ]]; then ((count += 1)); else command=${COMP_WORDS[i]}; fi ;;
+            *)
+                if [[ ! $command ]]; then command=${COMP_WORDS[i]}; continue; fi
+                first=${first:-${COMP_WORDS[i]}}
+                ((count += 1))
+                ;;
         esac
     done
     case $previous in
@@ -30,6 +34,9 @@ _reel_offer() {
 }
 _reel_agents() {
     timeout 5 reel --no-start list --format names --prefix "$current" "$@" 2>/dev/null
+}
+_reel_marks() {
+    timeout 5 reel --no-start info -a "$1" --marks 2>/dev/null
 }
 _reel_files() {
     mapfile -t COMPREPLY < <(compgen -f -- "$current")
@@ -74,7 +81,8 @@ def _commands() -> Iterator[str]:
     """Yield the cases that complete a command's options and its first argument."""
     yield f'"") _reel_offer {quoted(_words(shared()))} echo {" ".join(each.name for each in commands())} ;;'
     for each in commands():
-        yield f"{each.name}) _reel_offer {quoted(_words(each.flags))}{_first(each)} ;;"
+        marks = '; [[ $current == -* ]] || ((count != 1)) || words=$(_reel_marks "$first")' if each.marks else ""
+        yield f"{each.name}) _reel_offer {quoted(_words(each.flags))}{_first(each)}{marks} ;;"
 
 
 def _first(command: Completable) -> str:

@@ -46,6 +46,8 @@ class Completable(NamedTuple):
     first: Value
     # Whether killed agents are offered as well.
     dead: bool
+    # Whether its second argument is a mark of the first.
+    marks: bool
 
 
 def commands() -> list[Completable]:
@@ -62,7 +64,8 @@ def shared() -> list[Flag]:
 def _command(command: Command) -> Completable:
     flags = [_flag(option) for option in options_of(command)]
     flags.append(Flag(("--help",), "show help", Value(NOTHING, arguments=0)))
-    return Completable(command.name, command.summary, flags, _first(command.positionals), command.name == "revive")
+    dead, marks = command.name == "revive", command.name == "rewind"
+    return Completable(command.name, command.summary, flags, _first(command.positionals), dead, marks)
 
 
 def _flag(option: Option) -> Flag:

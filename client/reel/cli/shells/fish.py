@@ -12,6 +12,12 @@ end
 function __reel_first
     test (count (commandline -opc)) -eq 2
 end
+function __reel_second
+    test (count (commandline -opc)) -eq 3
+end
+function __reel_marks
+    timeout 5 reel --no-start info -a (commandline -opc)[3] --marks 2>/dev/null
+end
 complete -c reel -f
 @commands@
 """
@@ -31,6 +37,8 @@ def _commands() -> Iterator[str]:
         yield f"complete -c reel -n {_NO_COMMAND} -a {each.name} -d {quoted(each.summary)}"
         if action := _action(each.first, dead=each.dead):
             yield f"complete -c reel -n {quoted(f'{here}; and __reel_first')} -a {action}"
+        if each.marks:
+            yield f"complete -c reel -n {quoted(f'{here}; and __reel_second')} -a '(__reel_marks)'"
         for flag in each.flags:
             yield _flag(here, flag)
 

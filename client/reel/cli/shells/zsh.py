@@ -25,6 +25,10 @@ _reel_agents() {
     local -a names=(${(f)"$(timeout 5 reel --no-start list --format names "$@" 2>/dev/null)"})
     compadd -a names
 }
+_reel_marks() {
+    local -a labels=(${(f)"$(timeout 5 reel --no-start info -a "$words[2]" --marks 2>/dev/null)"})
+    compadd -a labels
+}
 if [[ $funcstack[1] == _reel ]]; then _reel "$@"; else compdef _reel reel; fi
 """
 
@@ -41,6 +45,8 @@ def _arguments(command: Completable) -> Iterator[str]:
     yield from _flags(command.flags)
     if action := _action(command.first, dead=command.dead):
         yield quoted(f"1:{command.first.kind}:{action}")
+    if command.marks:
+        yield quoted("2:mark: _reel_marks")
     # With two colons the words would end here, and the options with them.
     yield quoted("*: : ")
 

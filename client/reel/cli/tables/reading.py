@@ -107,7 +107,14 @@ COMMANDS = (
         ),
         notes="Exits with status 1 if nothing happened in time.",
     ),
-    Command("info", "[AGENT]", "show an agent's state", "reading.info", "reel info demo"),
+    Command(
+        "info",
+        "[AGENT]",
+        "show an agent's state",
+        "reading.info",
+        "reel info demo",
+        (option("--marks", action="store_true", help="print only the labels of its marks, the newest first"),),
+    ),
     Command(
         "log",
         "[AGENT]",
