@@ -152,7 +152,7 @@ class _PushPrinter:
         else:
             self._line(push)
         if out.terminal:
-            out.transient(self._drafts.lines(out.width or 1, screen_height(sys.stdout)))
+            out.transient(self._drafts.lines(out.current_width(), screen_height(sys.stdout)))
 
     def _line(self, push: EventPush) -> None:
         """Show an event as the log does; the push does not contain its content, so ask for it."""

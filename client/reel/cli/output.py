@@ -71,6 +71,7 @@ class Output:
         self.terminal = stream.isatty()
         self.width = _columns(stream) if self.terminal else _preview_columns()
         self._stream: Writable = stream
+        self._stdout = stream
         self._utf8 = _is_utf8(stream)
         self._stderr = stderr
         self.colour = _wants_colour(stream, color)
@@ -120,6 +121,10 @@ class Output:
         self._printed += 1
         self._stream.write("\n".join(map(safe, text.replace("\r\n", "\n").split("\n"))))
 
+    def current_width(self) -> int:
+        """Return how many columns the terminal has now: a command that runs for long sees it change."""
+        return _columns(self._stdout)
+
     def transient(self, lines: Sequence[Span]) -> None:
         """Show lines on a terminal until the next one is printed or they are replaced; without lines, erase them.
 
@@ -127,7 +132,7 @@ class Output:
         """
         if not self.terminal or not (lines or self._transient_shown):
             return
-        width = max((self.width or _WIDTH) - 1, 1)
+        width = max(self.current_width() - 1, 1)
         shown = "\n".join(render([_cut(line, width)], colour=self.colour) for line in lines)
         up = f"\x1b[{self._transient_shown - 1}A" if self._transient_shown > 1 else ""
         self._stream.write(f"\r{up}\x1b[J{shown}" if up or len(lines) > 1 else f"{_ERASE}{shown}")
