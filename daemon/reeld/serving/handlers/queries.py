@@ -84,11 +84,10 @@ def stats(services: Services, _call: Call) -> Deferred:
 
     async def run() -> Result:
         writer, registry = services.store.writer, services.registry
-        counters = services.counters()
         return {
-            **counters,
-            "database_bytes": _size(counters["database"]),
-            "wal_bytes": _size(f"{counters['database']}-wal"),
+            **services.counters(),
+            "database_bytes": _size(services.store.path),
+            "wal_bytes": _size(f"{services.store.path}-wal"),
             **await services.store.totals(),
             "loaded_agents": len(registry),
             "started_agents": registry.started,
