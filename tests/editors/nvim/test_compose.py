@@ -46,6 +46,17 @@ def test_a_compose_buffer_keeps_what_was_not_sent(demo: Nvim, daemon: Daemon, cl
     assert Path(daemon.socket).is_socket()
 
 
+def test_a_deleted_compose_buffer_opens_again(demo: Nvim, client: Client) -> None:
+    """A compose buffer that was deleted opens again, and sends once."""
+    for text in ("one", "two"):
+        compose(demo, text)
+        demo.command("write")
+        demo.command("bdelete")
+
+    assert ["one", "two"] == texts(client)
+    assert ["demo: added #2", "demo: added #3"] == [line for line in demo.said() if not line.startswith("To ")]
+
+
 def test_commands_in_a_compose_buffer(nvim: Nvim, client: Client) -> None:
     """A command in a compose buffer is about its conversation, not the one that was opened last."""
     for name in ("one", "two"):

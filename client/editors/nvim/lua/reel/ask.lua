@@ -36,6 +36,7 @@ function M.start(conversation)
     on_exit = function(_, status)
       local stopped = jobs[agent] == 'stopped'
       jobs[agent] = nil
+      vim.cmd 'redrawstatus!'
       if status ~= 0 and not stopped then
         local why = last_line(output)
         local line = why ~= '' and why or ('the command ended with status %d'):format(status)

@@ -36,6 +36,7 @@ function M.open(conversation)
   if new then
     vim.bo[buffer].filetype = 'markdown'
     vim.b[buffer].reel_conversation = conversation.buffer
+    vim.api.nvim_clear_autocmds { event = 'BufWriteCmd', buffer = buffer } -- :bdelete leaves it
     vim.api.nvim_create_autocmd('BufWriteCmd', {
       buffer = buffer,
       callback = function()
