@@ -174,7 +174,7 @@ def test_a_frozen_disk(directory: Path, shim: Shim, durability: str, op: Op) -> 
 
 
 def test_a_disk_that_fails_is_logged(shimmed: CrashingDaemon, shim: Shim) -> None:
-    """The log says once that commits fail, and why, and once that they work again, after how many."""
+    """The log says once that commits fail, and why, and once that they work again; in between, stats say it."""
     shimmed.start()
     with shimmed.client() as client:
         client.create("demo")
@@ -182,7 +182,9 @@ def test_a_disk_that_fails_is_logged(shimmed: CrashingDaemon, shim: Shim) -> Non
             for _ in range(10):
                 with pytest.raises(reel.Storage):
                     client.add("demo", "refused")
+            assert client.stats()["storage_problem"].startswith("the last commit failed: storage: nothing was written")
         client.add("demo", "done")
+        assert client.stats()["storage_problem"] is None
 
     shown = [line for line in shimmed.log.read_text().splitlines() if "commit" in line and shimmed.database in line]
     assert shown[0].endswith(f"a commit to {shimmed.database} failed: storage: nothing was written: disk I/O error")

@@ -35,7 +35,7 @@ def ended(arguments: list[str]) -> int:
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        ([], Config("/e/s.sock", "/e/r.db", "info")),
+        ([], Config("/e/s.sock", "/e/r.db", "info", durability="full")),
         (["--socket", "/f/s.sock"], Config("/f/s.sock", "/e/r.db", "info")),
         (["--database=/f/r.db", "--log-level", "debug"], Config("/e/s.sock", "/f/r.db", "debug")),
         (["--durability", "normal"], Config("/e/s.sock", "/e/r.db", durability="normal")),

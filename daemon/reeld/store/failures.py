@@ -28,6 +28,8 @@ class CommitFailures:
         # Commits that failed since the last line of the log, and why the last of them did.
         self._untold = 0
         self._reason = ""
+        # Why the newest commit failed; ``None`` if it did not.
+        self.current: str | None = None
         # When the first of a row of failures happened, and how many there were; only while they are in the log.
         self._began: float | None = None
         self._count = 0
@@ -37,11 +39,12 @@ class CommitFailures:
         """Note that a commit failed."""
         self._untold += 1
         self._count += 1
-        self._reason = reason
+        self._reason = self.current = reason
         self.report()
 
     def succeeded(self) -> None:
         """Note that a commit succeeded."""
+        self.current = None
         if self._began is not None:
             seconds = self._clock() - self._began
             log.warning("commits to %s work again; %d failed within %.0f s", self._path, self._count, seconds)

@@ -147,6 +147,16 @@ class Writer:
             settle(Storage(f"nothing was written: {displaced}"))
         await anyio.lowlevel.checkpoint()  # let others run, even if the failed callers retry at once
 
+    @property
+    def problem(self) -> str | None:
+        """Why commands are refused now, as a sentence that says what to do; ``None`` if commits work."""
+        if (displaced := self.presence.displaced) is not None:
+            return str(displaced)
+        failure = self._event_writer.failures.current
+        return (
+            None if failure is None else f"the last commit failed: {failure}; look at the disk, see docs/operations.md"
+        )
+
     async def report_failures(self) -> None:
         """Log the commits that failed and are not in the log yet."""
         await self._database.run(lambda _: self._event_writer.failures.report())

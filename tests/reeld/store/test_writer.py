@@ -307,6 +307,7 @@ async def test_commits_that_fail_are_logged(store: Store, path: str, caplog: pyt
         for _ in range(3):
             await write(store, said(1, event(2)))
         await store.writer.heartbeat()
+        problem = store.writer.problem
         await pragma(store, "query_only = OFF")
         await write(store, said(1, event(1)))
         await store.writer.heartbeat()
@@ -315,3 +316,6 @@ async def test_commits_that_fail_are_logged(store: Store, path: str, caplog: pyt
         f"a commit to {path} failed: storage: nothing was written: attempt to write a readonly database",
         f"commits to {path} work again; 4 failed within 0 s",
     ] == caplog.messages
+    assert problem is not None
+    assert problem.startswith("the last commit failed: storage: nothing was written: attempt to write a readonly")
+    assert store.writer.problem is None

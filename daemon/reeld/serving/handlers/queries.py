@@ -96,7 +96,7 @@ def stats(services: Services, _call: Call) -> Deferred:
             "commits": writer.commits,
             "events_written": writer.events,
             "longest_commit_us": int(writer.longest_commit * 1e6),
-            "storage_problem": str(services.store.displaced) if services.store.displaced else None,
+            "storage_problem": writer.problem,
             "memory_kb": memory_kb(),
             "open_files": len(os.listdir("/dev/fd")),  # noqa: PTH208 - counted, not walked
         }
