@@ -7,7 +7,7 @@ local errors = require 'reel.errors'
 
 local M = {}
 
-local jobs = {} -- by the agent's id
+local jobs = {} -- by the conversation's buffer: its agent is a name first, and an id later
 
 local function last_line(lines)
   return vim.trim(table.concat(lines, '\n')):match '[^\n]*$'
@@ -18,7 +18,7 @@ function M.check(conversation)
   if not config.ask then
     error(errors.new('invalid_params', 'no command is set to ask with; see :help reel-ask'), 0)
   end
-  if jobs[conversation.agent] then
+  if jobs[conversation.buffer] then
     error(errors.new('busy', conversation.name .. ': the command is still running (:Reel stop ends it)'), 0)
   end
 end
@@ -26,7 +26,7 @@ end
 --- Run the command for a conversation: $REEL_AGENT is the conversation, $REEL_SOCKET the daemon's socket.
 function M.start(conversation)
   M.check(conversation)
-  local agent, output = conversation.agent, {}
+  local buffer, output = conversation.buffer, {}
   local job = vim.fn.jobstart(config.ask, {
     env = { REEL_AGENT = conversation.name, REEL_SOCKET = address.socket(), PYTHONPATH = environment.python_path() },
     stderr_buffered = true,
@@ -34,8 +34,8 @@ function M.start(conversation)
       output = lines
     end,
     on_exit = function(_, status)
-      local stopped = jobs[agent] == 'stopped'
-      jobs[agent] = nil
+      local stopped = jobs[buffer] == 'stopped'
+      jobs[buffer] = nil
       vim.cmd 'redrawstatus!'
       if status ~= 0 and not stopped then
         local why = last_line(output)
@@ -47,22 +47,22 @@ function M.start(conversation)
   if job <= 0 then
     error(errors.new('ask', ('cannot run %s'):format(vim.inspect(config.ask))), 0)
   end
-  jobs[agent] = job
+  jobs[buffer] = job
 end
 
 --- Stop the command of a conversation.
 function M.stop(conversation)
-  local job = jobs[conversation.agent]
+  local job = jobs[conversation.buffer]
   if type(job) ~= 'number' then
     error(errors.new('invalid_params', conversation.name .. ': no command is running'), 0)
   end
-  jobs[conversation.agent] = 'stopped'
+  jobs[conversation.buffer] = 'stopped'
   vim.fn.jobstop(job)
 end
 
 --- Return whether the command of a conversation is running.
 function M.is_running(conversation)
-  return jobs[conversation.agent] ~= nil
+  return jobs[conversation.buffer] ~= nil
 end
 
 return M
