@@ -77,6 +77,7 @@ def _place(kind: str, data: dict[str, Any]) -> Iterator[str]:
     if kind == "restore" and "to" in data:
         yield f"to #{data.pop('to')}"
         yield from (f"{why} #{data.pop(why)}" for why in ("undoes", "redoes") if why in data)
+        data.pop("undo", None)  # of a redo: the undo is the one of the command that it redoes
 
 
 def _known(kind: str, name: str, value: Any) -> str:

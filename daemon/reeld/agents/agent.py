@@ -29,8 +29,7 @@ from reel.wakeup import Signal
 from reeld.agents.event_bus import CommittedEvent, EventBus
 from reeld.agents.idempotency import CommandOptions, key_row
 from reeld.core.commands import Reply, Stage
-from reeld.core.conversation import Conversation
-from reeld.core.events import Node
+from reeld.core.conversation import Branch, Conversation
 from reeld.core.state import State
 from reeld.store.store import Store
 from reeld.store.transactions import AgentWrite, DivergedError, Outcome, Transaction
@@ -241,13 +240,13 @@ class Agent:
             return
         self.advance()
 
-    def apply(self, part: AgentWrite, first: int, past: Iterable[Node] | None = None) -> None:
+    def apply(self, part: AgentWrite, first: int, past: Branch | None = None) -> None:
         """Fold committed events into the state, and publish them.
 
         Args:
             part: the events.
             first: the id of the first one.
-            past: the nodes of a state that one of them takes over.
+            past: where a state that one of them takes over leaves the current one.
         """
         state, bus = self.committed, self.bus
         state.profile = part.profile
@@ -270,7 +269,7 @@ class Agent:
         stage: Stage,
         reply: Reply,
         options: CommandOptions,
-        past: Iterable[Node] | None = None,
+        past: Branch | None = None,
         *,
         changed: bool = False,
     ) -> Reply:
@@ -280,7 +279,7 @@ class Agent:
             stage: the events.
             reply: the answer, remembered under the command's key.
             options: the command's.
-            past: the nodes of a state that is taken over.
+            past: where a state that is taken over leaves the current one.
             changed: whether more of the profile than its head changed.
         """
         part = AgentWrite(stage.profile, stage.events, changed=changed)

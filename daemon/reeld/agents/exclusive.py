@@ -58,8 +58,8 @@ async def redo(agent: Agent, options: CommandOptions) -> Reply:
     target = await agent.store.redo_target(agent.row, stage.head)
     if target is None:
         raise NothingToUndo(f"agent {stage.base.name} has nothing to redo")
-    end = await agent.store.position(agent.row, target)
-    return await _go_back(agent, stage, options, end, redoes=target)
+    end = await agent.store.position(agent.row, target.command)
+    return await _go_back(agent, stage, options, end, redoes=target.command, undo=target.undo)
 
 
 async def _go_back(agent: Agent, stage: Stage, options: CommandOptions, to: Position, **why: int) -> Reply:
@@ -68,7 +68,8 @@ async def _go_back(agent: Agent, stage: Stage, options: CommandOptions, to: Posi
         reply["undone"] = why["undoes"]
     if "redoes" in why:
         reply["redone"] = why["redoes"]
-    past = None if agent.committed.conversation.has(to.tip) else (await agent.store.walk(to.tip)).nodes
+    conversation = agent.committed.conversation
+    past = None if to.tip is None or conversation.has(to.tip) else await agent.store.branch(to.tip, conversation)
     return await agent.commit(stage, reply, options, past)
 
 
@@ -114,8 +115,8 @@ async def clone_into(
         stage.head = max(stage.head, position.at)
         command = commands.clone_from(stage, source.committed.profile.uid, position.at, position.tip)
         reply = {**info(stage.profile, conversation), "command": command, "time": stage.now}
-        past: list[Node] = sorted([*conversation.entries, *conversation.marks], key=lambda node: node.id)
-        return await target.commit(stage, reply, options, past)
+        nodes: list[Node] = sorted([*conversation.entries, *conversation.marks], key=lambda node: node.id)
+        return await target.commit(stage, reply, options, target.committed.conversation.branch(nodes))
 
 
 async def kill(registry: Registry, options: CommandOptions, root: Agent, reason: str | None, *, cascade: bool) -> Reply:

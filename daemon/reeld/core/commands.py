@@ -189,7 +189,7 @@ def no_such_mark(state: State, label: str | None) -> NoSuchMark:
 
 
 def restore(stage: Stage, to: int, tip: int | None, **why: int) -> Reply:
-    """Make the state what it was at ``to``, whose tip is given; ``why`` has ``undoes`` or ``redoes``."""
+    """Make the state what it was at ``to``, whose tip is given; ``why`` has ``undoes``, or ``redoes`` and ``undo``."""
     stage.require_alive()
     was = stage.head
     command = stage.put("restore", stage.next_seq, data={"to": to, **why}, parent=tip)

@@ -7,8 +7,8 @@ Ids ascend along the path from the root to the tip, because a parent is always o
 ``tests/reeld/core/test_machine.py`` compares both with a third model after every command.
 """
 
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from reel.blocks import InvalidRecord
@@ -36,6 +36,16 @@ class Extent(NamedTuple):
 
     records: int
     messages: int
+
+
+class Branch(NamedTuple):
+    """Where a state leaves a conversation: the newest node that both have, and the nodes of the state after it.
+
+    ``base`` is ``None`` if they share nothing; ``nodes`` are all of the state then.
+    """
+
+    base: int | None
+    nodes: Sequence[Node]
 
 
 def _id(node: Node) -> int:
@@ -152,6 +162,11 @@ class Conversation:
                 return True
         return False
 
+    def branch(self, nodes: Sequence[Node]) -> Branch:
+        """Return where a state, given by all its nodes, leaves this conversation."""
+        shared = bisect_left(nodes, True, key=lambda node: not self.has(node.id))
+        return Branch(nodes[shared - 1].id if shared else None, nodes[shared:])
+
     def append(self, node: Node) -> None:
         """Append a node."""
         if isinstance(node, Mark):
@@ -194,14 +209,14 @@ class Conversation:
             for call_id, _ in entry.tools.calls:
                 self.open_calls.close(call_id)
 
-    def apply(self, event_id: int, event: Event, past: Iterable[Node] | None = None) -> Extent:
+    def apply(self, event_id: int, event: Event, past: Branch | None = None) -> Extent:
         """Fold one committed event; return how long a prefix it left unchanged.
 
         Args:
             event_id: the id that the commit gave it.
             event: the event.
-            past: for ``restore`` and ``clone``, the nodes of the state to take over, the root first; not needed
-                if that state is a prefix of this one.
+            past: for ``restore`` and ``clone``, where the state to take over leaves this one; not needed if that state
+                is a prefix of this one.
         """
         kind, before = event.kind, self.extent
         if kind in CONVERSATION:
@@ -217,26 +232,16 @@ class Conversation:
             return self._become(event.parent, past)
         return min(before, self.extent)
 
-    def _become(self, tip: int | None, past: Iterable[Node] | None) -> Extent:
+    def _become(self, tip: int | None, past: Branch | None) -> Extent:
         if self.has(tip):
             self.cut(tip)
             return self.extent
         assert past is not None, "a state that is not a prefix of this one must be given"  # noqa: S101
-        ids = [entry.id for entry in self.entries]
-        self.cut(None)
-        for node in past:
+        self.cut(past.base)
+        kept = self.extent
+        for node in past.nodes:
             self.append(node)
-        return self._shared_with(ids)
-
-    def _shared_with(self, ids: list[int]) -> Extent:
-        """Return how long a prefix of this conversation consists of the entries with these ids."""
-        records = messages = 0
-        for entry, known in zip(self.entries, ids, strict=False):
-            if entry.id != known:
-                break
-            records += 1
-            messages += entry.message is not None
-        return Extent(records, messages)
+        return kept
 
     def mark_for(self, label: str | None) -> Mark | None:
         """Return the mark that a rewind goes to: the newest with this label.

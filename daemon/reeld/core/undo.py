@@ -8,7 +8,14 @@ command leaves exactly the stack below it:
 * after a redo, the stack is what it was right after the command that was brought back.
 
 So one looks at the newest undoable command; if it is an undo, one jumps to before the command that it undid, and so
-on. Each look is one indexed query, and the number of looks is the number of undos in a row.
+on. The commands that can be redone form a stack of the same kind:
+
+* after an undo, the undone command lies on top of the stack that was there;
+* after a redo, the stack is what it was before the undo that was taken back. The redo names that undo, so that one can
+  jump there: 2,000 redos in a row took 104 s of processor time while each looked at all of those before it. Redos of
+  older versions do not name it; past those one goes step by step.
+
+Each look is one indexed query.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,11 +28,22 @@ UNDOABLE_KINDS = CONVERSATION | {"clear", "mark", "rewind", "restore", "clone"}
 
 
 class Command(NamedTuple):
-    """An undoable command: its seq, and the command that it undoes or redoes, if it is an undo or a redo."""
+    """An undoable command: its seq, and the command that it undoes or redoes, if it is an undo or a redo.
+
+    ``undo`` is the undo that a redo takes back; ``None`` if an older version wrote it.
+    """
 
     seq: int
     undoes: int | None = None
     redoes: int | None = None
+    undo: int | None = None
+
+
+class Undone(NamedTuple):
+    """A command that can be redone, and the undo that undid it."""
+
+    command: int
+    undo: int
 
 
 # Returns the newest undoable command at or before a seq; ``None`` if the agent is in its first state there.
@@ -53,21 +71,23 @@ def undoable(newest: Newest, head: int) -> int | None:
     while (command := newest(at)) is not None:
         if command.undoes is None:
             return command.seq if command.redoes is None else command.redoes
-        at = command.undoes - 1
+        at = min(command.undoes, command.seq) - 1  # never ahead, whatever a damaged row says
     return None
 
 
-def redoable(newest: Newest, head: int) -> int | None:
+def redoable(newest: Newest, head: int) -> Undone | None:
     """Return the command that a redo would bring back, or ``None``: the newest one undone and not redone since."""
     at, redone = head, 0
     while (command := newest(at)) is not None:
+        at = command.seq - 1
         if command.undoes is not None:
             if redone == 0:
-                return command.undoes
+                return Undone(command.undoes, command.seq)
             redone -= 1
+        elif command.undo is not None:
+            at = min(command.undo, command.seq) - 1  # never ahead, whatever a damaged row says
         elif command.redoes is not None:
             redone += 1
         else:
             return None
-        at = command.seq - 1
     return None

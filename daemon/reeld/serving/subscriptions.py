@@ -311,8 +311,8 @@ class LogReplayer:
             return CommittedEvent(profile, event_id, event, Extent(0, 0), Extent(0, 0))
         conversation = await self._state_before(logged)
         past = None
-        if event.kind in ("restore", "clone") and not conversation.has(event.parent):
-            past = (await self._store.walk(event.parent)).nodes
+        if event.kind in ("restore", "clone") and event.parent is not None and not conversation.has(event.parent):
+            past = await self._store.branch(event.parent, conversation)
         kept = conversation.apply(event_id, event, past)
         return CommittedEvent(profile, event_id, event, kept, conversation.extent)
 

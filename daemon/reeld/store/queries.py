@@ -6,10 +6,10 @@ The rules of the model are in :mod:`reeld.core`: here is only how the log is ask
 import json
 import logging
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from sys import intern
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from reel.blocks import InvalidRecord
 from reel.values import clean_deep
@@ -18,7 +18,7 @@ from reeld.core.events import Event, Mark, Node, Pack, entry, read
 from reeld.core.paging import PackedPage, packed_page, take_page
 from reeld.core.state import Profile, Source
 from reeld.core.tree import tip_after
-from reeld.core.undo import UNDOABLE_KINDS, Command, Newest, end_of_first_state, redoable, undoable
+from reeld.core.undo import UNDOABLE_KINDS, Command, Newest, Undone, end_of_first_state, redoable, undoable
 from reeld.store.checksums import COLUMNS, is_intact
 from reeld.store.schema import UNKNOWN_KIND
 
@@ -90,6 +90,8 @@ class Past(NamedTuple):
 
     nodes: list[Node]
     skipped: list[Skip]
+    # The node before the first, if the walk ended there.
+    base: int | None = None
 
 
 class StoredKey(NamedTuple):
@@ -214,19 +216,37 @@ def _end_of(connection: sqlite3.Connection, row: int, command: int) -> Position:
     return end
 
 
-def walk(connection: sqlite3.Connection, tip: int | None, pack: Pack) -> Past:
-    """Return the state with this tip, by walking from parent to parent."""
+def walk(
+    connection: sqlite3.Connection, tip: int | None, pack: Pack, is_base: Callable[[int], bool] | None = None
+) -> Past:
+    """Return the state with this tip, by walking from parent to parent.
+
+    Args:
+        connection: a reading connection.
+        tip: the newest node.
+        pack: encodes a value as MessagePack.
+        is_base: whether to end the walk before the node with this id; by default it goes on to the root.
+    """
     past = Past([], [])
     while tip is not None:
+        if is_base is not None and is_base(tip):
+            past = past._replace(base=tip)
+            break
         with closing(connection.execute(_WALK, (tip,))) as rows:
-            tip = _read_path(connection, rows, pack, past)
+            tip = _read_path(connection, rows, pack, past, is_base)
     past.nodes.reverse()
     past.skipped.reverse()
     return past
 
 
-def _read_path(connection: sqlite3.Connection, rows: Iterable[Sequence[Any]], pack: Pack, past: Past) -> int | None:
-    """Read nodes, the newest first, down to the root or to a damaged one with the wrong parent.
+def _read_path(
+    connection: sqlite3.Connection,
+    rows: Iterable[Sequence[Any]],
+    pack: Pack,
+    past: Past,
+    is_base: Callable[[int], bool] | None,
+) -> int | None:
+    """Read nodes, the newest first, down to the root, to the base, or to a damaged one with the wrong parent.
 
     A row that cannot be read stays a record, and a damaged one an empty record; both are listed as skipped.
 
@@ -235,6 +255,8 @@ def _read_path(connection: sqlite3.Connection, rows: Iterable[Sequence[Any]], pa
     """
     owner = None
     for *row, stored in rows:
+        if is_base is not None and is_base(row[0]):
+            return cast("int", row[0])
         if is_intact(pack, row, stored):
             past.nodes.append(_read_node(row, pack, past.skipped))
         else:
@@ -302,7 +324,7 @@ def undo_target(connection: sqlite3.Connection, row: int, head: int) -> int | No
     return undoable(_newest(connection, row), head)
 
 
-def redo_target(connection: sqlite3.Connection, row: int, head: int) -> int | None:
+def redo_target(connection: sqlite3.Connection, row: int, head: int) -> Undone | None:
     """Return the command that a redo would bring back."""
     return redoable(_newest(connection, row), head)
 
@@ -319,7 +341,7 @@ def _newest(connection: sqlite3.Connection, row: int) -> Newest:
         if kind != "restore":
             return Command(command)
         data = data_of(data_json)
-        return Command(command, data.get("undoes"), data.get("redoes"))
+        return Command(command, data.get("undoes"), data.get("redoes"), data.get("undo"))
 
     return newest
 

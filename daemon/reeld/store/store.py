@@ -16,9 +16,10 @@ import anyio
 
 from reel.errors import Storage
 from reel.msgpack_codec import packer
-from reeld.core.conversation import Conversation
+from reeld.core.conversation import Branch, Conversation
 from reeld.core.paging import PackedPage
 from reeld.core.state import Profile, State
+from reeld.core.undo import Undone
 from reeld.store import queries, transactions
 from reeld.store.backup import require_foreign, sync, write_backup
 from reeld.store.bridge import open_bridge
@@ -109,6 +110,14 @@ class Store:
         """Return the state with this tip."""
         return await self._read_log(lambda connection: queries.walk(connection, tip, packer()))
 
+    async def branch(self, tip: int, conversation: Conversation) -> Branch:
+        """Return where the state with this tip leaves a conversation, which must not change meanwhile.
+
+        It is walked from the tip to the first node that the conversation has, so it costs what differs.
+        """
+        past = await self._read_log(lambda connection: queries.walk(connection, tip, packer(), conversation.has))
+        return Branch(past.base, past.nodes)
+
     async def walk_living(self, row: int) -> Past:
         """Return an agent's current state."""
         return await self._read_log(lambda connection: queries.current(connection, row, packer()))
@@ -121,7 +130,7 @@ class Store:
         """Return the command that an undo would take back."""
         return await self._read(lambda connection: queries.undo_target(connection, row, head))
 
-    async def redo_target(self, row: int, head: int) -> int | None:
+    async def redo_target(self, row: int, head: int) -> Undone | None:
         """Return the command that a redo would bring back."""
         return await self._read(lambda connection: queries.redo_target(connection, row, head))
 

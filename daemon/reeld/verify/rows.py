@@ -64,7 +64,7 @@ _MAY: dict[str, dict[str, tuple[type, ...]]] = {
     "created": {"title": (str,), "tags": (dict,)},
     "changed": {"name": (str,), "title": (str, _NONE), "tags": (dict,)},
     "rewind": {"label": (str,)},
-    "restore": {"undoes": (int,), "redoes": (int,)},
+    "restore": {"undoes": (int,), "redoes": (int,), "undo": (int,)},
     "agent_killed": {"by": (str,), "reason": (str,), "cascade": (bool,)},
 }
 

@@ -221,7 +221,7 @@ class LogValidator:
         to, row = data["to"], self.agent.row
         if to >= event.seq:
             raise _UnknownParent(f"to: {to} is not before it")
-        for field in ("undoes", "redoes"):
+        for field in ("undoes", "redoes", "undo"):
             if field in data and not self._past.begins(row, data[field]):
                 raise _UnknownParent(f"{field}: no command begins at {data[field]}")
         end, tip = self._past.position(row, to)

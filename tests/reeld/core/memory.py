@@ -45,7 +45,8 @@ class MemoryLog:
         state.profile = stage.profile
         extents = []
         for event_id, event in enumerate(stage.events, first):
-            kept = state.conversation.apply(event_id, event, past)
+            branch = None if past is None else state.conversation.branch(past)
+            kept = state.conversation.apply(event_id, event, branch)
             extents.append((kept, state.conversation.extent))
         return extents
 
@@ -104,7 +105,7 @@ class MemoryLog:
                 return Command(event.command)
             if event.kind == "restore":
                 data = json.loads(event.data_json or "")
-                return Command(event.command, data.get("undoes"), data.get("redoes"))
+                return Command(event.command, data.get("undoes"), data.get("redoes"), data.get("undo"))
         return None
 
 

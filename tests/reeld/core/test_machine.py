@@ -143,7 +143,7 @@ class Conversations(RuleBasedStateMachine):
         target = redoable(lambda at: self.log.newest(agent, at), stage.head)
         if target is None:
             raise NothingToUndo("")
-        return self._go(stage, agent, target, redoes=target)
+        return self._go(stage, agent, target.command, redoes=target.command, undo=target.undo)
 
     def _go(self, stage: Stage, agent: int, to: int, **why: int) -> list[Node]:
         at, tip = self.log.position(self.profiles, agent, to)

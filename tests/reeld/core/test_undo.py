@@ -2,7 +2,7 @@
 
 import pytest
 
-from reeld.core.undo import Command, Newest, end_of_first_state, redoable, undoable
+from reeld.core.undo import Command, Newest, Undone, end_of_first_state, redoable, undoable
 
 
 def _newest(*steps: Command) -> Newest:
@@ -24,11 +24,32 @@ def _newest(*steps: Command) -> Newest:
         ([Command(1), Command(2), Command(3, undoes=2), Command(4), Command(5, undoes=4)], 1, 4),
         ([Command(1), Command(2, undoes=1), Command(3, redoes=1), Command(4, undoes=1)], None, 1),
         ([Command(1, redoes=9)], 9, None),
+        ([Command(1), Command(2, undoes=1), Command(3, redoes=1, undo=2)], 1, None),
+        ([Command(1), Command(2), Command(3, undoes=2), Command(4, undoes=1), Command(5, redoes=1, undo=4)], 1, 2),
+        ([Command(1), Command(2, undoes=1), Command(3, redoes=1, undo=9)], 1, 1),
     ],
 )
 def test_the_next_undo_and_redo(steps: list[Command], undo: int | None, redo: int | None) -> None:
     """An undo takes back the newest command that is in force; a redo takes back the newest undo."""
-    assert (undo, redo) == (undoable(_newest(*steps), 99), redoable(_newest(*steps), 99))
+    redone = redoable(_newest(*steps), 99)
+
+    assert (undo, redo) == (undoable(_newest(*steps), 99), redone and redone.command)
+
+
+def test_redos_in_a_row_are_not_walked_through() -> None:
+    """However many redos there were, the next one is found in two looks: each names the undo that it took back."""
+    count = 100
+    steps = [Command(seq) for seq in range(1, count + 1)]
+    steps += [Command(count + n, undoes=count + 1 - n) for n in range(1, count + 1)]
+    steps += [Command(2 * count + n, redoes=n, undo=2 * count + 1 - n) for n in range(1, count)]
+    looks: list[int] = []
+
+    def newest(at: int) -> Command | None:
+        looks.append(at)
+        return _newest(*steps)(at)
+
+    assert Undone(count, count + 1) == redoable(newest, 3 * count)
+    assert len(looks) == 2
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,8 @@ import pytest
 from msgpack import unpackb
 
 from reel.errors import Storage
+from reeld.core.conversation import Conversation
+from reeld.core.undo import Undone
 from reeld.store import store as store_module
 from reeld.store import transactions
 from reeld.store.listing import Listing
@@ -91,6 +93,19 @@ async def test_a_damaged_event_in_the_log(path: str) -> None:
     ]
 
 
+@pytest.mark.parametrize(("live", "base", "after"), [([], None, [2, 3, 4]), ([2, 3], 3, [4]), ([2, 5], 2, [3, 4])])
+async def test_only_the_branch_of_a_state_is_read(
+    store: Store, live: list[int], base: int | None, after: list[int]
+) -> None:
+    """A state is walked from its tip to the first node that the conversation has."""
+    await write(store, made(1, event(2), event(3, parent=2), event(4, parent=3), event(5, parent=2)))
+    everything = {node.id: node for tip in (4, 5) for node in (await store.walk(tip)).nodes}
+
+    branch = await store.branch(4, Conversation([everything[node] for node in live]))
+
+    assert (base, after) == (branch.base, [node.id for node in branch.nodes])
+
+
 async def test_every_question_is_asked_of_a_reader(store: Store) -> None:
     """The store returns the results of the queries."""
     await write(store, made(1, event(2), event(3)))
@@ -99,7 +114,7 @@ async def test_every_question_is_asked_of_a_reader(store: Store) -> None:
 
     assert Position(2, 2) == await store.position(1, 2)
     assert [2] == [node.seq for node in (await store.walk(2)).nodes]
-    assert (2, 3) == (await store.undo_target(1, 5), await store.redo_target(1, 4))
+    assert (2, Undone(3, 4)) == (await store.undo_target(1, 5), await store.redo_target(1, 4))
     assert [5] == [skip.seq for skip in await store.unknown_kinds(1, 9)]
     assert {} == await store.descendants(1)
     assert profile(1, 5) == await store.profile(1)
