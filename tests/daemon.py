@@ -2,12 +2,13 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Self
 
@@ -23,6 +24,21 @@ def short_directory() -> Iterator[Path]:
     """Make a directory with a name short enough for a socket's path."""
     with tempfile.TemporaryDirectory(prefix="reel-", dir="/tmp") as path:
         yield Path(path)
+
+
+@contextmanager
+def full_listener(path: str) -> Iterator[None]:
+    """Listen on a socket whose queue is full, and accept nothing."""
+    with ExitStack() as stack:
+        listener = stack.enter_context(socket.socket(socket.AF_UNIX))
+        listener.bind(path)
+        listener.listen(0)
+        while True:
+            waiting = stack.enter_context(socket.socket(socket.AF_UNIX))
+            waiting.setblocking(False)
+            if waiting.connect_ex(path):
+                break
+        yield
 
 
 def until(condition: Callable[[], bool]) -> None:

@@ -33,7 +33,7 @@ _MAX_BEING_REFUSED = 32
 # Seconds for the replies that are in flight when the daemon stops; systemd kills it after 30 (reeld.service).
 _GRACE = 5.0
 
-
+_ELSEWHERE = "choose another path with --socket"
 _CROWDED = "too many connections are open; close one, or raise the limit with reeld --connection-max-open"
 
 
@@ -41,21 +41,18 @@ _CROWDED = "too many connections are open; close one, or raise the limit with re
 async def open_listener(path: str) -> AsyncIterator[SocketListener]:
     """Create the socket, and remove it when the block ends; the caller holds its lock.
 
-    A socket that refuses connections is left over from a crash and is removed. Anything else belongs to somebody.
-    ``anyio.create_unix_listener`` would unlink even a live socket without a word.
+    A stream socket of ours that refuses connections is left over from a crash and is removed. Anything else belongs to
+    somebody. ``anyio.create_unix_listener`` would unlink even a live socket without a word.
+
+    Raises:
+        StartupError: something else is at the path, or the socket cannot be made; it says what to do.
     """
     require_path(path)
     try:
-        mode = os.lstat(path).st_mode
-    except FileNotFoundError:
-        pass
-    else:
-        if not stat.S_ISSOCK(mode):
-            raise StartupError(f"{path} exists and is not a socket; remove it, or choose another path with --socket")
-        if _answers(path):
-            raise StartupError(f"another program answers on {path}; stop it, or choose another path with --socket")
-        os.unlink(path)  # noqa: PTH108 - a Path would add nothing
-    listener = await anyio.create_unix_listener(path, mode=0o600, backlog=1024)
+        _remove_stale(path)
+        listener = await anyio.create_unix_listener(path, mode=0o600, backlog=1024)
+    except OSError as error:
+        raise StartupError(f"cannot make the socket {path}: {error.strerror}; {_ELSEWHERE}") from error
     try:
         yield listener
     finally:
@@ -102,9 +99,30 @@ def require_path(path: str) -> None:
         )
 
 
-def _answers(path: str) -> bool:
+def _remove_stale(path: str) -> None:
+    """Remove the socket that a crash has left at a path.
+
+    Raises:
+        StartupError: what is there may be in use, or is not ours.
+    """
+    try:
+        found = os.lstat(path)
+    except FileNotFoundError:
+        return
+    if not stat.S_ISSOCK(found.st_mode):
+        raise StartupError(f"{path} exists and is not a socket; remove it, or {_ELSEWHERE}")
+    if found.st_uid != os.getuid():
+        raise StartupError(f"{path} belongs to another user (uid {found.st_uid}); {_ELSEWHERE}")
     with socket.socket(socket.AF_UNIX) as probe:
-        return probe.connect_ex(path) == 0
+        probe.setblocking(False)  # a listener whose queue is full would make us wait
+        status = probe.connect_ex(path)
+    if status == errno.EPROTOTYPE:
+        raise StartupError(f"another program has a socket of another kind at {path}; stop it, or {_ELSEWHERE}")
+    if status in (0, errno.EAGAIN, errno.EINPROGRESS):
+        raise StartupError(f"another program answers on {path}; stop it, or {_ELSEWHERE}")
+    if status != errno.ECONNREFUSED:  # the only answer that proves that nobody has it open
+        raise StartupError(f"cannot find out who listens on {path}: {os.strerror(status)}; {_ELSEWHERE}")
+    os.unlink(path)  # noqa: PTH108 - a Path would add nothing
 
 
 class Server:

@@ -1,5 +1,6 @@
 """The socket in the file system, and which processes may connect to it."""
 
+import errno
 import logging
 import os
 import socket
@@ -22,7 +23,7 @@ from reeld.serving import listener
 from reeld.serving.call import Services
 from reeld.serving.listener import Server, is_trusted_peer, open_listener, require_path
 from reeld.startup import StartupError
-from tests.daemon import short_directory
+from tests.daemon import full_listener, short_directory
 from tests.patience import PATIENCE
 from tests.reeld.serving.conftest import Blocker
 
@@ -110,6 +111,50 @@ async def test_live_socket_is_refused(path: str) -> None:
         async with open_listener(path):
             assert (await refused(path)).startswith(f"another program answers on {path}; ")
             assert is_socket(path)
+
+
+@pytest.mark.parametrize("kind", [socket.SOCK_DGRAM, socket.SOCK_SEQPACKET])
+async def test_live_socket_of_another_kind_is_refused(path: str, kind: socket.SocketKind) -> None:
+    """A datagram or seqpacket socket that a program has open is refused and left alone."""
+    Path(path).parent.mkdir()
+    with anyio.fail_after(PATIENCE), socket.socket(socket.AF_UNIX, kind) as other:
+        other.bind(path)
+        assert (await refused(path)).startswith(f"another program has a socket of another kind at {path}; ")
+        assert is_socket(path)
+
+
+async def test_busy_listener_is_refused(path: str) -> None:
+    """A listener whose queue is full is alive, and the daemon does not wait until there is room."""
+    Path(path).parent.mkdir()
+    with anyio.fail_after(PATIENCE), full_listener(path):
+        assert (await refused(path)).startswith(f"another program answers on {path}; ")
+        assert is_socket(path)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a file away")
+async def test_stale_socket_of_another_user_is_refused(path: str) -> None:
+    """A socket that another user has left over is not removed, even by root."""
+    Path(path).parent.mkdir()
+    with socket.socket(socket.AF_UNIX) as left_over:
+        left_over.bind(path)
+    os.chown(path, 4242, -1)
+    with anyio.fail_after(PATIENCE):
+        assert (await refused(path)).startswith(f"{path} belongs to another user (uid 4242); ")
+        assert is_socket(path)
+
+
+async def test_directory_that_takes_no_socket(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stale socket that cannot be removed is an error with the reason."""
+    Path(path).parent.mkdir()
+    with socket.socket(socket.AF_UNIX) as left_over:
+        left_over.bind(path)
+
+    def not_permitted(path: str) -> None:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM), path)
+
+    monkeypatch.setattr(os, "unlink", not_permitted)  # root, who runs the tests, may do all that modes forbid
+    with anyio.fail_after(PATIENCE):
+        assert (await refused(path)).startswith(f"cannot make the socket {path}: Operation not permitted; ")
 
 
 @pytest.mark.parametrize("what", ["file", "directory", "link", "dangling"])
