@@ -10,6 +10,7 @@ import pytest
 
 from reeld.agents.event_bus import CommittedEvent
 from reeld.core.conversation import Extent
+from reeld.serving import subscriptions
 from reeld.serving.subscriptions import LogReplayer
 from reeld.store.schema import prepare
 from reeld.store.store import Store, open_store
@@ -63,6 +64,16 @@ async def test_a_replay_that_starts_anywhere(store: Store, since: int) -> None:
         events = await replayed(store, since)
 
     assert COUNTS[since:] == [(each.kept.records, each.extent.records) for each in events]
+
+
+@pytest.mark.parametrize("entries", [0, 1, 3])
+async def test_a_replay_with_little_room(store: Store, monkeypatch: pytest.MonkeyPatch, entries: int) -> None:
+    """A conversation that was dropped to make room is read again, and the counts are the same."""
+    monkeypatch.setattr(subscriptions, "_MAX_FOLDED", entries)
+
+    found = await replayed(store, 0)
+
+    assert COUNTS == [(event.kept.records, event.extent.records) for event in found]
 
 
 async def test_messages_are_counted_apart(store: Store) -> None:
