@@ -287,9 +287,10 @@ If there is no output, return that the command ended with STATUS."
   (plist-get (plist-get error :data) :name))
 
 (defun reel-link-words (error)
-  "Return the text of ERROR for a user: its message without its name."
-  (string-remove-prefix (format "%s: " (reel-link-name error))
-                        (plist-get error :message)))
+  "Return the text of ERROR for a user: its message, on one line, without its name."
+  (reel-text-one-line
+   (string-remove-prefix (format "%s: " (reel-link-name error))
+                         (plist-get error :message))))
 
 (defun reel-link-ask (method params function)
   "Call METHOD of the daemon with PARAMS, a plist, without waiting.

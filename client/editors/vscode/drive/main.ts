@@ -59,7 +59,10 @@ const actions: Record<string, (asked: any) => unknown> = {
   scheme: () => vscode.window.activeTextEditor!.document.uri.scheme,
   close: ({ name }) => user.close(path(name)),
   commands: () => user.commands(),
-  sight: () => [vscode.window.visibleTextEditors.at(-1)!.revealed, vscode.window.visibleTextEditors.at(-1)!.document.lineCount],
+  sight() {
+    const { revealed, document } = vscode.window.visibleTextEditors.at(-1)!;
+    return [revealed, document.lineCount];
+  },
 };
 
 async function main(): Promise<void> {

@@ -2,7 +2,7 @@ vim9script
 
 # Goes from message to message in the buffer of a conversation.
 
-# Moves the cursor by v:count1 headings; stays if there is none. Headings are stored with the buffer, because a line of a
+# Moves the cursor by v:count1 headings; stays if there is none. Headings are stored with the buffer: a line of a
 # message may look like one.
 export def Go(direction: number)
   const [here, count] = [line('.'), v:count1]

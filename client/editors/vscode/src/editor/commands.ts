@@ -5,13 +5,12 @@ import type { Asking } from "./asking";
 import { lastAnswer, lastCode } from "./code";
 import type { Documents } from "./documents";
 import { naming } from "./naming";
-import { localTime, oneLine } from "./transcript";
+import { count, described, summary } from "./summary";
 
 /** The commands that people know by their kind; all others added messages. */
 const KINDS: ReadonlySet<string> = new Set("clear clone mark restore rewind".split(" "));
 /** How many messages are searched for an answer or a code block. */
 const SEARCHED = 200;
-const MINUTES = "2026-11-22 10:29".length;
 
 /** A message that is being composed in a document. */
 export interface Composed {
@@ -269,17 +268,6 @@ async function chooseAgent(client: Client, screen: Screen): Promise<string | und
   return choices.length ? screen.choose("Open", choices) : undefined;
 }
 
-/** Return what a list shows after the name: the time, the number of messages, what it is about, who is writing. */
-function described({ updated, messages, title, first_words, turn, drafts }: AgentRow): string {
-  const about = [
-    title ?? first_words,
-    turn === "tool" ? "(waits for a tool)" : "",
-    ...(drafts ?? []).map((client) => `(writing: ${client ?? "somebody"})`),
-  ];
-  const words = [localTime(updated).slice(0, MINUTES), messages, ...about.filter(Boolean)];
-  return oneLine(words.join("  "));
-}
-
 /** Let the user choose a mark, the newest first; "" is the newest with a message after it. */
 async function chooseMark(desk: Desk, conversation: string): Promise<string | undefined> {
   const { marks, name } = await callOn<AgentInfo>(desk, conversation, "agent");
@@ -287,34 +275,4 @@ async function chooseMark(desk: Desk, conversation: string): Promise<string | un
   const named = marks.filter(({ label }) => label !== null).reverse();
   const choices = named.map(({ label, seq }) => ({ label: label!, description: `#${seq}`, value: label! }));
   return desk.screen.choose(`Rewind ${name} to`, [newest, ...choices]);
-}
-
-/**
- * Return the facts about a conversation in one line: a notification shows no more.
- *
- * @param origin the name of the conversation that it was cloned from.
- */
-export function summary(agent: AgentInfo, origin?: string): string {
-  const { source } = agent;
-  const facts: [string, string | number | null][] = [
-    ["id", agent.id],
-    ["state", agent.alive ? null : "killed"],
-    ["title", agent.title],
-    ["messages", agent.messages],
-    ["head", `#${agent.head}`],
-    ["marks", agent.marks.map(({ label, seq }) => `${label === null ? "" : `${label} `}#${seq}`).join(", ")],
-    ["waiting for", agent.open_calls.map(({ name, id }) => `${name} ${id}`).join(", ")],
-    ["tags", Object.entries(agent.tags).map((tag) => tag.join("=")).sort().join(", ")],
-    ["cloned from", source ? `${origin ?? source.agent} at #${source.at}` : null],
-    ["created", localTime(agent.created)],
-    ["updated", localTime(agent.updated)],
-    ["followers", agent.attached],
-    ["prompt", agent.system],
-  ];
-  const known = facts.filter(([, value]) => value !== null && value !== "");
-  return `${agent.name}: ${known.map(([name, value]) => `${name} ${value}`).join("; ")}`;
-}
-
-function count(number: number, thing: string): string {
-  return `${number} ${thing}${number === 1 ? "" : "s"}`;
 }
