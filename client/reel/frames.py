@@ -143,9 +143,15 @@ def memory_cost(size: int, values: int) -> int:
     return size if values < UNCOUNTED_VALUES else size + _VALUE_COST * values
 
 
-def too_large(limit: int) -> TooLarge:
-    """Return the error for a message that is too long."""
-    return TooLarge(f"a message may have {limit} bytes; send it in parts", limit=limit)
+def too_large(limit: int, size: int | None = None) -> TooLarge:
+    """Return the error for a message that is too long.
+
+    Args:
+        limit: how many bytes it may have.
+        size: how many it has, if that is known.
+    """
+    has = "" if size is None else f", this one has {size}"
+    return TooLarge(f"a message may have {limit} bytes{has}; send it in parts", limit=limit)
 
 
 def too_many(limit: int) -> TooLarge:

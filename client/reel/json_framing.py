@@ -191,7 +191,7 @@ class ContentLength(_JsonRpc):
             raise ParseError(_NO_HEADER)
         length = int(found[0])
         if length > self._max:
-            raise too_large(self._max)
+            raise too_large(self._max, length)
         return length
 
     def end(self) -> list[Frame]:

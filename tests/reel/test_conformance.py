@@ -98,6 +98,18 @@ def test_both_clients_create_an_agent(run: Run) -> None:
     assert (2, "be brief", {"a": "b"}) == run(scenario)
 
 
+def test_both_clients_measure_a_message_that_is_too_large(run: Run) -> None:
+    """A message over the limit is refused with its size, and the client goes on."""
+
+    async def scenario(client: Any) -> Any:
+        made = await client.create()
+        with pytest.raises(reel.TooLarge, match="may have 16777216 bytes, this one has 17825"):
+            await client.add(made.name, "x" * (17 << 20))
+        return (await client.agent(made.name)).messages
+
+    assert 0 == run(scenario)
+
+
 def test_both_clients_add_messages(run: Run) -> None:
     """The reply to added messages has the head and the open calls."""
 

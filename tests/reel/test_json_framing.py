@@ -357,7 +357,8 @@ def test_a_length_over_the_limit(length: int) -> None:
     """A message over the limit is refused before it arrives."""
     ((error, text, fatal),) = fed(ContentLength(100), [f"Content-Length: {length}\r\n\r\n".encode()])
 
-    assert (TooLarge, "too_large: a message may have 100 bytes; send it in parts", True) == (error, text, fatal)
+    expected = f"too_large: a message may have 100 bytes, this one has {length}; send it in parts"
+    assert (TooLarge, expected, True) == (error, text, fatal)
 
 
 def test_a_length_at_the_limit() -> None:

@@ -24,7 +24,7 @@ from reel.frames import MAX_REPLY, Id, InvalidFrame, Response
 from reel.messages import Event, Message, Record
 from reel.peer import RECONNECT_SECONDS, RETRY_INTERVAL, connection_refused, require_trusted
 from reel.requests import Call, greeting, next_page, with_idempotency_key
-from reel.requests.calls import describe
+from reel.requests.calls import describe, require_size
 from reel.session import MessagePack
 from reel.subscription_state import SubscriptionState
 from reel.wakeup import Signal
@@ -126,6 +126,7 @@ class Client:
         self._number += 1
         number = self._number
         request = self._framing.request(number, call.method, [call.params])
+        require_size(request, self.server)
         waiting = self._waiting[number] = _Waiting(call.method, request)
         try:
             if self._connected:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from reel import replies
+from reel.frames import too_large
 from reel.ids import new_id
 
 R = TypeVar("R")
@@ -37,6 +38,21 @@ def with_idempotency_key(call: Call[R]) -> Call[R]:
     if not call.writes or "key" in call.params:
         return call
     return call._replace(params={**call.params, "key": new_id()})
+
+
+def require_size(request: bytes, server: replies.Hello | None) -> None:
+    """Require that the daemon takes a request of this length: it could only say what its limit is.
+
+    Args:
+        request: the encoded request.
+        server: what the daemon has said about itself; ``None`` before the first connection.
+
+    Raises:
+        TooLarge: the request is longer.
+    """
+    limit = None if server is None else server.limits.get("message")
+    if limit is not None and len(request) > limit:
+        raise too_large(limit, len(request))
 
 
 def next_page(call: Call[R], reply: R) -> Call[R] | None:

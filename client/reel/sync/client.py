@@ -16,7 +16,7 @@ from reel.frames import MAX_REPLY, InvalidFrame, Response
 from reel.messages import Event, Message, Record
 from reel.peer import RECONNECT_SECONDS, RETRY_INTERVAL, connection_refused, require_trusted
 from reel.requests import Call, greeting, next_page, with_idempotency_key
-from reel.requests.calls import describe
+from reel.requests.calls import describe, require_size
 from reel.session import MessagePack
 from reel.subscription_state import SubscriptionState
 from reel.sync.subscription import Subscription
@@ -330,6 +330,7 @@ class Client:
         assert self._socket is not None  # noqa: S101 - _open has just connected
         self._next_id += 1
         request = self._framing.request(self._next_id, call.method, [call.params])
+        require_size(request, self.server)
         self._limit(deadline)
         with suppress(BrokenPipeError):  # the reason why the daemon closed its end may still be there to read
             self._socket.sendall(request)

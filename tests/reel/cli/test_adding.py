@@ -1,5 +1,6 @@
 """``reel add``: messages from the arguments, from stdin and from a file."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -192,3 +193,11 @@ def test_too_many_lines_are_refused_with_a_remedy(reel: Reel, talk: str) -> None
         f"add them in parts with: split -l 5000 '--filter=reel add {talk} --file -' -\n"
     )
     assert reel("add", talk, "--file", "-", stdin=b'"' + b"x" * (17 << 20) + b'"').err.endswith("; send it in parts\n")
+
+
+def test_a_text_that_is_too_large_is_measured(reel: Reel, talk: str) -> None:
+    """The error for a text over the limit says how large it was."""
+    refused = reel("add", talk, "-", stdin=b"x" * (17 << 20))
+
+    assert (refused.status, refused.out) == (1, "")
+    assert re.search(r"a message may have 16777216 bytes, this one has 178259\d\d; send it in parts\n", refused.err)
