@@ -26,6 +26,7 @@ from reel.cli.doctor import (
     check_settings,
     check_space,
     check_versions,
+    program_of,
 )
 from reel.replies import Hello
 from reel.version import PROTOCOL, __version__
@@ -265,3 +266,12 @@ def test_reeld_is_missing(monkeypatch: pytest.MonkeyPatch, needed: bool, expecte
 
     missing = Finding("reeld", expected, "trio is missing", "pip install reeld")
     assert missing == check_installed(needed=needed)
+
+
+def test_program_of_a_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Assignments are skipped, and a home directory or a variable is replaced as by the shell."""
+    monkeypatch.setenv("HOME", "/home/me")
+
+    assert "/home/me/ask.sh" == program_of("KEY=x ~/ask.sh --fast")
+    assert "/home/me/bin/ask" == program_of("'$HOME/bin/ask' x")
+    assert "" == program_of("$(pick) x")

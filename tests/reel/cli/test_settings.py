@@ -119,6 +119,32 @@ def test_doctor_names_the_file(reel: Reel, file: Path) -> None:
     assert f"ok    reel.toml        {file}\n" in reel("doctor").out
 
 
+@pytest.mark.parametrize(
+    ("text", "about"),
+    [
+        ('[providers.p]\ncommand = "/none/such --fast"\nformat = "gemini"', "providers.p.command: '/none/such'"),
+        ('[providers.p]\ncommand = "KEY=1 ./no-such.sh"\nformat = "gemini"', "providers.p.command: './no-such.sh'"),
+        ('via = "no-such-program-of-mine x"', "via: 'no-such-program-of-mine'"),
+    ],
+)
+def test_doctor_finds_a_provider_without_its_program(reel: Reel, file: Path, text: str, about: str) -> None:
+    """The doctor warns of a command that cannot run, and names the setting and the program."""
+    file.write_text(text)
+    found = reel("doctor")
+
+    setting, _, program = about.partition(": ")
+    assert 0 == found.status
+    assert f"warn  reel.toml        {file}: {setting}: there is no program {program}\n" in found.out
+
+
+@pytest.mark.parametrize("command", ["sh -c true", "KEY=1 exec sh", "if true; then sh; fi", "$(pick) x"])
+def test_doctor_accepts_what_a_shell_runs(reel: Reel, file: Path, command: str) -> None:
+    """Programs, parts of the shell, and what only the shell can expand are no reason to warn."""
+    file.write_text(f'[providers.p]\ncommand = "{command}"\nformat = "gemini"\n')
+
+    assert f"ok    reel.toml        {file}\n" in reel("doctor").out
+
+
 def test_the_agent_of_the_file(reel: Reel, talk: str, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is used where $REEL_AGENT would be, which takes precedence, also if it is empty."""
     file.write_text(f'agent = "{talk}"')
