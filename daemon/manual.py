@@ -48,7 +48,7 @@ def reel() -> str:
     """Return the text of reel.1."""
     return _page(
         ("reel", 1, "talk to reeld"),
-        (".B reel", _text("[--socket PATH] [--json] COMMAND ...")),
+        (".B reel", _text("[--socket PATH] [--json] [--timeout SECONDS] COMMAND ...")),
         ("DESCRIPTION", [_text(DESCRIPTION), ".PP", _text(AGENT_RULE)]),
         ("OPTIONS", [*_options(common_options()), *_terms(_SHARED)]),
         ("COMMANDS", (line for command in all_commands() for line in _command(command))),

@@ -12,6 +12,7 @@ from reel.stop_marker import STOPPED, is_marked
 RECONNECT_SECONDS = 10.0
 # The longest pause between two attempts, in seconds. Nothing reports that a socket is being listened on again.
 RETRY_INTERVAL = 0.25
+_TIME = struct.Struct("ll")  # struct timeval: seconds, microseconds
 _CREDENTIALS = struct.Struct("3i")  # Linux's struct ucred: pid, uid, gid
 
 # macOS: sys/un.h and sys/ucred.h. Python has no names for them.
@@ -53,6 +54,34 @@ def require_trusted(connection: socket.socket, path: str) -> None:
     peer = peer_of(connection)
     if not peer.is_trusted:
         raise NotRunning(f"the daemon on {path} belongs to another user (uid {peer.uid}); nothing was sent to it")
+
+
+def connect_within(connection: socket.socket, path: str, seconds: float | None) -> None:
+    """Connect a blocking socket, and wait no longer than this for a listener whose queue is full.
+
+    Python's own timeout makes the socket non-blocking, and then a full queue fails at once.
+
+    Args:
+        connection: the socket.
+        path: where to connect to.
+        seconds: how long to wait; ``None`` for as long as it takes.
+
+    Raises:
+        TimeoutError: the listener did not take the connection in time.
+        OSError: nobody listens, or the path cannot be used.
+    """
+    if seconds is not None:
+        # A time of zero would be no limit.
+        microseconds = max(int(seconds * 1_000_000), 1)
+        connection.setsockopt(
+            socket.SOL_SOCKET, socket.SO_SNDTIMEO, _TIME.pack(microseconds // 1_000_000, microseconds % 1_000_000)
+        )
+    try:
+        connection.connect(path)
+    except BlockingIOError:
+        raise TimeoutError from None
+    if seconds is not None:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _TIME.pack(0, 0))
 
 
 def connection_refused(path: str, error: OSError) -> NotRunning:

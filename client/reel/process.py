@@ -14,7 +14,7 @@ from pathlib import Path
 
 from reel.address import configured, standard_socket, state_directory
 from reel.errors import NotRunning
-from reel.peer import peer_of
+from reel.peer import connect_within, peer_of
 from reel.session import MessagePack
 from reel.stop_marker import require_unmarked, unmark
 
@@ -51,13 +51,14 @@ def answers(path: str) -> bool:
 
 
 def _listener(path: str) -> int | None:
-    """Return the id of the process that answers on a socket, or ``None``.
+    """Return the id of the process that answers on a socket, or ``None``; 0 if it does not accept connections.
 
     A connection alone proves nothing: the socket of a process that was killed accepts connections until it has ended.
     """
+    pid = 0
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         try:
-            probe.connect(path)
+            connect_within(probe, path, _BUSY)
             pid = peer_of(probe).pid
             probe.settimeout(_BUSY)
             probe.sendall(MessagePack().request(0, "ping", []))

@@ -158,3 +158,15 @@ def seconds(argument: str) -> float:
     if not 0 <= value < MAX_INTEGER:
         raise ArgumentTypeError(f"{argument} seconds is out of range; it must be at least 0 and below {MAX_INTEGER}")
     return value
+
+
+def time_limit(argument: str) -> float:
+    """Return an argument as a duration in seconds that is longer than nothing.
+
+    Raises:
+        ArgumentTypeError: it is not a number, not positive, or out of range.
+    """
+    value = seconds(argument)
+    if not value:
+        raise ArgumentTypeError(f"{argument} seconds is no time to answer; give more than 0")
+    return value

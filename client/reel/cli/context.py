@@ -47,7 +47,9 @@ class Context:
         self.socket = socket
         self.out = out
         # It connects at the first call.
-        self.client = PrefixResolvingClient(socket, out, exact=changes and not out.terminal, autostart=starts)
+        self.client = PrefixResolvingClient(
+            socket, out, exact=changes and not out.terminal, autostart=starts, limit=args.time_limit
+        )
 
     @property
     def agent(self) -> str:

@@ -52,20 +52,20 @@ def start(ctx: Context) -> int:
 def stop(ctx: Context) -> None:
     """Stop the daemon, wait until it has ended, and keep clients from starting another."""
     with ctx.out.waiting("waiting for the daemon to finish"):
-        stopped = _stop(ctx.socket)
+        stopped = _stop(ctx.socket, ctx.args.time_limit or _STOP_TIMEOUT)
     if stopped:
         ctx.report({"socket": ctx.socket, "stopped": True}, f"stopped: {ctx.socket}", "start")
     else:
         ctx.report({"socket": ctx.socket, "stopped": False}, f"not running (no daemon at {ctx.socket})")
 
 
-def _stop(path: str) -> bool:
+def _stop(path: str, limit: float) -> bool:
     from reel import process  # noqa: PLC0415 - as above
 
     new = mark(path)
     activated = process.is_activated(path)
     try:
-        stopped = (not activated or process.unit_is_active()) and _shut_down(path)
+        stopped = (not activated or process.unit_is_active()) and _shut_down(path, limit)
     except Storage:  # it refuses to lose what it has, and goes on
         if new:
             unmark(path)
@@ -76,10 +76,10 @@ def _stop(path: str) -> bool:
     return stopped
 
 
-def _shut_down(path: str) -> bool:
-    with Client(path, timeout=_STOP_TIMEOUT, name="reel") as client:
+def _shut_down(path: str, limit: float) -> bool:
+    with Client(path, timeout=limit, name="reel") as client:
         try:
-            hello = _connect(client)
+            hello = _connect(client, limit)
         except Timeout:
             raise Timeout("the daemon does not answer; see what to do with: reel doctor") from None
         if hello is None:
@@ -89,15 +89,15 @@ def _shut_down(path: str) -> bool:
         process = _open_process(int(hello.server["pid"]))
         client.shutdown()
     if process is not None:
-        _wait(process)
+        _wait(process, limit)
     return True
 
 
-def _connect(client: Client) -> Hello | None:
+def _connect(client: Client, limit: float) -> Hello | None:
     """Connect and return the daemon's greeting, or ``None`` if none runs. Wait for one that is starting or ending."""
     from reel.process import lock_holder  # noqa: PLC0415 - as above
 
-    deadline = time.monotonic() + _STOP_TIMEOUT
+    deadline = time.monotonic() + limit
     while True:
         try:
             return client.connect().server
@@ -116,14 +116,14 @@ def _open_process(pid: int) -> int | None:
         return None
 
 
-def _wait(process: int) -> None:
+def _wait(process: int, limit: float) -> None:
     """Wait for the process, not for the socket: systemd would accept the connection and start the next daemon."""
     try:
-        ended, _, _ = select.select([process], [], [], _STOP_TIMEOUT)
+        ended, _, _ = select.select([process], [], [], limit)
     finally:
         os.close(process)
     if not ended:
-        raise Timeout(f"the daemon is still busy after {_STOP_TIMEOUT:.0f} s; its log says why")
+        raise Timeout(f"the daemon is still busy after {limit:g} s; its log says why")
 
 
 def status(ctx: Context) -> int:

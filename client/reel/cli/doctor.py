@@ -68,7 +68,7 @@ class Finding(NamedTuple):
 def doctor(ctx: Context) -> int:
     """Check everything, and print what to do about what is not as it should be."""
     with ctx.out.waiting("waiting for the daemon's answer"):
-        findings = list(examine(ctx.socket))
+        findings = list(examine(ctx.socket, ctx.args.time_limit or _ANSWER_TIMEOUT))
     if ctx.out.as_json:
         ctx.out.documents(findings)
     else:
@@ -76,14 +76,14 @@ def doctor(ctx: Context) -> int:
     return REFUSED if any(finding.verdict == BAD for finding in findings) else OK
 
 
-def examine(socket: str) -> Iterator[Finding]:
+def examine(socket: str, limit: float = _ANSWER_TIMEOUT) -> Iterator[Finding]:
     """Run the checks. If the daemon does not answer, look at the files at their usual places."""
     yield check_settings()
     yield check_own_settings()
     yield check_path(socket)
     yield check_directory(socket)
     pid, database, problem = None, _own_database(), None
-    with Client(socket, patience=0, timeout=_ANSWER_TIMEOUT, name="reel doctor") as client:
+    with Client(socket, patience=0, timeout=limit, name="reel doctor") as client:
         try:
             hello = client.connect().server
             assert hello is not None  # noqa: S101 - connect() has set it

@@ -30,6 +30,8 @@ def explain(
         options: the names of its options.
         socket: the path that ``--socket`` gave.
     """
+    if error.name == "timeout" and "seconds" in error.data:
+        return f"{error.message}; see what is wrong with: reel doctor, or allow more time with: reel --timeout SECONDS"
     remedy = _remedy(error, str(error.data.get("agent") or agent), command)
     what = error.message.partition("; ")[0] if remedy else error.message
     if (field := error.data.get("field")) in options and what.startswith(f"{field}: "):

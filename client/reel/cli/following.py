@@ -20,7 +20,7 @@ from reel.cli.showing import transcript_for
 from reel.cli.stdin import EVENT, event_stdin
 from reel.cli.terminal import count, cut
 from reel.cli.transcript import Transcript, in_short
-from reel.errors import NotRunning
+from reel.errors import NotRunning, Timeout
 from reel.peer import RETRY_INTERVAL
 from reel.pushes import DraftPush, EventPush, Push, ResetPush
 from reel.replies import AgentInfo
@@ -97,7 +97,7 @@ def _wait_for_daemon(ctx: Context) -> None:
     """Wait until a daemon answers; nothing signals that it is back."""
     while True:
         time.sleep(RETRY_INTERVAL)
-        with suppress(NotRunning):
+        with suppress(NotRunning, Timeout):
             ctx.client.ping()
             return
 

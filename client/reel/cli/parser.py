@@ -5,7 +5,7 @@ import os
 from collections.abc import Sequence
 from typing import NoReturn
 
-from reel.cli.arguments import UsageError, arity, text
+from reel.cli.arguments import UsageError, arity, text, time_limit
 from reel.cli.command import Command, Option, option
 from reel.cli.positions import absolute_position
 from reel.cli.table import look_up
@@ -15,6 +15,14 @@ _COMMON = (
     option("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON (lists as JSON Lines)"),
     option("--socket", metavar="PATH", default=argparse.SUPPRESS, help="the daemon's socket"),
     option("--no-start", action="store_true", default=argparse.SUPPRESS, help="do not start the daemon if none runs"),
+    option(
+        "--timeout",
+        metavar="SECONDS",
+        dest="time_limit",
+        type=time_limit,
+        default=argparse.SUPPRESS,
+        help="how long the daemon may take to answer",
+    ),
 )
 _AGENT = (option("-a", "--agent", metavar="AGENT", type=text, help="the agent, instead of the first argument"),)
 _IF_SEQ = "only if nothing has happened to the agent since SEQ"
@@ -76,7 +84,7 @@ def top_parser() -> argparse.ArgumentParser:
     """Return the parser of the arguments up to and including the command's name."""
     parser = _TopParser(
         prog="reel",
-        usage="reel [--socket PATH] [--json] [--no-start] COMMAND ...",
+        usage="reel [options] COMMAND ...",
         formatter_class=_Help,
         allow_abbrev=False,
     )
@@ -89,6 +97,8 @@ def top_parser() -> argparse.ArgumentParser:
     parser.add_argument("--socket", metavar="PATH", help="the daemon's socket")
     parser.add_argument("--json", action="store_true", help="print JSON (lists as JSON Lines)")
     parser.add_argument("--no-start", action="store_true", help="do not start the daemon if none runs")
+    waits = "how long the daemon may take to answer"
+    parser.add_argument("--timeout", metavar="SECONDS", dest="time_limit", type=time_limit, help=waits)
     parser.add_argument("command", nargs="?", help=argparse.SUPPRESS)
     parser.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     return parser
@@ -117,8 +127,14 @@ def command_parser(command: Command) -> argparse.ArgumentParser:
 def options_of(command: Command) -> tuple[Option, ...]:
     """Return every option of a command except ``--help``: its own, and those that it shares with others."""
     if not arity(command.positionals).agent:
-        return (*command.options, *_COMMON)
-    return (*command.options, *_AGENT, *(_WRITES if command.writes else ()), *_COMMON)
+        return (*command.options, *_common_of(command))
+    return (*command.options, *_AGENT, *(_WRITES if command.writes else ()), *_common_of(command))
+
+
+def _common_of(command: Command) -> tuple[Option, ...]:
+    """Return the common options, without those whose names the command uses for options of its own."""
+    own = {flag for flags, _ in command.options for flag in flags}
+    return tuple(option for option in _COMMON if own.isdisjoint(option[0]))
 
 
 def common_options() -> tuple[Option, ...]:

@@ -1,8 +1,9 @@
 """Names of agents that were typed in part: a prefix stands for the name if only one name begins with it."""
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from reel import requests
 from reel.cli.output import Output
@@ -14,6 +15,11 @@ R = TypeVar("R")
 
 _SHOWN = 6
 _WAITING = "waiting for the daemon's answer"
+# Seconds for an answer if nobody is at a terminal who sees what is waited for, and can end it. The slowest answer that
+# does not depend on the size of the database, the one to a load of the largest size, took 15 s.
+_SCRIPT_LIMIT = 60.0
+# What takes as long as the database is large: only a limit that was asked for ends it.
+_UNLIMITED = frozenset({"backup", "verify", "replay"})
 
 
 class PrefixResolvingClient(Client):
@@ -27,12 +33,20 @@ class PrefixResolvingClient(Client):
         out: where to show progress.
         exact: whether a whole name is required.
         autostart: start the daemon if none runs.
+        limit: how long the daemon may take to answer, in seconds; ``None`` for the default.
     """
 
     resolved_name: str | None = None
+    # The methods without a limit.
+    _unlimited: frozenset[str] = frozenset()
 
-    def __init__(self, socket: str, out: Output, *, exact: bool, autostart: bool = False) -> None:
-        super().__init__(socket, autostart=autostart, name="reel")
+    def __init__(
+        self, socket: str, out: Output, *, exact: bool, autostart: bool = False, limit: float | None = None
+    ) -> None:
+        if limit is None and not sys.stderr.isatty():
+            limit = _SCRIPT_LIMIT
+            self._unlimited = _UNLIMITED
+        super().__init__(socket, autostart=autostart, timeout=limit, name="reel")
         self._out = out
         self._exact = exact
         # What is shown if a call takes long, and whether the daemon was started and nobody was told.
@@ -80,6 +94,24 @@ class PrefixResolvingClient(Client):
             self._out.hint("started the daemon, which runs until: reel stop")
 
     def _call(self, call: Call[R]) -> R:
+        with self._allowing_for(call):
+            return self._call_resolved(call)
+
+    @contextmanager
+    def _allowing_for(self, call: Call[Any]) -> Iterator[None]:
+        """Give a call the time that it takes by its nature."""
+        limit = self._timeout
+        if call.method in self._unlimited:
+            super().connect()  # what listens has to answer all the same
+            self._timeout = None
+        elif limit is not None and call.method == "wait":
+            self._timeout = limit + call.params.get("timeout", 0) / 1000
+        try:
+            yield
+        finally:
+            self._timeout = limit
+
+    def _call_resolved(self, call: Call[R]) -> R:
         agent = call.params.get("agent")
         if self.resolved_name is not None and agent == self._typed_prefix:
             return super().call(_with_agent(call, self.resolved_name))

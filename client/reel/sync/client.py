@@ -14,7 +14,7 @@ from reel.errors import Exists, NotRunning, ParseError, ReelError, ShuttingDown,
 from reel.formats import Format
 from reel.frames import MAX_REPLY, InvalidFrame, Response
 from reel.messages import Event, Message, Record
-from reel.peer import RECONNECT_SECONDS, RETRY_INTERVAL, connection_refused, require_trusted
+from reel.peer import RECONNECT_SECONDS, RETRY_INTERVAL, connect_within, connection_refused, require_trusted
 from reel.requests import Call, greeting, next_page, with_idempotency_key
 from reel.requests.calls import describe, require_size
 from reel.session import MessagePack
@@ -46,7 +46,7 @@ def _subscription(request: Callable[P, Call[replies.Subscribed]]) -> "Callable[C
 
     def method(self: "Client", /, *args: P.args, **kwargs: P.kwargs) -> Subscription:
         state = SubscriptionState(request(*args, **kwargs), self._name)
-        return Subscription(state, self._reach, self._patience)
+        return Subscription(state, lambda: self._reach()[0], self._patience, self._timeout)
 
     return describe(method, request, Subscription)
 
@@ -61,7 +61,7 @@ class Client:
         path: the socket. Default: ``$REEL_SOCKET``, else the usual one.
         autostart: start a daemon if none answers.
         patience: how long to try to reconnect after the connection was lost, in seconds.
-        timeout: how long one call may take, in seconds. Default: no limit.
+        timeout: how long one call may take, in seconds, beside the start of a daemon. Default: no limit.
         name: the name of this client, which the daemon stores with its events.
     """
 
@@ -90,6 +90,7 @@ class Client:
 
         Raises:
             NotRunning: no daemon answers on the socket.
+            Timeout: what listens there does not accept the connection or answer within ``timeout``.
             ProtocolMismatch: the daemon has no version of the protocol in common with this client.
         """
         with self._lock:
@@ -139,7 +140,7 @@ class Client:
             until = time.monotonic() + patience
             while True:
                 try:
-                    self._open(deadline)
+                    deadline = self._open(deadline)
                     return call.read(self._exchange(call, deadline))
                 except (OSError, EOFError, ShuttingDown, NotRunning) as error:
                     self.close()
@@ -274,10 +275,11 @@ class Client:
             raise NotRunning(f"the daemon on {self.path} went away: {str(error) or 'connection closed'}") from error
         time.sleep(min(RETRY_INTERVAL, left))  # nothing reports that the socket is listened on again
 
-    def _open(self, deadline: float | None) -> None:
+    def _open(self, deadline: float | None) -> float | None:
+        """Connect unless there is a connection; return the deadline, which is later if a daemon had to be started."""
         if self._socket is not None:
-            return
-        self._socket = self._reach()
+            return deadline
+        self._socket, deadline = self._reach()
         self._framing = MessagePack(MAX_REPLY)
         hello = greeting(self._name)
         try:
@@ -285,26 +287,37 @@ class Client:
         except ReelError:
             self.close()  # else the next call would skip the greeting
             raise
+        return deadline
 
-    def _reach(self) -> socket.socket:
-        """Open a connection; with ``autostart``, start a daemon if none answers."""
+    def _reach(self) -> tuple[socket.socket, float | None]:
+        """Open a connection, and return it with the deadline; with ``autostart``, start a daemon if none answers.
+
+        The start of a daemon has a limit of its own: the migration of an old database may take minutes.
+        """
+        deadline = self._deadline()
         try:
-            return self._dial()
+            return self._dial(deadline), deadline
+        except TimeoutError:
+            raise self._unanswered() from None
         except OSError as error:
             if not self._autostart:
                 raise connection_refused(self.path, error) from error
-            self._start_daemon()
-            return self._dial()
+        self._start_daemon()
+        deadline = self._deadline()
+        return self._dial(deadline), deadline
+
+    def _unanswered(self) -> Timeout:
+        return Timeout(f"what listens on {self.path} did not answer within {self._timeout:g} s", seconds=self._timeout)
 
     def _start_daemon(self) -> None:
         from reel.process import autostart  # noqa: PLC0415 - subprocess is only needed to start a daemon
 
         autostart(self.path)
 
-    def _dial(self) -> socket.socket:
+    def _dial(self, deadline: float | None = None) -> socket.socket:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
-            connection.connect(self.path)
+            connect_within(connection, self.path, None if deadline is None else deadline - time.monotonic())
             require_trusted(connection, self.path)
         except BaseException:
             connection.close()
@@ -317,7 +330,10 @@ class Client:
             answer = self._ask(call, deadline)
         except TimeoutError:
             self.close()
-            raise Timeout(f"{call.method} took longer than {self._timeout} s; it may still be carried out") from None
+            if call.method == "hello":
+                raise self._unanswered() from None
+            late = f"{call.method} took longer than {self._timeout:g} s; it may still be carried out"
+            raise Timeout(late, seconds=self._timeout) from None
         except BaseException:
             self.close()
             raise

@@ -9,7 +9,7 @@ from threading import Event
 from types import TracebackType
 from typing import Self
 
-from reel.errors import NotRunning, ReelError, ShuttingDown
+from reel.errors import NotRunning, ReelError, ShuttingDown, Timeout
 from reel.peer import RETRY_INTERVAL
 from reel.pushes import Push
 from reel.subscription_state import SubscriptionState
@@ -28,18 +28,29 @@ class Subscription(Iterator[Push]):
         state: what is subscribed to.
         dial: opens a connection.
         patience: how long to try to reconnect after the connection was lost, in seconds.
+        timeout: how long the daemon may take to accept the subscription, in seconds; ``None`` for no limit.
     """
 
-    def __init__(self, state: SubscriptionState, dial: Callable[[], socket.socket], patience: float) -> None:
+    def __init__(
+        self,
+        state: SubscriptionState,
+        dial: Callable[[], socket.socket],
+        patience: float,
+        timeout: float | None = None,
+    ) -> None:
         self._state = state
         self._dial = dial
         self._patience = patience
+        self._timeout = timeout
         self._ready: deque[Push] = deque()
         self._socket: socket.socket | None = None
         self._closed = Event()
         try:
             while state.head is None:
                 self._read()
+        except TimeoutError:
+            self.close()
+            raise Timeout(f"subscribe took longer than {timeout:g} s", seconds=timeout) from None
         except (OSError, EOFError) as error:
             self.close()
             raise NotRunning(f"the daemon hung up: {error}") from error
@@ -113,6 +124,8 @@ class Subscription(Iterator[Push]):
         if not data:
             raise EOFError("connection closed")
         self._ready += self._state.feed(data)
+        if self._timeout is not None and self._state.head is not None:
+            connection.settimeout(None)  # events may be rare
         if self._state.stuck:
             raise EOFError("the daemon cannot send what was missed")
         if self._state.over:
@@ -122,6 +135,8 @@ class Subscription(Iterator[Push]):
         self._socket = connection = self._dial()
         if self._closed.is_set():
             raise EOFError("closed by another thread, which found no connection to close")
+        if self._state.head is None:
+            connection.settimeout(self._timeout)
         connection.sendall(self._state.open())
         return connection
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from reel.cli.arguments import AGENT
 from reel.cli.command import Command, Option
 from reel.cli.overview import TOPICS
-from reel.cli.parser import options_of
+from reel.cli.parser import common_options, options_of
 from reel.cli.table import all_commands, command_names
 from reel.cli.tables.itself import EDITORS
 
@@ -50,6 +50,9 @@ class Completable(NamedTuple):
     marks: bool
 
 
+_HELP = Flag(("--help",), "show help", Value(NOTHING, arguments=0))
+
+
 def commands() -> list[Completable]:
     """Return every command of the table."""
     return [_command(command) for command in all_commands()]
@@ -57,13 +60,17 @@ def commands() -> list[Completable]:
 
 def shared() -> list[Flag]:
     """Return the options that may come before a command."""
-    alike = [flag for flag in commands()[0].flags if flag.flags[0] in ("--json", "--socket", "--no-start", "--help")]
-    return [*alike, Flag(("--version",), "print the versions", Value(NOTHING, arguments=0))]
+    help_flag = Flag(("--help",), "show help", Value(NOTHING, arguments=0))
+    return [
+        *map(_flag, common_options()),
+        help_flag,
+        Flag(("--version",), "print the versions", Value(NOTHING, arguments=0)),
+    ]
 
 
 def _command(command: Command) -> Completable:
     flags = [_flag(option) for option in options_of(command)]
-    flags.append(Flag(("--help",), "show help", Value(NOTHING, arguments=0)))
+    flags.append(_HELP)
     dead, marks = command.name == "revive", command.name == "rewind"
     return Completable(command.name, command.summary, flags, _first(command.positionals), dead, marks)
 
