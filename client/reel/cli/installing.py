@@ -92,6 +92,9 @@ def _program() -> str:
 
 def completion(ctx: Context) -> None:
     """Print the completion script of a shell, or install it for this user."""
+    if ctx.args.names:
+        ctx.out.lines([name] for name in getattr(ctx.settings, ctx.args.names))
+        return
     shell = ctx.words[0] if ctx.words else Path(os.environ.get("SHELL", "")).name
     if not shell:
         raise UsageError(f"$SHELL is not set; name a shell: {', '.join(SHELLS)}")

@@ -158,6 +158,29 @@ def test_marks_of_an_agent_are_offered(reel: Reel, directory: Path, talk: str, s
     assert "one\ntwo\n" == reel("info", talk, "--marks").out
 
 
+@pytest.mark.parametrize("shell", ["bash", "fish", "zsh"])
+def test_names_of_the_settings_are_offered(
+    reel: Reel, directory: Path, monkeypatch: pytest.MonkeyPatch, shell: str
+) -> None:
+    """Aliases are offered among the commands, and providers after --via."""
+    file = directory / "reel" / "reel.toml"
+    file.parent.mkdir()
+    file.write_text(
+        '[providers.zz-claude]\ncommand = "cat"\nformat = "anthropic"\n[aliases]\nzz-last = "show --last 1"\n'
+    )
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(directory))
+
+    def offered(*words: str) -> list[str]:
+        if shell == "bash":
+            return in_bash(reel, *words)
+        line, place = " ".join(["reel", *words]), directory / words[0]
+        place.mkdir()
+        return in_fish(reel, line) if shell == "fish" else in_zsh(reel, place, line)
+
+    assert ["zz-last"] == offered("zz")
+    assert ["zz-claude"] == offered("ask", "--via", "")
+
+
 @pytest.mark.parametrize("shell", ["bash", "fish"])
 def test_completion_without_a_daemon_is_silent(reel: Reel, monkeypatch: pytest.MonkeyPatch, shell: str) -> None:
     """Without a daemon no agents are offered, and nothing is printed."""

@@ -2,7 +2,19 @@
 
 from collections.abc import Iterable, Iterator
 
-from reel.cli.shells.completable import AGENTS, CHOICE, FILE, Completable, Flag, Value, commands, filled, quoted, shared
+from reel.cli.shells.completable import (
+    AGENTS,
+    CHOICE,
+    FILE,
+    PROVIDERS,
+    Completable,
+    Flag,
+    Value,
+    commands,
+    filled,
+    quoted,
+    shared,
+)
 
 _SCRIPT = """\
 # Completion of reel for bash.
@@ -38,6 +50,13 @@ _reel_agents() {
 _reel_marks() {
     timeout 5 reel --no-start info -a "$1" --marks 2>/dev/null
 }
+_reel_names() {
+    timeout 5 reel completion --names "$1" 2>/dev/null
+}
+_reel_commands() {
+    echo "$@"
+    _reel_names aliases
+}
 _reel_files() {
     mapfile -t COMPREPLY < <(compgen -f -- "$current")
     compopt -o filenames 2>/dev/null
@@ -72,6 +91,7 @@ def _offer(value: Value) -> str:
     known = {
         AGENTS: "words=$(_reel_agents)",
         FILE: "_reel_files; return",
+        PROVIDERS: "words=$(_reel_names providers)",
         CHOICE: f"words={quoted(' '.join(value.choices))}",
     }
     return known.get(value.kind, "return")
@@ -79,7 +99,7 @@ def _offer(value: Value) -> str:
 
 def _commands() -> Iterator[str]:
     """Yield the cases that complete a command's options and its first argument."""
-    yield f'"") _reel_offer {quoted(_words(shared()))} echo {" ".join(each.name for each in commands())} ;;'
+    yield f'"") _reel_offer {quoted(_words(shared()))} _reel_commands {" ".join(each.name for each in commands())} ;;'
     for each in commands():
         marks = '; [[ $current == -* ]] || ((count != 1)) || words=$(_reel_marks "$first")' if each.marks else ""
         yield f"{each.name}) _reel_offer {quoted(_words(each.flags))}{_first(each)}{marks} ;;"

@@ -16,6 +16,7 @@ TEXT = "text"
 FILE = "file"
 AGENTS = "agents"
 CHOICE = "choice"
+PROVIDERS = "providers"
 
 _KINDS = {"FILE": FILE, "PATH": FILE, "AGENT": AGENTS, "OTHER": AGENTS}
 
@@ -77,7 +78,7 @@ def _command(command: Command) -> Completable:
 
 def _flag(option: Option) -> Flag:
     flags, details = option
-    return Flag(flags, details["help"], _value(details))
+    return Flag(flags, details["help"], Value(PROVIDERS) if "--via" in flags else _value(details))
 
 
 def _value(details: dict[str, object]) -> Value:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from reel.cli.shells.completable import AGENTS, CHOICE, FILE, Flag, Value, commands, filled, quoted, shared
+from reel.cli.shells.completable import AGENTS, CHOICE, FILE, PROVIDERS, Flag, Value, commands, filled, quoted, shared
 
 _SCRIPT = """\
 # Completion of reel for fish.
@@ -18,7 +18,11 @@ end
 function __reel_marks
     timeout 5 reel --no-start info -a (commandline -opc)[3] --marks 2>/dev/null
 end
+function __reel_names
+    timeout 5 reel completion --names $argv 2>/dev/null
+end
 complete -c reel -f
+complete -c reel -n __fish_use_subcommand -a '(__reel_names aliases)' -d alias
 @commands@
 """
 _NO_COMMAND = "__fish_use_subcommand"
@@ -53,5 +57,5 @@ def _flag(condition: str, flag: Flag) -> str:
 
 def _action(value: Value, *, dead: bool = False) -> str:
     agents = f"(__reel_agents{' --all' if dead else ''})"
-    known = {AGENTS: agents, CHOICE: " ".join(value.choices)}
+    known = {AGENTS: agents, CHOICE: " ".join(value.choices), PROVIDERS: "(__reel_names providers)"}
     return quoted(known[value.kind]) if value.kind in known else ""

@@ -2,7 +2,19 @@
 
 from collections.abc import Iterable, Iterator
 
-from reel.cli.shells.completable import AGENTS, CHOICE, FILE, Completable, Flag, Value, commands, filled, quoted, shared
+from reel.cli.shells.completable import (
+    AGENTS,
+    CHOICE,
+    FILE,
+    PROVIDERS,
+    Completable,
+    Flag,
+    Value,
+    commands,
+    filled,
+    quoted,
+    shared,
+)
 
 _SCRIPT = """\
 #compdef reel
@@ -13,7 +25,10 @@ _reel() {
     local state line
     _arguments -C @options@ '1:command:->command' '*::word:->words'
     case $state in
-        command) _describe command commands ;;
+        command)
+            commands+=(${(f)"$(timeout 5 reel completion --names aliases 2>/dev/null)"})
+            _describe command commands
+            ;;
         words)
             case $line[1] in
                 @commands@
@@ -28,6 +43,10 @@ _reel_agents() {
 _reel_marks() {
     local -a labels=(${(f)"$(timeout 5 reel --no-start info -a "$words[2]" --marks 2>/dev/null)"})
     compadd -a labels
+}
+_reel_providers() {
+    local -a names=(${(f)"$(timeout 5 reel completion --names providers 2>/dev/null)"})
+    compadd -a names
 }
 if [[ $funcstack[1] == _reel ]]; then _reel "$@"; else compdef _reel reel; fi
 """
@@ -61,4 +80,10 @@ def _flags(flags: Iterable[Flag]) -> Iterator[str]:
 def _action(value: Value, *, dead: bool = False) -> str:
     # The blank in front keeps zsh from adding arguments of its own.
     agents = f" _reel_agents{' --all' if dead else ''}"
-    return {AGENTS: agents, CHOICE: f"({' '.join(value.choices)})", FILE: "_files"}.get(value.kind, "")
+    actions = {
+        AGENTS: agents,
+        CHOICE: f"({' '.join(value.choices)})",
+        FILE: "_files",
+        PROVIDERS: " _reel_providers",
+    }
+    return actions.get(value.kind, "")

@@ -2,6 +2,8 @@
 
 from reel.cli.command import Command, option
 
+# The tables of reel.toml whose names shells complete.
+NAMES = ("providers", "aliases")
 EDITORS = ("nvim", "vim", "emacs", "vscode")
 
 COMMANDS = (
@@ -21,7 +23,10 @@ COMMANDS = (
         "print or install the completion script for a shell",
         "installing.completion",
         'reel completion --install\n  eval "$(reel completion bash)"  # in ~/.bashrc',
-        (option("--install", action="store_true", help="write it where the shell finds it"),),
+        (
+            option("--install", action="store_true", help="write it where the shell finds it"),
+            option("--names", choices=NAMES, help="print only these names of reel.toml, as the script asks for them"),
+        ),
         notes="Without a shell, it is that of $SHELL.",
         without_socket=True,
     ),
