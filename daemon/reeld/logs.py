@@ -3,10 +3,15 @@
 import fcntl
 import logging
 import os
+import select
+import stat
 import sys
 
 # The journal takes syslog's priorities from the beginning of a line (sd-daemon(3)).
 _PRIORITIES = {logging.DEBUG: 7, logging.INFO: 6, logging.WARNING: 4, logging.ERROR: 3, logging.CRITICAL: 2}
+
+# How many bytes a pipe takes as a whole if it is writable.
+_PIECE = select.PIPE_BUF
 
 
 class Line(logging.Formatter):
@@ -26,9 +31,66 @@ class Line(logging.Formatter):
         return f"<{_PRIORITIES[record.levelno]}>{line}" if self._journal else line
 
 
+class PatientHandler(logging.Handler):
+    """Writes lines to a descriptor, and never waits for its reader: what does not fit is dropped, counted and told.
+
+    ``O_NONBLOCK`` would belong to the pipe or terminal, and other programs may share it. So a look at whether there is
+    room comes before each write. A pipe takes a line of up to ``PIPE_BUF`` bytes as a whole or not at all, and has room
+    for one if it is writable; a longer line is written in such pieces, with a look before each.
+
+    Args:
+        descriptor: where to write.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        super().__init__()
+        self._descriptor = descriptor
+        self._dropped = 0
+        # What a line that was cut short needs before the next one begins.
+        self._unfinished = False
+        # A file is always writable, and is written to without a limit.
+        self._is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write the line, unless nobody reads; then count it."""
+        try:
+            line = self.format(record)
+        except Exception:
+            line = f"{record.name}: cannot be formatted: {record.msg}"
+        if self._dropped and self._write(self._format_dropped()):
+            self._dropped = 0
+        if self._dropped or not self._write(line):
+            self._dropped += 1
+
+    def _format_dropped(self) -> str:
+        text = f"nobody read the log; lines that are missing here: {self._dropped}"
+        return self.format(logging.LogRecord(__name__, logging.WARNING, __file__, 0, text, None, None))
+
+    def _write(self, line: str) -> bool:
+        """Write a line as far as there is room; return whether all of it was written."""
+        data = f"{line}\n".encode(errors="backslashreplace")
+        if self._unfinished:
+            data = b"\n" + data
+        size = len(data) if self._is_file else _PIECE
+        for start in range(0, len(data), size):
+            try:
+                if not self._is_file and not self._has_room():
+                    return False
+                os.write(self._descriptor, data[start : start + size])
+            except OSError:  # the reader is gone, or the disk is full
+                return False
+            self._unfinished = start + size < len(data)
+        return True
+
+    def _has_room(self) -> bool:
+        poll = select.poll()
+        poll.register(self._descriptor, select.POLLOUT)
+        return any(events & select.POLLOUT for _, events in poll.poll(0))
+
+
 def set_up(level: str) -> None:
     """Log to stderr what has at least this level."""
-    handler = logging.StreamHandler(sys.stderr)
+    handler = logging.NullHandler() if sys.stderr is None else PatientHandler(2)  # if closed, 2 is another file
     handler.setFormatter(Line(journal=in_journal()))
     logging.basicConfig(handlers=[handler], level=level.upper())
     logging.getLogger("aiosqlite").setLevel(logging.WARNING)

@@ -1,14 +1,21 @@
 """Logging to stderr: one line for each event, and priorities for the journal."""
 
+import fcntl
 import logging
 import os
+import select
+import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from reeld.logs import Line, destination, in_journal, print_fatal
+from reel.process import answers
+from reel.sync.client import Client
+from reeld.logs import Line, PatientHandler, destination, in_journal, print_fatal
+from tests.daemon import Daemon, short_directory, until
+from tests.patience import PATIENCE
 
 
 def failure(text: str) -> logging.LogRecord:
@@ -86,3 +93,64 @@ def test_destination_of_a_log_that_is_closed(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(os, "readlink", missing)
 
     assert destination() is None
+
+
+def read_now(descriptor: int) -> str:
+    """Return what can be read without waiting."""
+    text = b""
+    while select.select([descriptor], [], [], 0)[0]:
+        text += os.read(descriptor, 1 << 16)
+    return text.decode()
+
+
+def event(text: str) -> logging.LogRecord:
+    """Make a record of a text."""
+    return logging.LogRecord("reeld", logging.INFO, "app.py", 1, text, None, None)
+
+
+@pytest.mark.parametrize("length", [10, 9_000])
+def test_lines_that_nobody_reads_are_counted(length: int) -> None:
+    """A full pipe drops lines without waiting; the next line that fits is preceded by their number."""
+    reading, writing = os.pipe()
+    fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, 1 << 13)
+    handler = PatientHandler(writing)
+    for number in range(2_000):
+        handler.emit(event(f"{number:04}".ljust(length, "x")))
+    whole = sum(len(line) == length for line in read_now(reading).split("\n")[:-1])
+    handler.emit(event("again"))
+
+    assert [f"nobody read the log; lines that are missing here: {2_000 - whole}", "again"] == [
+        line for line in read_now(reading).split("\n") if line
+    ]
+    os.close(reading)
+    handler.emit(event("to nobody"))
+    os.close(writing)
+
+
+def flood(path: str, process: "subprocess.Popen[bytes]") -> str:
+    """Make a daemon log more than its pipe holds before anybody reads; stop it, and return what was read."""
+    assert process.stderr is not None
+    fcntl.fcntl(process.stderr, fcntl.F_SETPIPE_SZ, 1 << 14)
+    until(lambda: answers(path))
+    with socket.socket(socket.AF_UNIX) as noisy:
+        noisy.connect(path)
+        noisy.sendall(b'{"jsonrpc": "2.0", "method": "nonsense"}\n' * 500)  # each is logged
+    with Client(path, timeout=PATIENCE) as client:
+        until(lambda: client.stats()["connections"] == 1)
+        said = read_now(process.stderr.fileno())
+        client.shutdown()
+    return said + process.stderr.read().decode()
+
+
+def test_a_daemon_whose_log_nobody_reads() -> None:
+    """A daemon goes on if its stderr is a pipe that is full, and tells later what is missing."""
+    with short_directory() as directory:
+        daemon = Daemon(directory)
+        with subprocess.Popen(daemon.command(), stderr=subprocess.PIPE) as process:
+            try:
+                said = flood(daemon.socket, process)
+                assert process.wait(PATIENCE) == 0
+            finally:
+                process.kill()
+    assert 0 < said.count("notification=? failed") < 500
+    assert "nobody read the log; lines that are missing here: " in said
