@@ -22,6 +22,7 @@ from typing import NoReturn
 from reel.cli.arguments import UsageError
 from reel.cli.command import Command
 from reel.cli.context import Context
+from reel.cli.positions import is_range
 from reel.cli.stdin import Content, peek
 
 # How many seconds to wait for the first byte of a pipe: the program at its other end was started at the same time.
@@ -72,8 +73,6 @@ def _file(ctx: Context, word: str) -> str:
 
 
 def _range(ctx: Context, word: str) -> str:
-    from reel.cli.ranges import is_range  # noqa: PLC0415 - only show needs it
-
     if is_range(word):
         return _other(ctx, word)
     ctx.use_as_agent(word)

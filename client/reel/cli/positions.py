@@ -1,21 +1,24 @@
-"""Positions in a conversation as they are typed: by number, or counted from the end.
+"""Positions in a conversation as they are typed, by number or counted from the end, and ranges of them.
 
 ``12`` and ``#12`` are the event with this seq. ``@last`` is the newest message; so are ``@`` and ``-``. ``@~2`` is the
-message two before the newest, and so is ``~2``, which zsh would expand without quotes. No name of an agent begins like
-one of these.
+message two before the newest, and so is ``~2``, which zsh would expand without quotes. A range is two of them with dots
+between, such as ``12..20`` or ``@~2..``. No name of an agent begins like one of these.
 """
 
 import re
 from argparse import ArgumentTypeError
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from reel.cli.arguments import UsageError
+from reel.cli.terminal import seq_range
 from reel.values import MAX_INTEGER
 
 if TYPE_CHECKING:
     from reel.sync.client import Client
 
 _FORM = re.compile(r"#?(\d{1,16})|(?:@last|@|-)?~(\d{1,4})|@last|@|-")
+_DOTS = ".."
 FORMS = "12, #12, @last (the newest message) or @~2 (two before it)"
 
 
@@ -73,3 +76,41 @@ def resolve_position(client: "Client", agent: str, position: int | FromEnd) -> i
         has = f"only {len(messages)} messages" if messages else "no messages"
         raise UsageError(f"@~{position.later} is before the beginning: {agent} has {has}")
     return messages[0]["seq"]
+
+
+class Range(NamedTuple):
+    """The first and the last seq."""
+
+    first: int
+    last: int
+
+    def __str__(self) -> str:
+        if self.last == MAX_INTEGER:
+            return f"after #{self.first - 1}"
+        return seq_range(self.first, self.last)
+
+
+def is_range(word: str) -> bool:
+    """Return whether an argument has the form of a range."""
+    return word != _DOTS and all(_is_end(end, open_end=_DOTS in word) for end in word.split(_DOTS, 1))
+
+
+def _is_end(word: str, *, open_end: bool) -> bool:
+    return (open_end and not word) or parse_position(word) is not None
+
+
+def parse_range(word: str, resolve: Callable[[int | FromEnd], int]) -> Range:
+    """Return an argument as a range.
+
+    Args:
+        word: the argument.
+        resolve: returns the seq of a position.
+
+    Raises:
+        UsageError: it is not a range.
+    """
+    if not is_range(word):
+        raise UsageError(f"{word!r} is not a message or a range of messages, such as 12 or 12..20, or @~2..@last")
+    ends = [resolve(end) if (end := parse_position(part)) is not None else None for part in word.split(_DOTS, 1)]
+    first, last = (ends[0], ends[0]) if len(ends) == 1 else ends
+    return Range(first or 0, MAX_INTEGER if last is None else last)

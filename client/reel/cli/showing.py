@@ -9,7 +9,7 @@ from reel.cli.context import Context
 from reel.cli.exits import OK, REFUSED
 from reel.cli.output import screen_height
 from reel.cli.pager import paged
-from reel.cli.ranges import Range, parse_range
+from reel.cli.positions import Range, parse_range
 from reel.cli.transcript import Fold, Transcript
 from reel.errors import InvalidParams
 from reel.messages import Message
