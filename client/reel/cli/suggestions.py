@@ -56,8 +56,12 @@ def like_command(name: str) -> str:
 
 def like_argument(word: str, options: Collection[str]) -> str:
     """Return what was meant by an argument that looks like an option, to be appended to the error."""
-    name = word.partition("=")[0]
-    return like(name, options) or "; put -- before arguments that begin with a dash"
+    name, remedy = word.partition("=")[0], "; put -- before arguments that begin with a dash"
+    if not name.startswith("--"):
+        return like(name, options) or remedy
+    # Without the dashes, which would make all options alike.
+    meant = like(name[2:], (option[2:] for option in options if option.startswith("--")))
+    return meant.replace("mean ", "mean --") or remedy
 
 
 def like(word: str, known: Iterable[str]) -> str:

@@ -44,6 +44,11 @@ def test_argument_with_a_value() -> None:
     assert " (did you mean --last?)" == like_argument("--lst=3", ["--last", "--at"])
 
 
+def test_options_that_have_only_their_dashes_in_common() -> None:
+    """An option that is not spelled alike is not offered."""
+    assert "; put -- before arguments that begin with a dash" == like_argument("--last", ["--agent", "-a"])
+
+
 @pytest.mark.parametrize(("typed", "meant"), [("open", " (did you mean openai-chat?)"), ("", ""), ("zz", "")])
 def test_choice_that_is_typed_in_part(typed: str, meant: str) -> None:
     """The beginning of a choice is taken for it."""
