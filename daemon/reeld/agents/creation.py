@@ -171,4 +171,4 @@ def _preview(stage: Stage) -> dict[str, Any]:
 
 def taken(name: str) -> Exists:
     """Return the error for a name that a live agent has."""
-    return Exists(f"agent {name} exists already; choose another name, or kill that agent first", agent=name)
+    return Exists(f"agent {name} exists already; choose another name, or continue with that agent", agent=name)

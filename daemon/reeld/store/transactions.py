@@ -287,7 +287,7 @@ def explain(error: Exception) -> ReelError | DivergedError:
         if "keys.key" in text:
             return KeyTakenError(text)
         if "agents.name" in text:
-            return Exists("a live agent has this name; choose another, or kill that agent first")
+            return Exists("a live agent has this name; choose another, or continue with that agent")
         if "events.agent" in text:
             return DivergedError(text)
     return Storage(f"nothing was written: {text}")

@@ -42,7 +42,7 @@ from reel.errors import (
         (NotFound("no agent"), "0" * 32, "show", "no agent; list all with: reel list --all"),
         (Killed("zed is dead; revive it"), "zed", "add", "zed is dead; revive it with: reel revive zed"),
         (
-            Exists("agent x exists already; choose another name, or kill that agent first", agent="x"),
+            Exists("agent x exists already; choose another name, or continue with that agent", agent="x"),
             "",
             "new",
             "agent x exists already; choose another name, or see it with: reel show x",

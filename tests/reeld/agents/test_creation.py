@@ -44,7 +44,7 @@ async def test_the_name_of_a_live_agent_cannot_be_taken(client: DirectClient) ->
     """Neither create nor clone may take a live agent's name; a dead agent's name is free."""
     await client.create("a")
     for attempt in (client.create("a"), client.clone("a", "a")):
-        with pytest.raises(Exists, match="agent a exists already"):
+        with pytest.raises(Exists, match="agent a exists already; choose another name, or continue with that agent"):
             await attempt
     await client.kill("a")
 

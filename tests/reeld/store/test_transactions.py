@@ -129,7 +129,7 @@ BAD_UNITS: list[tuple[Transaction, type[Exception], str]] = [
     (said(99, event(1)), Storage, "nothing was written: FOREIGN KEY constraint failed"),
     (said(1, event(2, parent=99)), Storage, "nothing was written: FOREIGN KEY constraint failed"),
     (said(1, event(2), keys=("k",)), KeyTakenError, "UNIQUE constraint failed: keys.key"),
-    (made(5, name="agent-1"), Exists, "a live agent has this name; choose another, or kill that agent first"),
+    (made(5, name="agent-1"), Exists, "a live agent has this name; choose another, or continue with that agent"),
     (said(1, event(2, content="\ud800")), Storage, "nothing was written: 'utf-8' codec can't encode character"),
     (said(1, event(2, time=1 << 70)), Storage, "nothing was written: Integer value out of range"),
 ]
