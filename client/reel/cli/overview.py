@@ -14,7 +14,10 @@ without an agent, it is that one; otherwise it is the first argument. So `reel
 add "hi"` adds to $REEL_AGENT, while `reel add demo "hi"` and `reel show demo`
 mean demo, whether it is set or not. If a single argument may be the agent or
 what comes after it, reel chooses so that nothing is lost (`git diff | reel
-add demo`), or refuses."""
+add demo`), or refuses.
+
+No word stands for the agent that changed last, since a program may change
+another one at any moment. Its name is: reel list --limit 1 --format names"""
 
 ENVIRONMENT = (
     ("REEL_AGENT", "the agent, if none is named"),
