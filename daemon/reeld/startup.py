@@ -59,6 +59,10 @@ def lock(path: str, what: str, socket: str = "") -> Iterator[int]:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise AlreadyRunning(f"another reeld is running ({_holder(descriptor)}; it holds {what} {path}") from None
+        except OSError as error:  # ENOLCK: some network file systems have no locks
+            raise StartupError(
+                f"cannot lock {what} {path}: {name}: {error.strerror}; choose a path on a file system with locks"
+            ) from error
         try:
             os.ftruncate(descriptor, 0)
             os.write(descriptor, os.fsencode(f"{os.getpid()}\n{socket}\n" if socket else f"{os.getpid()}\n"))
@@ -70,9 +74,14 @@ def lock(path: str, what: str, socket: str = "") -> Iterator[int]:
 
 
 def _holder(descriptor: int) -> str:
-    """Return what the file says of the process that holds the lock."""
-    pid, _, socket = os.fsdecode(os.read(descriptor, 4096)).strip().partition("\n")
+    """Return what the file says of the process that holds the lock; anybody may have written it."""
+    pid, _, socket = (_printable(text) for text in os.fsdecode(os.read(descriptor, 4096)).strip().partition("\n"))
     return f"pid {pid or 'unknown'}){f' and listens on {socket}' if socket else ''}"
+
+
+def _printable(text: str) -> str:
+    """Return a text with escapes in place of what a terminal would not print but obey."""
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
 
 
 def raise_file_limit(connections: int) -> int:

@@ -1,5 +1,7 @@
 """Locks: one holder, whose pid is in every refusal, and no symlink is followed."""
 
+import errno
+import fcntl
 import os
 import resource
 import stat
@@ -126,3 +128,27 @@ def test_file_limit(soft: int, hard: int, wanted: int, expected: str) -> None:
 
     assert expected == tried.stdout.strip()
     assert ("connections are limited to" in tried.stderr) is (int(expected.split(maxsplit=1)[0]) < wanted)
+
+
+def test_escapes_in_a_lock_file_are_shown(tmp_path: Path) -> None:
+    """What another program wrote into a lock file reaches no terminal as it is."""
+    path = str(tmp_path / "s.sock")
+    with lock(path, "the socket") as held:
+        os.pwrite(held, b"7\x1b[2J\n/a\x07\xff\x9b\n", 0)
+        with pytest.raises(AlreadyRunning) as caught, lock(path, "the socket"):
+            pass
+
+    assert r"(pid 7\x1b[2J) and listens on /a\x07\udcff\udc9b;" in str(caught.value)
+
+
+def test_a_file_system_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lock that the file system does not have is an error that says what to do."""
+
+    def no_locks(_descriptor: int, _operation: int) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", no_locks)
+
+    expected = "No locks available; choose a path on a file system with locks"
+    with pytest.raises(StartupError, match=expected), lock(str(tmp_path / "r.db"), "the database"):
+        pass

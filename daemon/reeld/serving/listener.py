@@ -97,6 +97,11 @@ def require_path(path: str) -> None:
         raise StartupError(
             f"{directory} is not a directory that only you can enter; remove it, or choose another path with --socket"
         )
+    for owner in (found.st_uid, directory.stat().st_uid):  # of a symlink, and of what it names
+        if owner not in (os.getuid(), 0):
+            raise StartupError(
+                f"the socket's directory {directory} belongs to another user (uid {owner}); {_ELSEWHERE}"
+            )
 
 
 def _remove_stale(path: str) -> None:

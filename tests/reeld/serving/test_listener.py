@@ -202,6 +202,21 @@ def test_the_directory_under_tmp_must_be_ours(tmp_path: Path, what: str, monkeyp
         require_path(f"{directory}/s.sock")
 
 
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a file away")
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_directory_of_another_user_is_refused(tmp_path: Path, linked: bool) -> None:
+    """Who owns the directory could put another socket there, so only our own and root's are used."""
+    directory = tmp_path / "theirs"
+    directory.mkdir()
+    os.chown(directory, 4242, -1)
+    named = tmp_path / "link" if linked else directory
+    if linked:
+        named.symlink_to(directory)
+
+    with pytest.raises(StartupError, match=rf"{named} belongs to another user \(uid 4242\)"):
+        require_path(f"{named}/s.sock")
+
+
 async def test_longest_path() -> None:
     """A path of 107 bytes works."""
     with anyio.fail_after(PATIENCE), short_directory() as directory:
