@@ -399,7 +399,7 @@ async def test_a_bug_while_agents_are_held(client: DirectClient, caplog: pytest.
     await client.add("b", "two", create=True)
     await client.add("c", "three", create=True)
     untouched = await client.registry.find("c")
-    (await client.state("b")).conversation.entries = None  # type: ignore[assignment]
+    (await client.state("b")).conversation._prompts = None  # type: ignore[assignment]  # only applying needs it
     with pytest.raises(TypeError):
         await client.clone_into("a", "b")
 
