@@ -273,5 +273,5 @@ def test_program_of_a_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/me")
 
     assert "/home/me/ask.sh" == program_of("KEY=x ~/ask.sh --fast")
-    assert "/home/me/bin/ask" == program_of("'$HOME/bin/ask' x")
+    assert "/home/me/bin/ask" == program_of("$HOME/bin/ask x")
     assert "" == program_of("$(pick) x")
