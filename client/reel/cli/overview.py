@@ -50,7 +50,7 @@ The file ~/.config/reel/reel.toml (or below $XDG_CONFIG_HOME) may have:
 
 hints = false         no hints, such as how to undo a change
 color = "never"       auto, always or never
-pager = "less -R"     program that shows long output; "" is none
+pager = "less -R"     program that shows long output; "" for no program
 agent = "demo"        the agent, if none is named
 start = false         do not start the daemon
 via = "claude"        who answers in reel chat and reel ask

@@ -43,7 +43,7 @@ def position(argument: str) -> int | FromEnd:
     """Return the value of an option as a position.
 
     Raises:
-        ArgumentTypeError: it is none.
+        ArgumentTypeError: it is not a position.
     """
     if (parsed := parse_position(argument)) is None:
         raise ArgumentTypeError(f"{argument!r} is not a position; write {FORMS}")

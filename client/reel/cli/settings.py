@@ -25,7 +25,7 @@ class Settings(NamedTuple):
     hints: bool = True
     # When to use colours: auto, always or never.
     color: str = "auto"
-    # The program that shows long output, in place of $PAGER; an empty one is none.
+    # The program that shows long output, in place of $PAGER; an empty text means no program.
     pager: str | None = None
     # The agent if none is named; $REEL_AGENT takes precedence.
     agent: str | None = None

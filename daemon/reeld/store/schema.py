@@ -190,7 +190,7 @@ def opening(path: str) -> Iterator[None]:
         raise Storage(f"cannot use {path}: {error}{'; is there room on its disk?' if failed else ''}") from error
     except sqlite3.DatabaseError as error:
         raise Storage(
-            f"{path} is damaged or no SQLite database ({error});"
+            f"{path} is damaged or not an SQLite database ({error});"
             " move it away with its -wal and -shm, and put a backup in its place"
         ) from error
 

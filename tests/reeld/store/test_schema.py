@@ -256,7 +256,7 @@ async def test_a_file_that_is_no_database_is_refused(path: str) -> None:
     await anyio.Path(path).write_text("Dear diary, " * 200)
 
     assert (
-        f"{path} is damaged or no SQLite database (file is not a database);"
+        f"{path} is damaged or not an SQLite database (file is not a database);"
         " move it away with its -wal and -shm, and put a backup in its place"
     ) == await refusal(path)
 
