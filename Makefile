@@ -63,9 +63,7 @@ programs: $(READY)  ## run the tests that start programs
 	$(BIN)/pytest $(PYTEST_OPTIONS) $(addprefix --ignore=,$(UNITS)) tests
 
 coverage: $(READY)  ## run the other tests and measure branch coverage
-	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest $(PYTEST_OPTIONS) $(UNITS)
-	$(BIN)/coverage combine --quiet
+	$(BIN)/pytest --cov --cov-report= $(PYTEST_OPTIONS) $(UNITS)
 	$(BIN)/coverage report --include='*/reeld/core/*,*/reeld/formats/*,*/reel/streams/*' --fail-under=100
 	$(BIN)/coverage report --fail-under=90
 

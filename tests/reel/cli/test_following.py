@@ -233,6 +233,7 @@ def test_control_c_on_a_terminal(client: Client, daemon: str, name: str) -> None
     client.create(name)
     with started(daemon, "follow", name, terminal=True) as running:
         attached(client, name)
+        running.until("ends it\r\n")
         running.process.send_signal(signal.SIGINT)
 
         assert -signal.SIGINT == running.process.wait(PATIENCE)
