@@ -1,0 +1,68 @@
+"""A response while it comes: whole or as a stream, as bytes, text or events of an SDK."""
+
+import json
+from typing import Any
+
+import pytest
+
+from reel.streams.response import IncomingResponse
+
+_WHOLE = json.dumps(
+    {"object": "chat.completion", "choices": [{"message": {"role": "assistant", "content": "Grüße"}}]},
+    ensure_ascii=False,
+)
+_CHUNK: dict[str, Any] = {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": "Hi"}}]}
+_STREAM = f"data: {json.dumps(_CHUNK)}\n\n"
+
+
+def _fed(*pieces: str | bytes | dict[str, Any]) -> IncomingResponse:
+    response = IncomingResponse("openai-chat")
+    for piece in pieces:
+        response.feed(piece)
+    response.end()
+    return response
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 1000])
+def test_a_whole_response_in_pieces(size: int) -> None:
+    """A response that is cut anywhere, inside a character as well, is the same response."""
+    data = _WHOLE.encode()
+
+    response = _fed(*(data[start : start + size] for start in range(0, len(data), size)))
+
+    assert (_WHOLE, True, None) == (response.body(), response.complete, response.problem)
+    assert not response.is_stream
+
+
+@pytest.mark.parametrize("text", [_WHOLE[:-1], "{" * 5000, '{"a": nonsense}'])
+def test_a_whole_response_that_is_not_json(text: str) -> None:
+    """A body that cannot be parsed is not complete, and counts as broken off."""
+    response = _fed(text)
+
+    assert (False, "it broke off") == (response.complete, response.problem)
+
+
+def test_the_text_of_a_stream() -> None:
+    """What a piece of a stream adds is returned at once, and its text is known before it ends."""
+    response = IncomingResponse("openai-chat")
+
+    assert "Hi" == response.feed(_STREAM)
+    assert ("Hi", True, True) == (response.text, response.is_stream, response.began)
+
+
+def test_events_of_an_sdk() -> None:
+    """An event may come as a map, and a whole response as well."""
+    assert "Hi" == _fed(_CHUNK).text
+    assert json.loads(_WHOLE) == json.loads(_fed(json.loads(_WHOLE)).body())
+
+
+def test_nothing_but_blanks() -> None:
+    """Blanks are not the beginning of a response."""
+    response = _fed("\n \t")
+
+    assert (False, "nothing came") == (response.anything, response.problem)
+
+
+def test_a_stream_of_something_else() -> None:
+    """Text without a single event is named for what it is not."""
+    assert "it is not an event stream of openai-chat" == _fed("<html>busy</html>\n\n").problem
