@@ -70,7 +70,8 @@ def collect(ctx: Context) -> Input:
         raise UsageError("--error needs --tool-result")
     if args.file:
         return _from_file(args.file)
-    return Input([_message(ctx)], [])
+    message, replaced = clean_deep(_message(ctx))
+    return Input([message], [], replaced)
 
 
 def _message(ctx: Context) -> NewMessage:
@@ -105,8 +106,11 @@ def _text(agent: str, word: str | None) -> str:
 
 
 def _read_stdin(what: str) -> str:
-    """Return the text on stdin without its last newline, as a shell's ``$(…)`` does."""
-    said = sys.stdin.buffer.read().decode(errors="replace")
+    """Return the text on stdin without its last newline, as a shell's ``$(…)`` does.
+
+    Bytes that are not UTF-8 become lone surrogates, so that they are counted when they are replaced.
+    """
+    said = sys.stdin.buffer.read().decode(errors="surrogateescape")
     if not said:
         raise UsageError(f"stdin was empty, so there is no {what}; to add an empty one pass ''")
     return said.removesuffix("\n").removesuffix("\r")

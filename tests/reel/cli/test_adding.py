@@ -136,6 +136,10 @@ def test_result_without_a_call_is_added_and_noted(reel: Reel, talk: str) -> None
 def test_replaced_characters_are_noted(reel: Reel, talk: str) -> None:
     """Invalid characters are replaced, with a note."""
     assert reel("add", talk, "-", stdin=b"a\x00b").err == "reel: note: 1 invalid character was replaced by U+FFFD\n"
+    assert (
+        reel("add", talk, "-", stdin=b"a\xff\x00").err == "reel: note: 2 invalid characters were replaced by U+FFFD\n"
+    )
+    assert ["a\ufffdb", "a\ufffd\ufffd"] == texts(reel, talk)[-2:]
 
 
 def test_numbers_as_text_are_noted(reel: Reel, name: str, tmp_path: Path) -> None:
