@@ -12,6 +12,9 @@ RUNNABLE := $(VENV)/.runnable-$(DEPENDENCIES)
 READY := $(VENV)/.ready-$(DEPENDENCIES)
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
+# Tests start thousands of programs. Without compiled modules each of them would take twice as long.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help run install check lint format types test programs coverage crash fuzz bench docs man vsix clean
 
@@ -39,7 +42,7 @@ run: $(RUNNABLE)  ## run the daemon in the foreground (Ctrl-C stops it)
 
 install: $(READY)  ## install what the other targets need
 
-# Tests of functions and tasks. The other tests start programs, hundreds of daemons and editors.
+# Most tests of functions and tasks. The others start programs, hundreds of daemons and editors, or take seconds.
 UNITS := tests/formats tests/reel tests/reeld
 PYTEST_OPTIONS := -n $(JOBS) --dist worksteal
 
