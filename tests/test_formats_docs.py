@@ -174,7 +174,7 @@ def daemon() -> Iterator[Daemon]:
 
 _CURL = """#!/bin/sh
 case "$*" in
-*anthropic*) cat > "$HERE/anthropic.sent"; cat "$HERE/anthropic.answer" ;;
+*api.anthropic.com*) cat > "$HERE/anthropic.sent"; cat "$HERE/anthropic.answer" ;;
 *) cat > "$HERE/openai.sent"; cat "$HERE/openai.answer" ;;
 esac
 """
@@ -189,7 +189,7 @@ def test_the_script_of_the_readme_works(daemon: Daemon, tmp_path: Path) -> None:
     (tmp_path / "anthropic.answer").write_bytes(ANTHROPIC.data)
     (tmp_path / "openai.answer").write_text(json.dumps(CHAT.body))
     environment = {**os.environ, "REEL_SOCKET": daemon.socket, "HERE": str(tmp_path)}
-    environment |= {"ANTHROPIC_API_KEY": "", "OPENAI_API_KEY": "", "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    environment |= {"ANTHROPIC_API_KEY": "key", "OPENAI_API_KEY": "key", "PATH": f"{tmp_path}:{os.environ['PATH']}"}
     with daemon.client() as client:
         client.create("demo")
         command = ["bash", "-euo", "pipefail", "-c", script.replace("$PWD/.venv/bin:$PATH", "$PATH:$PWD/.venv/bin")]
