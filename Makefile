@@ -3,9 +3,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# One more than the cores: tests spend much of their time waiting for processes that they start.
-JOBS ?= $(shell expr $$(nproc) + 1)
-UNITS = $(or $(XDG_CONFIG_HOME),$(HOME)/.config)/systemd/user
+# The tests keep the cores busy, and each worker takes 200 MB.
+JOBS ?= $(shell nproc)
 # What is installed, named after the dependencies: a pull that changes none of them installs nothing.
 DEPENDENCIES := $(shell sed -n '/^\[build-system\]/,/^\[project.scripts\]/p' pyproject.toml | cksum | cut -d ' ' -f 1)
 RUNNABLE := $(VENV)/.runnable-$(DEPENDENCIES)
@@ -16,7 +15,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run install check lint format types test programs coverage crash fuzz bench docs man vsix clean
+.PHONY: help run install check lint format types test slow coverage crash fuzz bench docs man vsix clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -42,11 +41,9 @@ run: $(RUNNABLE)  ## run the daemon in the foreground (Ctrl-C stops it)
 
 install: $(READY)  ## install what the other targets need
 
-# Most tests of functions and tasks. The others start programs, hundreds of daemons and editors, or take seconds.
-UNITS := tests/formats tests/reel tests/reeld
 PYTEST_OPTIONS := -n $(JOBS) --dist worksteal
 
-check: lint types coverage programs  ## run everything that a change must pass (8 minutes on two idle cores)
+check: lint types coverage slow  ## run everything that a change must pass (9 minutes on two idle cores)
 
 lint: $(READY)  ## run ruff
 	$(BIN)/ruff check .
@@ -59,14 +56,14 @@ format: $(READY)  ## format the code and fix what ruff can fix
 types: $(READY)  ## run mypy --strict
 	$(BIN)/mypy
 
-test: $(READY)  ## run the fast tests (under a minute)
-	$(BIN)/pytest $(PYTEST_OPTIONS) -q -m 'not slow' $(UNITS)
+test: $(READY)  ## run the fast tests (about a minute)
+	$(BIN)/pytest $(PYTEST_OPTIONS) -q -m 'not slow'
 
-programs: $(READY)  ## run the tests that start programs
-	$(BIN)/pytest $(PYTEST_OPTIONS) $(addprefix --ignore=,$(UNITS)) tests
+slow: $(READY)  ## run the slow tests, and those that start programs
+	$(BIN)/pytest $(PYTEST_OPTIONS) -m slow
 
-coverage: $(READY)  ## run the other tests and measure branch coverage
-	$(BIN)/pytest --cov --cov-report= $(PYTEST_OPTIONS) $(UNITS)
+coverage: $(READY)  ## run the fast tests and measure branch coverage
+	$(BIN)/pytest $(PYTEST_OPTIONS) -m 'not slow' --cov --cov-report=
 	$(BIN)/coverage report --include='*/reeld/core/*,*/reeld/formats/*,*/reel/streams/*' --fail-under=100
 	$(BIN)/coverage report --fail-under=90
 

@@ -4,7 +4,10 @@ import os
 import re
 import signal
 from collections import Counter
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 # No command that a test runs starts a daemon, unless the test is about that.
 os.environ["REEL_NO_START"] = "1"
@@ -29,6 +32,17 @@ _REMEDIES = {
     "unprivileged mounts are not allowed here": "run them as root, or allow user namespaces",
     "the recorded requests are not here": "not part of the project",
 }
+
+
+# Tests of functions and tasks; all others start programs, and count as slow.
+_UNITS = [Path(__file__).parent / folder for folder in ("formats", "reel", "reeld")]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what `make test` leaves out, beside the tests that are marked where they are."""
+    for item in items:
+        if not any(folder in item.path.parents for folder in _UNITS):
+            item.add_marker("slow")
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

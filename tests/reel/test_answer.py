@@ -15,8 +15,6 @@ from tests.daemon import Daemon, short_directory
 from tests.patience import PATIENCE
 from tests.reel.streams.samples import CHAT, chunk, sse
 
-pytestmark = pytest.mark.slow
-
 Scenario: TypeAlias = Callable[["Side"], Awaitable[Any]]
 FORMAT: reel.Format = "openai-chat"
 WHOLE = {

@@ -16,8 +16,6 @@ from reel.sync.client import Client
 from tests.daemon import Daemon, short_directory
 from tests.patience import PATIENCE
 
-pytestmark = pytest.mark.slow
-
 Scenario: TypeAlias = Callable[[Any], Awaitable[Any]]
 Run: TypeAlias = Callable[[Scenario], Any]
 

@@ -11,8 +11,6 @@ from reel.cli.settings import Settings, load
 
 from .conftest import Reel, texts
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

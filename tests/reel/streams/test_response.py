@@ -56,6 +56,11 @@ def test_events_of_an_sdk() -> None:
     assert json.loads(_WHOLE) == json.loads(_fed(json.loads(_WHOLE)).body())
 
 
+def test_the_error_of_a_provider() -> None:
+    """An error in the middle of a stream is the reason why it is not complete."""
+    assert "overloaded" in str(_fed(_STREAM, 'data: {"error": {"message": "overloaded"}}\n\n').problem)
+
+
 def test_nothing_but_blanks() -> None:
     """Blanks are not the beginning of a response."""
     response = _fed("\n \t")
