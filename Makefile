@@ -56,7 +56,7 @@ format: $(READY)  ## format the code and fix what ruff can fix
 types: $(READY)  ## run mypy --strict
 	$(BIN)/mypy
 
-test: $(READY)  ## run the fast tests (about a minute)
+test: $(READY)  ## run the fast tests (80 seconds on two idle cores)
 	$(BIN)/pytest $(PYTEST_OPTIONS) -q -m 'not slow'
 
 slow: $(READY)  ## run the slow tests, and those that start programs
