@@ -2,20 +2,28 @@
 
 import fcntl
 import os
+import select
 import socket
 import struct
+import subprocess
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 from reel import process
+from reel.cli import main
+from reel.cli.daemon import open_process
 from reel.peer import Peer, peer_of
 from reel.process import lock_holder
 from reeld.serving.handlers import queries
 from reeld.store.presence import sync_descriptor
+from tests.daemon import Daemon, short_directory
+from tests.patience import PATIENCE
 
 _PID, _UID = 4711, 501
+# The fixture below takes it away from everybody else.
+pidfd_open = os.pidfd_open
 
 
 class MacSocket:
@@ -78,3 +86,60 @@ def test_memory_without_proc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(queries, "_STATM", tmp_path / "none")
 
     assert queries.memory_kb() > 0
+
+
+class Queue:
+    """Becomes readable when a process ends, as a kqueue does that was asked for that."""
+
+    asked: ClassVar[list[tuple[int, ...]]] = []
+
+    def __init__(self) -> None:
+        self._handle: int | None = None
+
+    def control(self, events: list[tuple[int, ...]], _most: int) -> None:
+        """Watch a process."""
+        self.asked.extend(events)
+        self._handle = pidfd_open(events[0][0])
+
+    def fileno(self) -> int:
+        """Return the descriptor to wait for."""
+        assert self._handle is not None
+        return self._handle
+
+    def close(self) -> None:
+        """Free it."""
+        if self._handle is not None:
+            os.close(self._handle)
+
+
+@pytest.fixture
+def kqueue(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, ...]]:
+    """A kqueue in place of a pidfd; return what it is asked for."""
+    monkeypatch.delattr(os, "pidfd_open")
+    monkeypatch.setattr(select, "kqueue", Queue, raising=False)
+    monkeypatch.setattr(select, "kevent", lambda *event: event, raising=False)
+    for number, name in enumerate(["KQ_FILTER_PROC", "KQ_EV_ADD", "KQ_NOTE_EXIT"], 1):
+        monkeypatch.setattr(select, name, number, raising=False)
+    monkeypatch.setattr(Queue, "asked", [])
+    return Queue.asked
+
+
+def test_a_daemon_is_stopped(kqueue: list[tuple[int, ...]]) -> None:
+    """Without a pidfd, a kqueue reports the end of the daemon that `reel stop` waits for."""
+    with short_directory() as directory:
+        daemon = Daemon(directory)
+        daemon.start()
+        pid = daemon.process.pid
+
+        assert 0 == main(["--socket", daemon.socket, "stop"])
+        assert [(pid, 1, 2, 3)] == kqueue
+        assert 0 == daemon.process.wait(PATIENCE)
+
+
+def test_a_daemon_that_has_ended(kqueue: list[tuple[int, ...]]) -> None:
+    """A process that is not there any more needs no waiting."""
+    with subprocess.Popen(["true"]) as ended:
+        ended.wait()
+
+    assert open_process(ended.pid) is None
+    assert [(ended.pid, 1, 2, 3)] == kqueue

@@ -3,7 +3,7 @@
 import os
 import select
 import time
-from typing import Any
+from typing import Any, Protocol
 
 from reel.cli.context import Context
 from reel.cli.exits import NOT_RUNNING, OK, REFUSED
@@ -86,7 +86,7 @@ def _shut_down(path: str, limit: float) -> bool:
             return False
         mark(path)  # again: a daemon that has just started removed the mark before it listened
         # A handle instead of the number: by the time we look, the number may belong to another process.
-        process = _open_process(int(hello.server["pid"]))
+        process = open_process(int(hello.server["pid"]))
         client.shutdown()
     if process is not None:
         _wait(process, limit)
@@ -109,19 +109,46 @@ def _connect(client: Client, limit: float) -> Hello | None:
         time.sleep(_STEP)  # nothing signals that it listens, or has ended
 
 
-def _open_process(pid: int) -> int | None:
+class _Handle(Protocol):
+    """Something that becomes readable when a process ends."""
+
+    def fileno(self) -> int:
+        """Return its descriptor."""
+        ...
+
+    def close(self) -> None:
+        """Free it."""
+        ...
+
+
+def open_process(pid: int) -> _Handle | None:
+    """Return a handle of a process, or ``None`` if it has ended: a pidfd, or a queue of events where there is none."""
     try:
-        return os.pidfd_open(pid)
+        if hasattr(os, "pidfd_open"):
+            return open(os.pidfd_open(pid), "rb", buffering=0)  # noqa: PTH123 - it has no path; the caller closes it
+        return _mac_process(pid)
     except OSError:
         return None
 
 
-def _wait(process: int, limit: float) -> None:
+def _mac_process(pid: int) -> _Handle:
+    mac: Any = select  # as it is there
+    queue: _Handle = mac.kqueue()
+    end = mac.kevent(pid, mac.KQ_FILTER_PROC, mac.KQ_EV_ADD, mac.KQ_NOTE_EXIT)
+    try:
+        mac.kqueue.control(queue, [end], 0)
+    except OSError:
+        queue.close()
+        raise
+    return queue
+
+
+def _wait(process: _Handle, limit: float) -> None:
     """Wait for the process, not for the socket: systemd would accept the connection and start the next daemon."""
     try:
         ended, _, _ = select.select([process], [], [], limit)
     finally:
-        os.close(process)
+        process.close()
     if not ended:
         raise Timeout(f"the daemon is still busy after {limit:g} s; its log says why")
 

@@ -69,13 +69,15 @@ def _stream_id(status: os.stat_result) -> str:
 def event_stdin(event: bytes) -> Iterator[tuple[int, str]]:
     """Create the stdin of a command that runs for an event.
 
-    It is a file in memory: the buffer of a pipe may be smaller than the event, and the writer would wait for a command
-    that does not read its stdin.
+    It is a file without a name: the buffer of a pipe may be smaller than the event, and the writer would wait for a
+    command that does not read its stdin.
 
     Yields:
         its descriptor, and its value for ``$REEL_EVENT_STDIN``.
     """
-    with open(os.memfd_create("event"), "w+b", buffering=0) as file:  # noqa: PTH123 - it has no path
+    from tempfile import TemporaryFile  # noqa: PLC0415 - only --exec needs it
+
+    with TemporaryFile(buffering=0) as file:
         file.write(event)
         file.seek(0)
         yield file.fileno(), _stream_id(os.fstat(file.fileno()))
