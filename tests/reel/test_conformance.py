@@ -70,7 +70,7 @@ def run(request: pytest.FixtureRequest, daemon: Daemon) -> Run:
     )
 
 
-@pytest.mark.parametrize("name", [name for name in requests.__all__ if name in vars(Client)])
+@pytest.mark.parametrize("name", [*(name for name in requests.__all__ if name in vars(Client)), "answer"])
 def test_both_clients_have_every_request(name: str) -> None:
     """Each request is a method of both clients, with the same parameters and documentation."""
     blocking, concurrent = getattr(Client, name), getattr(aio.Client, name)

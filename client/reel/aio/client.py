@@ -6,11 +6,11 @@ commands under their keys. The *sender* task writes what is queued, so that a ca
 a frame behind. Callers wait for their responses. One that is cancelled is forgotten, and its response is dropped.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 import anyio
 from anyio.abc import SocketAttribute, SocketStream
@@ -19,11 +19,10 @@ from reel import replies, requests
 from reel.address import default_socket
 from reel.aio.subscription import LOST, Subscription
 from reel.errors import Exists, NotRunning, ParseError, ReelError, ShuttingDown, from_wire
-from reel.formats import Format
 from reel.frames import MAX_REPLY, Id, InvalidFrame, Response
 from reel.messages import Event, Message, Record
 from reel.peer import RECONNECT_SECONDS, RETRY_INTERVAL, connection_refused, require_trusted
-from reel.requests import Call, greeting, next_page, with_idempotency_key
+from reel.requests import Call, greeting, next_page, providers, with_idempotency_key
 from reel.requests.calls import describe, require_size
 from reel.session import MessagePack
 from reel.subscription_state import SubscriptionState
@@ -80,6 +79,19 @@ def _subscription(request: Callable[P, Call[replies.Subscribed]]) -> "Callable[C
         return Subscription(state, self._reach, self._patience)
 
     return describe(method, request, Subscription)
+
+
+def _answer(
+    request: Callable[P, Call[replies.Rendered]],
+) -> "Callable[Concatenate[Client, P], AbstractAsyncContextManager[Answer]]":
+    """Return the method that renders a conversation for a block, which adds what is fed to the answer."""
+
+    def method(self: "Client", /, *args: P.args, **kwargs: P.kwargs) -> "AbstractAsyncContextManager[Answer]":
+        from reel.aio.answer import answering  # noqa: PLC0415 - most clients answer nothing
+
+        return answering(self.call, request(*args, **kwargs))
+
+    return describe(method, request, "AbstractAsyncContextManager[Answer]")
 
 
 class Client:
@@ -179,40 +191,6 @@ class Client:
             for row in page.agents:
                 yield row
 
-    def answer(
-        self,
-        agent: str,
-        format: Format,  # noqa: A002 - the protocol's name
-        extra: Mapping[str, Any] | str | None = None,
-        *,
-        model: str | None = None,
-        budget: int | None = None,
-        open: Literal["close", "refuse"] | None = None,  # noqa: A002 - the protocol's name
-        pin: str | None = None,
-    ) -> "AbstractAsyncContextManager[Answer]":
-        """Let a model answer: a block that renders the conversation, and adds what is fed to the answer.
-
-        It is :meth:`reel.Client.answer` for ``async with``; ``feed`` is awaited.
-
-        Args:
-            agent: a name or an id.
-            format: ``openai-chat``, ``openai-responses``, ``anthropic`` or ``gemini``.
-            extra: further fields of the body, such as ``model``, ``tools``, ``max_tokens``, ``stream``.
-            model: the model to render for, and that answers if the response does not name one. Default: the one in
-                ``extra``.
-            budget: the most tokens of the history, estimated; the oldest turns are left out first.
-            open: what to do about calls without a result: ``close`` them with a made-up result, or ``refuse``.
-            pin: the label of a mark; with a budget, everything before the mark is kept.
-
-        Raises:
-            InvalidMessage: what was fed is not a response, but for example the provider's error.
-            Conflict: the conversation has moved on; ``answer.response`` has what came.
-        """
-        from reel.aio.answer import answering  # noqa: PLC0415 - most clients answer nothing
-
-        render = requests.render(agent, format, model=model, extra=extra, budget=budget, open=open, pin=pin)
-        return answering(self.call, render)
-
     async def open_calls(self, agent: str) -> "list[ToolCall]":
         """Return the tool calls without a result, with their arguments.
 
@@ -269,6 +247,7 @@ class Client:
     history = _method(requests.history)
     replay = _method(requests.replay)
     render = _method(requests.render)
+    answer = _answer(providers.answer)
     ingest = _method(requests.ingest)
     load = _method(requests.load)
     wait = _method(requests.wait)

@@ -53,6 +53,40 @@ def render(  # noqa: PLR0913, PLR0917 - the parameters of the protocol
     )
 
 
+def answer(
+    agent: str,
+    format: Format,  # noqa: A002 - the protocol's name
+    extra: Mapping[str, Any] | str | None = None,
+    *,
+    model: str | None = None,
+    budget: int | None = None,
+    open: Literal["close", "refuse"] | None = None,  # noqa: A002 - the protocol's name
+    pin: str | None = None,
+) -> Call[replies.Rendered]:
+    """Let a model answer: a block that renders the conversation, and adds what is fed to the answer.
+
+    While a stream is fed, others see it as a draft. At the end of the block the answer is added, if the conversation
+    has not moved on. If it is not complete, or the block is left by an exception, what came is added and marked as
+    interrupted. If nothing was fed, nothing is added. ``answer.calls`` then has the tool calls. With :mod:`reel.aio`,
+    the block begins with ``async with``, and ``feed`` is awaited.
+
+    Args:
+        agent: a name or an id.
+        format: ``openai-chat``, ``openai-responses``, ``anthropic`` or ``gemini``.
+        extra: further fields of the body, such as ``model``, ``tools``, ``max_tokens``, ``stream``.
+        model: the model to render for, and that answers if the response does not name one. Default: the one in
+            ``extra``.
+        budget: the most tokens of the history, estimated; the oldest turns are left out first.
+        open: what to do about calls without a result: ``close`` them with a made-up result, or ``refuse``.
+        pin: the label of a mark; with a budget, everything before the mark is kept.
+
+    Raises:
+        InvalidMessage: what was fed is not a response, but for example the provider's error.
+        Conflict: the conversation has moved on; ``answer.response`` has what came.
+    """
+    return render(agent, format, model=model, extra=extra, budget=budget, open=open, pin=pin)
+
+
 def ingest(  # noqa: PLR0913 - the parameters of the protocol
     agent: str,
     format: Format,  # noqa: A002 - the protocol's name

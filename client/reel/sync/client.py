@@ -2,20 +2,19 @@
 
 import socket
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, suppress
 from threading import Lock
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, cast
 
 from reel import replies, requests
 from reel.address import default_socket
 from reel.errors import Exists, NotRunning, ParseError, ReelError, ShuttingDown, Timeout, from_wire
-from reel.formats import Format
 from reel.frames import MAX_REPLY, InvalidFrame, Response
 from reel.messages import Event, Message, Record
 from reel.peer import RECONNECT_SECONDS, RETRY_INTERVAL, connect_within, connection_refused, require_trusted
-from reel.requests import Call, greeting, next_page, with_idempotency_key
+from reel.requests import Call, greeting, next_page, providers, with_idempotency_key
 from reel.requests.calls import describe, require_size
 from reel.session import MessagePack
 from reel.subscription_state import SubscriptionState
@@ -49,6 +48,19 @@ def _subscription(request: Callable[P, Call[replies.Subscribed]]) -> "Callable[C
         return Subscription(state, lambda: self._reach()[0], self._patience, self._timeout)
 
     return describe(method, request, Subscription)
+
+
+def _answer(
+    request: Callable[P, Call[replies.Rendered]],
+) -> "Callable[Concatenate[Client, P], AbstractContextManager[Answer]]":
+    """Return the method that renders a conversation for a block, which adds what is fed to the answer."""
+
+    def method(self: "Client", /, *args: P.args, **kwargs: P.kwargs) -> "AbstractContextManager[Answer]":
+        from reel.sync.answer import answering  # noqa: PLC0415 - most clients answer nothing
+
+        return answering(self.call, request(*args, **kwargs))
+
+    return describe(method, request, "AbstractContextManager[Answer]")
 
 
 class Client:
@@ -178,42 +190,6 @@ class Client:
         for page in self.pages(requests.agents(prefix=prefix, alive=alive)):
             yield from page.agents
 
-    def answer(
-        self,
-        agent: str,
-        format: Format,  # noqa: A002 - the protocol's name
-        extra: Mapping[str, Any] | str | None = None,
-        *,
-        model: str | None = None,
-        budget: int | None = None,
-        open: Literal["close", "refuse"] | None = None,  # noqa: A002 - the protocol's name
-        pin: str | None = None,
-    ) -> "AbstractContextManager[Answer]":
-        """Let a model answer: a block that renders the conversation, and adds what is fed to the answer.
-
-        While a stream is fed, others see it as a draft. At the end of the block the answer is added, if the
-        conversation has not moved on. If it is not complete, or the block is left by an exception, what came is added
-        and marked as interrupted. If nothing was fed, nothing is added. ``answer.calls`` then has the tool calls.
-
-        Args:
-            agent: a name or an id.
-            format: ``openai-chat``, ``openai-responses``, ``anthropic`` or ``gemini``.
-            extra: further fields of the body, such as ``model``, ``tools``, ``max_tokens``, ``stream``.
-            model: the model to render for, and that answers if the response does not name one. Default: the one in
-                ``extra``.
-            budget: the most tokens of the history, estimated; the oldest turns are left out first.
-            open: what to do about calls without a result: ``close`` them with a made-up result, or ``refuse``.
-            pin: the label of a mark; with a budget, everything before the mark is kept.
-
-        Raises:
-            InvalidMessage: what was fed is not a response, but for example the provider's error.
-            Conflict: the conversation has moved on; ``answer.response`` has what came.
-        """
-        from reel.sync.answer import answering  # noqa: PLC0415 - most clients answer nothing
-
-        render = requests.render(agent, format, model=model, extra=extra, budget=budget, open=open, pin=pin)
-        return answering(self.call, render)
-
     def open_calls(self, agent: str) -> "list[ToolCall]":
         """Return the tool calls without a result, with their arguments.
 
@@ -253,6 +229,7 @@ class Client:
     history = _method(requests.history)
     replay = _method(requests.replay)
     render = _method(requests.render)
+    answer = _answer(providers.answer)
     ingest = _method(requests.ingest)
     load = _method(requests.load)
     wait = _method(requests.wait)
