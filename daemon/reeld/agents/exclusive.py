@@ -1,8 +1,8 @@
 """Commands that need an agent, or several, to themselves.
 
 They must look something up in the log before they know what to write, or they move the tip anywhere but forward,
-or they change several agents at once. A command on one agent runs in
-an ``Exclusive`` job of that agent; one on several takes its locks itself.
+or they change several agents at once. A command on one agent runs in an ``Exclusive`` job of that agent; one on several
+takes its locks itself.
 """
 
 from typing import NamedTuple
@@ -68,8 +68,7 @@ async def _go_back(agent: Agent, stage: Stage, options: CommandOptions, to: Posi
         reply["undone"] = why["undoes"]
     if "redoes" in why:
         reply["redone"] = why["redoes"]
-    conversation = agent.committed.conversation
-    past = None if to.tip is None or conversation.has(to.tip) else await agent.store.branch(to.tip, conversation)
+    past = await agent.store.branch(to.tip, agent.committed.conversation)
     return await agent.commit(stage, reply, options, past)
 
 

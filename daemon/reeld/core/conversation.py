@@ -215,8 +215,7 @@ class Conversation:
         Args:
             event_id: the id that the commit gave it.
             event: the event.
-            past: for ``restore`` and ``clone``, where the state to take over leaves this one; not needed if that state
-                is a prefix of this one.
+            past: for ``restore`` and ``clone``, where the state to take over leaves this one.
         """
         kind, before = event.kind, self.extent
         if kind in CONVERSATION:
@@ -229,14 +228,11 @@ class Conversation:
         elif kind == "rewind":
             self.cut(event.parent)
         elif kind in ("restore", "clone"):
-            return self._become(event.parent, past)
+            return self._become(past)
         return min(before, self.extent)
 
-    def _become(self, tip: int | None, past: Branch | None) -> Extent:
-        if self.has(tip):
-            self.cut(tip)
-            return self.extent
-        assert past is not None, "a state that is not a prefix of this one must be given"  # noqa: S101
+    def _become(self, past: Branch | None) -> Extent:
+        assert past is not None, "the state to take over must be given"  # noqa: S101
         self.cut(past.base)
         kept = self.extent
         for node in past.nodes:

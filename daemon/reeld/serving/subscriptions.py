@@ -315,7 +315,7 @@ class LogReplayer:
             return CommittedEvent(profile, event_id, event, Extent(0, 0), Extent(0, 0))
         conversation = await self._state_before(logged)
         before, past = conversation.extent, None
-        if event.kind in ("restore", "clone") and event.parent is not None and not conversation.has(event.parent):
+        if event.kind in ("restore", "clone"):
             base, nodes = await self._store.branch(event.parent, conversation)
             past = Branch(base, [*map(_without_text, nodes)])
         kept = conversation.apply(event_id, event._replace(message=event.message and b""), past)

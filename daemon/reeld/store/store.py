@@ -110,11 +110,14 @@ class Store:
         """Return the state with this tip."""
         return await self._read_log(lambda connection: queries.walk(connection, tip, packer()))
 
-    async def branch(self, tip: int, conversation: Conversation) -> Branch:
+    async def branch(self, tip: int | None, conversation: Conversation) -> Branch:
         """Return where the state with this tip leaves a conversation, which must not change meanwhile.
 
-        It is walked from the tip to the first node that the conversation has, so it costs what differs.
+        It is walked from the tip to the first node that the conversation has, so it costs what differs: nothing if the
+        state is a prefix of the conversation.
         """
+        if conversation.has(tip):
+            return Branch(tip, [])
         past = await self._read_log(lambda connection: queries.walk(connection, tip, packer(), conversation.has))
         return Branch(past.base, past.nodes)
 

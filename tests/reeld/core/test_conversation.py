@@ -25,8 +25,8 @@ def test_what_means_nothing_changes_nothing(kind: str) -> None:
     assert Conversation([_entry(1), Mark(2, 2, "x")]) == conversation
 
 
-def test_a_foreign_past_must_be_brought_along() -> None:
-    """A restored state that is not a prefix of this one must be passed in."""
+def test_a_restored_state_must_be_passed_in() -> None:
+    """An event that restores a state says which, and not what is in it."""
     with pytest.raises(AssertionError):
         Conversation([_entry(1)]).apply(9, _event("restore", parent=7))
 
