@@ -1,8 +1,9 @@
 """An answer of a model without any I/O: what to draft while it comes, and what to ingest at its end.
 
-Theory of operation. The conversation is rendered, and the body sent to the provider. Pass what comes back to ``feed``;
-it returns the draft to send, if one is due. At the end, or when the program gives up, ``end`` returns the request that
-adds what came, marked as interrupted if it is not complete. ``take`` takes the reply.
+Theory of operation. The conversation is rendered, and the body is sent to the provider. What comes back goes to
+``take_piece``, which returns the draft to send, if one is due. At the end ``end`` returns the request that adds what
+came, marked as interrupted if it is not complete; ``give_up`` does so after a failure of the program. Its reply goes to
+``take_reply``, which returns the request for the message.
 """
 
 from collections.abc import Iterable
@@ -102,7 +103,7 @@ class AnswerState:
             now: a clock that never goes back, in seconds.
 
         Raises:
-            InvalidParams: the piece is none of these.
+            InvalidParams: the piece is something else.
         """
         try:
             added = self._response.feed(piece)
@@ -128,7 +129,7 @@ class AnswerState:
         return self._ingest()
 
     def give_up(self) -> Call[replies.Added] | None:
-        """Take that the program has failed; return the request that adds what came, if that is anything."""
+        """End the response because the program has failed; return the request that adds what came, if anything did."""
         response = self._response
         response.end()
         usable = response.complete or (response.is_stream and response.began)

@@ -247,7 +247,7 @@ def _frame(message: Any, size: int) -> Frame:
 
 
 def detect(first: int, max_message: int = MAX_MESSAGE, max_values: int = MAX_VALUES) -> Framing | None:
-    """Return the framing that a peer speaks, by the first byte that it sent; ``None`` if it is none of ours."""
+    """Return the framing that a peer speaks, by the first byte that it sent; ``None`` if it is not one of ours."""
     if first in _ARRAY_HEADERS:
         return MessagePack(max_message, max_values)
     if first in b"Cc{[ \t\r\n":

@@ -39,7 +39,7 @@ def daemon() -> Iterator[Daemon]:
 
 @pytest.fixture
 async def client(daemon: Daemon) -> AsyncIterator[Client]:
-    """A connected client, with thirty seconds for the test."""
+    """A connected client, with a time limit for the test."""
     with anyio.fail_after(PATIENCE):
         async with reel.aio.connect(daemon.socket) as client:
             yield client

@@ -104,7 +104,6 @@ def test_no_place_for_it(tmp_path: Path) -> None:
 _LIMIT_FILES = """
 import resource
 from reeld.startup import raise_file_limit
-from tests.patience import PATIENCE
 resource.setrlimit(resource.RLIMIT_NOFILE, ({soft}, {hard}))
 print(raise_file_limit({wanted}), *resource.getrlimit(resource.RLIMIT_NOFILE))
 """

@@ -40,7 +40,7 @@ class Answer(AnswerState):
             the text that it adds, if it is a piece of a stream.
 
         Raises:
-            InvalidParams: the piece is none of these.
+            InvalidParams: the piece is something else.
         """
         text, draft = self.take_piece(piece, anyio.current_time())
         if draft is not None:

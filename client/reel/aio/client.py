@@ -401,9 +401,9 @@ def connect(
 ) -> "Connecting":
     """Connect to the daemon.
 
-    ``async with connect() as client:`` connects for a block. Where there is none, as in a notebook,
-    ``client = await connect()`` connects until ``await client.close()``. That works on asyncio only, since trio has no
-    task without a block.
+    ``async with connect() as client:`` connects for a block. ``client = await connect()`` connects until
+    ``await client.close()``, for example in a notebook, whose cells share no block. That works on asyncio only: in trio
+    every task belongs to a block.
 
     Args:
         path: the socket. Default: ``$REEL_SOCKET``, else the usual one.

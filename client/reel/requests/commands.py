@@ -69,7 +69,7 @@ def add(
         key: makes the command safe to repeat. Default: the client makes one.
 
     Raises:
-        InvalidParams: ``messages`` is none of these.
+        InvalidParams: ``messages`` is something else.
         InvalidMessage: a message is invalid; ``data`` has its index and the field.
         Conflict: the agent's head is not ``if_seq``; ``data`` has the head.
         NotFound: there is no such agent.

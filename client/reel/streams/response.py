@@ -43,7 +43,7 @@ class IncomingResponse:
         """Take a piece; return the text that it adds.
 
         Raises:
-            ValueError: the piece is none of what a piece can be.
+            ValueError: the piece is something else.
         """
         if isinstance(piece, str | bytes | bytearray | memoryview):
             added = self._feed_text(piece if isinstance(piece, str) else bytes(piece))

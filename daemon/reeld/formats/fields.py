@@ -49,21 +49,21 @@ def invalid_at(where: str, why: str) -> InvalidMessage:
 
 
 def require_str(value: Any, where: str) -> str:
-    """Return a string, or raise InvalidMessage if it is none."""
+    """Return a string, or raise InvalidMessage if it is not one."""
     if type(value) is not str:
         raise invalid_at(where, f"expected a string, got {kind_of(value)}")
     return value
 
 
 def require_map(value: Any, where: str) -> Json:
-    """Return an object, or raise InvalidMessage if it is none."""
+    """Return an object, or raise InvalidMessage if it is not one."""
     if type(value) is not dict:
         raise invalid_at(where, f"expected an object, got {kind_of(value)}")
     return value
 
 
 def require_list(value: Any, where: str) -> list[Any]:
-    """Return an array, or raise InvalidMessage if it is none."""
+    """Return an array, or raise InvalidMessage if it is not one."""
     if type(value) is not list:
         raise invalid_at(where, f"expected an array, got {kind_of(value)}")
     return value

@@ -57,7 +57,7 @@ def is_sendable(value: Any, depth: int = _DEPTH, *, any_number: bool = False) ->
 
 
 def arguments_as_object(arguments: str) -> Json:
-    """Return a call's arguments as an object; a text that is none becomes ``{"INVALID_JSON": text}`` (rule X8)."""
+    """Return a call's arguments as an object; other text becomes ``{"INVALID_JSON": text}`` (rule X8)."""
     if arguments == "":
         return {}
     try:

@@ -85,7 +85,7 @@ def _format(name: str) -> Format:
 
 
 def _extra(request: RenderRequest, target: Format) -> Json:
-    """Return ``extra`` as a map, or raise InvalidParams if it is none or would override the conversation."""
+    """Return ``extra`` as a map, or raise InvalidParams if it is not one or would override the conversation."""
     extra = request.extra or {}
     if isinstance(extra, str):
         try:

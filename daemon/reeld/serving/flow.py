@@ -118,14 +118,14 @@ class InFlight:
         return True
 
     def remove(self, size: int) -> None:
-        """Count a call no longer: it was answered, or detached."""
+        """Stop counting a call: it was answered, or detached."""
         self.requests -= 1
         self._bytes -= size
         self._traffic.requests -= 1
         self._traffic.bytes -= size
 
     def clear(self) -> None:
-        """Count none of the calls any longer: nobody waits for them."""
+        """Stop counting the calls: nobody waits for them."""
         self._traffic.requests -= self.requests
         self._traffic.bytes -= self._bytes
         self.requests = self._bytes = 0

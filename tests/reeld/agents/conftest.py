@@ -24,7 +24,7 @@ def path(tmp_path: Path) -> str:
 
 @pytest.fixture
 def opened(path: str) -> Open:
-    """Open the store and a registry as a starting daemon does; each use has a limit of thirty seconds."""
+    """Open the store and a registry as a starting daemon does; each use has a time limit."""
 
     @asynccontextmanager
     async def open_client(max_live: int = 1000, idle: float = 600.0) -> AsyncIterator[DirectClient]:
@@ -40,6 +40,6 @@ def opened(path: str) -> Open:
 
 @pytest.fixture
 async def client(opened: Open) -> AsyncIterator[DirectClient]:
-    """A client of a new daemon, with a limit of thirty seconds."""
+    """A client of a new daemon, with a time limit."""
     async with opened() as found:
         yield found

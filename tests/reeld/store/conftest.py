@@ -22,7 +22,7 @@ def path(tmp_path: Path) -> str:
 
 @pytest.fixture
 async def store(path: str) -> AsyncIterator[Store]:
-    """A new store, with a limit of thirty seconds."""
+    """A new store, with a time limit."""
     with anyio.fail_after(PATIENCE):
         async with open_store(path) as opened:
             yield opened

@@ -16,7 +16,7 @@ from tests.patience import PATIENCE
 
 @pytest.fixture
 async def bridge() -> AsyncIterator[AsyncioBridge]:
-    """An open bridge, with a limit of thirty seconds."""
+    """An open bridge, with a time limit."""
     with anyio.fail_after(PATIENCE):
         async with open_bridge() as opened:
             yield opened

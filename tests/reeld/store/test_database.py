@@ -22,7 +22,7 @@ def nothing(_: sqlite3.Connection) -> None:
 
 @pytest.fixture
 async def database(path: str) -> AsyncIterator[Database]:
-    """A connection to a new file with a table, with a limit of thirty seconds."""
+    """A connection to a new file with a table, with a time limit."""
 
     def setup(connection: sqlite3.Connection) -> None:
         connection.execute("CREATE TABLE t (x)")

@@ -90,7 +90,7 @@ async def filled(path: str) -> str:
 
 @asynccontextmanager
 async def verifying(path: str) -> AsyncIterator[tuple[Store, Verifier]]:
-    """Open a database to check it; each use has a limit of thirty seconds."""
+    """Open a database to check it; each use has a time limit."""
     with anyio.fail_after(PATIENCE):
         async with open_store(path) as store, open_verifier(store) as verifier:
             yield store, verifier

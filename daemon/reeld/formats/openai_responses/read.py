@@ -211,7 +211,7 @@ class _MessageBuilder:
 
 
 def _is_call(item: Json) -> bool:
-    """Whether an item is a call that the client answers; one that the server made and answered is none."""
+    """Whether an item is a call that the client answers; one that the server made and answered is not."""
     kind = CALL_KINDS.get(_type_of(item))
     return kind is not None and type(item.get(kind.call_id_key)) is str and item.get("execution") != "server"
 
