@@ -18,8 +18,7 @@ from reel.frames import Request
 from reel.session import MessagePack
 from tests.daemon import Daemon, short_directory
 from tests.patience import PATIENCE
-
-from .test_blocking import HELLO
+from tests.reel.blocking.scripted_daemon import HELLO
 
 pytestmark = pytest.mark.slow
 

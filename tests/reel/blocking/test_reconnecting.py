@@ -1,0 +1,112 @@
+"""What the blocking client does when the daemon goes away."""
+
+import threading
+
+import pytest
+
+import reel
+from reel.sync.client import Client, connect
+from tests.daemon import Daemon, short_directory
+from tests.patience import PATIENCE
+from tests.reel.blocking.scripted_daemon import HELLO, Line, Script, greeting_and
+
+pytestmark = pytest.mark.slow
+
+ADDED = {"agent": "a1", "head": 2, "command": 2, "time": 1, "first": 2, "orphans": [], "open_calls": []}
+
+
+def test_connecting_without_a_daemon() -> None:
+    """The error names the socket that nobody answers on, and the remedy."""
+    with short_directory() as directory, pytest.raises(reel.NotRunning) as error:
+        connect(f"{directory}/s")
+
+    assert f"no daemon answers on {directory}/s (No such file or directory); start it with: reel start" == (
+        error.value.message
+    )
+
+
+def test_the_blocking_client_reconnects(daemon: Daemon, client: Client, name: str) -> None:
+    """A client continues after a restart, with everything that was there."""
+    client.add(name, "before", create=True)
+    daemon.kill()
+    daemon.start()
+    client.add(name, "after")
+
+    assert ["before", "after"] == [message["content"][0].get("text") for message in client.iter_messages(name)]
+
+
+def test_it_waits_for_a_restart(daemon: Daemon, client: Client) -> None:
+    """A call retries while the daemon restarts."""
+    client.ping()
+    daemon.end()
+    starting = threading.Thread(target=daemon.start)
+    starting.start()
+    answered = client.ping()
+    starting.join(PATIENCE)
+
+    assert answered is True
+
+
+def test_the_blocking_client_gives_up_reconnecting(script: Script) -> None:
+    """After its time for reconnecting, a client reports that the daemon is gone."""
+    script.play(lambda line: line.answer(HELLO, {"pong": True}))
+    with Client(script.path, patience=0) as client:
+        client.ping()
+        script.close()
+        with pytest.raises(reel.NotRunning):
+            client.ping()
+
+
+def test_command_is_repeated_under_its_key(script: Script) -> None:
+    """A command without a reply is sent again under the same key, so that it is not executed twice."""
+
+    def lose(line: Line) -> None:
+        line.answer(HELLO)
+        line.take()
+
+    script.play(lose, greeting_and({**ADDED, "repeated": True}))
+    with Client(script.path) as client:
+        added = client.add("demo", "hi")
+    first, second = (request.params[0] for request in script.seen if request.method == "add")
+
+    assert first == second
+    assert len(first["key"]) == 32
+    assert added.repeated is True
+
+
+def test_command_that_was_done_is_not_done_twice(daemon: Daemon, client: Client, name: str) -> None:
+    """Repeated after a restart under its key, a command returns its first reply."""
+    first = client.add(name, "once", create=True, key=f"{name}-key")
+    daemon.kill()
+    daemon.start()
+
+    assert first._replace(repeated=True) == client.add(name, "once", create=True, key=f"{name}-key")
+    assert client.agent(name).messages == 1
+
+
+def test_daemon_that_is_stopping(script: Script) -> None:
+    """A daemon that is stopping is waited for like one that is gone."""
+
+    def stop(line: Line) -> None:
+        line.answer(HELLO)
+        line.refuse(reel.ShuttingDown("soon"))
+
+    script.play(stop, greeting_and({"pong": True}))
+    with Client(script.path) as client:
+        assert client.ping() is True
+
+
+def test_shutdown_needs_no_answer(script: Script) -> None:
+    """A daemon that ends before it replied has shut down."""
+    script.play(lambda line: line.answer(HELLO).take())
+    with Client(script.path) as client:
+        client.shutdown()
+
+    assert ["hello", "shutdown"] == [request.method for request in script.seen]
+
+
+def test_the_blocking_client_is_hung_up_on(script: Script) -> None:
+    """A daemon that hangs up instead of answering the greeting counts as not running."""
+    script.play(lambda line: line.take())
+    with pytest.raises(reel.NotRunning):
+        connect(script.path)
