@@ -25,8 +25,7 @@ from reel.sync.client import Client
 from reel.sync.subscription import Subscription
 from tests.daemon import Daemon, short_directory
 from tests.patience import PATIENCE
-
-from .test_process import end
+from tests.reel.process.running import end
 
 pytestmark = pytest.mark.slow
 
