@@ -1,0 +1,24 @@
+"""Both clients have the same methods."""
+
+import inspect
+
+import pytest
+
+from reel import aio, requests
+from reel.sync.client import Client
+
+
+@pytest.mark.parametrize("name", [*(name for name in requests.__all__ if name in vars(Client)), "answer"])
+def test_both_clients_have_every_request(name: str) -> None:
+    """Each request is a method of both clients, with the same parameters and documentation."""
+    blocking, concurrent = getattr(Client, name), getattr(aio.Client, name)
+
+    assert inspect.signature(blocking).parameters == inspect.signature(concurrent).parameters
+    assert blocking.__doc__ == concurrent.__doc__
+
+
+def test_the_async_client_lacks_no_method() -> None:
+    """The async client lacks only what ``reel.aio.connect`` does for it."""
+    public = {name for name in vars(Client) if not name.startswith("_")}
+
+    assert {"connect"} == public - set(vars(aio.Client))
