@@ -1,10 +1,10 @@
 """Both clients let a model answer: what is fed is drafted, and added at the end or when the program gives up."""
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Iterator
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
 from itertools import islice
-from typing import Any, TypeAlias
+from typing import Any
 
 import anyio
 import pytest
@@ -12,10 +12,9 @@ import pytest
 import reel
 from reel.pushes import DraftPush
 from tests.daemon import Daemon, short_directory
-from tests.patience import PATIENCE
+from tests.reel.both_clients import CLIENTS, Run, runner
 from tests.reel.streams.samples import CHAT, chunk, sse
 
-Scenario: TypeAlias = Callable[["Side"], Awaitable[Any]]
 FORMAT: reel.Format = "openai-chat"
 WHOLE = {
     "id": "1",
@@ -91,26 +90,10 @@ def daemon() -> Iterator[Daemon]:
         daemon.close()
 
 
-@pytest.fixture(params=["blocking", "trio", "asyncio"])
-def run(request: pytest.FixtureRequest, daemon: Daemon) -> Callable[[Scenario], Any]:
+@pytest.fixture(params=CLIENTS)
+def run(request: pytest.FixtureRequest, daemon: Daemon) -> Run:
     """Run a scenario with one of the clients."""
-
-    async def blocking(scenario: Scenario) -> Any:
-        with daemon.client() as client:
-            return await scenario(Side(client))
-
-    async def concurrent(scenario: Scenario) -> Any:
-        with anyio.fail_after(PATIENCE):
-            async with reel.aio.connect(daemon.socket) as client:
-                return await scenario(Side(client))
-
-    kind = request.param
-    return lambda scenario: anyio.run(
-        blocking if kind == "blocking" else concurrent, scenario, backend="trio" if kind == "blocking" else kind
-    )
-
-
-Run: TypeAlias = Callable[[Scenario], Any]
+    return runner(request.param, daemon, Side, Side)
 
 
 def test_an_answer_that_is_streamed(run: Run) -> None:

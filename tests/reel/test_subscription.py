@@ -7,9 +7,9 @@ daemon be ended and started meanwhile.
 import signal
 import socket
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Self, TypeAlias
+from typing import Any, Self
 
 import anyio
 import anyio.lowlevel
@@ -25,12 +25,10 @@ from reel.sync.client import Client
 from reel.sync.subscription import Subscription
 from tests.daemon import Daemon, short_directory
 from tests.patience import PATIENCE
+from tests.reel.both_clients import CLIENTS, Run, runner
 from tests.reel.process.running import end
 
 pytestmark = pytest.mark.slow
-
-Scenario: TypeAlias = Callable[[Any], Awaitable[Any]]
-Run: TypeAlias = Callable[..., Any]
 
 
 class _Awaited:
@@ -75,24 +73,10 @@ def daemon() -> Iterator[Daemon]:
         daemon.close()
 
 
-@pytest.fixture(params=["blocking", "trio", "asyncio"])
+@pytest.fixture(params=CLIENTS)
 def run(request: pytest.FixtureRequest, daemon: Daemon) -> Run:
     """Run a scenario with one of the clients."""
-
-    def run(scenario: Scenario, patience: float = 20.0, **more: Any) -> Any:
-        async def blocking() -> Any:
-            with anyio.fail_after(PATIENCE), Client(daemon.socket, patience=patience, **more) as client:
-                return await scenario(_Blocking(client))
-
-        async def concurrent() -> Any:
-            with anyio.fail_after(PATIENCE):
-                async with reel.aio.connect(daemon.socket, patience=patience, **more) as client:
-                    return await scenario(client)
-
-        kind = request.param
-        return anyio.run(blocking if kind == "blocking" else concurrent, backend="trio" if kind == "blocking" else kind)
-
-    return run
+    return runner(request.param, daemon, _Blocking)
 
 
 async def seqs(subscription: Any, last: int) -> list[int]:

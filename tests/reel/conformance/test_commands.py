@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import reel
-from tests.reel.conformance.scenarios import Run
+from tests.reel.both_clients import Run
 
 
 def test_both_clients_create_an_agent(run: Run) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 import reel
 from tests.daemon import Daemon
-from tests.reel.conformance.scenarios import Run
+from tests.reel.both_clients import Run
 
 
 @pytest.mark.parametrize(

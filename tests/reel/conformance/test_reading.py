@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from reel.replies import Verified
-from tests.reel.conformance.scenarios import Run
+from tests.reel.both_clients import Run
 
 
 def test_both_clients_read_a_conversation(run: Run) -> None:
