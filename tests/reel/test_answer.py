@@ -314,40 +314,33 @@ def test_create_of_an_agent_that_exists(run: Run) -> None:
     assert (True, None, "a prompt") == run(scenario)
 
 
-@pytest.mark.parametrize("backend", ["trio", "asyncio"])
-def test_an_answer_that_is_cancelled(daemon: Daemon, backend: str) -> None:
-    """If the program is cancelled, also around the connection, what came is added before it ends."""
+def kinds_after_cancellation(daemon: Daemon, backend: str, piece: bytes, *, waiting: bool) -> list[str]:
+    """Cancel a program after it fed a piece, while it waits or as it leaves the block; return what was added."""
 
-    async def cancelled() -> str:
+    async def program() -> str:
         with anyio.CancelScope() as scope:
             async with reel.aio.connect(daemon.socket) as client:
                 agent = (await client.create()).name
                 await client.add(agent, "What?")
                 async with client.answer(agent, FORMAT) as answer:
-                    await answer.feed(HALF)
+                    await answer.feed(piece)
                     scope.cancel()
-                    await anyio.sleep_forever()
+                    if waiting:
+                        await anyio.sleep_forever()
         return agent
 
-    agent = anyio.run(cancelled, backend=backend)
+    agent = anyio.run(program, backend=backend)
     with daemon.client() as client:
-        assert ["assistant", "interrupted"] == [event["kind"] for event in client.history(agent, since=2).events]
+        return [event["kind"] for event in client.history(agent, since=2).events]
+
+
+@pytest.mark.parametrize("backend", ["trio", "asyncio"])
+def test_an_answer_that_is_cancelled(daemon: Daemon, backend: str) -> None:
+    """If the program is cancelled, also around the connection, what came is added before it ends."""
+    assert ["assistant", "interrupted"] == kinds_after_cancellation(daemon, backend, HALF, waiting=True)
 
 
 @pytest.mark.parametrize("backend", ["trio", "asyncio"])
 def test_a_cancellation_at_the_end_of_an_answer(daemon: Daemon, backend: str) -> None:
     """A complete answer is added, even if the program is cancelled before it could be."""
-
-    async def cancelled() -> str:
-        with anyio.CancelScope() as scope:
-            async with reel.aio.connect(daemon.socket) as client:
-                agent = (await client.create()).name
-                await client.add(agent, "What?")
-                async with client.answer(agent, FORMAT) as answer:
-                    await answer.feed(CHAT.data)
-                    scope.cancel()
-        return agent
-
-    agent = anyio.run(cancelled, backend=backend)
-    with daemon.client() as client:
-        assert ["assistant", "usage"] == [event["kind"] for event in client.history(agent, since=2).events]
+    assert ["assistant", "usage"] == kinds_after_cancellation(daemon, backend, CHAT.data, waiting=False)
