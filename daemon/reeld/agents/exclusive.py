@@ -16,7 +16,7 @@ from reeld.core.commands import Reply, Stage, require_position
 from reeld.core.conversation import Conversation
 from reeld.core.events import Node
 from reeld.core.state import Profile, info
-from reeld.store.queries import Position, Skip
+from reeld.store.states import Position, Skip
 from reeld.store.transactions import AgentWrite, Transaction
 
 

@@ -29,7 +29,7 @@ from reeld.core.conversation import Branch, Conversation, Extent
 from reeld.core.events import Mark, Node
 from reeld.core.state import Profile
 from reeld.serving.pages import ROW
-from reeld.store.queries import Logged
+from reeld.store.history import Logged
 from reeld.store.store import Store
 
 log = logging.getLogger(__name__)

@@ -18,6 +18,10 @@ from reeld.core.events import Pack
 log = logging.getLogger(__name__)
 
 COLUMNS = ("id", "agent", "seq", "command", "kind", "content", "data_json", "parent", "client", "time")
+ID, AGENT, SEQ, CONTENT, PARENT = map(COLUMNS.index, ("id", "agent", "seq", "content", "parent"))
+# What a checksum is computed of, and the checksum.
+EVENT_COLUMNS = ", ".join(f"e.{column}" for column in (*COLUMNS, "checksum"))
+DAMAGED = "the stored event is not what was written"
 # The checksum of a row with bytes that are not text: no row has this CRC.
 NO_CHECKSUM = -1
 # Rows of one statement. SQLite copies what a statement changes into a temporary file while it runs.

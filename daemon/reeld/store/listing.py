@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 from reeld.core.events import Pack
 from reeld.core.paging import PackedPage, packed_page
-from reeld.store.checksums import is_intact
-from reeld.store.queries import AGENTS, CONTENT, EVENT_COLUMNS, read_profile, tip_of
+from reeld.store.checksums import CONTENT, EVENT_COLUMNS, is_intact
+from reeld.store.queries import AGENTS, read_profile
+from reeld.store.states import tip_of
 
 # How many of an agent's records details are about, and how many characters the first words have.
 MOST_RECORDS = 1000

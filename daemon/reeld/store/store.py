@@ -20,14 +20,16 @@ from reeld.core.conversation import Branch, Conversation
 from reeld.core.paging import PackedPage
 from reeld.core.state import Profile, State
 from reeld.core.undo import Undone
-from reeld.store import queries, transactions
+from reeld.store import history, queries, states, transactions
 from reeld.store.backup import require_foreign, sync, write_backup
 from reeld.store.bridge import open_bridge
 from reeld.store.database import Database, Job, T, open_database
+from reeld.store.history import Logged
 from reeld.store.listing import Listing, agents
 from reeld.store.presence import DATABASE, LOCK, WAL, Displaced, Presence
-from reeld.store.queries import Logged, Past, Position, Skip, StoredKey
+from reeld.store.queries import StoredKey
 from reeld.store.schema import FULL, opening, prepare, prepare_copier, prepare_reader
+from reeld.store.states import Past, Position, Skip
 from reeld.store.transactions import Transaction
 from reeld.store.writer import Settle, Writer
 
@@ -92,7 +94,7 @@ class Store:
         """Return an agent's current state; rows that cannot be read are logged."""
 
         def job(connection: Any) -> tuple[Profile, Past]:
-            past = queries.current(connection, row, packer())
+            past = states.current(connection, row, packer())
             return queries.profile_of(connection, row), past
 
         profile, past = await self._read_log(job)
@@ -104,11 +106,11 @@ class Store:
 
     async def position(self, row: int, at: int) -> Position:
         """Return the end of the command that a position is in, and the tip of the state there."""
-        return await self._read(lambda connection: queries.position(connection, row, at))
+        return await self._read(lambda connection: states.position(connection, row, at))
 
     async def walk(self, tip: int | None) -> Past:
         """Return the state with this tip."""
-        return await self._read_log(lambda connection: queries.walk(connection, tip, packer()))
+        return await self._read_log(lambda connection: states.walk(connection, tip, packer()))
 
     async def branch(self, tip: int | None, conversation: Conversation) -> Branch:
         """Return where the state with this tip leaves a conversation, which must not change meanwhile.
@@ -118,12 +120,12 @@ class Store:
         """
         if conversation.has(tip):
             return Branch(tip, [])
-        past = await self._read_log(lambda connection: queries.walk(connection, tip, packer(), conversation.has))
+        past = await self._read_log(lambda connection: states.walk(connection, tip, packer(), conversation.has))
         return Branch(past.base, past.nodes)
 
     async def walk_living(self, row: int) -> Past:
         """Return an agent's current state."""
-        return await self._read_log(lambda connection: queries.current(connection, row, packer()))
+        return await self._read_log(lambda connection: states.current(connection, row, packer()))
 
     async def unknown_kinds(self, row: int, at: int) -> list[Skip]:
         """Return the events of an agent whose kind is unknown."""
@@ -162,7 +164,7 @@ class Store:
     ) -> PackedPage:
         """Return a page of an agent's log."""
         return await self._read_log(
-            lambda connection: queries.history(
+            lambda connection: history.history(
                 connection, row, since, head, limit, kinds, inherited, max_bytes, packer()
             )
         )
@@ -170,14 +172,14 @@ class Store:
     async def after(self, row: int | None, place: int, limit: int, max_bytes: int) -> list[Logged]:
         """Return the events of one agent after a seq, or of all after an id."""
         return await self._read_log(
-            lambda connection: queries.after(connection, row, place, limit, max_bytes, packer())
+            lambda connection: history.after(connection, row, place, limit, max_bytes, packer())
         )
 
     async def before(self, row: int, seq: int) -> Past:
         """Return an agent's state before one of its events."""
 
         def job(connection: Any) -> Past:
-            return queries.walk(connection, queries.tip_before(connection, row, seq), packer())
+            return states.walk(connection, states.tip_before(connection, row, seq), packer())
 
         return await self._read_log(job)
 

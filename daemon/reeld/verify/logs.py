@@ -13,8 +13,9 @@ from reeld.core.conversation import Conversation, label_of
 from reeld.core.events import Mark, Pack
 from reeld.core.state import Profile
 from reeld.core.tree import tip_after
-from reeld.store import queries
-from reeld.store.checksums import is_intact
+from reeld.store.checksums import EVENT_COLUMNS, SEQ, is_intact
+from reeld.store.history import ascending
+from reeld.store.states import position, walk
 from reeld.verify.rows import AgentRow, EventRow, Problem, Report, check_agent
 from reeld.verify.rules import LogValidator, Prompt
 
@@ -32,7 +33,7 @@ _AGENT = """
     WHERE a.id > :row AND (:only IS NULL OR a.id = :only) ORDER BY a.id LIMIT 1
 """
 _EVENTS = f"""
-    SELECT {queries.EVENT_COLUMNS}, p.kind
+    SELECT {EVENT_COLUMNS}, p.kind
     FROM events e LEFT JOIN events p ON p.id = e.parent
     WHERE e.agent = ? AND e.seq > ? AND e.seq <= ? ORDER BY e.seq
 """
@@ -73,7 +74,7 @@ class _LogLookup:
         return None if found is None else int(found[0])
 
     def position(self, row: int, at: int) -> tuple[int, int | None]:
-        return queries.position(self._connection, row, at)
+        return position(self._connection, row, at)
 
     def begins(self, row: int, seq: int) -> bool:
         query = "SELECT 1 FROM events WHERE agent = ? AND seq = ? AND command = seq"
@@ -148,7 +149,7 @@ class LogChecker:
         rows = connection.execute(_AGENT, {"row": self._row, "only": self._only}).fetchall()
         if not rows:
             return None
-        (found,) = queries.ascending(rows, 0, self._row)
+        (found,) = ascending(rows, 0, self._row)
         agent = AgentRow(*found)
         self._row = agent.row
         self._seq = _LOWEST
@@ -162,7 +163,7 @@ class LogChecker:
         with closing(
             connection.execute(_EVENTS, (validator.agent.row, self._seq, validator.agent.newest or 0))
         ) as rows:
-            for *row, stored, parent_kind in queries.ascending(rows, queries.SEQ, self._seq):
+            for *row, stored, parent_kind in ascending(rows, SEQ, self._seq):
                 event_id, agent, seq, command, kind, content, data_json, parent, _, written = row
                 if agent != validator.agent.row:
                     raise sqlite3.DatabaseError(f"the index has an event of the agent {agent} among those of this one")
@@ -179,7 +180,7 @@ class LogChecker:
 
     def _keys(self, connection: sqlite3.Connection, until: float) -> bool:
         with closing(connection.execute(_KEYS, (self._key,))) as rows:
-            for place, key, row, command, digest, reply, uid, name, begins in queries.ascending(rows, 0, self._key):
+            for place, key, row, command, digest, reply, uid, name, begins in ascending(rows, 0, self._key):
                 self._key = place
                 if self._only in (None, row):
                     problems = _check_key(key, command, digest, reply, uid, begins)
@@ -223,7 +224,7 @@ def compare_live_state(
     ).fetchone()
     if last is None:
         return [Problem("living", f"the running agent is at {profile.head}, but its log has no such event")]
-    if Conversation(queries.walk(connection, tip_after(*last), pack).nodes) != live:
+    if Conversation(walk(connection, tip_after(*last), pack).nodes) != live:
         return [Problem("living", "the running state is not what its log says")]
     stored = connection.execute("SELECT head, name, title, killed FROM agents WHERE id = ?", (profile.row,)).fetchone()
     if stored[0] == profile.head and stored[1:] != (profile.name, profile.title, profile.killed):

@@ -9,7 +9,7 @@ from reel.kinds import CONVERSATION, KNOWN
 from reel.records import parse_data, read_row
 from reel.values import clean, is_clean
 from reeld.core.validation import why_not_a_name
-from reeld.store.queries import DAMAGED
+from reeld.store.checksums import DAMAGED
 
 # Problems that are listed; more are only counted.
 LISTED = 100

@@ -6,8 +6,8 @@ import pytest
 from msgpack import unpackb
 
 from reel.msgpack_codec import packer
-from reeld.store import queries
-from reeld.store.queries import Logged
+from reeld.store import history, states
+from reeld.store.history import Logged
 from tests.reeld.store.rows import Rows
 
 pack = packer()
@@ -15,7 +15,7 @@ pack = packer()
 
 def after(rows: Rows, row: int | None, place: int, limit: int = 99, max_bytes: int = 9999) -> list[Logged]:
     """Return the events after a position."""
-    return queries.after(rows.connection, row, place, limit, max_bytes, pack)
+    return history.after(rows.connection, row, place, limit, max_bytes, pack)
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ def test_the_newest_node_before(rows: Rows) -> None:
     rows.agent(2, source=1, at=1)
     rows.event(2, "clone", None, parent=first)
     rows.event(2)
-    tips = [queries.tip_before(rows.connection, 1, seq) for seq in range(1, 8)]
+    tips = [states.tip_before(rows.connection, 1, seq) for seq in range(1, 8)]
 
     assert [None, first, mark, mark, first + 3, mark, None] == tips
-    assert [None, first] == [queries.tip_before(rows.connection, 2, seq) for seq in (2, 3)]
+    assert [None, first] == [states.tip_before(rows.connection, 2, seq) for seq in (2, 3)]

@@ -15,7 +15,8 @@ from reeld.core.undo import Undone
 from reeld.store import store as store_module
 from reeld.store import transactions
 from reeld.store.listing import Listing
-from reeld.store.queries import Position, Skip, StoredKey
+from reeld.store.queries import StoredKey
+from reeld.store.states import Position, Skip
 from reeld.store.store import Store, open_store
 from tests.patience import PATIENCE
 from tests.reeld.store.making import event, key, made, mode, pragma, profile, query, said, size, spoil, write

@@ -20,7 +20,7 @@ from reeld.serving.call import Call, ClientInfo, Deferred, Result, Services, Wor
 from reeld.serving.pages import PAGE_BYTES, PAGE_ITEMS, Window, state_page
 from reeld.serving.params import MAX_DEPTH, MAX_ITEMS
 from reeld.store.listing import Listing
-from reeld.store.queries import Past, Position, Skip
+from reeld.store.states import Past, Position, Skip
 
 _pack = packer()
 _STATM = Path("/proc/self/statm")

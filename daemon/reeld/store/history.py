@@ -1,0 +1,173 @@
+"""The log forward, as it was written: pages of an agent's history, and the events after a position."""
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from reel.blocks import InvalidRecord
+from reel.values import clean_deep
+from reeld.core.events import Event, Pack, read
+from reeld.core.paging import PackedPage, packed_page, take_page
+from reeld.core.state import Profile
+from reeld.store.checksums import EVENT_COLUMNS, ID, SEQ, is_intact
+from reeld.store.queries import profile_of
+
+_EVENTS = f"""
+    SELECT {EVENT_COLUMNS}, p.seq, pa.uid
+    FROM events e LEFT JOIN events p ON p.id = e.parent LEFT JOIN agents pa ON pa.id = p.agent
+    WHERE e.agent = ? AND e.seq > ? AND e.seq <= ?
+"""
+_LOGGED = f"SELECT {EVENT_COLUMNS} FROM events e"
+_LOGGED_OF_ONE = f"{_LOGGED} WHERE agent = :row AND seq > :place ORDER BY seq LIMIT :limit"
+_LOGGED_OF_ALL = f"{_LOGGED} WHERE id > :place ORDER BY id LIMIT :limit"
+
+
+class Logged(NamedTuple):
+    """An event of the log, its agent and its id."""
+
+    profile: Profile
+    event_id: int
+    event: Event
+
+
+def ascending(rows: Iterable[Sequence[Any]], column: int, after: int) -> Iterator[Sequence[Any]]:
+    """Yield rows, each with a greater number in a column than the one before.
+
+    A lost write may leave a page twice in a tree of the file. Then SQLite returns rows again, as if they came later: a
+    caller that asks for the rows after the last one would never come to an end.
+
+    Args:
+        rows: what a query returns that asks for numbers above ``after``, in order.
+        column: the index of the number.
+        after: the number before the first.
+
+    Raises:
+        sqlite3.DatabaseError: the rows are not in order, or there again.
+    """
+    for row in rows:
+        if row[column] <= after:
+            raise sqlite3.DatabaseError(f"a page of the file is there twice: row {row[column]} comes after {after}")
+        after = row[column]
+        yield row
+
+
+def history(
+    connection: sqlite3.Connection,
+    row: int,
+    since: int,
+    head: int,
+    limit: int,
+    kinds: Sequence[str] | None,
+    inherited: bool,
+    max_bytes: int,
+    pack: Pack,
+) -> PackedPage:
+    """Return a page of an agent's log, with the inherited past in front if asked for."""
+    line = _lineage(connection, row, head) if inherited else [_own(connection, row, head)]
+    events = _events(connection, line, since, limit, kinds, pack)
+    return packed_page((pack(event) for event in events), limit, max_bytes)
+
+
+def _events(
+    connection: sqlite3.Connection,
+    line: Iterable[tuple[int, str, int]],
+    since: int,
+    limit: int,
+    kinds: Sequence[str] | None,
+    pack: Pack,
+) -> Iterator[dict[str, Any]]:
+    """Yield the events of agents after a seq, each up to its last one: more than a page has, if there are so many."""
+    query, chosen = _EVENTS, tuple(kinds or ())
+    number = len(chosen)
+    if kinds is not None:
+        query += f" AND e.kind IN ({', '.join('?' * number)})"
+    for owner, uid, upto in line:
+        rows = connection.execute(f"{query} ORDER BY e.seq LIMIT ?", (owner, since, upto, *chosen, limit + 1))
+        for event in ascending(rows, SEQ, since):
+            yield _event(uid, event, pack)
+
+
+def _own(connection: sqlite3.Connection, row: int, head: int) -> tuple[int, str, int]:
+    (uid,) = connection.execute("SELECT uid FROM agents WHERE id = ?", (row,)).fetchone()
+    return row, uid, head
+
+
+def _lineage(connection: sqlite3.Connection, row: int, head: int) -> list[tuple[int, str, int]]:
+    """Return an agent and its sources, the oldest first, each with the last seq that belongs to its past.
+
+    A position below an agent's first own seq is one in its source's past. So a clone that was taken there has less of
+    that past than the agent has.
+    """
+    line: list[tuple[int, str, int]] = []
+    owner = row
+    while True:
+        uid, source, at = connection.execute(
+            "SELECT uid, source, source_at FROM agents WHERE id = ?", (owner,)
+        ).fetchone()
+        line.append((owner, uid, head))
+        if source is None or at is None or source >= owner:  # the list of agents may be damaged
+            break
+        owner, head = source, min(at, head)
+    return line[::-1]
+
+
+def _event(uid: str, columns: Sequence[Any], pack: Pack) -> dict[str, Any]:
+    *row, stored, parent_seq, parent_uid = columns
+    event_id, _, seq, command, kind, content, data_json, _, client, time = row
+    event = {
+        "id": event_id,
+        "agent": uid,
+        "seq": seq,
+        "command": command,
+        "kind": kind,
+        "content": content,
+        "data_json": data_json,
+        "parent": None if parent_seq is None else {"agent": parent_uid, "seq": parent_seq},
+        "time": time,
+        "client": client,
+    }
+    return event if is_intact(pack, row, stored) else {**clean_deep(event)[0], "damaged": True}
+
+
+def after(
+    connection: sqlite3.Connection, row: int | None, place: int, limit: int, max_bytes: int, pack: Pack
+) -> list[Logged]:
+    """Return the events after a position: of one agent after a seq, or of all after an id.
+
+    Args:
+        connection: a reading connection.
+        row: the agent; ``None`` for all.
+        place: the seq, or the id.
+        limit: how many events at most.
+        max_bytes: how many bytes their texts may have together; there is always one event.
+        pack: encodes a message for the wire.
+    """
+    query, column = (_LOGGED_OF_ALL, ID) if row is None else (_LOGGED_OF_ONE, SEQ)
+    rows = connection.execute(query, {"row": row, "place": place, "limit": limit})
+    events, _ = take_page(_logged(connection, ascending(rows, column, place), pack), limit, max_bytes, _text_size)
+    return events
+
+
+def _logged(connection: sqlite3.Connection, rows: Iterable[Sequence[Any]], pack: Pack) -> Iterator[Logged]:
+    profiles: dict[int, Profile] = {}
+    for *row, stored in rows:
+        event_id, agent, seq, command, kind, content, data_json, parent, client, time = row
+        if agent not in profiles:
+            profiles[agent] = profile_of(connection, agent)
+        event = Event(seq, command, kind, content, data_json, parent, time, client)
+        is_sound = is_intact(pack, row, stored)
+        event = _read(pack, event) if is_sound else event._replace(content=None, data_json=None)
+        yield Logged(profiles[agent], event_id, event)
+
+
+def _text_size(logged: Logged) -> int:
+    return len(logged.event.content or "") + len(logged.event.data_json or "")
+
+
+def _read(pack: Pack, event: Event) -> Event:
+    """Add the message to an event; one that cannot be read stays a record, as everywhere."""
+    with suppress(InvalidRecord):
+        message, tools = read(pack, event.kind, event.content, event.data_json, event.seq, event.time)
+        return event._replace(message=message, tools=tools)
+    return event

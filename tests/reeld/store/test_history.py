@@ -1,0 +1,140 @@
+"""Pages of an agent's history, with what it inherited and without."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgpack import unpackb
+
+from reel.msgpack_codec import packer
+from reeld.store import history
+from reeld.store.schema import MIGRATIONS, migrate
+from tests.reeld.store.rows import Rows
+
+pack = packer()
+
+
+def page(rows: Rows, row: int = 1, **more: Any) -> tuple[list[int], bool]:
+    """Return the seqs of a page of history."""
+    asked: dict[str, Any] = {"since": 0, "head": 999, "limit": 99, "kinds": None, "inherited": False, "max_bytes": 9999}
+    found = history.history(rows.connection, row, pack=pack, **asked | more)
+    return [unpackb(event)["seq"] for event in found.items], found.more
+
+
+def test_an_event_on_the_wire(rows: Rows) -> None:
+    """An event is returned with all its fields; its parent is named by agent and seq."""
+    rows.agent(1)
+    parent = rows.event(1)
+    rows.agent(2, source=1, at=1)
+    rows.event(2, "clone", None, '{"from": "x", "at": 1}', parent=parent)
+    found = history.history(rows.connection, 2, 0, 9, 9, None, inherited=False, max_bytes=999, pack=pack)
+
+    assert [
+        {
+            "id": 2, "agent": f"{2:032x}", "seq": 2, "command": 2, "kind": "clone", "content": None,
+            "data_json": '{"from": "x", "at": 1}', "parent": {"agent": f"{1:032x}", "seq": 1}, "time": 1002,
+            "client": None,
+        }
+    ] == [unpackb(event) for event in found.items]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ({}, ([1, 2, 3, 4], False)),
+        ({"since": 2}, ([3, 4], False)),
+        ({"since": 9}, ([], False)),
+        ({"head": 3}, ([1, 2, 3], False)),
+        ({"limit": 2}, ([1, 2], True)),
+        ({"limit": 4}, ([1, 2, 3, 4], False)),
+        ({"kinds": ["note", "clear"]}, ([2, 4], False)),
+        ({"kinds": []}, ([], False)),
+        ({"kinds": ["user"], "limit": 1}, ([1], True)),
+        ({"max_bytes": 1}, ([1], True)),
+        ({"max_bytes": 290}, ([1, 2], True)),
+    ],
+)
+def test_pages_of_history(rows: Rows, asked: dict[str, Any], expected: tuple[list[int], bool]) -> None:
+    """A page ends at its limit of events or bytes, and has at least one event."""
+    rows.agent(1)
+    for kind in ("user", "note", "user", "clear"):
+        rows.event(1, kind)
+
+    assert expected == page(rows, **asked)
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ({}, ([1, 2, 3, 4, 5], False)),
+        ({"limit": 3}, ([1, 2, 3], True)),
+        ({"since": 3}, ([4, 5], False)),
+        ({"limit": 1, "since": 2}, ([3], True)),
+    ],
+)
+def test_history_with_the_sources_past(rows: Rows, asked: dict[str, Any], expected: tuple[list[int], bool]) -> None:
+    """The source's events come first, up to the seq it was cloned at, and its own source's before."""
+    rows.agent(1)
+    for _ in range(4):
+        rows.event(1)
+    rows.agent(2, source=1, at=2)
+    for _ in range(3):
+        rows.event(2)
+    rows.agent(3, source=2, at=3)
+    rows.event(3)
+    rows.event(3)
+
+    assert expected == page(rows, 3, inherited=True, **asked)
+    assert ([4, 5], False) == page(rows, 3)
+
+
+def test_history_ends_where_a_source_is_not_older(rows: Rows) -> None:
+    """With a cycle of sources in a damaged list of agents, the inherited past is that of the agents in it, once."""
+    rows.agent(1)
+    rows.agent(2, source=1, at=5)
+    rows.event(1)
+    rows.event(2)
+    rows.connection.execute("UPDATE agents SET source = 2, source_at = 0 WHERE id = 1")
+
+    assert ([1, 6], False) == page(rows, 2, inherited=True)
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 99), st.integers(1, 3)), max_size=5), st.integers(1, 4))
+def test_inherited_history_is_the_past(clones: list[tuple[int, int, int]], limit: int) -> None:
+    """Whatever was cloned wherever: an agent's history is what its source's was there, and its own, on any pages."""
+    pasts = [[(1, seq) for seq in (1, 2, 3)]]
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        migrate(connection, MIGRATIONS)
+        rows = Rows(connection)
+        fill(rows, rows.agent(1), 3)
+        for number, place, own in clones:
+            source = pasts[number % len(pasts)]
+            at = place % (source[-1][1] + 1)
+            row = rows.agent(len(pasts) + 1, source=number % len(pasts) + 1, at=at)
+            fill(rows, row, own)
+            shared = [event for event in source if event[1] <= at]
+            pasts.append([*shared, *((row, at + count) for count in range(1, own + 1))])
+
+        for row, past in enumerate(pasts, 1):
+            assert past == list(pages(rows, row, limit))
+
+
+def fill(rows: Rows, row: int, events: int) -> None:
+    """Put events into an agent's log."""
+    for _ in range(events):
+        rows.event(row)
+
+
+def pages(rows: Rows, row: int, limit: int) -> Iterator[tuple[int, int]]:
+    """The agents and seqs of an inherited history, page by page."""
+    since, more = 0, True
+    while more:
+        found = history.history(rows.connection, row, since, 99, limit, None, inherited=True, max_bytes=9999, pack=pack)
+        for event in map(unpackb, found.items):
+            yield int(event["agent"], 16), event["seq"]
+            since = event["seq"]
+        more = found.more

@@ -1,0 +1,286 @@
+"""States that are read from the log, sound or damaged."""
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgpack import unpackb
+
+from reel.msgpack_codec import packer
+from reeld.core.conversation import Conversation
+from reeld.core.events import Entry, Mark
+from reeld.store import queries, states
+from reeld.store.checksums import DAMAGED
+from reeld.store.states import Position, Skip
+from tests.reeld.store.making import seal
+from tests.reeld.store.rows import Rows
+
+pack = packer()
+
+ONE = {"tool_call_id": "c1", "name": "grep", "arguments": "{}"}
+TWO = {"id": "c1", "type": "function", "function": {"name": "grep", "arguments": "{}"}}
+THREE = {"tool_call_id": "c1", "tool_name": "grep", "tool_args": "{}"}
+RESULT = {"tool_call_id": "c1", "output": "found"}
+
+
+def contents(rows: Rows, tip: int | None) -> list[Any]:
+    """Return the state of a tip: contents of records, labels of marks."""
+    past = states.walk(rows.connection, tip, pack)
+    return [node.label if isinstance(node, Mark) else node.content for node in past.nodes]
+
+
+# --- positions
+
+
+@pytest.mark.parametrize(
+    ("at", "expected"),
+    [
+        (0, Position(0, None)),
+        (1, Position(1, None)),
+        (2, Position(4, 4)),
+        (3, Position(4, 4)),
+        (4, Position(4, 4)),
+        (5, Position(5, 4)),
+        (6, Position(7, 7)),
+        (7, Position(7, 7)),
+        (9, Position(7, 7)),
+    ],
+)
+def test_a_position_inside_a_command_means_its_end(rows: Rows, at: int, expected: Position) -> None:
+    """Before the first event is position 0; after the last event is the last one."""
+    rows.agent(1)
+    rows.event(1, "created", None)
+    for _ in range(3):
+        rows.event(1, command=2)
+    rows.event(1, "note")
+    rows.event(1, "clear", None, command=6, parent=None)
+    rows.event(1, "system", "be brief", command=6, parent=None)
+
+    assert expected == states.position(rows.connection, 1, at)
+
+
+@pytest.mark.parametrize(("at", "expected"), [(1, (1, None)), (2, (2, 2)), (3, (3, 3)), (4, (4, 2)), (5, (5, 5))])
+def test_a_position_below_the_first_own_seq_is_the_sources(
+    rows: Rows, at: int, expected: tuple[int, int | None]
+) -> None:
+    """Positions in a clone's past are its source's, up to the seq it was cloned at, through every generation."""
+    rows.agent(1)
+    rows.event(1, "created", None)
+    tip = rows.event(1)
+    rows.event(1)
+    rows.agent(2, source=1, at=3)
+    rows.event(2, "clone", None, parent=tip)
+    rows.agent(3, source=2, at=4)
+    rows.event(3, parent=tip)
+
+    assert expected == states.position(rows.connection, 3, at)
+
+
+@pytest.mark.parametrize(("kind", "expected"), [("user", 2), ("mark", 2), ("note", 1), ("brand_new", 1)])
+def test_the_tip(rows: Rows, kind: str, expected: int) -> None:
+    """The tip after a node is the node, after any other event its parent, also if the kind is unknown."""
+    rows.agent(1)
+    assert None is states.tip_of(rows.connection, 1)
+
+    rows.event(1)
+    rows.event(1, kind)
+
+    assert expected == states.tip_of(rows.connection, 1)
+
+
+# --- walking
+
+
+@pytest.mark.parametrize("parent", [2, 3])
+def test_a_walk_ends_where_a_parent_is_not_older(rows: Rows, parent: int) -> None:
+    """A cycle of parents in a damaged log ends the walk."""
+    rows.agent(1)
+    for text in ("one", "two", "three"):
+        rows.event(1, content=text)
+    rows.connection.execute("DROP TRIGGER events_are_never_changed")
+    rows.connection.execute("UPDATE events SET parent = ? WHERE id = 2", (parent,))
+    seal(rows.connection)
+
+    assert ["two", "three"] == contents(rows, 3)
+
+
+def test_a_search_ends_where_a_source_is_not_older(rows: Rows) -> None:
+    """With a cycle of sources in a damaged list of agents, a position before the logs is the empty one."""
+    rows.agent(1)
+    rows.agent(2, source=1, at=5)
+    rows.event(2)
+    rows.connection.execute("UPDATE agents SET source = 2, source_at = 0 WHERE id = 1")
+
+    assert Position(0, None) == states.position(rows.connection, 2, 0)
+
+
+def test_a_damaged_prompt_and_mark(rows: Rows) -> None:
+    """A damaged prompt is no prompt, not even the one before it, and a damaged mark has no label."""
+    rows.agent(1)
+    rows.event(1, "system", "be brief")
+    rows.event(1, "system", "be long")
+    rows.event(1, "mark", None, '{"label": "m"}')
+    rows.connection.execute("DROP TRIGGER events_are_never_changed")
+    rows.connection.execute("UPDATE events SET time = 1 WHERE id > 1")
+    past = states.walk(rows.connection, 3, pack)
+    conversation = Conversation(past.nodes)
+
+    assert (None, [None]) == (conversation.system, [mark.label for mark in conversation.marks])
+    assert [2, 3] == [skip.seq for skip in past.skipped]
+
+
+@pytest.fixture
+def two(rows: Rows) -> Rows:
+    """The agents 1 and 2 with four messages each, and a log that can be changed."""
+    for agent in (1, 2):
+        rows.agent(agent)
+        for text in "abcd":
+            rows.event(agent, content=f"{agent}{text}")
+    rows.connection.execute("DROP TRIGGER events_are_never_changed")
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("change", "expected", "reason"),
+    [
+        ("content = 'x'", ["2a", "2b", None, "2d"], DAMAGED),
+        ("parent = 5", ["2a", "2b", None, "2d"], DAMAGED),
+        ("parent = 3", ["2a", "2b", None, "2d"], DAMAGED),
+        ("parent = NULL", ["2a", "2b", None, "2d"], DAMAGED),
+        ("agent = 1, seq = 9", ["2a", "2b", None, "2d"], DAMAGED),
+        ("parent = 5, content = 'x'", ["2a", None, "2d"], DAMAGED),
+        ("parent = 3, content = 'x'", [None, "2d"], states._CUT),
+        ("parent = NULL, content = 'x'", [None, "2d"], states._CUT),
+    ],
+)
+def test_the_parent_of_a_damaged_event(two: Rows, change: str, expected: list[str | None], reason: str) -> None:
+    """A parent that changed is found again; if more changed, nothing of another conversation is read."""
+    two.connection.execute(f"UPDATE events SET {change} WHERE id = 7")
+    past = states.walk(two.connection, 8, pack)
+
+    assert expected == [node.content for node in past.nodes if not isinstance(node, Mark)]
+    assert [reason] == [skip.reason for skip in past.skipped]
+
+
+def test_many_parents_that_changed(rows: Rows) -> None:
+    """However many parents have changed, each is found again."""
+    rows.agent(1)
+    for _ in range(3000):
+        rows.event(1)
+    rows.connection.execute("DROP TRIGGER events_are_never_changed")
+    rows.connection.execute("UPDATE events SET parent = 1")
+
+    assert 3000 == len(states.walk(rows.connection, 3000, pack).nodes)
+
+
+def test_an_index_with_an_event_of_another_agent(two: Rows, path: str) -> None:
+    """If the index says that an event is an agent's and the table does not, that agent cannot be read."""
+    two.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    file, entry = Path(path), b"\x04\x01\x01\x01" + bytes([2, 4])  # types, agent and seq; then the id
+    file.write_bytes(file.read_bytes().replace(entry + b"\x08", entry + b"\x04"))
+    with (
+        closing(sqlite3.connect(path)) as connection,
+        pytest.raises(sqlite3.DatabaseError, match="the index has an event of the agent 1 among those of the agent 2"),
+    ):
+        states.current(connection, 2, pack)
+
+
+def test_a_damaged_event_that_is_no_node(two: Rows) -> None:
+    """An agent's last event is listed if it is damaged, although the conversation has no place for it."""
+    two.event(2, "rewind", None, '{"target":6}', parent=6)
+    two.connection.execute("UPDATE events SET time = 0 WHERE id = 9")
+    past = states.current(two.connection, 2, pack)
+
+    assert ["2a", "2b"] == [node.content for node in past.nodes if not isinstance(node, Mark)]
+    assert [Skip(5, "checksum", DAMAGED)] == past.skipped
+
+
+def test_a_walk_goes_by_parents_alone(rows: Rows) -> None:
+    """The walk skips what was rewound, cleared or belongs to other agents; marks are included, with their labels."""
+    rows.agent(1)
+    rows.event(1, content="one")
+    mark = rows.event(1, "mark", None, '{"label": "m"}')
+    rows.event(1, content="gone")
+    rows.event(1, "rewind", None, '{"target": 2}', parent=mark)
+    rows.agent(2, source=1, at=4)
+    rows.event(2, "clone", None, parent=mark)
+    tip = rows.event(2, content="two")
+
+    assert ["one", "m", "two"] == contents(rows, tip)
+    assert ["one", "m"] == contents(rows, mark)
+    assert [] == contents(rows, None)
+
+
+@pytest.mark.parametrize("data", [ONE, TWO, THREE], ids=["neutral", "function", "tool_name"])
+def test_every_shape_of_a_call_is_read(rows: Rows, data: dict[str, Any]) -> None:
+    """A call is one message in every stored shape, and is open until its result."""
+    rows.agent(1)
+    tip = rows.event(1, "tool_call", None, json.dumps(data))
+    past = states.walk(rows.connection, tip, pack)
+
+    assert [] == past.skipped
+    assert [("c1", "grep", 1)] == [(call.id, call.name, call.seq) for call in Conversation(past.nodes).open_calls]
+
+
+@pytest.mark.parametrize("kind", ["tool", "tool_result"])
+def test_a_legacy_result_closes_its_call(rows: Rows, kind: str) -> None:
+    """The older kind of result is read as the current one; without a success it is an error."""
+    rows.agent(1)
+    rows.event(1, "tool_call", None, json.dumps(ONE))
+    tip = rows.event(1, kind, None, json.dumps(RESULT))
+    past = states.walk(rows.connection, tip, pack)
+    (entry,) = [node for node in past.nodes if isinstance(node, Entry) and node.kind == kind]
+    message = unpackb(entry.message or b"")
+
+    assert ("tool", True) == (message["role"], message["content"][0]["is_error"])
+    assert [] == list(Conversation(past.nodes).open_calls)
+
+
+BAD_ROWS = [
+    ("user", None, None, "content"),
+    ("assistant", None, None, "content"),
+    ("user", "hi", "not json", "data_json"),
+    ("assistant", "hi", "[1]", "data_json"),
+    ("assistant", "hi", '{"a": NaN}', "data_json"),
+    ("user", "hi", '{"a":' * 11 + "1" + "}" * 11, "data_json"),
+    ("user", "hi", "[" * 100_000, "data_json"),
+    ("tool_call", "f()", None, "data_json"),
+    ("tool_call", "f()", "", "data_json"),
+    ("tool_call", None, '{"tool_call_id": "c"}', "data_json.name"),
+    ("tool_call", None, '{"tool_call_id": 5, "name": "f", "arguments": ""}', "data_json.tool_call_id"),
+    ("tool_call", None, '{"id": "c", "function": "f"}', "data_json.function"),
+    ("tool_result", None, '{"tool_call_id": "c"}', "data_json.output"),
+    ("tool", None, '{"output": "x"}', "data_json.tool_call_id"),
+    ("user", "hi", '{"blocks": []}', "data_json.blocks"),
+]
+
+
+@pytest.mark.parametrize(("kind", "content", "data_json", "field"), BAD_ROWS, ids=lambda value: str(value)[:20])
+def test_a_bad_row_is_tolerated(rows: Rows, kind: str, content: str | None, data_json: str | None, field: str) -> None:
+    """A row that is not a valid message stays a record, verbatim, and is listed with its field."""
+    rows.agent(1)
+    rows.event(1, content="before")
+    rows.event(1, kind, content, data_json)
+    tip = rows.event(1, content="after")
+    past = states.walk(rows.connection, tip, pack)
+    entry = past.nodes[1]
+
+    assert [(2, field)] == [(skip.seq, skip.field) for skip in past.skipped]
+    assert isinstance(entry, Entry)
+    assert (kind, content, data_json, None) == (entry.kind, entry.content, entry.data_json, entry.message)
+    assert (3, 2) == (len(Conversation(past.nodes).entries), Conversation(past.nodes).message_count)
+
+
+@pytest.mark.parametrize("kind", ["clear", "rewind", "agent_killed", "fork", "usage", "changed", "restore"])
+def test_what_is_no_node_is_never_met(rows: Rows, kind: str) -> None:
+    """State and inert events without content are skipped, and are not records."""
+    rows.agent(1)
+    first = rows.event(1, content="one")
+    rows.event(1, kind, None, None, parent=first)
+    tip = rows.event(1, content="two", parent=first)
+
+    assert ["one", "two"] == contents(rows, tip)
+    assert [] == queries.unknown_kinds(rows.connection, 1, 99)
