@@ -7,11 +7,11 @@ from typing import NamedTuple
 from reel.cli.adding import note_altered
 from reel.cli.arguments import UsageError
 from reel.cli.context import Context
-from reel.cli.exits import BROKEN_PIPE, INTERRUPTED, OK, REFUSED
+from reel.cli.exits import BROKEN_PIPE, INTERRUPTED, OK, REFUSED, describe_end
 from reel.cli.files import keep_text, read_text
 from reel.cli.output import Output
 from reel.cli.terminal import seq_range
-from reel.cli.via import Provider, Run, describe_end, provider_of
+from reel.cli.via import Provider, Run, provider_of
 from reel.errors import InvalidMessage, ReelError
 from reel.messages import text
 from reel.replies import Added

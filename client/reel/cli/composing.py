@@ -17,7 +17,7 @@ from typing import Literal, NoReturn
 
 from reel.cli.arguments import UsageError
 from reel.cli.context import Context
-from reel.cli.exits import OK, REFUSED
+from reel.cli.exits import OK, REFUSED, describe_end
 from reel.cli.files import keep_text
 from reel.cli.output import Line
 from reel.errors import ReelError
@@ -82,7 +82,7 @@ def _written(ctx: Context, template: str) -> Iterator[tuple[int, str | None]]:
 def _run_and_read(ctx: Context, path: Path) -> tuple[int, str | None]:
     editor = _editor()
     if status := _run_editor([*editor, str(path)]):
-        ctx.out.warn(f"{editor[0]} exited with status {status}; nothing was added")
+        ctx.out.warn(f"{editor[0]} {describe_end(status)}; nothing was added")
         return REFUSED, None
     said = _above_cut(path)
     return OK, said.removesuffix("\n") if said.strip() else None

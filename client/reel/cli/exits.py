@@ -1,4 +1,4 @@
-"""The exit statuses. Scripts rely on them, so they do not change."""
+"""The exit statuses of this command, on which scripts rely, so they do not change; and how other commands ended."""
 
 import os
 import sys
@@ -21,6 +21,23 @@ _STATUS = {"not_running": NOT_RUNNING, "not_found": NOT_FOUND, "conflict": CONFL
 def status_of(error: str) -> int:
     """Return the exit status for an error of this name."""
     return _STATUS.get(error, REFUSED)
+
+
+def describe_end(status: int) -> str:
+    """Return how another command ended, such as ``exited with status 22``.
+
+    Args:
+        status: its exit status, or the negated number of the signal that ended it.
+    """
+    if status >= 0:
+        return f"exited with status {status}"
+    import signal  # noqa: PLC0415 - it is slow to import, and seldom needed
+
+    try:
+        name = signal.Signals(-status).name
+    except ValueError:  # most real-time signals have no name
+        name = f"signal {-status}"
+    return f"was ended by {name}"
 
 
 def exit_with(status: int) -> NoReturn:

@@ -13,7 +13,7 @@ from reel.cli.arguments import UsageError
 from reel.cli.context import Context
 from reel.cli.drafts import LiveDrafts
 from reel.cli.event_lines import EventLines
-from reel.cli.exits import OK, REFUSED
+from reel.cli.exits import OK, REFUSED, describe_end
 from reel.cli.names import Names
 from reel.cli.output import Line, screen_height, to_json
 from reel.cli.showing import transcript_for
@@ -201,7 +201,7 @@ def _run_command(ctx: Context, push: Push) -> None:
             ctx.args.exec, shell=True, check=False, stdin=stdin, env=environment
         )
     if ran.returncode:
-        ctx.out.warn(f"{push.name} #{push.seq}: the command exited with status {ran.returncode}")
+        ctx.out.warn(f"{push.name} #{push.seq}: the command {describe_end(ran.returncode)}")
 
 
 def wait(ctx: Context) -> int:

@@ -5,7 +5,6 @@ whole or as an event stream, as curl does.
 """
 
 import os
-import signal
 import subprocess
 from collections.abc import Iterator
 from tempfile import TemporaryFile
@@ -100,10 +99,3 @@ class Run:
         except subprocess.TimeoutExpired:
             self._process.kill()
             return self._process.wait()
-
-
-def describe_end(status: int) -> str:
-    """Return how a command ended, such as ``exited with status 22``."""
-    if status < 0:
-        return f"was ended by {signal.Signals(-status).name}"
-    return f"exited with status {status}"

@@ -120,6 +120,7 @@ def test_ask_if_there_is_nothing_to_answer(reel: Reel, talk: str, via: Via) -> N
         (b'{"error": {"message": "No key"}}', "; echo '401 \x1b[2J' >&2; exit 22", "reel: 401 \\x1b[2J\n"),
         (b"", "; exit 7", "exited with status 7"),
         (b"", "; kill -9 $$", "was ended by SIGKILL"),
+        (b"", "; kill -36 $$", "was ended by signal 36"),
         (b"", "", "wrote nothing to stdout"),
         (b"hello", "", "no answer came: it is not an event stream of openai-chat"),
     ],
