@@ -90,12 +90,9 @@ class Run:
         return status, errors[-_SHOWN:]
 
     def _end(self) -> int:
-        try:
-            return self._process.wait(_ENDS_WITHIN)
-        except subprocess.TimeoutExpired:
-            self._process.terminate()
-        try:
-            return self._process.wait(_ENDS_WITHIN)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            return self._process.wait()
+        for insist in (self._process.terminate, self._process.kill):
+            try:
+                return self._process.wait(_ENDS_WITHIN)
+            except subprocess.TimeoutExpired:
+                insist()
+        return self._process.wait()
