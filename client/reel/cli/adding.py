@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from reel.cli.arguments import VARIABLE, UsageError
 from reel.cli.context import Context
+from reel.cli.files import STDIN, read_stdin
 from reel.cli.terminal import count, seq_range
 from reel.errors import InvalidMessage, TooLarge
 from reel.frames import MAX_MESSAGE
@@ -13,7 +14,6 @@ from reel.messages import Addable, NewMessage, text, tool_result
 from reel.session import MAX_ELEMENTS
 from reel.values import clean_deep, fit_messagepack, why_not_plain
 
-_STDIN = "-"
 # Messages that fit into one command, unless they are very long.
 _MESSAGES_PER_PART = 5000
 # How deep the values of a message may nest: of the sixteen levels of a frame, the request around it takes two.
@@ -80,8 +80,8 @@ def _message(ctx: Context) -> NewMessage:
         return tool_calls(args.tool_call)
     if args.tool_result:
         call_id, output = args.tool_result
-        if output == _STDIN:
-            output = _read_stdin(f"result for the call {call_id!r}")
+        if output == STDIN:
+            output = _required_stdin(f"result for the call {call_id!r}")
         return tool_result(call_id, output, args.error)
     return text(args.role or "user", _text(ctx.agent, ctx.word))
 
@@ -95,29 +95,24 @@ def tool_calls(calls: Iterable[Iterable[str]]) -> NewMessage:
 
 
 def _text(agent: str, word: str | None) -> str:
-    if word is not None and word != _STDIN:
+    if word is not None and word != STDIN:
         return word
     # If the single argument was meant as the text, fail instead of waiting for stdin.
     if word is None and (" " in agent or sys.stdin.isatty()):
         raise UsageError(
             f"no text for the agent {agent!r}; give an agent and a text, or set ${VARIABLE}, or pipe the text in"
         )
-    return _read_stdin(f"message for the agent {agent!r}")
+    return _required_stdin(f"message for the agent {agent!r}")
 
 
-def _read_stdin(what: str) -> str:
-    """Return the text on stdin without its last newline, as a shell's ``$(…)`` does.
-
-    Bytes that are not UTF-8 become lone surrogates, so that they are counted when they are replaced.
-    """
-    said = sys.stdin.buffer.read().decode(errors="surrogateescape")
-    if not said:
+def _required_stdin(what: str) -> str:
+    if (said := read_stdin()) is None:
         raise UsageError(f"stdin was empty, so there is no {what}; to add an empty one pass ''")
-    return said.removesuffix("\n").removesuffix("\r")
+    return said
 
 
 def _from_file(path: str) -> Input:
-    if path == _STDIN:
+    if path == STDIN:
         return parse_lines(sys.stdin.buffer, "stdin")
     with open(path, "rb") as file:  # noqa: PTH123 - pathlib costs 4 ms
         return parse_lines(file, path)
@@ -173,7 +168,7 @@ def _with_remedy(error: TooLarge, ctx: Context, count: int) -> TooLarge:
     from shlex import join  # noqa: PLC0415 - only here
 
     about = f"{count:,} messages are more than one command can add ({MAX_ELEMENTS:,}, and {MAX_MESSAGE >> 20} MiB)"
-    each = ctx.command("add", ctx.agent, "--file", _STDIN)
+    each = ctx.command("add", ctx.agent, "--file", STDIN)
     parts = join(["split", "-l", str(_MESSAGES_PER_PART), f"--filter={each}", ctx.args.file])
     return TooLarge(f"{about}; add them in parts with: {parts}", **error.data)
 

@@ -8,7 +8,7 @@ from reel.cli.adding import note_altered
 from reel.cli.arguments import UsageError
 from reel.cli.context import Context
 from reel.cli.exits import BROKEN_PIPE, INTERRUPTED, OK, REFUSED, describe_end
-from reel.cli.files import keep_text, read_text
+from reel.cli.files import STDIN, keep_text, read_stdin, read_text
 from reel.cli.output import Output
 from reel.cli.terminal import seq_range
 from reel.cli.via import Provider, Run, provider_of
@@ -17,8 +17,6 @@ from reel.messages import text
 from reel.replies import Added
 from reel.sync.answer import Answer
 from reel.values import clean
-
-_STDIN = "-"
 
 
 class Outcome(NamedTuple):
@@ -33,8 +31,9 @@ def ask(ctx: Context) -> int:
     provider = provider_of(ctx)
     said = _question(ctx)
     if said is not None:
-        added = ctx.client.add(ctx.agent, [text("user", said)], ctx.args.create or None, if_seq=ctx.args.if_seq)
-        note_altered(ctx, added.replaced, added.numbers_as_text)
+        question, replaced = clean(said)
+        added = ctx.client.add(ctx.agent, [text("user", question)], ctx.args.create or None, if_seq=ctx.args.if_seq)
+        note_altered(ctx, replaced + added.replaced, added.numbers_as_text)
     outcome = answer(ctx, ctx.agent, provider)
     if outcome.added is None:
         if outcome.status != INTERRUPTED:
@@ -53,15 +52,15 @@ def _again(ctx: Context) -> str:
 
 
 def _question(ctx: Context) -> str | None:
-    """Return the message to add, or ``None`` to answer what was said last."""
+    """Return the message to add, or ``None`` to answer what was said last. What is not UTF-8 is not yet replaced."""
     said = ctx.word
-    if said == _STDIN or (said is None and ctx.args.with_file != _STDIN and not sys.stdin.isatty()):
-        said = sys.stdin.buffer.read().decode(errors="replace").removesuffix("\n")
-        if not said and ctx.word == _STDIN:
+    if said == STDIN or (said is None and ctx.args.with_file != STDIN and not sys.stdin.isatty()):
+        said = read_stdin()
+        if not said and ctx.word == STDIN:
             raise UsageError("stdin was empty; there is nothing to ask")
     if ctx.args.with_file is None:
         return said or None
-    attached = read_text(ctx.args.with_file).removesuffix("\n")
+    attached = read_text(ctx.args.with_file, errors="surrogateescape").removesuffix("\n")
     return f"{said}\n\n{attached}" if said else attached
 
 

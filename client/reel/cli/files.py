@@ -26,14 +26,27 @@ def open_input(path: str | None) -> Iterator[BinaryIO]:
     yield sys.stdin.buffer
 
 
-def read_text(path: str | None) -> str:
-    """Return the text of a file; bytes that are not UTF-8 become U+FFFD.
+def read_stdin() -> str | None:
+    """Return the text on stdin without its last newline, as a shell's ``$(…)`` does; ``None`` if it is empty.
+
+    Bytes that are not UTF-8 become lone surrogates, so that they are counted when they are replaced.
+    """
+    said = sys.stdin.buffer.read().decode(errors="surrogateescape")
+    return said.removesuffix("\n").removesuffix("\r") if said else None
+
+
+def read_text(path: str | None, *, errors: str = "replace") -> str:
+    """Return the text of a file.
+
+    Args:
+        path: the path; ``-`` or ``None`` is stdin.
+        errors: what becomes of bytes that are not UTF-8; by default U+FFFD.
 
     Raises:
         UsageError: the file is empty or blank.
     """
     with open_input(path) as file:
-        text = file.read().decode(errors="replace")
+        text = file.read().decode(errors=errors)
     if not text.strip():
         raise UsageError(f"{name_of(path)} is empty")
     return text

@@ -104,6 +104,15 @@ def test_a_question_from_stdin_and_files(reel: Reel, talk: str, via: Via, tmp_pa
     assert questions == texts(reel, talk)[2::2]
 
 
+@pytest.mark.parametrize(("options", "stdin"), [((), b"a\xff\r\n"), (("--with", "-"), b"a\xff\n")])
+def test_a_question_that_is_not_utf8(reel: Reel, talk: str, via: Via, options: tuple[str, ...], stdin: bytes) -> None:
+    """What could not be read as UTF-8 is replaced, and stderr says how much, as of reel add."""
+    ran = reel("ask", talk, *options, *via(said("1")), stdin=stdin)
+
+    assert "reel: note: 1 invalid character was replaced by U+FFFD\n" == ran.err
+    assert "a\ufffd" == texts(reel, talk)[2]
+
+
 def test_ask_if_there_is_nothing_to_answer(reel: Reel, talk: str, via: Via) -> None:
     """Nothing is asked, and the command is not run."""
     ran = reel("ask", talk, *via(said("1")), stdin=b"")
