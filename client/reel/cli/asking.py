@@ -31,9 +31,7 @@ def ask(ctx: Context) -> int:
     provider = provider_of(ctx)
     said = _question(ctx)
     if said is not None:
-        question, replaced = clean(said)
-        added = ctx.client.add(ctx.agent, [text("user", question)], ctx.args.create or None, if_seq=ctx.args.if_seq)
-        note_altered(ctx, replaced + added.replaced, added.numbers_as_text)
+        add_question(ctx, ctx.agent, said, create=ctx.args.create or None, if_seq=ctx.args.if_seq)
     outcome = answer(ctx, ctx.agent, provider)
     if outcome.added is None:
         if outcome.status != INTERRUPTED:
@@ -44,6 +42,16 @@ def ask(ctx: Context) -> int:
     else:
         ctx.out.hint(f"{ctx.agent}: added {seq_range(outcome.added.first, outcome.added.head)}")
     return outcome.status
+
+
+def add_question(
+    ctx: Context, agent: str, said: str, *, create: bool | None = None, if_seq: int | None = None
+) -> Added:
+    """Add what the user says, and print how much of it had to be replaced."""
+    question, replaced = clean(said)
+    added = ctx.client.add(agent, [text("user", question)], create, if_seq=if_seq)
+    note_altered(ctx, replaced + added.replaced, added.numbers_as_text)
+    return added
 
 
 def _again(ctx: Context) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from reel.cli.arguments import UsageError
-from reel.cli.asking import answer
+from reel.cli.asking import add_question, answer
 from reel.cli.composing import write_in_editor
 from reel.cli.context import Context
 from reel.cli.exits import OK
@@ -176,7 +176,7 @@ class _Chat:
     def _ask(self, said: str) -> None:
         self._show_others()
         before = self._seen
-        added = self._ctx.client.add(self._agent, [text("user", said)])
+        added = add_question(self._ctx, self._agent, said)
         self._exchanges.append((before, added.head))
         self._seen = added.head
         self._answer()

@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkstemp
-from typing import Literal, NoReturn
+from typing import NoReturn
 
+from reel.cli.adding import note_altered
 from reel.cli.arguments import UsageError
 from reel.cli.context import Context
 from reel.cli.exits import OK, REFUSED, describe_end
@@ -22,6 +23,8 @@ from reel.cli.files import keep_text
 from reel.cli.output import Line
 from reel.errors import ReelError
 from reel.messages import text
+from reel.replies import Added
+from reel.values import clean
 
 # Seconds between two drafts, and until an unchanged one is sent again, in case the daemon was restarted.
 _DRAFT_INTERVAL = 0.05
@@ -40,17 +43,31 @@ _MODELINE = re.compile(r"((?:^|\s)(?:vi|vim|Vim|ex)[<=>]?\d*|Local Variables):")
 
 def edit(ctx: Context) -> int:
     """Let the user write a message in an editor, and add it. A text that cannot be added is saved."""
-    role: Literal["user", "assistant", "system"] = ctx.args.role or "user"
-    template = _template(ctx, ctx.agent, role)  # fails before the text is written if there is no such agent
+    template = _template(
+        ctx, ctx.agent, ctx.args.role or "user"
+    )  # fails before the text is written if there is no such agent
     with _written(ctx, template) as (status, said):
         if status or said is None:
             nothing = f"{ctx.agent}: the text is empty; nothing was added"
             if not status:
                 ctx.report({"agent": ctx.agent, "added": False}, nothing)
             return status
-        reply = ctx.client.add(ctx.agent, [text(role, said)], if_seq=ctx.args.if_seq)
-    ctx.report(reply, f"{ctx.agent}: added #{reply.first}", "undo", ctx.agent)
+        reply = _add(ctx, said, if_seq=ctx.args.if_seq)
+    _report_added(ctx, reply)
     return OK
+
+
+def _add(ctx: Context, said: str, *, if_seq: int | None = None) -> Added:
+    """Add a message of ``--role``; the reply counts everything that was replaced in it, here or by the daemon."""
+    message, replaced = clean(said)
+    reply = ctx.client.add(ctx.agent, [text(ctx.args.role or "user", message)], if_seq=if_seq)
+    return reply._replace(replaced=replaced + reply.replaced)
+
+
+def _report_added(ctx: Context, reply: Added) -> None:
+    if not ctx.out.as_json:
+        note_altered(ctx, reply.replaced, reply.numbers_as_text)
+    ctx.report(reply, f"{ctx.agent}: added #{reply.first}", "undo", ctx.agent)
 
 
 def write_in_editor(ctx: Context, agent: str) -> str | None:
@@ -70,7 +87,7 @@ def _written(ctx: Context, template: str) -> Iterator[tuple[int, str | None]]:
         yield _run_and_read(ctx, path)
     except BaseException:
         said = _above_cut(path)
-        path.write_text(said, encoding="utf-8")
+        path.write_text(said, encoding="utf-8", errors="surrogateescape")
         if said.strip():
             _report_kept(ctx, name)
         else:
@@ -108,8 +125,8 @@ def _unstyled(line: Line) -> str:
 
 
 def _above_cut(path: Path) -> str:
-    """Return what the user wrote; without the cut line that is everything."""
-    said = path.read_text(encoding="utf-8", errors="replace")
+    """Return what the user wrote; without the cut line that is everything. What is not UTF-8 is not yet replaced."""
+    said = path.read_text(encoding="utf-8", errors="surrogateescape")
     above, cut, _ = f"\n{said}".partition(f"\n{_CUT}\n")
     return f"{above[1:]}\n" if cut else said
 
@@ -167,11 +184,11 @@ def _show_stdin(ctx: Context) -> str:
 
 def _add_draft(ctx: Context, said: str) -> None:
     try:
-        reply = ctx.client.add(ctx.agent, [text(ctx.args.role or "user", said)])
+        reply = _add(ctx, said)
     except BaseException:
         _report_kept(ctx, keep_text(f"{said}\n", ".md"))  # reel add removes the last newline
         raise
-    ctx.report(reply, f"{ctx.agent}: added #{reply.first}", "undo", ctx.agent)
+    _report_added(ctx, reply)
 
 
 def _show_until_interrupted(ctx: Context, said: str) -> NoReturn:
@@ -185,12 +202,15 @@ def _show_until_interrupted(ctx: Context, said: str) -> NoReturn:
 
 
 def _tail(said: str) -> str:
-    return said if len(said) <= _DRAFT_LENGTH else "…" + said[-_DRAFT_LENGTH:]
+    return clean(said if len(said) <= _DRAFT_LENGTH else "…" + said[-_DRAFT_LENGTH:])[0]
 
 
 def _read_incrementally(stdin: int) -> Iterator[str]:
-    """Yield everything that has arrived on stdin, whenever there is more, and once at its end."""
-    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    """Yield everything that has arrived on stdin, whenever there is more, and once at its end.
+
+    Bytes that are not UTF-8 become lone surrogates, so that they are counted when they are replaced.
+    """
+    decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
     said, given, due = "", "", 0.0
     while True:
         left = None if said == given else max(due - time.monotonic(), 0.0)

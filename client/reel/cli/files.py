@@ -75,6 +75,6 @@ def keep_text(text: str, suffix: str) -> str:
     """Save a text that could not be added in a new temporary file, and return its path."""
     from tempfile import NamedTemporaryFile  # noqa: PLC0415 - only if something goes wrong
 
-    with NamedTemporaryFile("w", prefix="reel-", suffix=suffix, delete=False, encoding="utf-8") as file:
-        file.write(text)
+    with NamedTemporaryFile("wb", prefix="reel-", suffix=suffix, delete=False) as file:
+        file.write(text.encode(errors="surrogateescape"))
     return file.name

@@ -73,6 +73,21 @@ def test_a_long_message_below_the_cut_line(reel: Reel, talk: str, monkeypatch: p
     assert ("user", "… 101 more lines") == said(reel, talk)[-1]
 
 
+@pytest.mark.parametrize(
+    ("argv", "stdin"),
+    [(("edit",), None), (("draft", "--add"), b"a\xff\n")],
+)
+def test_a_text_that_is_not_utf8(
+    reel: Reel, talk: str, monkeypatch: pytest.MonkeyPatch, argv: tuple[str, ...], stdin: bytes | None
+) -> None:
+    """What could not be read as UTF-8 is replaced, and stderr says how much."""
+    monkeypatch.setenv("EDITOR", editor(r'printf "a\377\n" > "$0"'))
+    ran = reel(argv[0], talk, *argv[1:], stdin=stdin)
+
+    assert "reel: note: 1 invalid character was replaced by U+FFFD\n" == ran.err
+    assert [("user", "a\ufffd")] == said(reel, talk)
+
+
 def test_visual_takes_precedence_over_editor(reel: Reel, talk: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The editor is chosen as other programs do, and the role as by add."""
     monkeypatch.setenv("EDITOR", "false")
