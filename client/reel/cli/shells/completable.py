@@ -61,12 +61,8 @@ def commands() -> list[Completable]:
 
 def shared() -> list[Flag]:
     """Return the options that may come before a command."""
-    help_flag = Flag(("--help",), "show help", Value(NOTHING, arguments=0))
-    return [
-        *map(_flag, common_options()),
-        help_flag,
-        Flag(("--version",), "print the versions", Value(NOTHING, arguments=0)),
-    ]
+    version = Flag(("--version",), "print the versions", Value(NOTHING, arguments=0))
+    return [*map(_flag, common_options()), _HELP, version]
 
 
 def _command(command: Command) -> Completable:
