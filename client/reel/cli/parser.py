@@ -11,6 +11,7 @@ from reel.cli.positions import absolute_position
 from reel.cli.table import look_up
 from reel.version import VERSIONS
 
+# After the name of a command they have no defaults, which would undo what came before it.
 _COMMON = (
     option("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON (lists as JSON Lines)"),
     option("--socket", metavar="PATH", default=argparse.SUPPRESS, help="the daemon's socket"),
@@ -94,11 +95,8 @@ def top_parser() -> argparse.ArgumentParser:
         version=VERSIONS,
         help="print the versions (reel status prints the daemon's)",
     )
-    parser.add_argument("--socket", metavar="PATH", help="the daemon's socket")
-    parser.add_argument("--json", action="store_true", help="print JSON (lists as JSON Lines)")
-    parser.add_argument("--no-start", action="store_true", help="do not start the daemon if none runs")
-    waits = "how long the daemon may take to answer"
-    parser.add_argument("--timeout", metavar="SECONDS", dest="time_limit", type=time_limit, help=waits)
+    for flags, details in _COMMON:
+        parser.add_argument(*flags, **{**details, "default": None})
     parser.add_argument("command", nargs="?", help=argparse.SUPPRESS)
     parser.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     return parser
