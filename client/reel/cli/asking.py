@@ -1,15 +1,14 @@
 """The command ``ask``, and what it shares with ``chat``: an answer that is printed while it comes, and added."""
 
 import sys
-from contextlib import ExitStack
 from typing import NamedTuple
 
 from reel.cli.adding import note_altered
 from reel.cli.arguments import UsageError
 from reel.cli.context import Context
+from reel.cli.echo import Echo
 from reel.cli.exits import BROKEN_PIPE, INTERRUPTED, OK, REFUSED, describe_end
 from reel.cli.files import STDIN, keep_text, read_stdin, read_text
-from reel.cli.output import Output
 from reel.cli.terminal import seq_range
 from reel.cli.via import Provider, Run, provider_of
 from reel.errors import InvalidMessage, ReelError
@@ -81,7 +80,7 @@ def answer(ctx: Context, agent: str, provider: Provider) -> Outcome:
         UsageError: there is nothing to answer.
         ReelError: the answer cannot be added; it was saved.
     """
-    echo = _Echo(ctx.out, wanted=not ctx.out.as_json)
+    echo = Echo(ctx.out)
     begun: Answer | None = None
     run: Run | None = None
     end = (0, "")
@@ -112,7 +111,7 @@ def answer(ctx: Context, agent: str, provider: Provider) -> Outcome:
     return _finished(ctx, provider, begun, echo, end)
 
 
-def _finished(ctx: Context, provider: Provider, answer: Answer, echo: "_Echo", end: tuple[int, str]) -> Outcome:
+def _finished(ctx: Context, provider: Provider, answer: Answer, echo: Echo, end: tuple[int, str]) -> Outcome:
     """Print the rest, and whether all is well."""
     if not answer.streamed:
         echo.write(answer.text)
@@ -151,44 +150,3 @@ def _keep(ctx: Context, agent: str, provider: Provider, answer: Answer) -> None:
     path = keep_text(answer.response, ".json")
     again = ctx.command("ingest", agent, "--format", provider.format, path)
     ctx.out.warn(f"the answer was saved; add it with: {again}")
-
-
-class _Echo:
-    """Prints the text of an answer while it comes. If nobody reads stdout any longer, the answer is still added.
-
-    Args:
-        out: where to print.
-        wanted: whether to print at all.
-    """
-
-    def __init__(self, out: Output, *, wanted: bool = True) -> None:
-        self._out = out
-        self._wanted = wanted
-        self._last = ""
-        self._until_text = ExitStack()
-        # Whether stdout was closed before the end.
-        self.closed = False
-
-    def wait(self, what: str) -> None:
-        """Show what is waited for until the first text comes."""
-        self._until_text.enter_context(self._out.waiting(what, midway=True))
-
-    def write(self, text: str) -> None:
-        """Print a piece."""
-        if not text:
-            return
-        self._until_text.close()
-        self._last = text
-        if not self._wanted:
-            return
-        try:
-            self._out.piece(clean(text)[0])
-            sys.stdout.flush()
-        except BrokenPipeError:
-            self._wanted, self.closed = False, True
-
-    def end(self) -> None:
-        """End the last line, if there is one."""
-        self._until_text.close()
-        if self._last and not self._last.endswith("\n"):
-            self.write("\n")

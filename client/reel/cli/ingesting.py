@@ -3,7 +3,6 @@
 ``ingest --stream`` prints the text while it arrives, and adds the response however the stream ends.
 """
 
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -12,6 +11,7 @@ from typing import BinaryIO
 from reel.cli.adding import note_altered
 from reel.cli.arguments import UsageError
 from reel.cli.context import Context
+from reel.cli.echo import Echo
 from reel.cli.exits import BROKEN_PIPE, INTERRUPTED, OK, REFUSED
 from reel.cli.files import keep_text, name_of, open_input, read_text
 from reel.cli.rendering import format_of, from_report, show_changes
@@ -119,9 +119,8 @@ class _StreamReader:
         self._stream = Stream(format_of(ctx))
         self._draft = _DraftSender(ctx)
         self._said: list[str] = []
-        self._echoes = not ctx.out.as_json
-        # The exit status for why it was not read to its end.
-        self._cut_short_by = OK
+        self._echo = Echo(ctx.out)
+        self._interrupted = False
 
     def read(self, first: bytes, file: BinaryIO) -> int:
         """Read the whole stream, and return the exit status."""
@@ -132,44 +131,39 @@ class _StreamReader:
                 self._take(self._stream.feed(piece))
             self._take(self._stream.end())
         except KeyboardInterrupt:
-            self._cut_short_by = INTERRUPTED
-        if self._said and self._echoes and not self._said[-1].endswith("\n"):
-            self._echo("\n")
+            self._interrupted = True
+        self._echo.end()
         return self._add()
 
     def _take(self, text: str) -> None:
         if text:
             self._said.append(text)
-            self._echo(text)
+            self._echo.write(text)
             self._draft.update(self._said)
-
-    def _echo(self, text: str) -> None:
-        """Print a piece. If nobody reads stdout any longer, go on: the response is still added."""
-        if not self._echoes:
-            return
-        try:
-            self._ctx.out.piece(clean(text)[0])
-            sys.stdout.flush()
-        except BrokenPipeError:
-            self._echoes, self._cut_short_by = False, BROKEN_PIPE
 
     def _add(self) -> int:
         stream, ctx = self._stream, self._ctx
         if not stream.began and not stream.complete:
-            if self._cut_short_by == INTERRUPTED:
-                return self._cut_short_by
+            if self._interrupted:
+                return INTERRUPTED
             raise InvalidMessage(f"no response arrived: {stream.error or self._why_nothing()}")
         body = clean(encode(stream.body()))[0]
         reply = _add_or_keep(ctx, body, interrupted=not stream.complete)
         print_notes(ctx, reply)
         if stream.complete:
             self._report(reply)
-            return self._cut_short_by
+            return self._cut_short_by()
         if ctx.out.as_json:
             ctx.out.document(reply)
         why = f": {stream.error}" if stream.error else ""
         ctx.out.warn(f"the response broke off{why}; what arrived was added as #{reply.first}, marked as interrupted")
-        return self._cut_short_by or REFUSED
+        return self._cut_short_by() or REFUSED
+
+    def _cut_short_by(self) -> int:
+        """Return the exit status for why the stream was not read, or not printed, to its end."""
+        if self._interrupted:
+            return INTERRUPTED
+        return BROKEN_PIPE if self._echo.closed else OK
 
     def _why_nothing(self) -> str:
         if self._stream.events:
