@@ -20,7 +20,7 @@ from reel.cli.arguments import UsageError
 from reel.cli.context import Context
 from reel.cli.exits import OK, REFUSED, describe_end
 from reel.cli.files import keep_text
-from reel.cli.output import Line
+from reel.cli.output import render
 from reel.errors import ReelError
 from reel.messages import text
 from reel.replies import Added
@@ -114,14 +114,10 @@ def _template(ctx: Context, agent: str, role: str) -> str:
     lines += ["Nothing from the line with >8 on is sent. An empty text adds nothing.", "", ""]
     transcript = Transcript(None, ctx.clock)
     for message in page.messages:
-        shown = list(map(_unstyled, transcript.message(message)))
+        shown = [render(line, colour=False) for line in transcript.message(message)]
         lines += [_MODELINE.sub(r"\1\\:", line) for line in shown[:_QUOTED]]
         lines += [f"… {len(shown) - _QUOTED} more lines"] if len(shown) > _QUOTED else []
     return "\n".join([*lines, ""])
-
-
-def _unstyled(line: Line) -> str:
-    return "".join(span if isinstance(span, str) else span[0] for span in line)
 
 
 def _above_cut(path: Path) -> str:

@@ -208,8 +208,12 @@ def show_progress(terminal: int, what: Callable[[], str]) -> Iterator[None]:
             os.write(terminal, _ERASE.encode())
 
 
+def _text_and_style(span: Span) -> tuple[str, str]:
+    return (span, "") if isinstance(span, str) else span
+
+
 def _cut(span: Span, width: int) -> Span:
-    text, style = (span, "") if isinstance(span, str) else span
+    text, style = _text_and_style(span)
     return cut(text, width), style
 
 
@@ -219,7 +223,7 @@ def render(spans: "list[Span] | tuple[Span, ...]", *, colour: bool) -> str:
 
 
 def _styled(span: Span, *, colour: bool) -> str:
-    text, style = (span, "") if isinstance(span, str) else span
+    text, style = _text_and_style(span)
     if not (colour and style and text):
         return safe(text)
     return f"\x1b[{_STYLES[style]}m{safe(text)}\x1b[0m"
