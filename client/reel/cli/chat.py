@@ -7,7 +7,7 @@ history is what the user said in the conversation, so it is in no file.
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 from reel.cli.arguments import UsageError
@@ -16,11 +16,12 @@ from reel.cli.composing import write_in_editor
 from reel.cli.context import Context
 from reel.cli.exits import OK
 from reel.cli.failures import explain
-from reel.cli.terminal import count, cut, flat, safe
+from reel.cli.showing import text_of
+from reel.cli.terminal import count, cut, flat, safe_lines
 from reel.cli.transcript import Transcript
 from reel.cli.via import Provider, provider_of
 from reel.errors import NotFound, ReelError
-from reel.messages import text
+from reel.messages import Message, text
 from reel.replies import AgentInfo
 
 try:
@@ -117,10 +118,7 @@ class _Chat:
         page = client.messages(self._agent, last=_HISTORY)
         about = [self._agent, count(client.agent(self._agent).messages, "message"), self._provider.format]
         out.line(("  ".join(about), "bold"), ("  Ctrl-D leaves, /help lists the commands", "dim"))
-        transcript = Transcript(out.width, self._ctx.clock)
-        for message in page.messages[-_SHOWN:]:
-            out.line()
-            out.lines(transcript.message(message))
+        self._show(page.messages[-_SHOWN:])
         self._seen = page.head
         if readline is not None:
             if "libedit" not in (readline.__doc__ or ""):  # which has neither, and other words for what it has
@@ -129,8 +127,7 @@ class _Chat:
                 # Alt-Enter begins a new line: "quoted insert" of a line feed.
                 readline.parse_and_bind(r'"\e\C-m": "\C-v\C-j"')
             for message in page.messages:
-                said = "".join(block["text"] for block in message["content"] if block["type"] == "text")
-                if message["role"] == "user" and said:
+                if message["role"] == "user" and (said := text_of(message)):
                     readline.add_history(safe_lines(said))
 
     def _read(self) -> str:
@@ -201,14 +198,17 @@ class _Chat:
     def _show_others(self) -> None:
         """Show what others have said since we looked."""
         page = self._ctx.client.messages(self._agent, since=self._seen)
-        transcript = Transcript(self._ctx.out.width, self._ctx.clock)
-        for message in page.messages:
-            self._ctx.out.line()
-            self._ctx.out.lines(transcript.message(message))
+        self._show(page.messages)
         if page.head != self._seen:
             # A restore would take back what others have done since.
             self._exchanges.clear()
             self._seen = page.head
+
+    def _show(self, messages: Iterable[Message]) -> None:
+        transcript = Transcript(self._ctx.out.width, self._ctx.clock)
+        for message in messages:
+            self._ctx.out.line()
+            self._ctx.out.lines(transcript.message(message))
 
     def _undo(self, _: str) -> None:
         client, out = self._ctx.client, self._ctx.out
@@ -221,7 +221,7 @@ class _Chat:
         before, after = self._exchanges.pop()
         question = client.messages(self._agent, since=before, limit=1).messages
         self._advance(client.restore(self._agent, before, if_seq=after).head)
-        said = "".join(block["text"] for block in question[0]["content"] if block["type"] == "text") if question else ""
+        said = text_of(question[0]) if question else ""
         out.line((cut(f"took back: {flat(said)}", _CUT), "dim"))
 
     def _retry(self, _: str) -> None:
@@ -259,8 +259,3 @@ class _Chat:
 
     def _quit(self, _: str) -> None:
         raise _Quit
-
-
-def safe_lines(said: str) -> str:
-    """Return a text that readline may draw: without control characters, except for line breaks."""
-    return "\n".join(map(safe, said.replace("\r\n", "\n").split("\n")))

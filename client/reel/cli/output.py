@@ -13,7 +13,7 @@ from stat import S_ISREG
 from types import FrameType
 from typing import Any, Protocol, TextIO, TypeAlias
 
-from reel.cli.terminal import cut, safe
+from reel.cli.terminal import cut, safe, safe_lines
 
 # A piece of a line: a text, or a text with a style.
 Span: TypeAlias = "str | tuple[str, str]"
@@ -119,7 +119,7 @@ class Output:
     def piece(self, text: str) -> None:
         """Print a piece of a text, with its line breaks."""
         self._printed += 1
-        self._stream.write("\n".join(map(safe, text.replace("\r\n", "\n").split("\n"))))
+        self._stream.write(safe_lines(text))
 
     def current_width(self) -> int:
         """Return how many columns the terminal has now: a command that runs for long sees it change."""

@@ -27,6 +27,11 @@ def safe(text: str) -> str:
     return text if text.isprintable() else text.translate(_SHOWN)
 
 
+def safe_lines(text: str) -> str:
+    """Return a text with control characters as escapes, except for its line breaks; see :func:`safe`."""
+    return "\n".join(map(safe, text.replace("\r\n", "\n").split("\n")))
+
+
 def flat(text: str, limit: int = 1000) -> str:
     """Return the beginning of a text on one line."""
     return " ".join(text[:limit].split())
