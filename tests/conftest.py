@@ -1,13 +1,21 @@
-"""What all tests have in common: none starts a daemon by accident, and none is skipped silently."""
+"""What all tests have in common: no settings of the user, no daemon by accident, no silent skips."""
 
 import os
 import re
 import signal
 from collections import Counter
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+
+# Neither the settings of the person at the keyboard nor what a shell writes there belongs to the tests.
+_OWN = TemporaryDirectory(prefix="reel-tests-")
+for _kind in ("CONFIG", "DATA", "STATE"):
+    os.environ[f"XDG_{_kind}_HOME"] = f"{_OWN.name}/{_kind.lower()}"
+for _name in ("REEL_AGENT", "REEL_DATABASE", "REEL_SOCKET"):
+    os.environ.pop(_name, None)
 
 # No command that a test runs starts a daemon, unless the test is about that.
 os.environ["REEL_NO_START"] = "1"
@@ -26,6 +34,7 @@ _PACKAGES = {
     "nvim": "neovim",
 }
 _REMEDIES = {
+    "the newest nvim is not installed": ".venv/bin/python -m pip install -e '.[editors]'",
     "the SDKs are not installed": "make install",
     "there is no compiler": "apt-get install gcc",
     "only root can give a file away": "run them as root",

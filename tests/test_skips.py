@@ -16,6 +16,7 @@ _REASON = re.compile(r'(?:(?:skipif|importorskip)\(.*reason=|pytest\.skip\()"([^
         ("nvim is not installed", "apt-get install neovim"),
         ("nc or jq is not installed", "apt-get install netcat-openbsd jq"),
         ("the SDKs are not installed", "make install"),
+        ("the newest nvim is not installed", ".venv/bin/python -m pip install -e '.[editors]'"),
     ],
 )
 def test_a_remedy(reason: str, expected: str) -> None:

@@ -15,7 +15,7 @@ Launch = Callable[..., Nvim]
 @pytest.fixture(scope="session", params=["installed", "newest"])
 def program(request: pytest.FixtureRequest, require: Require) -> str:
     """The path of a Neovim."""
-    return require("nvim" if request.param == "installed" else newest() or "newest nvim (pip install .[editors])")
+    return require("nvim" if request.param == "installed" else newest() or "the newest nvim")
 
 
 @pytest.fixture
