@@ -28,7 +28,10 @@ def process() -> "NoReturn":
 
 
 def _print_versions() -> None:
-    """Print the versions and exit, without the parser, which scripts that ask would wait for; not if printing fails."""
+    """Print the versions and exit, without importing the parser, so that scripts get them at once.
+
+    If they cannot be printed, return: the parser reports it.
+    """
     from reel.version import VERSIONS  # noqa: PLC0415 - as above
 
     try:

@@ -161,13 +161,13 @@ def _parse(line: bytes, where: str, parse: Callable[[str], Any]) -> tuple[Addabl
     return *clean_deep(value), numbers
 
 
-def _with_remedy(error: TooLarge, ctx: Context, count: int) -> TooLarge:
+def _with_remedy(error: TooLarge, ctx: Context, messages: int) -> TooLarge:
     """Return the error with a command that adds a file in parts, if it has too many messages for one."""
-    if count <= _MESSAGES_PER_PART:
+    if messages <= _MESSAGES_PER_PART:
         return error
     from shlex import join  # noqa: PLC0415 - only here
 
-    about = f"{count:,} messages are more than one command can add ({MAX_ELEMENTS:,}, and {MAX_MESSAGE >> 20} MiB)"
+    about = f"{messages:,} messages are more than one command can add ({MAX_ELEMENTS:,}, and {MAX_MESSAGE >> 20} MiB)"
     each = ctx.command("add", ctx.agent, "--file", STDIN)
     parts = join(["split", "-l", str(_MESSAGES_PER_PART), f"--filter={each}", ctx.args.file])
     return TooLarge(f"{about}; add them in parts with: {parts}", **error.data)

@@ -51,14 +51,14 @@ def revive(ctx: Context) -> None:
     if info.command is None:
         also = f"; its clones {', '.join(clones)} are revived" if clones else ""
         ctx.report(info, f"{info.name} is not killed{also}")
-        _tell_of_namesakes(ctx, info.name)
+        _mention_killed_namesake(ctx, info.name)
     else:
         also = f", and its clones {', '.join(clones)}" if clones else ""
         ctx.report(info, f"{info.name} revived{also}", "kill", info.name, *(["--cascade"] if clones else []))
 
 
-def _tell_of_namesakes(ctx: Context, name: str) -> None:
-    """Say how to revive a killed agent whose name another one has: only its id is left to call it by."""
+def _mention_killed_namesake(ctx: Context, name: str) -> None:
+    """Print how to revive a killed agent with the same name, which now means the live one; its id still works."""
     if ctx.out.as_json:
         return
     killed = [row.id for row in ctx.client.iter_agents(name, alive=False) if row.name == name]

@@ -68,11 +68,11 @@ def resolve(
         usage: the positional arguments that the command takes.
         words: the arguments that were given.
         option: the value of ``-a``.
-        default: the value of ``$REEL_AGENT``.
+        default: the value of ``$REEL_AGENT``, else of ``agent`` in ``reel.toml``.
         agent_optional: whether the command also works without an agent.
 
     Returns:
-        the agent (empty if there is none), and the other arguments.
+        the agent's name, which is empty for a command about no agent or all of them, and the other arguments.
 
     Raises:
         UsageError: no agent is named, its name is empty, or there are too many or too few arguments.
@@ -161,12 +161,12 @@ def seconds(argument: str) -> float:
 
 
 def time_limit(argument: str) -> float:
-    """Return an argument as a duration in seconds that is longer than nothing.
+    """Return an argument as a positive duration in seconds.
 
     Raises:
         ArgumentTypeError: it is not a number, not positive, or out of range.
     """
     value = seconds(argument)
     if not value:
-        raise ArgumentTypeError(f"{argument} seconds is no time to answer; give more than 0")
+        raise ArgumentTypeError(f"{argument} seconds is out of range; it must be more than 0")
     return value

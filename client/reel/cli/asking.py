@@ -112,7 +112,7 @@ def answer(ctx: Context, agent: str, provider: Provider) -> Outcome:
 
 
 def _finished(ctx: Context, provider: Provider, answer: Answer, echo: Echo, end: tuple[int, str]) -> Outcome:
-    """Print the rest, and whether all is well."""
+    """Print what is left to print of an answer, and what went wrong with it."""
     if not answer.streamed:
         echo.write(answer.text)
     echo.end()

@@ -4,12 +4,12 @@ import os
 
 from reel.address import state_directory
 
-# How often a hint is shown.
+# How many times a hint is shown.
 _TIMES = 3
 
 
 def is_among_first(hint: str) -> bool:
-    """Return whether a hint has been shown less than a few times, and take note that it is shown now.
+    """Return whether a hint has been shown only a few times so far, and record that it is shown now.
 
     Args:
         hint: a word that stands for the hint.

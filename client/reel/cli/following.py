@@ -49,7 +49,7 @@ def follow(ctx: Context) -> None:
         since = _show_last(ctx, agent, transcript)
     printer = _PushPrinter(ctx, info, transcript)
     show = _printer(ctx, printer)
-    # A lost connection is said at once, and tried again here.
+    # A lost connection is reported at once, and the retries are made here.
     ctx.client.give_up_after(0)
     with ctx.client.subscribe(agent, since, kinds=args.kind) as subscription:
         if not ctx.out.as_json and not args.exec:
@@ -134,7 +134,7 @@ class _PushPrinter:
         return _retry_until_running(self._ctx, lambda: self._names.of(agent))
 
     def lose(self) -> None:
-        """Take note that the connection was lost: the daemon sends the drafts that are left again."""
+        """Forget the drafts after the connection was lost: the daemon sends those that are left again."""
         self._drafts.clear()
 
     def show(self, push: Push) -> None:

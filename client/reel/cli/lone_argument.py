@@ -5,9 +5,9 @@ With ``$REEL_AGENT`` set, a single argument of a command that takes an agent and
 the diff. So if the argument could be an agent's name, the meaning that loses nothing wins, and if that cannot be
 known, the command is refused:
 
-- TEXT. If stdin is empty, the argument is the text. Otherwise it is the agent, if an agent has that name. If none has,
-  it is refused: it could be a mistyped agent, and the text on stdin would be lost; or it could be the text, in a loop
-  that reads its own lines from that stdin. A pipe that stays silent is not waited for.
+- TEXT. If stdin is empty, the argument is the text. Otherwise it is the agent, if an agent has that name. If no agent
+  has it, it is refused: it could be a mistyped agent, and the text on stdin would be lost; or it could be the text, in
+  a loop that reads its own lines from that stdin. A pipe that stays silent is not waited for.
 - FILE. It is the file if that exists, and the agent if that exists. If both exist, stdin decides as above.
 - RANGE. It is the agent, unless it has the form of a range; then as the following.
 - LABEL, NAME. It is refused if an agent has that name: neither meaning is the safe one.

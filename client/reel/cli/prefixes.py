@@ -56,7 +56,7 @@ class PrefixResolvingClient(Client):
         self._typed_prefix: str | None = None
 
     def give_up_after(self, patience: float) -> None:
-        """Try for so many seconds to reconnect, from now on; the caller says that it waits, and tries again."""
+        """From now on, try to reconnect for so many seconds only; the caller reports the loss, and tries again."""
         self._patience = patience
 
     def has(self, agent: str) -> bool:
@@ -99,7 +99,7 @@ class PrefixResolvingClient(Client):
 
     @contextmanager
     def _allowing_for(self, call: Call[Any]) -> Iterator[None]:
-        """Give a call the time that it takes by its nature."""
+        """Set the time limit of a call for the block: some calls take long even if nothing is wrong."""
         limit = self._timeout
         if call.method in self._unlimited:
             super().connect()  # what listens has to answer all the same

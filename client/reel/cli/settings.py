@@ -12,7 +12,6 @@ from reel.cli.arguments import SettingsError
 
 # Keeps commands from starting the daemon, as in cron jobs and tests.
 NO_START = "REEL_NO_START"
-# A wrong value is refused rather than ignored: a typing error in "start" would start daemons that nobody wants.
 # How deep the fields of a request may nest.
 _NESTED = 10
 _COLOURS = ("auto", "always", "never")
@@ -45,7 +44,9 @@ def settings_file() -> str:
 
 
 def load() -> Settings:
-    """Return the settings of the file, or the defaults if there is none.
+    """Return the settings of the file, or the defaults if there is no file.
+
+    A wrong value is refused rather than ignored: a typing error in ``start`` would start daemons that nobody wants.
 
     Raises:
         SettingsError: the file cannot be read, is not TOML, or has a setting that is wrong.
