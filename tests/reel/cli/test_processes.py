@@ -114,7 +114,9 @@ def test_a_daemon_that_was_stopped_stays_stopped() -> None:
     assert "demo" in run("list").stdout
 
 
-@pytest.mark.parametrize("argv", [("status",), ("doctor",), ("stop",), ("socket",), ("--version",), ("help",)])
+@pytest.mark.parametrize(
+    "argv", [("status",), ("stats",), ("doctor",), ("stop",), ("socket",), ("--version",), ("help",)]
+)
 def test_commands_that_do_not_start_the_daemon(starting: Path, argv: tuple[str, ...]) -> None:
     """What asks about the daemon or stops it does not start one."""
     run(*argv)

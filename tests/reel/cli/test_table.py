@@ -1,6 +1,7 @@
 """Every row of the table of commands can be run and explained."""
 
 import inspect
+import re
 from importlib import import_module
 
 import pytest
@@ -9,6 +10,7 @@ from reel.cli.arguments import text
 from reel.cli.command import Command
 from reel.cli.parser import command_parser, top_parser
 from reel.cli.table import GROUPS, Group, all_commands, look_up
+from tests.documents import DOCS
 
 each_command = pytest.mark.parametrize("command", all_commands(), ids=[command.name for command in all_commands()])
 
@@ -23,6 +25,16 @@ def test_index_names_the_rows_of_a_group(group: Group) -> None:
 def test_command_is_found_by_its_name(command: Command) -> None:
     """The index finds the row of each command."""
     assert look_up(command.name) is command
+
+
+def test_commands_that_do_not_start_the_daemon_are_documented() -> None:
+    """docs/cli.md lists the commands that do not start the daemon."""
+    documented = re.search(r"These\ndo not: (.*?)\.\n", (DOCS / "cli.md").read_text(), re.DOTALL)
+
+    assert documented is not None
+    assert {each.name for each in all_commands() if not each.starts_daemon} == set(
+        re.findall(r"`(\w+)`", documented[1])
+    )
 
 
 @each_command

@@ -29,6 +29,7 @@ COMMANDS = (
         ),
         notes="Without a shell, it is that of $SHELL.",
         without_socket=True,
+        starts_daemon=False,
     ),
     Command(
         "editor",
@@ -39,6 +40,7 @@ COMMANDS = (
         (option("--path", action="store_true", help="print only where the plug-in is"),),
         notes=f"EDITOR is one of {', '.join(EDITORS)}.",
         without_socket=True,
+        starts_daemon=False,
     ),
     Command(
         "units",
