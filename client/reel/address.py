@@ -51,8 +51,12 @@ def state_directory() -> str:
 
 def config_directory() -> str:
     """Return the directory of the settings of the daemon and of the command."""
-    home = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")  # noqa: PTH111 - pathlib costs the command 4 ms
-    return f"{home}/reel"
+    return f"{config_home()}/reel"
+
+
+def config_home() -> str:
+    """Return the directory in which every program of this user has its settings."""
+    return os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")  # noqa: PTH111 - pathlib costs the command 4 ms
 
 
 def config_file() -> str:

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import reel
+from reel.address import config_home
 from reel.cli.arguments import UsageError
 from reel.cli.context import Context
 from reel.cli.shells import SHELLS
@@ -53,7 +54,7 @@ def units(ctx: Context) -> None:
         place, files = Path.home() / "Library" / "LaunchAgents", {f"{_LABEL}.plist": _plist()}
         then = f"launchctl bootstrap gui/{os.getuid()} {place / _LABEL}.plist"
     else:
-        place, files = _config_home() / "systemd" / "user", {name: _unit(name) for name in _UNITS}
+        place, files = Path(config_home()) / "systemd" / "user", {name: _unit(name) for name in _UNITS}
         then = "systemctl --user daemon-reload && systemctl --user enable --now reeld.socket"
     for name, text in files.items():
         if ctx.args.install:
@@ -115,15 +116,11 @@ def _completions(shell: str) -> Path:
     """Return the file in which a shell looks for the completions of this user."""
     data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
     if shell == "fish":
-        return _config_home() / "fish" / "completions" / "reel.fish"
+        return Path(config_home()) / "fish" / "completions" / "reel.fish"
     if shell == "zsh":
         return data / "zsh" / "site-functions" / "_reel"
     own = os.environ.get("BASH_COMPLETION_USER_DIR", "").split(os.pathsep)[0]
     return Path(own or data / "bash-completion") / "completions" / "reel"
-
-
-def _config_home() -> Path:
-    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
 
 
 def _write(file: Path, text: str) -> None:
