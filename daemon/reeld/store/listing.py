@@ -2,7 +2,7 @@
 
 Nothing is loaded for a list. The order by the newest change has no index, because every command would have to update
 it: SQLite sorts the rows when it is asked, 100,000 in 30 ms. Counts are not stored either: a page of details walks the
-newest records of each of its agents.
+newest messages of each of its agents.
 """
 
 import sqlite3
@@ -11,13 +11,15 @@ from typing import Any, NamedTuple
 
 from reeld.core.events import Pack
 from reeld.core.paging import PackedPage, packed_page
-from reeld.store.checksums import CONTENT, EVENT_COLUMNS, is_intact
+from reeld.store.checksums import CONTENT, EVENT_COLUMNS, PARENT, is_intact
 from reeld.store.queries import AGENTS, read_profile
 from reeld.store.states import tip_of
 
-# How many of an agent's records details are about, and how many characters the first words have.
-MOST_RECORDS = 1000
+# How many of an agent's messages details are about, and how many characters the first words have.
+MOST_MESSAGES = 1000
 _WORDS = 200
+# The largest id that SQLite has.
+_NEWEST = (1 << 63) - 1
 
 _ORDERS = {
     "created": ("a.id > (SELECT id FROM agents WHERE uid = :after)", "ORDER BY a.id"),
@@ -26,26 +28,30 @@ _ORDERS = {
         "ORDER BY a.updated DESC, a.id DESC",
     ),
 }
-# The number of messages, the newest message and the oldest one of a user.
+# Of the nodes down to the root, or to where another agent's begin: the number of messages, the newest message, the
+# oldest one of a user, and the last node.
 _SUMMARY = """
-    WITH RECURSIVE path (id, kind, parent) AS (
-        SELECT id, kind, parent FROM events WHERE id = ?
+    WITH RECURSIVE path (id, agent, kind, parent, messages) AS (
+        SELECT id, agent, kind, parent, kind NOT IN ('system', 'mark') FROM events
+        WHERE id = :tip AND id < :before
         UNION ALL
-        SELECT e.id, e.kind, e.parent FROM path JOIN events e ON e.id = path.parent AND e.id < path.id
-        LIMIT ?
+        SELECT e.id, e.agent, e.kind, e.parent, messages + (e.kind NOT IN ('system', 'mark'))
+        FROM path JOIN events e ON e.id = path.parent AND e.id < path.id AND e.agent = path.agent
+        WHERE messages < :most
     )
-    SELECT count(*), max(id), min(id) FILTER (WHERE kind = 'user') FROM path WHERE kind NOT IN ('system', 'mark')
+    SELECT max(messages), max(id) FILTER (WHERE kind NOT IN ('system', 'mark')),
+        min(id) FILTER (WHERE kind = 'user'), min(id) FROM path
 """
 # The kind of a message, and whether it calls a tool.
 _SPEAKER = """
     SELECT kind, CASE
         WHEN kind = 'tool_call' THEN 1
         WHEN json_valid(data_json) THEN EXISTS (
-            SELECT 1 FROM json_each(data_json, '$.blocks') WHERE value ->> '$.type' = 'tool_call'
+            SELECT 1 FROM json_each(data_json, '$.blocks') WHERE data_json ->> (fullkey || '.type') = 'tool_call'
         )
     END FROM events WHERE id = ?
 """
-_FIRST = f"SELECT {EVENT_COLUMNS} FROM events e WHERE e.id = ?"
+_EVENT = f"SELECT {EVENT_COLUMNS} FROM events e WHERE e.id = ?"
 
 
 class Listing(NamedTuple):
@@ -93,8 +99,18 @@ def _rows(connection: sqlite3.Connection, listing: Listing, pack: Pack) -> Itera
 
 def _details(connection: sqlite3.Connection, agent: int, pack: Pack) -> dict[str, Any]:
     """Return how many messages an agent has, its first words, and whose turn it is."""
-    tip = tip_of(connection, agent)
-    count, newest, first = connection.execute(_SUMMARY, (tip, MOST_RECORDS)).fetchone()
+    count, newest, first = 0, None, None
+    tip, before = tip_of(connection, agent), _NEWEST
+    while tip is not None and count < MOST_MESSAGES:
+        place = {"tip": tip, "before": before, "most": MOST_MESSAGES - count}
+        messages, last, words, before = connection.execute(_SUMMARY, place).fetchone()
+        if before is None:  # there is no such event, or it is not older
+            break
+        count += messages
+        newest, first = newest or last, words or first
+        # A clone goes on in its source. If the link there is damaged, it may lead into any conversation.
+        row = _intact_event(connection, before, pack)
+        tip = None if row is None else row[PARENT]
     return {
         "messages": count,
         "first_words": None if first is None else _first_words(connection, first, pack),
@@ -104,9 +120,15 @@ def _details(connection: sqlite3.Connection, agent: int, pack: Pack) -> dict[str
 
 def _first_words(connection: sqlite3.Connection, event_id: int, pack: Pack) -> str | None:
     """Return the beginning of a message; ``None`` if it has no text, or is damaged."""
-    *row, stored = connection.execute(_FIRST, (event_id,)).fetchone()
-    content: str | None = row[CONTENT]
-    return content[:_WORDS] if content is not None and is_intact(pack, row, stored) else None
+    row = _intact_event(connection, event_id, pack)
+    content: str | None = None if row is None else row[CONTENT]
+    return None if content is None else content[:_WORDS]
+
+
+def _intact_event(connection: sqlite3.Connection, event_id: int, pack: Pack) -> list[Any] | None:
+    """Return the columns of an event; ``None`` if it is damaged."""
+    *row, stored = connection.execute(_EVENT, (event_id,)).fetchone()
+    return row if is_intact(pack, row, stored) else None
 
 
 def _turn(kind: str, calls: int | None) -> str:

@@ -7,7 +7,7 @@ import pytest
 from msgpack import unpackb
 
 from reel.msgpack_codec import packer
-from reeld.store.listing import MOST_RECORDS, Listing, agents
+from reeld.store.listing import MOST_MESSAGES, Listing, agents
 from tests.reeld.store.rows import Rows
 
 pack = packer()
@@ -107,6 +107,7 @@ def test_details_are_about_the_current_conversation(rows: Rows) -> None:
         ("assistant", '{"blocks":[{"type":"text","text":"tool_call"}]}', "user"),
         ("assistant", '{"blocks":[{"type":"text"},{"type":"tool_call"}]}', "tool"),
         ("assistant", '{"blocks":7}', "user"),
+        ("assistant", '{"blocks":["tool_call",7,null]}', "user"),
         ("assistant", "not JSON", "user"),
         ("tool_call", "{}", "tool"),
         ("tool_result", "{}", "assistant"),
@@ -131,12 +132,31 @@ def test_details_of_a_damaged_message(rows: Rows) -> None:
 
 
 def test_details_of_a_long_conversation(rows: Rows) -> None:
-    """Only the newest records are counted."""
+    """Only the newest messages are counted, and marks do not take the place of any."""
     rows.agent(1)
-    for number in range(MOST_RECORDS + 1):
+    for number in range(MOST_MESSAGES + 1):
         rows.event(1, "user", str(number))
+        rows.event(1, "mark", None, "{}")
 
-    assert [MOST_RECORDS, "1"] == details(rows, "messages", "first_words")
+    assert [MOST_MESSAGES, "1"] == details(rows, "messages", "first_words")
+
+
+@pytest.mark.parametrize(
+    ("parent", "messages", "first_words"),
+    [(2, 3, "a"), (1, 2, None), (4, 2, None), (5, 2, None), (99, 2, None)],
+)
+def test_details_after_a_parent_that_changed(rows: Rows, parent: int, messages: int, first_words: str | None) -> None:
+    """Nothing of another conversation is counted or shown, and the walk ends."""
+    rows.agent(1)
+    rows.agent(2)
+    rows.event(2, "user", "of another")
+    for text in "abcd":
+        rows.event(1, "user", text)
+    rows.connection.execute("DROP TRIGGER events_are_never_changed")
+    rows.connection.execute("PRAGMA foreign_keys = OFF")
+    rows.connection.execute("UPDATE events SET parent = ? WHERE id = 4", (parent,))
+
+    assert [messages, first_words] == details(rows, "messages", "first_words")
 
 
 def test_details_of_a_clone(rows: Rows) -> None:
