@@ -48,12 +48,12 @@ local function texts_of(message)
   return texts
 end
 
---- Return the text of the last answer, as {text, seq}; nil if there is none. A message of calls alone is not one.
+--- Return the text of the last answer, as {lines, seq}; nil if there is none. A message of calls alone is not one.
 function M.answer(messages)
   for index = #messages, 1, -1 do
     local texts = messages[index].role == 'assistant' and texts_of(messages[index]) or {}
     if #texts > 0 then
-      return { text = table.concat(texts, '\n\n'), seq = messages[index].seq }
+      return { lines = vim.split(table.concat(texts, '\n\n'), '\n', { plain = true }), seq = messages[index].seq }
     end
   end
 end

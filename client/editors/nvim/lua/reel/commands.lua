@@ -122,26 +122,31 @@ function all.stop()
   ask.stop(conversation.current())
 end
 
-function all.code(given)
+--- Copy lines of the current conversation to the register that was named, or to the default one.
+--- @param find function returns what to copy, as {lines, seq}, from a list of messages; nil if there is nothing
+--- @param missing string what is missing if there is nothing
+--- @param describe function returns what to call the copied lines
+local function copy(given, find, missing, describe)
   local current = conversation.current()
-  local block = code.last(current.copy.messages)
-  if not block then
-    return errors.show(errors.new('not_found', current.name .. ': no code block in an answer'))
+  local found = find(current.copy.messages)
+  if not found then
+    return errors.show(errors.new('not_found', ('%s: %s'):format(current.name, missing)))
   end
-  local register = optional(given.text) or vim.v.register
-  vim.fn.setreg(register, block.lines, 'l')
-  local language = block.language ~= '' and ' of ' .. block.language or ''
-  say(('%s: copied %s%s from #%d'):format(current.name, count(#block.lines, 'line'), language, block.seq))
+  vim.fn.setreg(optional(given.text) or vim.v.register, found.lines, 'l')
+  say(('%s: copied %s'):format(current.name, describe(found)))
+end
+
+function all.code(given)
+  copy(given, code.last, 'no code block in an answer', function(block)
+    local language = block.language ~= '' and ' of ' .. block.language or ''
+    return ('%s%s from #%d'):format(count(#block.lines, 'line'), language, block.seq)
+  end)
 end
 
 function all.answer(given)
-  local current = conversation.current()
-  local answer = code.answer(current.copy.messages)
-  if not answer then
-    return errors.show(errors.new('not_found', current.name .. ': no answer to copy'))
-  end
-  vim.fn.setreg(optional(given.text) or vim.v.register, vim.split(answer.text, '\n', { plain = true }), 'l')
-  say(('%s: copied the answer #%d'):format(current.name, answer.seq))
+  copy(given, code.answer, 'no answer to copy', function(answer)
+    return ('the answer #%d'):format(answer.seq)
+  end)
 end
 
 function all.mark(given)
@@ -159,22 +164,24 @@ function all.rewind(given)
   end)
 end
 
-function all.undo()
+--- Undo or redo on the current conversation.
+--- @param field string the field of the reply with the seq of the command
+--- @param line string the line to show, with %s for the conversation and for the command
+local function undo_or_redo(method, field, line)
   local current = conversation.current()
-  calls.command('undo', { agent = current.agent }, or_show(function(result)
-    called(current.agent, result.undone, function(what)
-      say(('%s: undid %s; :Reel redo brings it back'):format(current.name, what))
+  calls.command(method, { agent = current.agent }, or_show(function(result)
+    called(current.agent, result[field], function(what)
+      say(line:format(current.name, what))
     end)
   end))
 end
 
+function all.undo()
+  undo_or_redo('undo', 'undone', '%s: undid %s; :Reel redo brings it back')
+end
+
 function all.redo()
-  local current = conversation.current()
-  calls.command('redo', { agent = current.agent }, or_show(function(result)
-    called(current.agent, result.redone, function(what)
-      say(('%s: redid %s'):format(current.name, what))
-    end)
-  end))
+  undo_or_redo('redo', 'redone', '%s: redid %s')
 end
 
 function all.clear()
