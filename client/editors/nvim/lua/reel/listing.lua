@@ -5,7 +5,7 @@ local summary = require 'reel.summary'
 local M = {}
 
 local NAME = 'reel-list://'
-local names = {} -- by line
+local listed, on_choice = {}, nil -- the conversations by line; what is called with the chosen one
 
 local function prepare(buffer)
   for name, value in pairs { buftype = 'nofile', bufhidden = 'wipe', swapfile = false, modeline = false } do
@@ -20,8 +20,7 @@ end
 
 --- Show conversations in a window; `choose(agent)` is called with the one that is chosen.
 function M.show(agents, choose)
-  M.choose = choose
-  names = agents
+  listed, on_choice = agents, choose
   local buffer = vim.fn.bufadd(NAME)
   vim.bo[buffer].buftype = 'nofile' -- before it is loaded: it is not a file, and not reported as a new one
   local window = vim.fn.bufwinid(buffer)
@@ -39,10 +38,10 @@ end
 
 --- Open the conversation on the cursor's line, in the window that was left for the list.
 function M.open()
-  local agent = names[vim.api.nvim_win_get_cursor(0)[1]]
+  local agent = listed[vim.api.nvim_win_get_cursor(0)[1]]
   vim.cmd 'silent! close' -- fails in the last window
   if agent then
-    M.choose(agent)
+    on_choice(agent)
   end
 end
 
