@@ -28,7 +28,7 @@ def shows(nvim: Nvim, client: Client, agent: str = "demo") -> None:
     """Wait until the buffer has all events, and compare its headings with the daemon's messages."""
     nvim.until("require('reel.conversation').current().copy.at == a[1]", client.agent(agent).head)
     nvim.until("not require('reel.conversation').current().copy.reading")
-    nvim.until("not require('reel.conversation').current().stand")
+    nvim.until("not require('reel.conversation').current().unchanged")
 
     assert headings(client, agent) == shown(nvim)
 

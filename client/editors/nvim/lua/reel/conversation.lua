@@ -13,14 +13,14 @@ local open, newest = {}, nil
 
 local NOTHING = { lines = {}, levels = {}, marks = {} }
 
---- Return the sections after the first `stand` messages; -1 includes the system prompt. The prompt is section 1 (empty
---- if there is none), message n is section n + 1; then the drafts, then the problem.
-local function sections(conversation, stand)
+--- Return the sections after the first `unchanged` messages; -1 includes the system prompt. The prompt is section 1
+--- (empty if there is none), message n is section n + 1; then the drafts, then the problem.
+local function sections(conversation, unchanged)
   local copy, made = conversation.copy, {}
-  if stand < 0 then
+  if unchanged < 0 then
     table.insert(made, copy.system and view.system(copy.system) or NOTHING)
   end
-  for index = math.max(stand, 0) + 1, #copy.messages do
+  for index = math.max(unchanged, 0) + 1, #copy.messages do
     table.insert(made, view.message(copy.messages[index], conversation.tools, view.clock))
   end
   local writers = vim.tbl_keys(conversation.drafts)
@@ -36,28 +36,28 @@ local function sections(conversation, stand)
 end
 
 local function paint(conversation)
-  local stand = conversation.stand
-  conversation.stand = nil
-  if not (stand and open[conversation.buffer]) then
+  local unchanged = conversation.unchanged
+  conversation.unchanged = nil
+  if not (unchanged and open[conversation.buffer]) then
     return
   end
   local rows = conversation.rows
-  local first = stand + 2 -- the section to begin with
-  local painted = buffer.paint(conversation.buffer, rows[first] or 0, sections(conversation, stand))
+  local first = unchanged + 2 -- the section to begin with
+  local painted = buffer.paint(conversation.buffer, rows[first] or 0, sections(conversation, unchanged))
   for index, row in ipairs(painted) do
     rows[first + index - 1] = row
   end
 end
 
---- Schedule a repaint of everything after the first `stand` messages; -1 includes the system prompt. Changes that come
---- together are painted once.
-local function changed(conversation, stand)
-  if not conversation.stand then
+--- Schedule a repaint of everything after the first `unchanged` messages; -1 includes the system prompt. Changes that
+--- come together are painted once.
+local function changed(conversation, unchanged)
+  if not conversation.unchanged then
     vim.schedule(function()
       paint(conversation)
     end)
   end
-  conversation.stand = math.min(conversation.stand or math.huge, stand)
+  conversation.unchanged = math.min(conversation.unchanged or math.huge, unchanged)
 end
 
 --- Schedule a repaint of what comes after the messages.
@@ -74,8 +74,8 @@ local function read(conversation)
       return changed_at_the_end(conversation)
     end
     local prompt = copy.system
-    local stand = copies.page(copy, page)
-    changed(conversation, copy.system == prompt and stand or -1)
+    local unchanged = copies.page(copy, page)
+    changed(conversation, copy.system == prompt and unchanged or -1)
     if copy.reading then
       read(conversation)
     end
@@ -98,8 +98,8 @@ end
 
 function hear.event(conversation, push)
   conversation.name = push.name
-  local stand, begin = copies.event(conversation.copy, push)
-  changed(conversation, stand)
+  local unchanged, begin = copies.event(conversation.copy, push)
+  changed(conversation, unchanged)
   if begin or conversation.stuck then
     conversation.away = nil
     read(conversation)

@@ -26,18 +26,18 @@ end
 --- Take an event. Returns how many leading messages are unchanged, and whether to start reading.
 function M.event(copy, push)
   local messages = copy.messages
-  local stand = math.min(#messages, push.keep)
+  local unchanged = math.min(#messages, push.keep)
   truncate(messages, push.keep)
   copy.at = push.seq
   if copy.reading then
     copy.keep = math.min(copy.keep, push.keep)
-    return stand, false
+    return unchanged, false
   end
   if push.message then
     messages[#messages + 1] = push.message
   end
   copy.reading = #messages < push.count or PROMPT[push.kind] == true
-  return stand, copy.reading
+  return unchanged, copy.reading
 end
 
 --- Drop everything, to be read again, at a seq if one is given. Returns whether to start reading (a request under way
@@ -58,7 +58,7 @@ end
 --- Take the reply to a request. Returns how many leading messages are unchanged. If still `reading`, request again.
 function M.page(copy, page)
   local messages = copy.messages
-  local stand = #messages
+  local unchanged = #messages
   for _, message in ipairs(page.messages) do
     if #messages < copy.keep then
       messages[#messages + 1] = message
@@ -67,7 +67,7 @@ function M.page(copy, page)
   copy.system = page.system
   copy.reading = page.more or copy.keep < ALL
   copy.keep = ALL
-  return stand
+  return unchanged
 end
 
 return M
