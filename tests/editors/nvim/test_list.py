@@ -1,8 +1,12 @@
 """The list of conversations in Neovim, in a buffer and in the pickers of other plug-ins."""
 
+import re
+import socket
+
 import pytest
 
 from reel.sync.client import Client
+from tests.daemon import Daemon
 from tests.editors.nvim.driver import Nvim
 
 # As much of each plug-in as is called: it records the lines, and chooses the second.
@@ -70,6 +74,21 @@ def test_the_list_opens_the_conversation_under_the_cursor(nvim: Nvim, client: Cl
     assert ["demo", "1", "What is a reel?  (writing: python)"] == [demo.split()[0], *demo.split(maxsplit=4)[3:]]
     assert ["deck", "0", "Tape decks"] == [deck.split()[0], *deck.split(maxsplit=4)[3:]]
     assert 1 == nvim.lua("return vim.fn.winnr('$')")
+
+
+def test_the_list_shows_writers_without_a_name(nvim: Nvim, daemon: Daemon, client: Client) -> None:
+    """A client that gave no name is in the list as somebody, beside the others that are writing."""
+    client.create("demo")
+    with socket.socket(socket.AF_UNIX) as nameless:
+        nameless.connect(daemon.socket)
+        nameless.sendall(b'{"jsonrpc": "2.0", "id": 1, "method": "draft", "params": ["demo", "I th"]}\n')
+        assert b'"result"' in nameless.recv(1000)
+        client.draft("demo", "I th")
+        nvim.command("Reel list")
+        nvim.until("vim.fn.bufname() == 'reel-list://'")
+
+    (line,) = nvim.lines()
+    assert {"(writing: somebody)", "(writing: python)"} == set(re.findall(r"\(.*?\)", line))
 
 
 @pytest.mark.parametrize("command", ["Reel", "Reel open", "Reel list"])

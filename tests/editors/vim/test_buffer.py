@@ -149,11 +149,11 @@ def test_an_empty_buffer_is_not_reported(vim: Vim, client: Client) -> None:
 
 
 def test_edit_by_name_in_vim(vim: Vim, client: Client) -> None:
-    """``:edit reel://NAME`` shows a conversation, again reads it, and ``:bdelete`` ends the subscription."""
+    """``:edit reel://NAME`` shows a conversation, ``:edit`` reads it again, and ``:bdelete`` ends the subscription."""
     client.add("a/b", "one", create=True)
     vim.run("edit reel://a/b")
     vim.shows("## user #2", "one")
-    vim.run("edit")
+    vim.run("setlocal modifiable", "call setline(3, 'changed')", "edit")
     vim.shows("## user #2", "one")
     vim.run("Reel send two")
     vim.shows("## user #2", "one", "## user #3", "two")

@@ -19,7 +19,7 @@ local function about(agent)
     table.insert(words, '(waits for a tool)')
   end
   for _, client in ipairs(agent.drafts or {}) do
-    table.insert(words, ('(writing: %s)'):format(client))
+    table.insert(words, ('(writing: %s)'):format(client == vim.NIL and 'somebody' or client))
   end
   return table.concat(words, '  ')
 end

@@ -2,14 +2,16 @@
 
 local M = {}
 
---- Replace null by nil everywhere in a value, in place, and return it.
+--- Replace null by nil everywhere in a value, in place, and return it. In a list null stays vim.NIL: a hole would end it.
 function M.plain(value)
   if value == vim.NIL then
     return nil
   end
   if type(value) == 'table' then
     for key, inner in pairs(value) do
-      value[key] = M.plain(inner)
+      if inner ~= vim.NIL or type(key) ~= 'number' then
+        value[key] = M.plain(inner)
+      end
     end
   end
   return value
