@@ -79,6 +79,26 @@ class PeerTasks:
             self._group = None
 
 
+class PushQueue:
+    """Where the subscriptions of a connection push to.
+
+    It does not know the connection, which knows its subscriptions: a cycle would keep all of it in memory until the
+    garbage collector runs. The same holds for the other parts of a connection; they forget their callbacks at its end.
+    """
+
+    def __init__(self, number: int, replies: ReplyWriter, outbox: Outbox) -> None:
+        self.number = number
+        self.push = outbox.push
+        self.push_latest = outbox.push_latest
+        self.wait_for_room = outbox.wait_for_room
+        self._replies = replies
+
+    @property
+    def framing(self) -> Framing:
+        """The framing that the peer speaks."""
+        return self._replies.framing
+
+
 class Connection:
     """A connection; :meth:`serve` runs it.
 
@@ -109,10 +129,11 @@ class Connection:
         self._outbox = Outbox(number, limits, traffic, self.drop, self._on_sent)
         self._replies = ReplyWriter(number, self._outbox, limits.unread, self.drop)
         self._dispatcher = Dispatcher(
-            self, services, traffic, limits, self._replies.write, self._tasks.start_soon, self._on_progress
+            services, traffic, limits, self._replies.write, self._tasks.start_soon, self._on_progress
         )
+        pushes = PushQueue(number, self._replies, self._outbox)
         self.subscriptions = Subscriptions(
-            self, services.registry.bus, services.store, limits.subscriptions, self._tasks.start_soon
+            pushes, services.registry.bus, services.store, limits.subscriptions, self._tasks.start_soon
         )
 
     # --- its life
@@ -283,18 +304,6 @@ class Connection:
     def waiting(self) -> int:
         """How many bytes wait: unread by the peer, or of a message that is incomplete."""
         return self._outbox.waiting + self._incomplete
-
-    def push(self, data: bytes) -> bool:
-        """Queue a push if there is room; return whether there was."""
-        return self._outbox.push(data)
-
-    def push_latest(self, key: object, data: bytes) -> None:
-        """Queue a push as soon as there is room; of several with one key, only the newest."""
-        self._outbox.push_latest(key, data)
-
-    async def wait_for_room(self) -> None:
-        """Wait until something of what was queued has been sent."""
-        await self._outbox.wait_for_room()
 
 
 async def until_closed(stream: ByteStream) -> None:

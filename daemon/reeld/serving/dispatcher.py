@@ -22,8 +22,8 @@ from reel.errors import Busy, Internal, MethodNotFound, NotFound, ReelError, Shu
 from reel.wakeup import Signal
 from reeld.agents.agent import Agent
 from reeld.agents.idempotency import CommandOptions, IdempotencyKey, digest, repeated
-from reeld.serving.call import Call, Deferred, Detached, Peer, Result, Services, Work
-from reeld.serving.flow import InFlight, Limits, Traffic
+from reeld.serving.call import Call, Deferred, Detached, Result, Services, Work
+from reeld.serving.flow import InFlight, Limits, Traffic, do_nothing
 from reeld.serving.methods import METHODS, Method
 
 log = logging.getLogger(__name__)
@@ -49,7 +49,6 @@ class Dispatcher:
     """Runs the calls of one connection.
 
     Args:
-        peer: the connection, as handlers see it.
         services: what handlers work with.
         traffic: what all connections have in flight.
         limits: what one may have.
@@ -60,7 +59,6 @@ class Dispatcher:
 
     def __init__(
         self,
-        peer: Peer,
         services: Services,
         traffic: Traffic,
         limits: Limits,
@@ -68,7 +66,6 @@ class Dispatcher:
         start_soon: Callable[..., bool],
         on_settled: Callable[[], None],
     ) -> None:
-        self._peer = peer
         self._services = services
         self._traffic = traffic
         self._limits = limits
@@ -119,11 +116,12 @@ class Dispatcher:
         self._detached.clear()
 
     def close(self) -> None:
-        """Forget the calls that nobody waits for any more."""
+        """Forget the calls that nobody waits for any more, and the connection that they came from."""
         self._stopping = True
         self._in_flight.clear()
         self._pending.clear()
         self._tasks = None
+        self._on_settled = do_nothing
 
     # --- from a call to its handler
 
@@ -160,18 +158,18 @@ class Dispatcher:
         *own, if_seq, key = values
         about = None if agent is None else agent.row
         call.key = None if key is None else IdempotencyKey(key, digest(method.name, own), address, about)
-        return [CommandOptions(if_seq, call.key, self._peer.client), *own]
+        return [CommandOptions(if_seq, call.key, call.peer.client), *own]
 
     async def _find_and_do(self, call: Call, method: Method, address: str, values: list[Any]) -> None:
         agent: Agent | None = None
-        missing: NotFound | None = None
         try:
             agent = await self._services.registry.find(address)
-        except NotFound as error:
-            missing = error
-        arguments = self._arguments(call, method, values, address, agent)
-        if missing is not None and not method.may_create:
-            raise missing
+        except NotFound:
+            arguments = self._arguments(call, method, values, address)  # the error is looked up under the call's key
+            if not method.may_create:
+                raise
+        else:
+            arguments = self._arguments(call, method, values, address, agent)
         rest = self._do(call, agent, method.handler(self._services, call, agent or address, *arguments))
         if rest is not None:
             await rest()
@@ -239,7 +237,7 @@ class Dispatcher:
     def _fail(self, call: Call, error: Exception) -> None:
         """Answer with what a handler raised: the one place that maps exceptions to errors of the protocol."""
         if not isinstance(error, ReelError):
-            log.error("connection=%d method=%s failed", self._peer.number, call.method, exc_info=error)
+            log.error("connection=%d method=%s failed", call.peer.number, call.method, exc_info=error)
             error = Internal(_BUG)
         call.answer(error)
 
@@ -257,8 +255,9 @@ class Dispatcher:
         if call.replaced and isinstance(outcome, dict):
             outcome = {**outcome, "replaced": call.replaced}
         self._reply(call, outcome)
-        if call.then is not None and isinstance(outcome, dict):
-            call.then()
+        then, call.then = call.then, None  # it knows the call, so a cycle would keep both
+        if then is not None and isinstance(outcome, dict):
+            then()
         self._on_settled()
 
     async def _look_up(self, call: Call, key: IdempotencyKey, error: ReelError) -> None:
@@ -268,7 +267,7 @@ class Dispatcher:
         except ReelError as refused:
             outcome = refused
         except Exception:
-            log.exception("connection=%d the key of method=%s cannot be looked up", self._peer.number, call.method)
+            log.exception("connection=%d the key of method=%s cannot be looked up", call.peer.number, call.method)
             outcome = Internal(_BUG)
         call.key = None  # it has been looked up
         self.settle(call, outcome)

@@ -129,3 +129,7 @@ class InFlight:
         self._traffic.requests -= self.requests
         self._traffic.bytes -= self._bytes
         self.requests = self._bytes = 0
+
+
+def do_nothing() -> None:
+    """Take the place of a callback to a connection that has ended: the callback would keep the connection in memory."""

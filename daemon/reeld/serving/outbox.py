@@ -11,7 +11,7 @@ import anyio
 from anyio.abc import ByteStream
 
 from reel.wakeup import Signal
-from reeld.serving.flow import Limits, Traffic
+from reeld.serving.flow import Limits, Traffic, do_nothing
 
 log = logging.getLogger(__name__)
 
@@ -75,6 +75,7 @@ class Outbox:
         self._queue.clear()
         self._latest.clear()
         self._room.set()
+        self._give_up = self._on_sent = do_nothing  # they know the connection, and so would keep it
 
     def reply(self, data: bytes) -> None:
         """Queue a reply."""

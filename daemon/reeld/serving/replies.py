@@ -9,6 +9,7 @@ from reel.session import MessagePack
 from reel.wakeup import Signal
 from reeld.serving import neovim
 from reeld.serving.call import Call, ClientInfo, Result
+from reeld.serving.flow import do_nothing
 from reeld.serving.outbox import Outbox
 
 log = logging.getLogger(__name__)
@@ -41,6 +42,7 @@ class ReplyWriter:
     def close(self) -> None:
         """Forget what is held back: nobody is at the other end."""
         self._lifo = None
+        self._give_up = do_nothing
 
     def on_sent(self) -> None:
         """Take note that everything that was queued at some moment has been sent."""

@@ -36,9 +36,7 @@ class Caller:
         self._replied = anyio.Event()
         self._sent = 0
         self._peer = cast(Any, self)  # the methods here use a peer's number and client only
-        self.dispatcher = Dispatcher(
-            self._peer, services, Traffic(), Limits(), self._reply, self._start_soon, lambda: None
-        )
+        self.dispatcher = Dispatcher(services, Traffic(), Limits(), self._reply, self._start_soon, lambda: None)
 
     def submit(self, method: str, *params: Any) -> None:
         """Submit a call; calls are numbered from 1."""
