@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from reel.strict_json import Json
 from reeld.formats.fields import LoadedRequest, Response
-from reeld.formats.model import RenderContext, Turn
+from reeld.formats.model import HistorySettings, RenderContext, Turn
 
 # Where a block is: in a message of a role, in a tool's result, or in a result that failed, for which APIs have other
 # rules.
@@ -43,18 +43,6 @@ class PromptPart(NamedTuple):
 
     fields: Json
     items: list[Json]
-
-
-class HistorySettings(NamedTuple):
-    """What ``extra`` and the prompt leave to the history.
-
-    Args:
-        cache_breakpoints: how many cache breakpoints it may set, if the provider counts them.
-        thinking: whether the last turn may contain thinking, if it is the assistant's.
-    """
-
-    cache_breakpoints: int = 0
-    thinking: bool = True
 
 
 class LoopThinking(NamedTuple):
@@ -89,6 +77,7 @@ class Format(NamedTuple):
         calls_last: whether nothing but calls may follow a call in a turn (rule A2).
         results_first: whether nothing may come between a turn's calls and their results.
         must_precede_content: whether a block belongs to the one after it, and so cannot be the last of a turn.
+        requires_reasoning: whether a block of the assistant's cannot be sent as it is without the reasoning before it.
         server_tool_half: which half of a server's tool call an opaque block is that ``why_unsendable`` accepts.
         unique_id: the id of an opaque block of the assistant's of which a history may have only one.
         history_settings: what ``extra`` and the prompt leave to the history.
@@ -111,6 +100,7 @@ class Format(NamedTuple):
     calls_last: bool = True
     results_first: bool = True
     must_precede_content: Callable[[Json], bool] = lambda _block: False
+    requires_reasoning: Callable[[Json], bool] = lambda _block: False
     server_tool_half: Callable[[Json], ServerToolHalf | None] = _nothing
     unique_id: Callable[[Json], str | None] = _nothing
     history_settings: Callable[[Json, Prompt | None], HistorySettings] = lambda _extra, _prompt: HistorySettings()

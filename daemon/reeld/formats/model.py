@@ -152,19 +152,42 @@ def split_by_role(blocks: list[Json], role: str) -> Iterator[tuple[str, list[Jso
         yield owner, list(run)
 
 
+class HistorySettings(NamedTuple):
+    """What ``extra`` and the prompt leave to the history.
+
+    Args:
+        cache_breakpoints: how many cache breakpoints it may set, if the provider counts them.
+        thinking: whether the last turn may contain thinking, if it is the assistant's.
+        by_id: whether the provider looks up by its id what it made, and then requires what belongs to it.
+    """
+
+    cache_breakpoints: int = 0
+    thinking: bool = True
+    by_id: bool = False
+
+    @property
+    def of_settled(self) -> "HistorySettings":
+        """The settings that a turn which is not the last one depends on."""
+        return self._replace(thinking=True)
+
+
 class RenderContext:
     """What writing a turn depends on besides the turn, and where it reports what it could not keep.
 
     Args:
         model: the model that will answer, if it is known.
         cache_breakpoints: how many cache breakpoints may still be set.
+        by_id: whether the provider looks up by its id what it made.
     """
 
-    __slots__ = ("cache_breakpoints", "model", "report", "thinking")
+    __slots__ = ("by_id", "cache_breakpoints", "model", "reasoning_ids", "report", "thinking")
 
-    def __init__(self, model: str | None, cache_breakpoints: int = 0) -> None:
+    def __init__(self, model: str | None, cache_breakpoints: int = 0, *, by_id: bool = False) -> None:
         self.model = model
         self.cache_breakpoints = cache_breakpoints
+        self.by_id = by_id
+        # The ids with which reasoning was sent; a dict, because the order says which the open turns added.
+        self.reasoning_ids: dict[str, None] = {}
         # Whether the turn may contain thinking.
         self.thinking = True
         self.report: list[Change] = []

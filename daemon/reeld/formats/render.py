@@ -16,9 +16,9 @@ from reel.strict_json import Json, encode, parse
 from reel.values import has_number_as_text
 from reeld.core.events import Entry
 from reeld.formats.body import OpenTurns, Rendered, RenderRequest, assemble
-from reeld.formats.format import Format, HistorySettings, Prompt
+from reeld.formats.format import Format, Prompt
 from reeld.formats.json_values import is_sendable
-from reeld.formats.model import Change, RenderContext
+from reeld.formats.model import Change, HistorySettings, RenderContext
 from reeld.formats.render_state import EncodedTurns, RenderState
 from reeld.formats.repair import PLACEHOLDER_TURN, Exchange, Repaired, repair
 from reeld.formats.table import FORMATS
@@ -53,9 +53,8 @@ def render(
     said = _prompt(prompt)
     settings = target.history_settings(extra, said)
     previous = None
-    breakpoints = settings.cache_breakpoints
-    if state is None or not state.fits(request.format, model, breakpoints) or not state.covers(entries):
-        previous, state = state, RenderState(request.format, model, breakpoints)
+    if state is None or not state.fits(request.format, model, settings) or not state.covers(entries):
+        previous, state = state, RenderState(request.format, model, settings)
     repaired, rest = _extend(state, entries, target, settings)
     if request.open == "refuse" and repaired.open_calls:
         calls = [call.as_map() for call in repaired.open_calls]
@@ -124,7 +123,8 @@ def _extend(
 ) -> tuple[Repaired, OpenTurns]:
     """Render what is new: extend the state by what is settled of it, and return the open turns."""
     repaired = _settle_all(state, entries, target)
-    context = RenderContext(state.model, state.cache_breakpoints_left)
+    context = _context(state)
+    sent_ids = len(state.reasoning_ids)
     rest = OpenTurns(EncodedTurns(), [])
     _write(repaired.open[:-1], rest.turns, rest.report, context, target)
     context.thinking = settings.thinking or not repaired.ends_with_assistant
@@ -133,7 +133,16 @@ def _extend(
         seq = repaired.open[-1].seq
         rest.turns.add(target.write_turn(PLACEHOLDER_TURN, context), seq, is_user=True, can_begin=True)
         rest.report.append(Change(seq, None, "synthesized", "a request needs at least one message"))
+    while len(state.reasoning_ids) > sent_ids:
+        state.reasoning_ids.popitem()
     return repaired, rest
+
+
+def _context(state: RenderState) -> RenderContext:
+    """Return the context in which the turns after those that a state covers are written."""
+    context = RenderContext(state.model, state.cache_breakpoints_left, by_id=state.settings.by_id)
+    context.reasoning_ids = state.reasoning_ids
+    return context
 
 
 def _settle_all(state: RenderState, entries: Sequence[Entry], target: Format) -> Repaired:
@@ -153,8 +162,8 @@ def _settle_all(state: RenderState, entries: Sequence[Entry], target: Format) ->
 def _settle(state: RenderState, new: Sequence[Entry], target: Format) -> Repaired:
     """Repair the entries after those that a state covers, and extend it by what is settled of them."""
     shown = [index for index, entry in enumerate(new) if entry.message is not None]
-    repaired = repair([_message(new[index]) for index in shown], state.repair, target, state.model)
-    context = RenderContext(state.model, state.cache_breakpoints_left)
+    repaired = repair([_message(new[index]) for index in shown], state.repair, target, state.model, state.settings)
+    context = _context(state)
     _write(repaired.settled, state.turns, state.report, context, target)
     state.cache_breakpoints_left = context.cache_breakpoints
     if repaired.settled_messages:

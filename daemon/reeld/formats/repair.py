@@ -36,7 +36,17 @@ from typing import NamedTuple
 from reel.strict_json import Json
 from reeld.formats.content import as_error, texts_of
 from reeld.formats.format import Format, LoopThinking, Position
-from reeld.formats.model import Action, AssistantTurn, CallResult, Change, Piece, ToolCall, UserTurn, placeholder
+from reeld.formats.model import (
+    Action,
+    AssistantTurn,
+    CallResult,
+    Change,
+    HistorySettings,
+    Piece,
+    ToolCall,
+    UserTurn,
+    placeholder,
+)
 from reeld.formats.repair_state import RepairState
 from reeld.formats.server_tools import MessageGroup, ServerToolStatus, match_server_tools
 
@@ -44,6 +54,7 @@ PLACEHOLDER = "(empty)"
 NO_RESULT = "No result: the call was interrupted before it was answered."
 PLACEHOLDER_TURN = UserTurn([], [placeholder(PLACEHOLDER)])
 _THOUGHTS = ("thinking", "redacted_thinking")
+_LOST_REASONING = "the server requires it together with its reasoning, which is not sent"
 # Each exchange has one of these: to look one up is faster than to make one.
 _LOOPS = {(first, last): LoopThinking(first, last) for first in (False, True) for last in (False, True)}
 
@@ -86,7 +97,13 @@ class Repaired(NamedTuple):
     ends_with_assistant: bool
 
 
-def repair(messages: Iterable[Json], state: RepairState, target: Format, model: str | None) -> Repaired:
+def repair(
+    messages: Iterable[Json],
+    state: RepairState,
+    target: Format,
+    model: str | None,
+    settings: HistorySettings,
+) -> Repaired:
     """Repair the messages after those that a state covers.
 
     Args:
@@ -94,12 +111,13 @@ def repair(messages: Iterable[Json], state: RepairState, target: Format, model: 
         state: what is known of the settled exchanges before them; afterwards it covers the newly settled ones too.
         target: the format.
         model: the model that will answer, if it is known.
+        settings: what the rest of the body leaves to the history.
     """
     groups = groups_of(messages)
     tools = match_server_tools(groups, target, model)
     newest = max(len(groups) - 1, 0)
     first_open = newest if tools.first_pending is None else min(newest, tools.first_pending)
-    rules = _Rules(target, model, tools)
+    rules = _Rules(target, model, tools, settings)
     settled = [_exchange(groups[number], number, state, rules) for number in range(first_open)]
     saved = state.save()
     rest = [_exchange(groups[number], number, state, rules) for number in range(first_open, len(groups))]
@@ -130,6 +148,7 @@ class _Rules(NamedTuple):
     target: Format
     model: str | None
     tools: ServerToolStatus
+    settings: HistorySettings
 
     def why_unsendable(self, block: Json, position: Position) -> str | None:
         """Return why a block cannot be sent; blank texts nowhere can (rules X3 and A3)."""
@@ -257,8 +276,9 @@ def _assistant_turn(group: MessageGroup, state: RepairState, rules: _Rules, repo
         for block_index, block in enumerate(message["content"]):
             piece = Piece(message, message_index, block_index, block)
             if block["type"] == "tool_call":
-                calls.append(state.add_call(piece))
-                (calls_at_end if rules.target.calls_last else pieces).append(_sent_call(calls[-1], piece, report))
+                made = _without_lost_reasoning(piece, rules, report)
+                calls.append(state.add_call(made))
+                (calls_at_end if rules.target.calls_last else pieces).append(_sent_call(calls[-1], made, report))
             elif (why := _why_left_out(piece, state, rules)) is not None:
                 report.append(Change(piece.seq, block_index, "dropped", why))
             else:
@@ -287,6 +307,8 @@ def _why_left_out(piece: Piece, state: RepairState, rules: _Rules) -> str | None
     why = rules.why_unsendable(piece.block, "assistant")
     if why is not None or piece.block["type"] != "opaque":
         return why
+    if _has_lost_reasoning(piece, rules):
+        return _LOST_REASONING
     unique_id = rules.target.unique_id(piece.block)
     if unique_id is None:
         return None
@@ -294,6 +316,24 @@ def _why_left_out(piece: Piece, state: RepairState, rules: _Rules) -> str | None
         return f"the history already has an item {unique_id}"
     state.used_ids[unique_id] = None
     return None
+
+
+def _has_lost_reasoning(piece: Piece, rules: _Rules) -> bool:
+    """Whether a block is tied to reasoning of its message that cannot be sent (rule R10)."""
+    if not rules.settings.by_id or not rules.target.requires_reasoning(piece.block):
+        return False
+    before = reversed(piece.message["content"][: piece.block_index])
+    reasoning = next(filter(rules.target.must_precede_content, before), None)
+    return reasoning is not None and rules.why_unsendable(reasoning, "assistant") is not None
+
+
+def _without_lost_reasoning(piece: Piece, rules: _Rules, report: list[Change]) -> Piece:
+    """Return a call as a plain one if its own form is tied to reasoning that cannot be sent (rule R10)."""
+    if not _has_lost_reasoning(piece, rules):
+        return piece
+    why = f"it is sent as a function call: {_LOST_REASONING}"
+    report.append(Change(piece.seq, piece.block_index, "downgraded", why))
+    return piece._replace(block={**piece.block, "provider_metadata": {}})
 
 
 def _sent_call(call: ToolCall, piece: Piece, report: list[Change]) -> Piece:

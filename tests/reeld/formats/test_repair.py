@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from reel.msgpack_codec import unpack
+from reeld.formats.model import HistorySettings
 from reeld.formats.repair import NO_RESULT, PLACEHOLDER, Exchange, Repaired, repair
 from reeld.formats.repair_state import RepairState
 from reeld.formats.table import FORMATS
@@ -28,7 +29,7 @@ FOUND = '{"type":"web_search_tool_result","tool_use_id":"s1","content":[]}'
 
 def repaired(*messages: Any, name: str = "anthropic") -> Repaired:
     found = [unpack(entry.message) for entry in entries_of(messages) if entry.message is not None]
-    return repair(found, RepairState(), FORMATS[name], None)
+    return repair(found, RepairState(), FORMATS[name], None, HistorySettings())
 
 
 def shown(found: Repaired) -> list[list[str]]:
@@ -145,7 +146,7 @@ def test_a_renamed_tool_is_kept_in_the_state() -> None:
     """The state maps the name that is sent to the given one."""
     memory = RepairState()
     messages = [unpack(entry.message or b"") for entry in entries_of(["Hi", model(call(name="a.b"))])]
-    found = repair(messages, memory, FORMATS["anthropic"], None)
+    found = repair(messages, memory, FORMATS["anthropic"], None, HistorySettings())
 
     assert {"a.b"} == set(memory.tool_names.values())
     assert set(memory.tool_names) == {piece.block["name"] for piece in found.open[0].assistant.pieces}

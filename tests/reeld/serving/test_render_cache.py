@@ -2,13 +2,14 @@
 
 import pytest
 
+from reeld.formats.model import HistorySettings
 from reeld.formats.render_state import RenderState
 from reeld.serving.render_cache import RenderCache
 
 
 def kept(size: int) -> RenderState:
     """Return a rendering of a size."""
-    rendering = RenderState("gemini", None, 0)
+    rendering = RenderState("gemini", None, HistorySettings())
     rendering.turns.data = bytearray(size)
     return rendering
 

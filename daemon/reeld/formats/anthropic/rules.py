@@ -7,8 +7,9 @@ from typing import Any
 
 from reel.strict_json import Json
 from reeld.formats.content import mime_of
-from reeld.formats.format import HistorySettings, LoopThinking, Position, Prompt, ServerToolHalf
+from reeld.formats.format import LoopThinking, Position, Prompt, ServerToolHalf
 from reeld.formats.metadata import opaque_object, restore_keys
+from reeld.formats.model import HistorySettings
 from reeld.formats.naming import why_not_transferable
 from reeld.formats.prompt import original_prompt_pieces
 

@@ -4,7 +4,12 @@ from reeld.formats.format import Format
 from reeld.formats.openai import PROVIDER, rename_tools
 from reeld.formats.openai_responses.items import is_reasoning
 from reeld.formats.openai_responses.read import read_request, read_response
-from reeld.formats.openai_responses.rules import unique_id, why_unsendable
+from reeld.formats.openai_responses.rules import (
+    history_settings,
+    requires_reasoning,
+    unique_id,
+    why_unsendable,
+)
 from reeld.formats.openai_responses.write import write_prompt, write_turn
 
 FORMAT = Format(
@@ -21,5 +26,7 @@ FORMAT = Format(
     calls_last=False,
     results_first=False,
     must_precede_content=is_reasoning,
+    requires_reasoning=requires_reasoning,
+    history_settings=history_settings,
     unique_id=unique_id,
 )

@@ -169,6 +169,12 @@ def is_reasoning(block: Json) -> bool:
     return block["type"] == "opaque" and (_parsed(block["data_json"]) or {}).get("type") == "reasoning"
 
 
+def reasoning_id(block: Json) -> Json:
+    """Return the id of a reasoning item, as a map; an empty one for another item, or without a valid id (rule R10)."""
+    found = (_parsed(block["data_json"]) or {}).get("id") if is_reasoning(block) else None
+    return {"id": found} if type(found) is str and _ID.fullmatch(found) else {}
+
+
 # Repair and writing ask about one block several times in a row.
 @lru_cache(maxsize=64)
 def _parsed(text: str) -> Json | None:

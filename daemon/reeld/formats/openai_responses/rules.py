@@ -2,17 +2,20 @@
 
 from reel.strict_json import Json
 from reeld.formats.content import mime_of
-from reeld.formats.format import Position
+from reeld.formats.format import Position, Prompt
 from reeld.formats.metadata import is_own, restore_keys
+from reeld.formats.model import HistorySettings
 from reeld.formats.naming import why_not_transferable
 from reeld.formats.openai import PICTURES, PROVIDER
 from reeld.formats.openai_responses.items import (
+    CALL_ITEMS,
     CLIENT_ITEMS,
     OUTPUT_ITEMS,
     SERVER_ITEMS,
     content_part,
     is_reasoning,
     sendable_item,
+    strip_item,
 )
 
 DETAILS = ("low", "high", "auto", "original")
@@ -56,6 +59,19 @@ def _why_opaque_unsendable(block: Json, position: Position, model: str | None) -
         unencrypted = is_reasoning(block)
         return "reasoning without encrypted_content" if unencrypted else "an item that the API does not accept back"
     return why_not_transferable(block, PROVIDER, model)
+
+
+def history_settings(extra: Json, _prompt: Prompt | None) -> HistorySettings:
+    """Return whether the server looks up items by their ids: it does unless ``store`` is false (rule R10)."""
+    return HistorySettings(by_id=extra.get("store") is not False)
+
+
+def requires_reasoning(block: Json) -> bool:
+    """Whether a block is an item with an id, which the server ties to the reasoning that it followed (rule R10)."""
+    if block["type"] == "opaque":
+        return unique_id(block) is not None
+    item = restore_keys(block.get("provider_metadata"), PROVIDER, ("item",)).get("item")
+    return block["type"] == "tool_call" and "id" in (strip_item(item, CALL_ITEMS) or {})
 
 
 def unique_id(block: Json) -> str | None:

@@ -1,7 +1,7 @@
 """Turns and the prompt as Responses has them: input items, in the order in which they came."""
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, zip_longest
 from typing import Any
 
 from reel.strict_json import Json
@@ -27,12 +27,14 @@ from reeld.formats.openai_responses.items import (
     SERVER_ITEMS,
     content_part,
     is_reasoning,
+    reasoning_id,
     sendable_item,
     strip_item,
 )
 from reeld.formats.openai_responses.rules import DETAILS, PHASES
 from reeld.formats.prompt import original_prompt_pieces
 
+_NOTHING: Json = {}
 # The keys of a citation; Responses requires all of them.
 _CITATION = ("url", "title", "start_index", "end_index")
 # A screenshot is required where the tool returned none: one black pixel.
@@ -101,7 +103,19 @@ def _is_item(block: Json) -> bool:
 
 
 def _assistant(pieces: Sequence[Piece], context: RenderContext) -> Iterator[Json]:
-    """Return what the assistant made, in its order."""
+    """Return what the assistant made, in its order; reasoning has its id if the item after it has one (rule R10)."""
+    items = list(_made(pieces, context))
+    for item, after in zip_longest(items, items[1:], fillvalue=_NOTHING):
+        if item.get("type") == "reasoning" and "id" in item:
+            tied = context.by_id and "id" in after and after["type"] != "reasoning"
+            if not tied or item["id"] in context.reasoning_ids:
+                del item["id"]
+            else:
+                context.reasoning_ids[item["id"]] = None
+        yield item
+
+
+def _made(pieces: Sequence[Piece], context: RenderContext) -> Iterator[Json]:
     complete = list(_without_lone_reasoning(pieces, context))
     for key, group in groupby(complete, key=_text_key):
         if key is not None:
@@ -109,7 +123,10 @@ def _assistant(pieces: Sequence[Piece], context: RenderContext) -> Iterator[Json
             continue
         for piece in group:
             block = piece.block
-            yield _call(block) if block["type"] == "tool_call" else sendable_item(block, SERVER_ITEMS) or {}
+            if block["type"] == "tool_call":
+                yield _call(block)
+            else:
+                yield {**reasoning_id(block), **(sendable_item(block, SERVER_ITEMS) or {})}
 
 
 def _without_lone_reasoning(pieces: Sequence[Piece], context: RenderContext) -> Iterator[Piece]:
@@ -234,6 +251,8 @@ def _output(result: CallResult, context: RenderContext) -> Json:
     if item is not None:
         return {**item, shape.output_id_key: call_id}
     parts = [block for block in result.blocks if block["type"] != "opaque" or content_part(block) is not None]
+    if len(parts) < len(result.blocks) and result.piece is not None:
+        context.note(result.piece, "dropped", f"in the result: an output that does not belong to a {kind}")
     if kind in _OUTPUTS:
         return {
             "type": shape.output,

@@ -8,9 +8,11 @@ import pytest
 from reel import text, tool_call, tool_result
 from reeld.formats.openai_chat.read import read_request as load_chat
 from reeld.formats.openai_chat.read import read_response as read_chat
+from reeld.formats.openai_responses.items import SERVER_ITEMS
 from reeld.formats.openai_responses.read import read_request, read_response
 from tests.formats.checker import check
 from tests.reeld.formats.histories import IMAGE, call, model, opaque, result, tool, user
+from tests.reeld.formats.histories import text as words
 from tests.reeld.formats.sending import sent
 
 ASK = text("user", "hi")
@@ -430,3 +432,62 @@ def test_responses_tools_are_renamed_in_extra() -> None:
     assert name != "my ls"
     assert [name, None] == [tool.get("name") for tool in body["tools"]]
     assert name == body["tool_choice"]["name"]
+
+
+def tied(*output: dict[str, Any], store: bool | None = None) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
+    """Render an answer to a question; return its items, and what is reported: action and reason."""
+    extra = {} if store is None else {"store": store}
+    body, report = sent("openai-responses", [ASK, answered(*output), ASK], "gpt-5", extra)
+
+    assert [] == check("openai_responses", body)
+    return body["input"][1:-1], [(change.action, change.why) for change in report]
+
+
+LOST = "the server requires it together with its reasoning, which is not sent"
+
+
+LOOKED_UP = {kind for kind, shape in SERVER_ITEMS.items() if "id" in shape.required} - {"item_reference"}
+
+
+@pytest.mark.parametrize("kind", sorted(LOOKED_UP))
+def test_a_served_item_is_left_out_with_its_reasoning(kind: str) -> None:
+    """The server looks it up by its id and refuses it without the reasoning that it followed (rule R10)."""
+    values = {"id": "x_1", "queries": [], "tools": [], "container_id": "c", "server_label": "s"}
+    item = {**dict.fromkeys(SERVER_ITEMS[kind].required, "x"), **values, "type": kind}
+    bare = {**REASONING, "encrypted_content": None}
+
+    assert ([], [("dropped", "reasoning without encrypted_content"), ("dropped", LOST)]) == tied(bare, item)
+    assert kind in [sent["type"] for sent in tied(bare, item, store=False)[0]]
+
+
+def test_a_served_item_is_tied_to_the_newest_reasoning_before_it() -> None:
+    """What was said between does not part them, and other reasoning, or none, does not tie it."""
+    bare = {"type": "reasoning", "id": "rs_0", "summary": []}
+    message = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "x"}]}
+    again = {**SEARCH, "id": "ws_2"}
+
+    assert [again["id"]] == [item["id"] for item in tied(SEARCH, bare, message, SEARCH, REASONING, again)[0][-1:]]
+    assert [("dropped", LOST)] == tied(bare, message, SEARCH, again)[1][1:2]
+    assert [SEARCH] == tied(SEARCH)[0]
+
+
+def test_reasoning_is_sent_with_its_id_before_an_item_that_is_looked_up() -> None:
+    """Without ``store`` no id is needed (rule R10)."""
+    assert [REASONING["id"], SEARCH["id"]] == [item.get("id") for item in tied(REASONING, SEARCH)[0]]
+    assert [None, SEARCH["id"]] == [item.get("id") for item in tied(REASONING, SEARCH, store=False)[0]]
+
+
+def test_a_call_that_lost_its_reasoning_is_a_function_call() -> None:
+    """Its result is then the output of a function (rule R10)."""
+    history = (ASK, answered({**REASONING, "encrypted_content": ""}, COMPUTER), tool(result("call_1", "done")))
+
+    assert ["function_call", "function_call_output"] == [item["type"] for item in items(*history)[1:]]
+    assert [(2, "dropped"), (2, "downgraded")] == [entry[:2] for entry in why(*history)]
+
+
+def test_an_output_of_another_kind_than_its_call_is_reported() -> None:
+    """It cannot be sent after a function call."""
+    history = (ASK, model(call("call_1")), tool(result("call_1", [words("x"), native(SHOT)])))
+
+    assert "x" == items(*history)[-1]["output"]
+    assert [(3, "dropped", "in the result: an output that does not belong to a function_call")] == why(*history)
