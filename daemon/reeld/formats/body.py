@@ -8,7 +8,7 @@ from reeld.formats.budget import BYTES_PER_TOKEN, Cut, find_cut
 from reeld.formats.format import Format, Prompt
 from reeld.formats.model import Change, RenderContext
 from reeld.formats.naming import sent_name
-from reeld.formats.render_state import DIGEST_SIZE, EncodedTurns, RenderState, digest
+from reeld.formats.render_state import DIGEST_SIZE, EncodedTurns, RenderState, ServerState, digest
 from reeld.formats.repair import PLACEHOLDER_TURN
 
 # The bytes around the list of items and its key.
@@ -33,6 +33,7 @@ class RenderRequest(NamedTuple):
         open: what to do about calls without a result: ``close`` synthesizes results, ``refuse`` raises Conflict.
         pin: the seq of the mark up to which everything must stay, whatever the budget; 0 if there is none.
         after: the prefix of an earlier rendering, if the caller wants to know whether this one extends it.
+        now: the time in seconds since 1970, for what expires at the provider; without it nothing has expired.
     """
 
     format: str
@@ -42,6 +43,7 @@ class RenderRequest(NamedTuple):
     open: Literal["close", "refuse"] = "close"
     pin: int = 0
     after: Prefix | None = None
+    now: float = 0
 
 
 class Rendered(NamedTuple):
@@ -84,10 +86,11 @@ class Rendered(NamedTuple):
 
 
 class OpenTurns(NamedTuple):
-    """The turns of the open exchanges, and the report about them."""
+    """The turns of the open exchanges, the report about them, and the newest state that a server keeps."""
 
     turns: EncodedTurns
     report: list[Change]
+    server_state: ServerState | None
 
 
 class _History(NamedTuple):
@@ -151,6 +154,10 @@ def assemble(
     names = dict(state.repair.tool_names)
     context = RenderContext(state.model)
     part = target.write_prompt(prompt, context)
+    if rest.server_state is not None:
+        extra, why = target.continue_state(extra, rest.server_state.value, request.now)
+        if why is not None:
+            context.report.append(Change(rest.server_state.seq, None, "dropped", why))
     fields = {**_with_sent_names(target, extra, names), **part.fields}
     if target.has_model and state.model is not None:
         fields = {"model": state.model, **fields}

@@ -1,6 +1,6 @@
 """Reading the fields of a provider's body: each with an error that names the place."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -8,6 +8,7 @@ from reel.blocks import kind_of
 from reel.errors import InvalidMessage
 from reel.strict_json import Json
 from reeld.formats.json_values import dump
+from reeld.formats.metadata import preserve_keys
 from reeld.formats.model import Change
 
 # The roles of all four APIs: programs that translate histories mix them up, and each has one meaning (rule X12).
@@ -16,6 +17,8 @@ _ROLES = {
     "model": "assistant",
     "function": "tool",
 }
+# The keys of a message's metadata that have a meaning here.
+_OWN_METADATA = ("provider", "role", "name")
 # So many digits of a hash tell the answers of one conversation apart.
 _DIGITS = 16
 # So much of an unknown role is quoted in an error.
@@ -126,9 +129,17 @@ def report_unused_keys(body: Mapping[str, Any], used: tuple[str, ...]) -> list[C
     ]
 
 
-def response_metadata(provider: str, **found: Any) -> Json:
-    """Return the metadata of an assistant's message, without the keys that the provider left out."""
-    return {"provider": provider, **{key: value for key, value in found.items() if value is not None}}
+def response_metadata(provider: str, beside: Mapping[str, Any], read: Iterable[str], **found: Any) -> Json:
+    """Return the metadata of an assistant's message, without the keys that the provider left out (rule X15).
+
+    Args:
+        provider: the provider.
+        beside: the keys of the response around the message.
+        read: those of them that become something else than metadata of their own name.
+        found: what every provider has, under the names that all have in common.
+    """
+    kept = preserve_keys(provider, beside, (*read, *_OWN_METADATA)).get("provider_metadata", {})
+    return {**kept, "provider": provider, **{key: value for key, value in found.items() if value is not None}}
 
 
 def usage_in(body: Mapping[str, Any], key: str = "usage") -> Json | None:

@@ -82,6 +82,8 @@ class Format(NamedTuple):
         unique_id: the id of an opaque block of the assistant's of which a history may have only one.
         history_settings: what ``extra`` and the prompt leave to the history.
         why_invalid: why ``extra`` cannot be sent with a history that ends in such a tool loop (``None``: in none).
+        server_state: what of a message of the assistant's the top of the next request has to name, such as a container.
+        continue_state: the top of a body that names such a state, and why it cannot, at a time in seconds since 1970.
         resumable: whether a turn that ends in a call of a server's tool is sent as it is, to be continued.
     """
 
@@ -105,4 +107,6 @@ class Format(NamedTuple):
     unique_id: Callable[[Json], str | None] = _nothing
     history_settings: Callable[[Json, Prompt | None], HistorySettings] = lambda _extra, _prompt: HistorySettings()
     why_invalid: Callable[[Json, LoopThinking | None], str | None] = lambda _extra, _loop: None
+    server_state: Callable[[Json], Json | None] = _nothing
+    continue_state: Callable[[Json, Json, float], tuple[Json, str | None]] = lambda extra, _state, _now: (extra, None)
     resumable: bool = False

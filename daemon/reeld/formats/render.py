@@ -19,7 +19,7 @@ from reeld.formats.body import OpenTurns, Rendered, RenderRequest, assemble
 from reeld.formats.format import Format, Prompt
 from reeld.formats.json_values import is_sendable
 from reeld.formats.model import Change, HistorySettings, RenderContext
-from reeld.formats.render_state import EncodedTurns, RenderState
+from reeld.formats.render_state import EncodedTurns, RenderState, ServerState
 from reeld.formats.repair import PLACEHOLDER_TURN, Exchange, Repaired, repair
 from reeld.formats.table import FORMATS
 
@@ -122,10 +122,10 @@ def _extend(
     state: RenderState, entries: Sequence[Entry], target: Format, settings: HistorySettings
 ) -> tuple[Repaired, OpenTurns]:
     """Render what is new: extend the state by what is settled of it, and return the open turns."""
-    repaired = _settle_all(state, entries, target)
+    repaired, server_state = _settle_all(state, entries, target)
     context = _context(state)
     sent_ids = len(state.reasoning_ids)
-    rest = OpenTurns(EncodedTurns(), [])
+    rest = OpenTurns(EncodedTurns(), [], server_state)
     _write(repaired.open[:-1], rest.turns, rest.report, context, target)
     context.thinking = settings.thinking or not repaired.ends_with_assistant
     _write(repaired.open[-1:], rest.turns, rest.report, context, target)
@@ -145,7 +145,7 @@ def _context(state: RenderState) -> RenderContext:
     return context
 
 
-def _settle_all(state: RenderState, entries: Sequence[Entry], target: Format) -> Repaired:
+def _settle_all(state: RenderState, entries: Sequence[Entry], target: Format) -> tuple[Repaired, ServerState | None]:
     """Repair in batches, and return what the last one found.
 
     A batch in which nothing settles is repaired again with the next one, so the batches grow as long as nothing
@@ -159,10 +159,15 @@ def _settle_all(state: RenderState, entries: Sequence[Entry], target: Format) ->
     return _settle(state, entries[state.count :], target)
 
 
-def _settle(state: RenderState, new: Sequence[Entry], target: Format) -> Repaired:
-    """Repair the entries after those that a state covers, and extend it by what is settled of them."""
+def _settle(state: RenderState, new: Sequence[Entry], target: Format) -> tuple[Repaired, ServerState | None]:
+    """Repair the entries after those that a state covers, and extend it by what is settled of them.
+
+    Returns:
+        what repair found, and the newest state that the server keeps, if there is one.
+    """
     shown = [index for index, entry in enumerate(new) if entry.message is not None]
-    repaired = repair([_message(new[index]) for index in shown], state.repair, target, state.model, state.settings)
+    messages = [_message(new[index]) for index in shown]
+    repaired = repair(messages, state.repair, target, state.model, state.settings)
     context = _context(state)
     _write(repaired.settled, state.turns, state.report, context, target)
     state.cache_breakpoints_left = context.cache_breakpoints
@@ -170,7 +175,16 @@ def _settle(state: RenderState, new: Sequence[Entry], target: Format) -> Repaire
         last = shown[repaired.settled_messages - 1]
         state.last = new[last].id
         state.count += last + 1
-    return repaired
+    state.server_state = _server_state(messages[: repaired.settled_messages], target) or state.server_state
+    return repaired, _server_state(messages[repaired.settled_messages :], target) or state.server_state
+
+
+def _server_state(messages: Sequence[Json], target: Format) -> ServerState | None:
+    """Return the newest state that the server keeps, as some messages say."""
+    for message in reversed(messages):
+        if message["role"] == "assistant" and (value := target.server_state(message)) is not None:
+            return ServerState(message["seq"], value)
+    return None
 
 
 def _message(entry: Entry) -> Json:

@@ -50,6 +50,13 @@ class TurnExtent(NamedTuple):
     can_begin: bool
 
 
+class ServerState(NamedTuple):
+    """What the provider keeps between two requests: the seq of the message that says so, and its value."""
+
+    seq: int
+    value: Json
+
+
 class EncodedTurns:
     """Turns as the items of a history list: the bytes of each item with a comma after it, and a digest of each."""
 
@@ -118,6 +125,7 @@ class RenderState:
         "reasoning_ids",
         "repair",
         "report",
+        "server_state",
         "settings",
         "turns",
     )
@@ -131,6 +139,7 @@ class RenderState:
         self.repair = RepairState()
         self.turns = EncodedTurns()
         self.report: list[Change] = []
+        self.server_state: ServerState | None = None
         # How many of the conversation's entries it covers, and the id of the last.
         self.count = 0
         self.last = 0

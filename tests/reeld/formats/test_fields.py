@@ -72,4 +72,4 @@ def test_unused_keys_have_a_report_line_each() -> None:
 
 def test_null_metadata_are_left_out() -> None:
     """What a provider left out is not stored."""
-    assert {"provider": "openai", "model": "m"} == response_metadata("openai", model="m", usage=None)
+    assert {"provider": "openai", "model": "m"} == response_metadata("openai", {"a": None}, (), model="m", usage=None)

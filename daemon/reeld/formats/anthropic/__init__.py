@@ -3,6 +3,8 @@
 from reeld.formats.anthropic.read import read_request, read_response
 from reeld.formats.anthropic.rules import (
     PROVIDER,
+    container_of,
+    continue_container,
     history_settings,
     must_precede_content,
     server_tool_half,
@@ -28,5 +30,7 @@ FORMAT = Format(
     server_tool_half=server_tool_half,
     history_settings=history_settings,
     why_invalid=why_invalid,
+    server_state=container_of,
+    continue_state=continue_container,
     resumable=True,
 )

@@ -91,6 +91,8 @@ def read_response(body: Json, model: str | None = None) -> Response:
     usage = usage_in(body)
     metadata = response_metadata(
         PROVIDER,
+        body,
+        ("id", "type", "role", "model", "content", "stop_reason", "usage"),
         model=made_by,
         response_id=body.get("id"),
         finish_reason=body.get("stop_reason"),

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from types import UnionType
 from typing import Any
 
@@ -187,6 +188,36 @@ def why_invalid(extra: Json, loop: LoopThinking | None) -> str | None:
 def _thinking(extra: Json) -> Any:
     thinking = extra.get("thinking")
     return thinking.get("type") if isinstance(thinking, dict) else None
+
+
+def container_of(message: Json) -> Json | None:
+    """Return the container in which the tools of an answer ran (rule A14)."""
+    found = restore_keys(message.get("provider_metadata"), PROVIDER, ("container",)).get("container")
+    return found if isinstance(found, dict) and isinstance(found.get("id"), str) else None
+
+
+def continue_container(extra: Json, container: Json, now: float) -> tuple[Json, str | None]:
+    """Return ``extra`` with a container that the next request continues, and why it cannot (rule A14).
+
+    Args:
+        extra: the top of the body. A container in it is the caller's own, unless it has only skills.
+        container: the newest one.
+        now: the time in seconds since 1970.
+    """
+    own = extra.get("container", {})
+    if not isinstance(own, dict) or "id" in own:
+        return extra, None
+    if (expires := _timestamp(container.get("expires_at"))) is not None and expires <= now:
+        return extra, f"the container {container['id']} expired at {container['expires_at']}"
+    return {**extra, "container": {**own, "id": container["id"]} if own else container["id"]}, None
+
+
+def _timestamp(value: Any) -> float | None:
+    try:
+        found = datetime.fromisoformat(value) if isinstance(value, str) else None
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp() if found else None
+    except (ValueError, OverflowError):
+        return None
 
 
 def takes_system_messages(model: str | None) -> bool:

@@ -32,6 +32,8 @@ _API = "Gemini"
 _SNAKE = re.compile(r"(?<=[a-z])_([a-z])")
 # Where Google keeps uploaded files; no other provider can read them (rule G10).
 _UPLOADED = re.compile(r"gs://|https://generativelanguage\.googleapis\.com/")
+# The keys of a response that are read, or that only Google's SDK adds to it.
+_TOP_KEYS = ("candidates", "modelVersion", "responseId", "usageMetadata", "sdkHttpResponse", "parsed")
 # The keys of a candidate that are read, or say nothing about the message.
 _CANDIDATE_KEYS = ("content", "finishReason", "index")
 
@@ -129,14 +131,15 @@ def read_response(body: Json, model: str | None = None) -> Response:
     usage = usage_in(body, "usageMetadata")
     metadata = response_metadata(
         PROVIDER,
+        {**body, **candidate},
+        (*_TOP_KEYS, *_CANDIDATE_KEYS),
         model=made_by,
         response_id=body.get("responseId"),
         finish_reason=candidate.get("finishReason"),
         usage=usage,
     )
-    kept = preserve_keys(PROVIDER, candidate, _CANDIDATE_KEYS).get("provider_metadata", {})
-    message = {"role": "assistant", "content": blocks or [{"type": "text", "text": ""}]}
-    return Response({**message, "provider_metadata": {**kept, **metadata}}, usage)
+    message = {"role": "assistant", "content": blocks or [{"type": "text", "text": ""}], "provider_metadata": metadata}
+    return Response(message, usage)
 
 
 def _only_candidate(body: Json) -> Json:

@@ -131,6 +131,8 @@ def read_response(body: Json, model: str | None = None) -> Response:
     usage = usage_in(body)
     metadata = response_metadata(
         PROVIDER,
+        {**body, **choice},
+        ("id", "object", "model", "choices", "usage", "index", "message", "finish_reason", "error"),
         model=made_by,
         response_id=body.get("id"),
         finish_reason=choice.get("finish_reason"),

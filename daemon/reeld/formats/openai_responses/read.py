@@ -37,6 +37,8 @@ _API = "Responses"
 _OUTSIDE = ("previous_response_id", "conversation", "prompt")
 # The states of a response that is incomplete (rule R9).
 _UNFINISHED = ("queued", "in_progress", "failed", "cancelled")
+# The keys of a response that are read, and those that repeat the request, of any size, or the answer (rule R11).
+_READ = ("id", "object", "model", "output", "usage", "output_text", "instructions", "tools")
 # Items of a client's that are neither messages nor outputs.
 _CLIENT_ITEMS = ("additional_tools", "configuration_update", "compaction_trigger")
 # The kinds of calls and outputs with a neutral form but for a few keys; the others are kept whole.
@@ -107,6 +109,8 @@ def read_response(body: Json, model: str | None = None) -> Response:
     reason = details.get("reason") if type(details) is dict else None
     metadata = response_metadata(
         PROVIDER,
+        body,
+        (*_READ, "status") if reason is None else _READ,
         model=made_by,
         response_id=body.get("id"),
         finish_reason=reason or body.get("status"),

@@ -1,5 +1,6 @@
 """The handler of ``render``: a conversation as the body of a request to a provider."""
 
+import time
 from typing import Any, NamedTuple
 
 from reel.errors import TooLarge
@@ -46,7 +47,14 @@ def render(
     async def run() -> Result:
         snapshot = await _take_snapshot(services, agent, at, pin)
         asked = RenderRequest(
-            format_name, model, extra, budget, "refuse" if open_calls == "refuse" else "close", snapshot.pin, earlier
+            format_name,
+            model,
+            extra,
+            budget,
+            "refuse" if open_calls == "refuse" else "close",
+            snapshot.pin,
+            earlier,
+            time.time(),
         )
         rendered = await _render(services, agent, asked, snapshot, current=at is None)
         if len(rendered.body) > MAX_BODY:

@@ -1,12 +1,29 @@
 """Conversations written for Anthropic Messages."""
 
+import json
 from typing import Any
 
 import pytest
 
+from reeld.formats.anthropic.read import read_response
+from reeld.formats.body import RenderRequest
+from reeld.formats.render import render
 from reeld.formats.repair import PLACEHOLDER
 from tests.formats.checker import check
-from tests.reeld.formats.histories import IMAGE, PDF, SOUND, call, model, opaque, result, text, thinking, tool, user
+from tests.reeld.formats.histories import (
+    IMAGE,
+    PDF,
+    SOUND,
+    call,
+    entries_of,
+    model,
+    opaque,
+    result,
+    text,
+    thinking,
+    tool,
+    user,
+)
 from tests.reeld.formats.sending import sent
 
 MARK = {"type": "ephemeral"}
@@ -220,3 +237,54 @@ def test_an_empty_failed_result_gets_a_placeholder(content: Any) -> None:
 
     assert PLACEHOLDER == body["messages"][2]["content"][0]["content"]
     assert ("synthesized", "a failed result cannot be empty") == report[-1][2:]
+
+
+def boxed(name: str, expires_at: Any = "2030-01-01T00:00:00Z") -> dict[str, Any]:
+    """Return an answer whose tools ran in a container."""
+    answer = {"content": [text("OK")], "container": {"id": name, "expires_at": expires_at}}
+    return read_response(answer, RECENT).message
+
+
+def container(*history: Any, now: float = 0, **extra: Any) -> tuple[Any, list[str]]:
+    """Return the container that a history is sent with, and the reasons in the report."""
+    found, _ = render(RenderRequest("anthropic", RECENT, extra, now=now), entries_of(history))
+    return json.loads(found.body).get("container"), [change.why for change in found.report]
+
+
+def test_the_newest_container_is_named_again() -> None:
+    """It does not matter whether the answer that names it is settled, or who answered since (rule A14)."""
+    assert ("new", []) == container("Hi", boxed("old"), "So?", boxed("new"))
+    assert ("new", []) == container("Hi", boxed("old"), "So?", boxed("new"), "And?", model("Yes"), "Bye")
+    assert (None, []) == container("Hi", model("OK"), "Bye")
+
+
+@pytest.mark.parametrize(
+    ("own", "sent_as"),
+    [
+        ("mine", "mine"),
+        (None, None),
+        ({"id": "mine"}, {"id": "mine"}),
+        ({"skills": []}, {"skills": [], "id": "box"}),
+        ({}, "box"),
+    ],
+)
+def test_a_container_of_the_callers_own_is_sent(own: Any, sent_as: Any) -> None:
+    """Skills alone are sent together with the newest container (rule A14)."""
+    assert (sent_as, []) == container("Hi", boxed("box"), "So?", container=own)
+
+
+@pytest.mark.parametrize(
+    ("expires_at", "now", "expired"),
+    [
+        ("1970-01-01T00:01:00Z", 60, True),
+        ("1970-01-01T00:01:00", 60, True),
+        ("1970-01-01T01:01:00+01:00", 59, False),
+        ("soon", 60, False),
+        (5, 60, False),
+    ],
+)
+def test_an_expired_container_is_left_out(expires_at: Any, now: float, expired: bool) -> None:
+    """That is reported (rule A14)."""
+    name, report = container("Hi", boxed("box", expires_at), "So?", now=now)
+
+    assert expired == (name is None) == (report == [f"the container box expired at {expires_at}"])
