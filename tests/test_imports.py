@@ -102,7 +102,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         *("reel.records", "reel.strict_json", "reel.tool_calls", "reel.values", "reel.version"),
     ),
     # how it travels
-    ("reel.frames", "reel.json_framing", "reel.session", "reel.wakeup"),
+    ("reel.frames", "reel.json_framing", "reel.msgpack_reader", "reel.session", "reel.wakeup"),
     # what may be asked, and what comes back
     (
         *("reel.peer", "reel.pushes", "reel.replies", "reel.requests", "reel.stop_marker", "reel.streams"),

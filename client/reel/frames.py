@@ -26,10 +26,15 @@ MAX_REPLY = 64 << 20
 # The most values in a message, those inside others and the keys of maps included. An empty list is one byte on the
 # wire: without this limit 16 MiB of them became 1.2 GB in memory.
 MAX_VALUES = 1 << 20
+# The most items of one list, and keys of one map. MessagePack's decoder allocates a list by its header alone, before
+# any item has arrived, so that five hostile bytes could ask for gigabytes.
+MAX_ELEMENTS = 1 << 16
 # What a decoded value takes in memory beside its bytes on the wire, in bytes, on average.
 _VALUE_COST = 80
 # A message of fewer values is charged for its bytes alone: its values do not matter, and need not be counted exactly.
 UNCOUNTED_VALUES = 256
+# Nor are those of a message of fewer bytes.
+UNCOUNTED_BYTES = 1 << 10
 
 # What a request is known by. A response repeats it unchanged. MessagePack-RPC has only integers.
 Id: TypeAlias = int | str
@@ -140,7 +145,7 @@ class Framing(Protocol):
 
 def memory_cost(size: int, values: int) -> int:
     """Return about how many bytes of memory a message takes: its bytes on the wire, and its values."""
-    return size if values < UNCOUNTED_VALUES else size + _VALUE_COST * values
+    return size if values < UNCOUNTED_VALUES or size < UNCOUNTED_BYTES else size + _VALUE_COST * values
 
 
 def too_large(limit: int, size: int | None = None) -> TooLarge:

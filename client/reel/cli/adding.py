@@ -9,9 +9,8 @@ from reel.cli.context import Context
 from reel.cli.files import STDIN, read_stdin
 from reel.cli.terminal import count, seq_range
 from reel.errors import InvalidMessage, TooLarge
-from reel.frames import MAX_MESSAGE
+from reel.frames import MAX_ELEMENTS, MAX_MESSAGE
 from reel.messages import Addable, NewMessage, text, tool_result
-from reel.session import MAX_ELEMENTS
 from reel.values import clean_deep, fit_messagepack, why_not_plain
 
 # Messages that fit into one command, unless they are very long.

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from reel.errors import InvalidParams, ProtocolMismatch, Storage
-from reel.frames import PackedList
+from reel.frames import MAX_ELEMENTS, PackedList
 from reel.msgpack_codec import packer
-from reel.session import MAX_ELEMENTS
 from reel.version import PROTOCOL, __version__
 from reeld.agents import exclusive
 from reeld.agents.agent import Agent, Exclusive, Job, Read
