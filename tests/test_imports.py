@@ -96,13 +96,15 @@ LAYERS: tuple[tuple[str, ...], ...] = (
             "reel.formats",
             "reel.ids",
             "reel.kinds",
+            "reel.light_typing",
             "reel.messages",
             "reel.msgpack_codec",
+            "reel.new_messages",
         ),
         *("reel.records", "reel.strict_json", "reel.tool_calls", "reel.values", "reel.version"),
     ),
     # how it travels
-    ("reel.frames", "reel.json_framing", "reel.msgpack_reader", "reel.session", "reel.wakeup"),
+    ("reel.frames", "reel.framing", "reel.json_framing", "reel.msgpack_reader", "reel.session", "reel.wakeup"),
     # what may be asked, and what comes back
     (
         *("reel.peer", "reel.pushes", "reel.replies", "reel.requests", "reel.stop_marker", "reel.streams"),

@@ -53,9 +53,9 @@ if TYPE_CHECKING:
     from reel.messages import NewMessage as NewMessage
     from reel.messages import NewRecord as NewRecord
     from reel.messages import Record as Record
-    from reel.messages import text as text
-    from reel.messages import tool_call as tool_call
-    from reel.messages import tool_result as tool_result
+    from reel.new_messages import text as text
+    from reel.new_messages import tool_call as tool_call
+    from reel.new_messages import tool_result as tool_result
     from reel.pushes import DraftPush as DraftPush
     from reel.pushes import EventPush as EventPush
     from reel.pushes import ResetPush as ResetPush
@@ -72,7 +72,8 @@ _NAMES = {
     " ShuttingDown Storage Timeout TooLarge",
     "reel.formats": "Format",
     "reel.kinds": "is_conversation_kind",
-    "reel.messages": "Block Event Message NewMessage NewRecord Record text tool_call tool_result",
+    "reel.messages": "Block Event Message NewMessage NewRecord Record",
+    "reel.new_messages": "text tool_call tool_result",
     "reel.pushes": "DraftPush EventPush ResetPush",
     "reel.records": "message_from_record",
     "reel.sync.client": "Client connect",

@@ -4,7 +4,12 @@
 wrong, with the value, and what to do. ``data`` has the field, the seq or the head that the error is about.
 """
 
-from typing import Any, ClassVar
+from __future__ import annotations
+
+from reel.light_typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any, ClassVar
 
 
 class ReelError(Exception):

@@ -9,7 +9,7 @@ Both ways make the same frames. The short one accepts nothing by itself that the
 cannot decode, and what follows that, goes to the long one.
 """
 
-from typing import Any
+from __future__ import annotations
 
 from msgpack import Unpacker
 from msgpack.exceptions import BufferFull, OutOfData
@@ -27,6 +27,10 @@ from reel.frames import (
     too_large,
     too_many,
 )
+from reel.light_typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
 
 # How much of what arrived is decoded at a time, in bytes; a decoder keeps up to this much beyond the longest message.
 _CHUNK = 1 << 16

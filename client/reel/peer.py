@@ -1,11 +1,13 @@
 """The process at the other end of a Unix socket: who it is, whether to trust it, and how long to wait for it."""
 
+from __future__ import annotations
+
 import os
 import socket
 import struct
-from typing import NamedTuple
 
 from reel.errors import NotRunning
+from reel.light_typing import NamedTuple
 from reel.stop_marker import STOPPED, is_marked
 
 # How long a client tries to reconnect after it lost the connection, in seconds: enough for a daemon to be restarted.

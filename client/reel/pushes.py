@@ -1,8 +1,13 @@
 """What a subscription yields, as tuples whose fields are those of the protocol's pushes."""
 
-from typing import Any, NamedTuple, TypeAlias
+from __future__ import annotations
 
-from reel.messages import Message, Record
+from reel.light_typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
+    from reel.messages import Message, Record
 
 
 class EventPush(NamedTuple):

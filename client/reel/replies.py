@@ -3,9 +3,14 @@
 A field that an older or newer daemon leaves out has its default. A field that is not known here is ignored.
 """
 
-from typing import Any, NamedTuple
+from __future__ import annotations
 
-from reel.messages import Event, Message, Record
+from reel.light_typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from reel.messages import Event, Message, Record
 
 
 class Source(NamedTuple):

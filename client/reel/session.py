@@ -1,6 +1,6 @@
-"""MessagePack-RPC without any I/O, and which framing a peer speaks; see :mod:`reel.frames` for how to use a framing."""
+"""MessagePack-RPC without any I/O, and which framing a peer speaks; :mod:`reel.framing` says how to use a framing."""
 
-from typing import Any
+from __future__ import annotations
 
 from msgpack import Packer
 
@@ -9,13 +9,18 @@ from reel.frames import (
     MAX_MESSAGE,
     MAX_VALUES,
     Frame,
-    Framing,
     Id,
     PackedList,
     SharedPush,
 )
+from reel.light_typing import TYPE_CHECKING
 from reel.msgpack_reader import MessageReader
 from reel.values import clean_deep
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from reel.framing import Framing
 
 # The buffer of a connection's encoder, in bytes; it grows as needed. The library's own has 256 KiB.
 _BUFFER = 1 << 12

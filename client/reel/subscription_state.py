@@ -5,14 +5,18 @@ arrives to ``feed``. When the connection is lost, or the subscription is ``over`
 continues after the last event that it returned, so that each event comes once and in order.
 """
 
-from typing import Any
+from __future__ import annotations
 
 from reel.errors import ParseError, from_wire
 from reel.frames import MAX_REPLY, Frame, InvalidFrame, Notification, Response
+from reel.light_typing import TYPE_CHECKING
 from reel.pushes import DraftPush, EventPush, Push, ResetPush, read_push
 from reel.replies import Subscribed
 from reel.requests import Call, greeting
 from reel.session import MessagePack
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _HELLO, _SUBSCRIBE = 0, 1
 

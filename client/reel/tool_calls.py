@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from reel.errors import InvalidMessage
-from reel.messages import Message, NewMessage, ToolOutput, tool_result
+from reel.messages import Message, NewMessage, ToolOutput
+from reel.new_messages import tool_result
 
 
 class ToolCall(NamedTuple):

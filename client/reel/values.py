@@ -6,18 +6,26 @@ is null, a boolean, a finite number, a string, or a list or a map of plain value
 A plain number may be of any size. A *large* one, which some clients cannot hold, goes to clients as text.
 """
 
+from __future__ import annotations
+
 import math
 import re
-from typing import Any
+
+from reel.light_typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
 
 # The integers that a double holds exactly. JavaScript, Lua and Emacs clients have no others.
 MAX_INTEGER = 2**53 - 1
 # The integers that MessagePack has.
 _LOWEST, _HIGHEST = -(2**63), 2**64 - 1
-_UNCLEAN = re.compile("[\x00\ud800-\udfff]")
-# A text that may be a number of four characters or more: digits, or a few of them with an exponent. So are most dates.
-_NUMBER = re.compile("-?[0-9][0-9.eE+-]{3,}")
-_BEGINS_NUMBER = frozenset("-0123456789")
+# Not compiled here: every program that imports this would pay for it, and few meet such a text.
+_UNCLEAN = "[\x00\ud800-\udfff]"
+# A text that may be a number: four characters or more, digits or a few of them with an exponent. So are most dates.
+_DIGITS = "0123456789"
+_IN_NUMBERS = f"{_DIGITS}.eE+-"
+_SHORTEST_NUMBER = 4
 # How much of a numeral an error message shows, in characters.
 _SHOWN = 40
 
@@ -63,7 +71,7 @@ def clean(text: str) -> tuple[str, int]:
     Returns:
         the text, and how many characters were replaced.
     """
-    return (text, 0) if is_clean(text) else _UNCLEAN.subn("�", text)
+    return (text, 0) if is_clean(text) else re.subn(_UNCLEAN, "�", text)
 
 
 def clean_deep(value: Any) -> tuple[Any, int]:
@@ -171,4 +179,9 @@ def has_number_as_text(value: Any) -> bool:
     kind = type(value)
     if kind is list or kind is dict:
         return any(map(has_number_as_text, value if kind is list else value.values()))
-    return kind is str and value[:1] in _BEGINS_NUMBER and _NUMBER.fullmatch(value) is not None
+    return kind is str and _may_be_number(value)
+
+
+def _may_be_number(text: str) -> bool:
+    positive = text.removeprefix("-")
+    return len(positive) >= _SHORTEST_NUMBER and positive[0] in _DIGITS and not positive.strip(_IN_NUMBERS)

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 import reel
-from reel import messages
+from reel import messages, new_messages
 from reel.blocks import ALLOWED, SHAPES, check_blocks
-from reel.messages import NewMessage, text, tool_call, tool_result
+from reel.messages import NewMessage
+from reel.new_messages import text, tool_call, tool_result
 
 TYPES: dict[str, type] = {
     "text": messages.TextBlock,
@@ -87,7 +88,7 @@ def test_a_tool_call_of_a_map() -> None:
 @pytest.mark.usefixtures("everything")
 def test_a_helper_is_public(name: str) -> None:
     """The package exports the helpers, whatever was imported before."""
-    assert getattr(messages, name) is getattr(reel, name)
+    assert getattr(new_messages, name) is getattr(reel, name)
 
 
 @pytest.mark.parametrize("name", reel.__all__)

@@ -78,7 +78,7 @@ def _subscription(request: Callable[P, Call[replies.Subscribed]]) -> "Callable[C
         state = SubscriptionState(request(*args, **kwargs), self._name)
         return Subscription(state, self._reach, self._patience)
 
-    return describe(method, request, Subscription)
+    return describe(method, request, "Subscription")
 
 
 def _answer(

@@ -1,8 +1,9 @@
 """The command ``add``: messages from the arguments, from stdin or from a file."""
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
 
 from reel.cli.arguments import VARIABLE, UsageError
 from reel.cli.context import Context
@@ -10,8 +11,14 @@ from reel.cli.files import STDIN, read_stdin
 from reel.cli.terminal import count, seq_range
 from reel.errors import InvalidMessage, TooLarge
 from reel.frames import MAX_ELEMENTS, MAX_MESSAGE
-from reel.messages import Addable, NewMessage, text, tool_result
+from reel.light_typing import TYPE_CHECKING, NamedTuple
+from reel.new_messages import text, tool_result
 from reel.values import clean_deep, fit_messagepack, why_not_plain
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from reel.messages import Addable, NewMessage
 
 # Messages that fit into one command, unless they are very long.
 _MESSAGES_PER_PART = 5000

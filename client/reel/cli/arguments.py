@@ -12,11 +12,13 @@ whether it is set or not. If the second rule takes a single argument that could 
 could also have been omitted, :mod:`reel.cli.lone_argument` decides.
 """
 
+from __future__ import annotations
+
 from argparse import ArgumentTypeError
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from reel.ids import is_id, is_name
+from reel.light_typing import NamedTuple
 from reel.values import MAX_INTEGER, clean
 
 AGENT = "[AGENT]"

@@ -12,7 +12,7 @@ from reel.cli.files import STDIN, keep_text, read_stdin, read_text
 from reel.cli.terminal import seq_range
 from reel.cli.via import Provider, Run, provider_of
 from reel.errors import InvalidMessage, ReelError
-from reel.messages import text
+from reel.new_messages import text
 from reel.replies import Added
 from reel.sync.answer import Answer
 from reel.values import clean

@@ -21,7 +21,8 @@ from reel.cli.terminal import count, cut, flat, safe_lines
 from reel.cli.transcript import Transcript
 from reel.cli.via import Provider, provider_of
 from reel.errors import NotFound, ReelError
-from reel.messages import Message, text
+from reel.messages import Message
+from reel.new_messages import text
 from reel.replies import AgentInfo
 
 try:

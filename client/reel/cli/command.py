@@ -1,10 +1,14 @@
 """What a table says of a command, and the options that commands of several groups have."""
 
-from typing import Any, NamedTuple, TypeAlias
+from __future__ import annotations
 
 from reel.cli.positions import position
+from reel.light_typing import TYPE_CHECKING, NamedTuple
 
-Option: TypeAlias = tuple[tuple[str, ...], dict[str, Any]]
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
+Option: TypeAlias = "tuple[tuple[str, ...], dict[str, Any]]"
 
 
 class Command(NamedTuple):

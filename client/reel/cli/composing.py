@@ -22,7 +22,7 @@ from reel.cli.exits import OK, REFUSED, describe_end
 from reel.cli.files import keep_text
 from reel.cli.output import render
 from reel.errors import ReelError
-from reel.messages import text
+from reel.new_messages import text
 from reel.replies import Added
 from reel.values import clean
 

@@ -1,15 +1,19 @@
 """What a command runs with: its arguments, its client and its output."""
 
+from __future__ import annotations
+
 from argparse import Namespace
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
 
 from reel.cli.output import Output
 from reel.cli.prefixes import PrefixResolvingClient
 from reel.cli.settings import Settings
 from reel.cli.terminal import full_time, short_time
+from reel.light_typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from reel.cli.event_lines import EventLines
     from reel.cli.positions import FromEnd
 
@@ -65,7 +69,7 @@ class Context:
         """The argument after the agent, if there is one."""
         return self.words[0] if self.words else None
 
-    def seq(self, position: "int | FromEnd") -> int:
+    def seq(self, position: int | FromEnd) -> int:
         """Return the seq of a position in the agent's conversation."""
         if isinstance(position, int):
             return position
@@ -74,7 +78,7 @@ class Context:
         return resolve_position(self.client, self.agent, position)
 
     @property
-    def event_lines(self) -> "EventLines":
+    def event_lines(self) -> EventLines:
         """What lays out events of the log."""
         from reel.cli.event_lines import EventLines  # noqa: PLC0415 - most commands show no events
         from reel.cli.names import Names  # noqa: PLC0415 - as above

@@ -1,9 +1,15 @@
 """The exit statuses of this command, on which scripts rely, so they do not change; and how other commands ended."""
 
+from __future__ import annotations
+
 import os
 import sys
 from contextlib import suppress
-from typing import NoReturn
+
+from reel.light_typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 OK = 0
 REFUSED = 1

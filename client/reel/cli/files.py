@@ -1,11 +1,16 @@
 """Files that a command reads, by a path or from stdin, and texts that it saves for later."""
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, BinaryIO
 
 from reel.cli.arguments import UsageError
+from reel.light_typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any, BinaryIO
 
 STDIN = "-"
 

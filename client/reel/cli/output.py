@@ -4,16 +4,29 @@ Every line goes through :meth:`Output.line`, which escapes control characters, s
 control the terminal. Results go to stdout; hints and warnings about them go to stderr.
 """
 
+from __future__ import annotations
+
 import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from stat import S_ISREG
-from types import FrameType
-from typing import Any, Protocol, TextIO, TypeAlias
 
 from reel.cli.terminal import cut, safe, safe_lines
+from reel.light_typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import FrameType
+    from typing import Any, Protocol, TextIO, TypeAlias
+
+    class Writable(Protocol):
+        """Something that text can be written to."""
+
+        def write(self, text: str, /) -> int:
+            """Write a text."""
+            ...
+
 
 # A piece of a line: a text, or a text with a style.
 Span: TypeAlias = "str | tuple[str, str]"
@@ -43,14 +56,6 @@ _WIDTH, _HEIGHT = 80, 24
 _ERASE = "\r\x1b[K"
 # Seconds before progress is shown, and between two updates.
 _MOMENT = 1.0
-
-
-class Writable(Protocol):
-    """Something that text can be written to."""
-
-    def write(self, text: str, /) -> int:
-        """Write a text."""
-        ...
 
 
 class Output:
@@ -217,7 +222,7 @@ def _cut(span: Span, width: int) -> Span:
     return cut(text, width), style
 
 
-def render(spans: "list[Span] | tuple[Span, ...]", *, colour: bool) -> str:
+def render(spans: list[Span] | tuple[Span, ...], *, colour: bool) -> str:
     """Return a line as text, with control characters escaped."""
     return "".join(_styled(span, colour=colour) for span in spans)
 

@@ -1,15 +1,20 @@
 """The argument parsers and the help, made from the table of commands."""
 
+from __future__ import annotations
+
 import argparse
 import os
 from collections.abc import Sequence
-from typing import NoReturn
 
 from reel.cli.arguments import UsageError, arity, text, time_limit
 from reel.cli.command import Command, Option, option
 from reel.cli.positions import absolute_position
 from reel.cli.table import look_up
+from reel.light_typing import TYPE_CHECKING
 from reel.version import VERSIONS
+
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 # After the name of a command they have no defaults, which would undo what came before it.
 _COMMON = (

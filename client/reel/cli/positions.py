@@ -5,19 +5,21 @@ message two before the newest, and so is ``~2``, which zsh would expand without 
 between, such as ``12..20`` or ``@~2..``. No name of an agent begins like one of these.
 """
 
+from __future__ import annotations
+
 import re
 from argparse import ArgumentTypeError
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
 
 from reel.cli.arguments import UsageError
 from reel.cli.terminal import seq_range
+from reel.light_typing import TYPE_CHECKING, NamedTuple
 from reel.values import MAX_INTEGER
 
 if TYPE_CHECKING:
     from reel.sync.client import Client
 
-_FORM = re.compile(r"#?(\d{1,16})|(?:@last|@|-)?~(\d{1,4})|@last|@|-")
+_FORM = r"#?(\d{1,16})|(?:@last|@|-)?~(\d{1,4})|@last|@|-"
 _DOTS = ".."
 FORMS = "12, #12, @last (the newest message) or @~2 (two before it)"
 
@@ -30,7 +32,7 @@ class FromEnd(NamedTuple):
 
 def parse_position(word: str) -> int | FromEnd | None:
     """Return a word as a seq or as a position from the end; ``None`` if it is neither."""
-    found = _FORM.fullmatch(word)
+    found = re.fullmatch(_FORM, word)
     if found is None:
         return None
     if found[1] is None:
@@ -62,7 +64,7 @@ def absolute_position(argument: str) -> int:
     return parsed
 
 
-def resolve_position(client: "Client", agent: str, position: int | FromEnd) -> int:
+def resolve_position(client: Client, agent: str, position: int | FromEnd) -> int:
     """Return the seq of a position.
 
     Raises:

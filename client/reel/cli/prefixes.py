@@ -1,17 +1,22 @@
 """Names of agents that were typed in part: a prefix stands for the name if only one name begins with it."""
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Self, TypeVar
 
 from reel import requests
 from reel.cli.output import Output
 from reel.errors import InvalidParams, NotFound
+from reel.light_typing import TYPE_CHECKING
 from reel.requests import Call
 from reel.sync.client import Client
 
-R = TypeVar("R")
+if TYPE_CHECKING:
+    from typing import Any, Self, TypeVar
+
+    R = TypeVar("R")
 
 _SHOWN = 6
 _WAITING = "waiting for the daemon's answer"

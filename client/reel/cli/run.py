@@ -1,10 +1,11 @@
 """From the command line to an exit status: parse the arguments, run the command, and print a failure in one line."""
 
+from __future__ import annotations
+
 import os
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from reel.cli.arguments import VARIABLE, SettingsError, UsageError, is_lone, resolve, text
 from reel.cli.command import Command
@@ -13,6 +14,7 @@ from reel.cli.output import open_streams
 from reel.cli.parser import command_parser, find_command, split_at_dashes, top_parser
 from reel.cli.table import look_up
 from reel.cli.terminal import safe
+from reel.light_typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from reel.cli.settings import Settings
@@ -69,7 +71,7 @@ def _parse_and_run(argv: Sequence[str]) -> int:
         raise UsageError(error.message, command.name) from None
 
 
-def _command_and_settings(args: Namespace) -> "tuple[Command, Settings]":
+def _command_and_settings(args: Namespace) -> tuple[Command, Settings]:
     """Return the command that is meant, and the settings; an alias is replaced by what it stands for."""
     from reel.cli.settings import Settings, load  # noqa: PLC0415 - --version needs none
 
@@ -89,7 +91,7 @@ def _command_and_settings(args: Namespace) -> "tuple[Command, Settings]":
 
 
 def _dispatch(
-    command: Command, args: Namespace, agent: str, words: list[str], settings: "Settings", *, lone: bool
+    command: Command, args: Namespace, agent: str, words: list[str], settings: Settings, *, lone: bool
 ) -> int:
     from reel.cli.dispatch import dispatch  # noqa: PLC0415 - --help and --version need no client
 

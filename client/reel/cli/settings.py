@@ -3,12 +3,17 @@
 A missing file costs one attempt to open it: ``tomllib`` is imported only if there is a file.
 """
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable
-from typing import Any, NamedTuple
 
 from reel.address import config_directory
 from reel.cli.arguments import SettingsError
+from reel.light_typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from typing import Any
 
 # Keeps commands from starting the daemon, as in cron jobs and tests.
 NO_START = "REEL_NO_START"

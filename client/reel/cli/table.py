@@ -4,10 +4,12 @@ The parser, the help, the manual page, docs/cli.md and the completions are all m
 a module of their own: a command that runs needs one of them, and each costs half a millisecond.
 """
 
+from __future__ import annotations
+
 from importlib import import_module
-from typing import NamedTuple
 
 from reel.cli.command import Command
+from reel.light_typing import NamedTuple
 
 
 class Group(NamedTuple):

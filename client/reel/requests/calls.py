@@ -1,17 +1,21 @@
 """A request as a value: what is sent, how its reply is read, and which request fetches the next page."""
 
-from collections.abc import Callable
-from typing import Any, Generic, NamedTuple, TypeVar
+from __future__ import annotations
 
 from reel import replies
 from reel.frames import too_large
 from reel.ids import new_id
+from reel.light_typing import TYPE_CHECKING, Generic, NamedTuple
 
-R = TypeVar("R")
-F = TypeVar("F", bound=Callable[..., Any])
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypeVar
+
+    R = TypeVar("R")
+    F = TypeVar("F", bound=Callable[..., Any])
 
 
-class Call(NamedTuple, Generic[R]):
+class Call(NamedTuple, Generic["R"]):
     """A request, and how to read its reply."""
 
     method: str
@@ -22,7 +26,7 @@ class Call(NamedTuple, Generic[R]):
     # If the reply is a page, the field that has its items.
     items: str = ""
     # The call to make instead if this one is refused with ``Exists``.
-    if_exists: "Call[R] | None" = None
+    if_exists: Call[R] | None = None
 
 
 def call(
@@ -74,40 +78,47 @@ def next_page(call: Call[R], reply: R) -> Call[R] | None:
     return call._replace(params=params)
 
 
-def describe(method: F, request: Callable[..., Call[Any]], returns: Any = None) -> F:
+def describe(method: F, request: Callable[..., Call[Any]], returns: str = "") -> F:
     """Copy to a client's method that was made from a request its name, its documentation and its signature.
 
     Args:
         method: what sends the request.
         request: the function that makes the call.
-        returns: what the method returns; left out, the type of the reply.
+        returns: the annotation of what the method returns; left out, that of the reply.
     """
-    returns = returns or request.__annotations__["return"].__args__[0]
     method.__name__ = request.__name__
     method.__qualname__ = f"Client.{request.__name__}"
     method.__doc__ = request.__doc__
-    method.__annotations__ = {**request.__annotations__, "return": returns}
+    of_reply = request.__annotations__["return"].removeprefix("Call[").removesuffix("]")
+    method.__annotations__ = {**request.__annotations__, "return": returns or of_reply}
     method.__wrapped__ = _Signature(request, returns)  # type: ignore[attr-defined]  # functools sets it the same way
     return method
 
 
 class _Signature:
-    """The signature of a client's method, for ``help()`` and ``inspect.signature()``.
+    """The signature of a client's method, for ``help()``, ``inspect.signature()`` and ``typing.get_type_hints()``.
 
-    It is put together when somebody asks for it: the import of ``inspect`` would cost every command some milliseconds.
+    It is put together when somebody asks for it: the imports would cost every command some milliseconds.
     """
 
-    def __init__(self, request: Callable[..., Call[Any]], returns: Any) -> None:
+    def __init__(self, request: Callable[..., Call[Any]], returns: str) -> None:
         self._request = request
         self._returns = returns
+
+    @property
+    def __globals__(self) -> dict[str, Any]:
+        from reel.requests import annotations  # noqa: PLC0415 - see above
+
+        return {**self._request.__globals__, **vars(annotations)}
 
     @property
     def __signature__(self) -> Any:
         from inspect import Parameter, signature  # noqa: PLC0415 - see above
 
-        made = signature(self._request)
+        made = signature(self._request, globals=self.__globals__, eval_str=True)
         own = Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)
-        return made.replace(parameters=[own, *made.parameters.values()], return_annotation=self._returns)
+        returns = self._returns or made.return_annotation.__args__[0]
+        return made.replace(parameters=[own, *made.parameters.values()], return_annotation=returns)
 
 
 _NESTED: dict[str, Callable[[dict[str, Any]], Any]] = {}

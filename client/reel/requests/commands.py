@@ -5,14 +5,20 @@ still this seq (optimistic concurrency). With ``key`` it is safe to repeat: a re
 once (idempotency). The clients make a key for every command that has none.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from reel import replies
 from reel.errors import InvalidMessage, InvalidParams
-from reel.messages import Addable
+from reel.light_typing import TYPE_CHECKING
 from reel.requests.calls import Call, call, reply_reader
 from reel.values import fit_messagepack
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from reel.messages import Addable
 
 _INFO = reply_reader(replies.AgentInfo)
 _MOVED = reply_reader(replies.Moved)

@@ -1,11 +1,16 @@
 """Requests to the daemon itself."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
 
 from reel import replies
+from reel.light_typing import TYPE_CHECKING
 from reel.requests.calls import Call, call, reply_reader
 from reel.version import PROTOCOL, __version__
+
+if TYPE_CHECKING:
+    from typing import Any, Literal
 
 
 def greeting(name: str) -> Call[replies.Hello]:

@@ -1,12 +1,18 @@
 """Conversations in the format of a provider: rendering one, and adding responses and whole requests."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
-from typing import Any, Literal
 
 from reel import replies
 from reel.errors import InvalidParams
-from reel.formats import Body, Format, json_text
+from reel.light_typing import TYPE_CHECKING
 from reel.requests.calls import Call, call, reply_reader
+
+if TYPE_CHECKING:
+    from typing import Any, Literal
+
+    from reel.formats import Body, Format
 
 
 def render(  # noqa: PLR0913, PLR0917 - the parameters of the protocol
@@ -171,6 +177,8 @@ def load(
 
 
 def _text_of(body: Body) -> str:
+    from reel.formats import json_text  # noqa: PLC0415 - most requests have no body
+
     try:
         return json_text(body)
     except ValueError as error:

@@ -1,10 +1,15 @@
 """Questions about agents: which there are, what was said, what happened."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from typing import Literal
 
 from reel import replies
+from reel.light_typing import TYPE_CHECKING
 from reel.requests.calls import Call, call, reply_reader
+
+if TYPE_CHECKING:
+    from typing import Literal
 
 _INFO = reply_reader(replies.AgentInfo)
 

@@ -1,10 +1,15 @@
 """Following an agent live: waiting for events, subscribing to them, and showing what is being written."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from typing import Literal
 
 from reel import replies
+from reel.light_typing import TYPE_CHECKING
 from reel.requests.calls import Call, call, reply_reader
+
+if TYPE_CHECKING:
+    from typing import Literal
 
 
 def wait(

@@ -3,59 +3,66 @@
 import socket
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from threading import Lock
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, cast
 
 from reel import replies, requests
 from reel.address import default_socket
 from reel.errors import Exists, NotRunning, ParseError, ReelError, ShuttingDown, Timeout, from_wire
 from reel.frames import MAX_REPLY, InvalidFrame, Response
-from reel.messages import Event, Message, Record
+from reel.light_typing import TYPE_CHECKING
 from reel.peer import RECONNECT_SECONDS, RETRY_INTERVAL, connect_within, connection_refused, require_trusted
 from reel.requests import Call, greeting, next_page, providers, with_idempotency_key
 from reel.requests.calls import describe, require_size
 from reel.session import MessagePack
-from reel.subscription_state import SubscriptionState
-from reel.sync.subscription import Subscription
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+    from types import TracebackType
+    from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+
+    from reel.messages import Event, Message, Record
     from reel.sync.answer import Answer
+    from reel.sync.subscription import Subscription
     from reel.tool_calls import ToolCall
 
-R = TypeVar("R")
-P = ParamSpec("P")
+    R = TypeVar("R")
+    P = ParamSpec("P")
 
 # How much is read from the socket at once, in bytes.
 _CHUNK = 1 << 18
 
 
-def _method(request: Callable[P, Call[R]]) -> "Callable[Concatenate[Client, P], R]":
+def _method(request: "Callable[P, Call[R]]") -> "Callable[Concatenate[Client, P], R]":
     """Return the method that sends a request, waits for its reply and returns it."""
 
-    def method(self: "Client", /, *args: P.args, **kwargs: P.kwargs) -> R:
+    def method(self: "Client", /, *args: "P.args", **kwargs: "P.kwargs") -> "R":
         return self.call(request(*args, **kwargs))
 
     return describe(method, request)
 
 
-def _subscription(request: Callable[P, Call[replies.Subscribed]]) -> "Callable[Concatenate[Client, P], Subscription]":
+def _subscription(
+    request: "Callable[P, Call[replies.Subscribed]]",
+) -> "Callable[Concatenate[Client, P], Subscription]":
     """Return the method that subscribes, on a connection of its own."""
 
-    def method(self: "Client", /, *args: P.args, **kwargs: P.kwargs) -> Subscription:
+    def method(self: "Client", /, *args: "P.args", **kwargs: "P.kwargs") -> "Subscription":
+        from reel.subscription_state import SubscriptionState  # noqa: PLC0415 - most clients follow nothing
+        from reel.sync.subscription import Subscription  # noqa: PLC0415 - as above
+
         state = SubscriptionState(request(*args, **kwargs), self._name)
         return Subscription(state, lambda: self._reach()[0], self._patience, self._timeout)
 
-    return describe(method, request, Subscription)
+    return describe(method, request, "Subscription")
 
 
 def _answer(
-    request: Callable[P, Call[replies.Rendered]],
+    request: "Callable[P, Call[replies.Rendered]]",
 ) -> "Callable[Concatenate[Client, P], AbstractContextManager[Answer]]":
     """Return the method that renders a conversation for a block, which adds what is fed to the answer."""
 
-    def method(self: "Client", /, *args: P.args, **kwargs: P.kwargs) -> "AbstractContextManager[Answer]":
+    def method(self: "Client", /, *args: "P.args", **kwargs: "P.kwargs") -> "AbstractContextManager[Answer]":
         from reel.sync.answer import answering  # noqa: PLC0415 - most clients answer nothing
 
         return answering(self.call, request(*args, **kwargs))
@@ -97,7 +104,7 @@ class Client:
         self._framing = MessagePack(MAX_REPLY)
         self._next_id = 0
 
-    def connect(self) -> Self:
+    def connect(self) -> "Self":
         """Connect now, rather than at the first call.
 
         Raises:
@@ -118,15 +125,15 @@ class Client:
             self._socket.close()
             self._socket = None
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> "Self":
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: "TracebackType | None"
     ) -> None:
         self.close()
 
-    def call(self, call: Call[R]) -> R:
+    def call(self, call: "Call[R]") -> "R":
         """Send a request, wait for its reply and return that.
 
         Args:
@@ -144,7 +151,7 @@ class Client:
                 raise
         return self.call(call.if_exists)
 
-    def _repeat(self, call: Call[R], deadline: float | None) -> R:
+    def _repeat(self, call: "Call[R]", deadline: float | None) -> "R":
         """Send a request until its reply comes, over as many connections as that takes."""
         with self._lock:
             # Only a connection that was lost is worth waiting for; a first one fails at once.
@@ -162,7 +169,7 @@ class Client:
                         patience, until = self._patience, time.monotonic() + self._patience
                     self._pause(error, until if deadline is None else min(until, deadline))
 
-    def pages(self, call: Call[R]) -> Iterator[R]:
+    def pages(self, call: "Call[R]") -> "Iterator[R]":
         """Yield a reply, and every page after it."""
         following_call: Call[R] | None = call
         while following_call is not None:
@@ -170,17 +177,17 @@ class Client:
             yield reply
             following_call = next_page(following_call, reply)
 
-    def iter_messages(self, agent: str, since: int | None = None, at: int | None = None) -> Iterator[Message]:
+    def iter_messages(self, agent: str, since: int | None = None, at: int | None = None) -> "Iterator[Message]":
         """Yield every message of the current conversation, page by page; see :meth:`messages`."""
         for page in self.pages(requests.messages(agent, since=since, at=at)):
             yield from page.messages
 
-    def iter_conversation(self, agent: str, since: int | None = None, at: int | None = None) -> Iterator[Record]:
+    def iter_conversation(self, agent: str, since: int | None = None, at: int | None = None) -> "Iterator[Record]":
         """Yield every record of the current conversation, page by page; see :meth:`conversation`."""
         for page in self.pages(requests.conversation(agent, since=since, at=at)):
             yield from page.conversation
 
-    def iter_history(self, agent: str, since: int | None = None, *, inherited: bool = False) -> Iterator[Event]:
+    def iter_history(self, agent: str, since: int | None = None, *, inherited: bool = False) -> "Iterator[Event]":
         """Yield every event of an agent's log, page by page; see :meth:`history`."""
         for page in self.pages(requests.history(agent, since=since, inherited=inherited)):
             yield from page.events
@@ -301,7 +308,7 @@ class Client:
             raise
         return connection
 
-    def _exchange(self, call: Call[Any], deadline: float | None) -> dict[str, Any]:
+    def _exchange(self, call: "Call[Any]", deadline: float | None) -> "dict[str, Any]":
         """Send a request and return its result; close the connection if that is left unfinished."""
         try:
             answer = self._ask(call, deadline)
@@ -316,9 +323,10 @@ class Client:
             raise
         if answer.error is not None:
             raise from_wire(answer.error)
-        return cast("dict[str, Any]", answer.result)
+        result: dict[str, Any] = answer.result
+        return result
 
-    def _ask(self, call: Call[Any], deadline: float | None) -> Response:
+    def _ask(self, call: "Call[Any]", deadline: float | None) -> Response:
         """Send a request, and read until its response comes; pushes are ignored."""
         assert self._socket is not None  # noqa: S101 - _open has just connected
         self._next_id += 1

@@ -1,5 +1,7 @@
 """The blocking client's subscription: an iterator over live events."""
 
+from __future__ import annotations
+
 import socket
 import time
 from collections import deque
@@ -7,12 +9,15 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from threading import Event
 from types import TracebackType
-from typing import Self
 
 from reel.errors import NotRunning, ReelError, ShuttingDown, Timeout
+from reel.light_typing import TYPE_CHECKING
 from reel.peer import RETRY_INTERVAL
 from reel.pushes import Push
 from reel.subscription_state import SubscriptionState
+
+if TYPE_CHECKING:
+    from typing import Self
 
 # How much is read from the socket at once, in bytes.
 _CHUNK = 1 << 18

@@ -4,7 +4,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from reel.errors import ReelError
-from reel.frames import Framing, Id
+from reel.frames import Id
+from reel.framing import Framing
 from reeld.agents.agent import Job
 from reeld.agents.creation import AgentFactory
 from reeld.agents.idempotency import IdempotencyKey

@@ -24,7 +24,8 @@ from typing import Any
 import anyio
 from anyio.abc import ByteStream, SocketAttribute, TaskGroup
 
-from reel.frames import Frame, Framing, InvalidFrame, Notification, Request, Response
+from reel.frames import Frame, InvalidFrame, Notification, Request, Response
+from reel.framing import Framing
 from reel.session import detect
 from reeld.agents.event_bus import Writer
 from reeld.core.state import Profile

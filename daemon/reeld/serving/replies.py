@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable
 
 from reel.errors import Internal, MethodNotFound, ReelError
-from reel.frames import Framing
+from reel.framing import Framing
 from reel.session import MessagePack
 from reel.wakeup import Signal
 from reeld.serving import neovim

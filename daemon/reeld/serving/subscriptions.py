@@ -21,7 +21,8 @@ from typing import Any, Protocol
 import anyio
 
 from reel.errors import Busy, NotFound
-from reel.frames import Framing, SharedPush
+from reel.frames import SharedPush
+from reel.framing import Framing
 from reel.kinds import CONVERSATION
 from reel.msgpack_codec import packer
 from reeld.agents.event_bus import CommittedEvent, EventBus, Writer

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from reel.messages import tool_call
+from reel.new_messages import tool_call
 from reel.sync.client import Client
 from tests.editors import alike
 from tests.editors.alike import without_times

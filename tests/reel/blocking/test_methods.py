@@ -2,10 +2,12 @@
 
 import inspect
 import pydoc
+import typing
 
 import pytest
 
-from reel import requests
+from reel import replies, requests
+from reel.requests import annotations
 from reel.sync.client import Client
 
 pytestmark = pytest.mark.slow
@@ -18,9 +20,10 @@ NOT_METHODS = {"greeting", "hello", "next_page", "with_idempotency_key"}
 def test_one_method_for_each_request(name: str) -> None:
     """Every request has a method of the same name, with its parameters and its documentation."""
     request, method = getattr(requests, name), getattr(Client, name)
-    parameters = list(inspect.signature(method).parameters.values())
+    names = vars(annotations)
+    _self, *parameters = inspect.signature(method).parameters.values()
 
-    assert [*inspect.signature(request).parameters.values()] == parameters[1:]
+    assert [*inspect.signature(request, locals=names, eval_str=True).parameters.values()] == parameters
     assert request.__doc__ == method.__doc__
 
 
@@ -31,6 +34,13 @@ def test_help_shows_parameters_and_the_reply() -> None:
     assert "add(self, agent: str, messages: " in shown
     assert ", key: str | None = None) -> reel.replies.Added" in shown
     assert "create: create the agent" in shown
+
+
+def test_type_hints_of_a_method() -> None:
+    """A program that reads the type hints of a method gets types, although the client itself imports no ``typing``."""
+    hints = typing.get_type_hints(Client.render)
+
+    assert (int | None, replies.Rendered) == (hints["at"], hints["return"])
 
 
 def test_help_of_a_bound_method_leaves_out_self() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from reel.messages import tool_call, tool_result
+from reel.new_messages import tool_call, tool_result
 from reel.sync.client import Client
 from tests.daemon import Daemon
 from tests.patience import PATIENCE

@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
-from reel.frames import Frame, Framing, InvalidFrame
+from reel.frames import Frame, InvalidFrame
+from reel.framing import Framing
 
 
 def fed(framing: Framing, pieces: Iterable[bytes]) -> list[Any]:

@@ -13,7 +13,8 @@ from anyio.streams.stapled import StapledObjectStream
 from msgpack import Unpacker
 
 from reel.errors import ReelError, from_wire
-from reel.frames import Framing, Id, Notification, Response
+from reel.frames import Id, Notification, Response
+from reel.framing import Framing
 from reel.session import MessagePack
 from reeld.agents.creation import AgentFactory
 from reeld.agents.registry import Registry

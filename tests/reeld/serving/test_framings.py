@@ -12,7 +12,8 @@ import pytest
 from anyio.streams.stapled import StapledObjectStream
 
 from reel.errors import InvalidParams, InvalidRequest, ParseError, ReelError, TooLarge
-from reel.frames import Framing, Id
+from reel.frames import Id
+from reel.framing import Framing
 from reel.json_framing import ContentLength, Lines
 from reel.session import MessagePack
 from reeld.serving.flow import Limits

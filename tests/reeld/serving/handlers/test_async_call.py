@@ -11,7 +11,7 @@ import pytest
 from trio.testing import wait_all_tasks_blocked
 
 from reel.errors import Internal, InvalidParams, ReelError
-from reel.frames import Framing
+from reel.framing import Framing
 from reel.json_framing import ContentLength, Lines
 from reel.session import MessagePack
 from reeld.serving.flow import Limits

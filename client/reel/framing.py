@@ -1,0 +1,63 @@
+"""What a framing does: one way to lay calls and responses into a stream of bytes.
+
+Both ends use the same classes. The daemon detects from the first byte of a connection which framing its peer
+speaks (:func:`reel.session.detect`). Theory of operation, for every :class:`Framing`:
+
+* ``feed`` takes whatever arrived, in pieces of any size, and returns the frames that are complete.
+* ``end`` takes the end of the stream, which may complete a frame or cut one off.
+* A frame is a :class:`Request`, a :class:`Notification`, a :class:`Response` or an :class:`InvalidFrame`. After an
+  invalid frame that is ``fatal`` the framing no longer knows where the next message begins: report the error and
+  close the connection. After any other the stream goes on.
+* ``request``, ``notify``, ``push``, ``answer``, ``refuse`` and ``reply`` return the bytes to send. Values of a result
+  that are a :class:`PackedList` are spliced in as they are, so that what is kept encoded is never decoded only to
+  be encoded again.
+
+The framings do no I/O.
+"""
+
+from typing import Any, Protocol
+
+from reel.errors import ReelError
+from reel.frames import Frame, Id, SharedPush
+
+
+class Framing(Protocol):
+    """One way to lay calls and responses into a stream of bytes.
+
+    ``push_target`` is how the peer wants its pushes: empty if under their own names, else a method and its first
+    arguments, after which comes the pair of the push's name and parameters.
+    """
+
+    name: str
+    push_target: list[str]
+
+    @property
+    def held(self) -> int:
+        """How many bytes of an incomplete message are kept."""
+
+    def feed(self, data: bytes) -> list[Frame]:
+        """Take received bytes; return the frames that they complete, in order. Nothing follows a fatal one."""
+
+    def end(self) -> list[Frame]:
+        """Take the end of the stream; return the frames that it completes or cuts off."""
+
+    def discard(self) -> None:
+        """Free what is kept, and ignore all further bytes."""
+
+    def request(self, request_id: Id, method: str, params: Any) -> bytes:
+        """Encode a call that expects a response."""
+
+    def notify(self, method: str, params: dict[str, Any] | list[Any]) -> bytes:
+        """Encode a call that expects no response, or a push: a map, which goes to ``push_target``."""
+
+    def push(self, method: str, sub: int, shared: SharedPush) -> bytes:
+        """Encode a push to the subscription with the number ``sub``."""
+
+    def answer(self, request_id: Id, result: dict[str, Any]) -> bytes:
+        """Encode a result; its values may be :class:`PackedList`."""
+
+    def refuse(self, request_id: Id | None, error: ReelError) -> bytes:
+        """Encode an error; ``None`` responds to what could not be read."""
+
+    def reply(self, token: Id, outcome: dict[str, Any] | ReelError) -> bytes:
+        """Encode the push with the outcome of a ``call_async``; values of a result may be :class:`PackedList`."""

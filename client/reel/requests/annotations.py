@@ -1,0 +1,11 @@
+"""The names in the annotations of the requests that their modules import for checkers alone.
+
+:mod:`reel.requests.calls` evaluates the annotations with them if somebody asks for the signature of a method.
+"""
+
+from typing import Any, Literal
+
+from reel.formats import Body, Format
+from reel.messages import Addable
+
+__all__ = ["Addable", "Any", "Body", "Format", "Literal"]
