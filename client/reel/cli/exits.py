@@ -47,13 +47,16 @@ def describe_end(status: int) -> str:
 
 
 def exit_with(status: int) -> NoReturn:
-    """Exit with a status. After Ctrl-C, die of the signal itself, so that a loop of the shell ends as well."""
+    """Exit with a status, at once: the interpreter would free every object first, which takes 6 ms.
+
+    After Ctrl-C, die of the signal itself, so that a loop of the shell ends as well.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):  # nobody reads it any longer
+            stream.flush()
     if status == INTERRUPTED:
         import signal  # noqa: PLC0415 - it is slow to import, and seldom needed
 
-        for stream in (sys.stdout, sys.stderr):
-            with suppress(OSError, ValueError):  # nobody reads it any longer
-                stream.flush()
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGINT)
-    sys.exit(status)
+    os._exit(status)

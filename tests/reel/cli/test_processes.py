@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from reel.cli import main
+from reel.cli.exits import INTERRUPTED
 from reel.process import lock_holder
 from reel.stop_marker import is_marked
 from reel.sync.client import Client
@@ -330,10 +331,11 @@ def test_empty_output_has_a_hint(home: Path) -> None:
     assert home.exists()
 
 
-def test_output_before_an_interrupt_is_flushed() -> None:
-    """Buffered output is not lost when the signal ends the process."""
-    code = "from reel.cli.exits import INTERRUPTED, exit_with; print('one'); exit_with(INTERRUPTED)"
+@pytest.mark.parametrize(("status", "expected"), [(INTERRUPTED, -signal.SIGINT), (5, 5)])
+def test_output_before_the_end_is_flushed(status: int, expected: int) -> None:
+    """Buffered output is not lost when the process ends at once, or by a signal."""
+    code = f"from reel.cli.exits import exit_with; print('one'); exit_with({status})"
     buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     ended = subprocess.run([sys.executable, "-c", code], text=True, check=False, capture_output=True, env=buffered)
 
-    assert (-signal.SIGINT, "one\n", "") == (ended.returncode, ended.stdout, ended.stderr)
+    assert (expected, "one\n", "") == (ended.returncode, ended.stdout, ended.stderr)
