@@ -38,6 +38,7 @@ from reeld.agents.creation import AgentFactory
 from reeld.agents.registry import Registry
 from reeld.config import Config
 from reeld.notify import Supervisor, find_supervisor, inherited_socket, path_of
+from reeld.serving.asked_models import AskedModels
 from reeld.serving.call import Services
 from reeld.serving.drafts import Drafts
 from reeld.serving.listener import Server, open_listener, require_path, take_over
@@ -132,7 +133,9 @@ async def serve(config: Config, supervisor: Supervisor, inherited: socket.socket
             return {"uptime": uptime, "sqlite": SQLITE, **where, **server.counters()}
 
         drafts = Drafts(registry.bus)
-        services = Services(registry, store, AgentFactory(registry), drafts, stop.set, counters, RenderCache())
+        services = Services(
+            registry, store, AgentFactory(registry), drafts, stop.set, counters, RenderCache(), AskedModels()
+        )
         async with anyio.create_task_group() as tasks:
             await tasks.start(_stop_on_signal, stop)  # first, so that a daemon that can be found can be stopped
             _unmark(config.socket)

@@ -112,7 +112,8 @@ def ingest(  # noqa: PLR0913 - the parameters of the protocol
         format: as in :func:`render`.
         body: the body of the response, or its event stream, as it was received; or the response as a map or as an
             object of the provider's SDK.
-        model: the model that answered, if the body does not name it.
+        model: the model that was asked for; it answered, if the body does not name another. Default: the one that the
+            conversation was rendered for.
         create: create the agent if there is none.
         names: the ``names`` of the rendering, if it sent tools under other names.
         interrupted: the response broke off; the daemon detects this itself in an event stream.

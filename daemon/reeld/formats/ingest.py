@@ -7,6 +7,7 @@ from reel.streams.stream import Stream
 from reel.strict_json import Json, parse_bounded
 from reeld.formats.fields import LoadedRequest, invalid_at, require_map
 from reeld.formats.json_values import dump
+from reeld.formats.naming import note_asked_model
 from reeld.formats.table import FORMATS
 
 _BLANK = "\ufeff \t\r\n"
@@ -26,7 +27,7 @@ def read_response(
     Args:
         format: a key of ``FORMATS``.
         body: the body of the response, or its event stream.
-        model: the model that answered, if the body does not name it.
+        model: the model that was asked for; it answered, if the body does not name another.
         names: the tools that were sent under another name; the keys are the names that were sent.
         interrupted: whether the caller saw it break off.
 
@@ -38,6 +39,7 @@ def read_response(
     """
     found, why = _response(format, body)
     message, usage, broke_off = FORMATS[format].read_response(found, model)
+    note_asked_model(message, model)
     why = why or broke_off or (_BROKE_OFF if interrupted else None)
     if why is not None and not any(map(_has_content, message["content"])):
         raise invalid_at("body", f"the answer has no content: {why}")

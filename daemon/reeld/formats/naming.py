@@ -2,9 +2,12 @@
 
 import re
 from hashlib import sha256
+from typing import Any
 
 from reel.strict_json import Json
 
+# The metadata key of the model that was asked for, if one of another name answered: an alias or a deployment.
+ASKED_MODEL = "asked_model"
 # The strictest limits of the four (rules X6 and G11).
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,40}")
 _ID_DIGITS = 24
@@ -12,11 +15,12 @@ _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}")
 _NOT_IN_NAME = re.compile(r"[^a-zA-Z0-9_-]")
 # 54 readable characters, an underscore on either side, and 8 hexadecimal digits are 64.
 _READABLE, _NAME_DIGITS = 54, 8
-# What tells the releases of one model apart: dates, revisions, channels.
+# What tells the releases of one model apart: dates, revisions, channels, and the size of the context ("[1m]").
 _RELEASE = re.compile(
-    r"([-@](\d{8}|\d{4}-\d{2}-\d{2}|\d{2}-\d{2,4}|\d{3})|-v\d+(:\d+)?|-(latest|preview|exp|experimental))+$"
+    r"([-@](\d{8}|\d{4}-\d{2}-\d{2}|\d{2}-\d{2,4}|\d{3})|-v\d+(:\d+)?|[-@](latest|default)|-(preview|exp|experimental)"
+    r"|\[[^\]]*\])+$"
 )
-# What clouds and routers put before the name: "models/", "anthropic/", "us.anthropic.".
+# What clouds and routers put before the name: "models/", "anthropic/", "us.anthropic.", "arn:aws:…:inference-profile/".
 _ROUTE = re.compile(r"^(.*/)?([a-z-]+\.)*(?=[a-z])")
 
 
@@ -65,6 +69,42 @@ def same_family(made_by: str | None, target: str | None) -> bool:
     return not made_by or not target or family(made_by) == family(target)
 
 
+def reads(target: str | None, made_by: Any, metadata: Json) -> bool:
+    """Whether a model accepts what an answer contains: it has the name that answered, or that was asked for (rule X16).
+
+    Args:
+        target: the model; ``None`` if it is not known.
+        made_by: the model that answered, as it calls itself. Anybody may have written it.
+        metadata: the metadata of the block, which may have the name that was asked for.
+    """
+    names = [name for name in (made_by, metadata.get(ASKED_MODEL)) if name and isinstance(name, str)]
+    return not names or any(same_family(name, target) for name in names)
+
+
+def note_asked_model(message: Json, asked: str | None) -> None:
+    """Keep the name that was asked for, with all that only its model reads, if another one answered (rule X16)."""
+    metadata = message["provider_metadata"]
+    if not asked or same_family(metadata.get("model"), asked):
+        return
+    metadata[ASKED_MODEL] = asked
+    for block in message["content"]:
+        if block.get("model"):
+            block["provider_metadata"] = {"provider": block["provider"], **block.get("provider_metadata", {})}
+        if block.get("model") or block.get("provider_metadata", {}).get("model"):
+            block["provider_metadata"][ASKED_MODEL] = asked
+
+
+def why_signature_lost(block: Json, provider: str, model: str | None) -> str | None:
+    """Return why the signature of a text, a call or media cannot be sent; ``None`` if it can, or if there is none."""
+    metadata = block.get("provider_metadata") or {}
+    if not metadata.get("signature"):
+        return None
+    if metadata.get("provider") != provider:
+        return f"the signature of {metadata.get('provider') or 'an unknown provider'}"
+    made_by = metadata.get("model")
+    return None if reads(model, made_by, metadata) else f"the signature of another model, {made_by}"
+
+
 def why_not_transferable(block: Json, provider: str, model: str | None) -> str | None:
     """Return why a block that only its maker can read must not be sent to a provider and model (rule X7).
 
@@ -76,6 +116,6 @@ def why_not_transferable(block: Json, provider: str, model: str | None) -> str |
     kind = "an opaque block" if block["type"] == "opaque" else "thinking"
     if block.get("provider") != provider:
         return f"{kind} of {block.get('provider') or 'an unknown provider'}"
-    if not same_family(block.get("model"), model):
+    if not reads(model, block.get("model"), block.get("provider_metadata") or {}):
         return f"{kind} of another model, {block['model']}"
     return None

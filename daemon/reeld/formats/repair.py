@@ -47,6 +47,7 @@ from reeld.formats.model import (
     UserTurn,
     placeholder,
 )
+from reeld.formats.naming import why_signature_lost
 from reeld.formats.repair_state import RepairState
 from reeld.formats.server_tools import MessageGroup, ServerToolStatus, match_server_tools
 
@@ -278,6 +279,7 @@ def _assistant_turn(group: MessageGroup, state: RepairState, rules: _Rules, repo
             if block["type"] == "tool_call":
                 made = _without_lost_reasoning(piece, rules, report)
                 calls.append(state.add_call(made))
+                _note_lost_signature(made, rules, report)
                 (calls_at_end if rules.target.calls_last else pieces).append(_sent_call(calls[-1], made, report))
             elif (why := _why_left_out(piece, state, rules)) is not None:
                 report.append(Change(piece.seq, block_index, "dropped", why))
@@ -288,6 +290,7 @@ def _assistant_turn(group: MessageGroup, state: RepairState, rules: _Rules, repo
                     if speaker is not None and rules.target.alternates:
                         report.append(Change(piece.seq, None, "merged", "the message before it is the assistant's too"))
                     speaker = message_index
+                _note_lost_signature(piece, rules, report)
                 pieces.append(piece)
     pieces += calls_at_end
     while pieces and rules.target.must_precede_content(pieces[-1].block):
@@ -316,6 +319,12 @@ def _why_left_out(piece: Piece, state: RepairState, rules: _Rules) -> str | None
         return f"the history already has an item {unique_id}"
     state.used_ids[unique_id] = None
     return None
+
+
+def _note_lost_signature(piece: Piece, rules: _Rules, report: list[Change]) -> None:
+    """Report that the signature of a block is left out, or replaced (rules X7 and G3)."""
+    if (why := why_signature_lost(piece.block, rules.target.provider, rules.model)) is not None:
+        report.append(Change(piece.seq, piece.block_index, "dropped", why))
 
 
 def _has_lost_reasoning(piece: Piece, rules: _Rules) -> bool:

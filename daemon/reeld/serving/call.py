@@ -11,6 +11,7 @@ from reeld.agents.creation import AgentFactory
 from reeld.agents.idempotency import IdempotencyKey
 from reeld.agents.registry import Registry
 from reeld.core.state import Profile
+from reeld.serving.asked_models import AskedModels
 from reeld.serving.drafts import Drafts
 from reeld.serving.flow import Limits
 from reeld.serving.render_cache import RenderCache
@@ -120,6 +121,7 @@ class Services(NamedTuple):
         stop: ends the daemon.
         counters: returns what the listener counts.
         render_cache: keeps what was rendered.
+        asked_models: knows which model was asked.
     """
 
     registry: Registry
@@ -129,3 +131,4 @@ class Services(NamedTuple):
     stop: Callable[[], None]
     counters: Callable[[], dict[str, Any]]
     render_cache: RenderCache
+    asked_models: AskedModels

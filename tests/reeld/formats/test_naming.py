@@ -66,6 +66,10 @@ def test_any_tool_name_becomes_one_that_every_provider_accepts(one: str, other: 
         ("gemini-3-pro-preview", "gemini-3-pro"),
         ("gpt-5-mini-2025-08-07", "gpt-5-mini"),
         ("o3-mini", "o3-mini"),
+        ("claude-opus-4-6@default", "claude-opus-4-6"),
+        ("claude-opus-4-6[1m]", "claude-opus-4-6"),
+        ("claude-opus-4-6-20260205[1m]", "claude-opus-4-6"),
+        ("arn:aws:bedrock:us-east-1:1:inference-profile/us.anthropic.claude-opus-4-6-v1:0", "claude-opus-4-6"),
     ],
 )
 def test_releases_of_one_model_are_one_family(name: str, expected: str) -> None:

@@ -18,6 +18,7 @@ from reel.framing import Framing
 from reel.session import MessagePack
 from reeld.agents.creation import AgentFactory
 from reeld.agents.registry import Registry
+from reeld.serving.asked_models import AskedModels
 from reeld.serving.call import Call, Deferred, Result, Services
 from reeld.serving.connection import Connection
 from reeld.serving.drafts import Drafts
@@ -160,7 +161,14 @@ async def services(tmp_path: Path, stopped: list[str]) -> AsyncIterator[Services
         drafts = Drafts(registry.bus)
         tasks.start_soon(drafts.run)
         yield Services(
-            registry, store, AgentFactory(registry), drafts, lambda: stopped.append("stop"), dict, RenderCache()
+            registry,
+            store,
+            AgentFactory(registry),
+            drafts,
+            lambda: stopped.append("stop"),
+            dict,
+            RenderCache(),
+            AskedModels(),
         )
         tasks.cancel_scope.cancel()
 

@@ -89,7 +89,9 @@ COMMANDS = (
         (
             _FORMAT,
             option("--stream", action="store_true", help="read an event stream and print its text as it arrives"),
-            option("--model", metavar="NAME", type=text, help="model that answered, if the body does not name it"),
+            option(
+                "--model", metavar="NAME", type=text, help="model that was asked for (default: that of the last render)"
+            ),
             option("--names", metavar="FILE", help="the --report of the render, if it renamed tools"),
             option(
                 "--interrupted", action="store_true", help="the response is incomplete (with --stream this is detected)"

@@ -7,7 +7,7 @@ from reel.strict_json import Json
 from reeld.formats.content import ANY_PICTURE, mime_of
 from reeld.formats.format import Position, ServerToolHalf
 from reeld.formats.metadata import is_own, opaque_object
-from reeld.formats.naming import same_family, why_not_transferable
+from reeld.formats.naming import reads, why_not_transferable
 
 PROVIDER = "gemini"
 # The first version that requires its signatures back (rule G3) and accepts media in a result (rule G7).
@@ -116,7 +116,7 @@ def is_signing(model: str | None) -> bool:
 def signature(block: Json, model: str | None) -> str | None:
     """Return the signature of a block if this model made it (rules G3 and X7)."""
     metadata = block.get("provider_metadata") or {}
-    if metadata.get("provider") == PROVIDER and same_family(metadata.get("model"), model):
+    if metadata.get("provider") == PROVIDER and reads(model, metadata.get("model"), metadata):
         found = metadata.get("signature") or block.get("signature")
         return found if isinstance(found, str) else None
     own = block.get("signature") if block.get("provider") == PROVIDER else None

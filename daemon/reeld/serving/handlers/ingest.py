@@ -28,9 +28,12 @@ def ingest(
     interrupted: bool | None,
 ) -> Deferred:
     """Add what a provider answered, and its token usage; a missing agent is given by its address."""
+    asked = None if isinstance(target, str) else services.asked_models.take((target.row, format_name))
 
     def parse() -> Parsed:
-        rows, altered = rows_from(read_response(format_name, body, model, names, interrupted=bool(interrupted)))
+        rows, altered = rows_from(
+            read_response(format_name, body, model or asked, names, interrupted=bool(interrupted))
+        )
         return rows, altered, {}
 
     return Deferred(partial(_parse_and_add, services, call, target, options, parse, create=bool(create)))

@@ -98,4 +98,5 @@ async def _render(
     )
     if current:
         services.render_cache.put(key, state)
+        services.asked_models.note(key, state.model)
     return rendered

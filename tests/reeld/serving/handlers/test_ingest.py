@@ -170,3 +170,17 @@ async def test_ingest_keeps_the_order_of_a_connection(connect: Connect) -> None:
     )
 
     assert ["assistant", "usage", "user", "system", "user"] == [kind for _, _, kind in (await kinds(peer))[1:]]
+
+
+async def test_the_model_that_was_rendered_for_is_kept_with_its_answer(connect: Connect) -> None:
+    """A client need not repeat it; the next answer has none, and a client may name another (rule X16)."""
+    peer = connect()
+    await peer.call("add", "demo", "What?", {"create": True})
+    await peer.call("render", "demo", "openai-chat", {"model": "my-deployment"})
+    for asked in ({}, {}, {"model": "an-alias"}):
+        await peer.call("ingest", "demo", "openai-chat", BODY, asked)
+    messages = (await peer.call("messages", "demo"))["messages"]
+
+    assert [None, "my-deployment", None, "an-alias"] == [
+        message["provider_metadata"].get("asked_model") for message in messages
+    ]
