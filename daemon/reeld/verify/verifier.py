@@ -75,6 +75,5 @@ async def open_verifier(store: Store) -> AsyncIterator[Verifier]:
 
 
 def _prepare(connection: sqlite3.Connection) -> None:
-    """Return text that is not UTF-8 too, so that it is found; and do not map all of a large file into memory."""
-    connection.execute("PRAGMA mmap_size = 0")
+    """Return text that is not UTF-8 too, so that it is found."""
     connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")

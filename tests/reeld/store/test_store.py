@@ -153,12 +153,21 @@ async def test_two_questions_do_not_wait_for_each_other(store: Store) -> None:
     assert len(asked) > 0
 
 
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="only Linux lists what is mapped")
+async def test_the_file_is_not_mapped(store: Store, path: str) -> None:
+    """What is read of the file does not count as the daemon's memory; only the index of the WAL is mapped."""
+    await write(store, made(1, event(2)))
+    await pragma(store, "wal_checkpoint(TRUNCATE)")
+    await store.load(1)
+
+    mapped = Path("/proc/self/maps").read_text().split()  # noqa: ASYNC240 - it is not on a disk
+    assert [False, True] == [path in mapped, f"{path}-shm" in mapped]
+
+
 async def test_what_cannot_be_read_is_a_storage_error(store: Store, path: str) -> None:
     """A page that is damaged while the store is open raises a storage error, not another library's error."""
     await write(store, made(1))
     await pragma(store, "wal_checkpoint(TRUNCATE)")
-    for reader in store._readers:
-        await reader.run(lambda connection: connection.execute("PRAGMA mmap_size = 0").fetchall())
     ((root,),) = query(path, "SELECT rootpage FROM sqlite_master WHERE name = 'agents_by_living_name'")
     spoil(path, root)
 
