@@ -105,8 +105,15 @@ class Daemon:
 
     def largest_memory(self) -> int:
         """Return its peak memory in bytes."""
+        return self._memory("VmHWM")
+
+    def anonymous_memory(self) -> int:
+        """Return how many bytes of memory it has now that are its own: those of files do not count."""
+        return self._memory("RssAnon")
+
+    def _memory(self, what: str) -> int:
         status = Path(f"/proc/{self.process.pid}/status").read_text()
-        (line,) = (line for line in status.splitlines() if line.startswith("VmHWM:"))
+        (line,) = (line for line in status.splitlines() if line.startswith(f"{what}:"))
         return int(line.split()[1]) << 10
 
     def client(self) -> Client:

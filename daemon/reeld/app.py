@@ -10,7 +10,8 @@
         ├── agents            one task per live agent: loads its state, then runs exclusive jobs (Registry)
         └── tasks
             ├── signals       SIGTERM and SIGINT set `stop`
-            ├── maintenance   evicts idle agents, checkpoints the WAL; another task looks whether the database is there
+            ├── maintenance   evicts idle agents, checkpoints the WAL, returns freed memory; another task looks whether
+            │                 the database is there
             ├── drafts        pushes the last text of each burst
             ├── server        accepts; per connection a reader, a sender, a watcher, a worker, and one task for each
             │                 subscription that catches up and each detached request (Connection)
@@ -33,7 +34,7 @@ from anyio.abc import TaskStatus
 
 from reel import stop_marker
 from reel.errors import Storage
-from reeld import logs
+from reeld import logs, memory
 from reeld.agents.creation import AgentFactory
 from reeld.agents.registry import Registry
 from reeld.config import Config
@@ -184,6 +185,7 @@ async def _maintain(store: Store, registry: Registry) -> None:
         await anyio.sleep(_MAINTENANCE_EVERY)
         registry.evict()
         await store.tidy()
+        memory.give_back()
 
 
 async def _watch(store: Store) -> None:

@@ -19,6 +19,7 @@ import logging
 import select
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from traceback import clear_frames
 from typing import Any
 
 import anyio
@@ -241,6 +242,9 @@ class Connection:
                 data = await self._stream.receive(_CHUNK)
         except anyio.EndOfStream:
             self._take(self.framing.end())
+        except BaseException as error:
+            clear_frames(error.__traceback__)  # as in Outbox.send
+            raise
 
     def _count_incomplete(self, size: int) -> None:
         if size != self._incomplete:

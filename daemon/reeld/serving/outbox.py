@@ -6,6 +6,7 @@ so that a publisher never waits for a reader. An empty queue takes a message of 
 
 import logging
 from collections.abc import Callable, Iterator
+from traceback import clear_frames
 
 import anyio
 from anyio.abc import ByteStream
@@ -141,8 +142,11 @@ class Outbox:
                         await stream.send(piece)
                         self._sending = False
                         self._pieces += 1
-                finally:
-                    batch.clear()  # it may be large, and a cancelled frame is collected late
+                except BaseException as error:
+                    # anyio leaves a cancellation in a cycle with the frames that it went through: they would keep the
+                    # connection, and what was being sent, until the garbage collector runs.
+                    clear_frames(error.__traceback__)
+                    raise
                 if self._closed:
                     return
                 self._replies -= replies

@@ -15,6 +15,7 @@ from trio.testing import wait_all_tasks_blocked
 from reeld.serving import listener
 from reeld.serving.call import Services
 from reeld.serving.connection import Connection
+from reeld.serving.flow import Limits
 from reeld.serving.listener import Server, open_listener
 from tests.daemon import short_directory
 from tests.patience import PATIENCE
@@ -45,10 +46,10 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[weakref.ref[Connect
 
 
 @asynccontextmanager
-async def served(services: Services) -> AsyncIterator[tuple[Server, str]]:
+async def served(services: Services, limits: Limits | None = None) -> AsyncIterator[tuple[Server, str]]:
     """Run a server; yield it and the path of its socket."""
     with anyio.fail_after(PATIENCE), short_directory() as directory:
-        path, server = str(directory / "s"), Server()
+        path, server = str(directory / "s"), Server(limits)
         async with open_listener(path) as listening, trio.open_nursery() as nursery:
             await nursery.start(lambda task_status: server.run(listening, services, task_status=task_status))
             yield server, path
@@ -72,7 +73,7 @@ async def settled(server: Server) -> None:
         pytest.param(call(1, "ping") + call(2, "ping")[:-1], True, id="half a message"),
         pytest.param(call(1, "subscribe"), True, id="a subscription"),
         pytest.param(call(1, "subscribe", "demo", 0), True, id="a subscription from the past"),
-        pytest.param(call(1, "add", "demo", "hi", None, "key"), True, id="a command with a key"),
+        pytest.param(call(1, "add", "demo", "hi", False, None, "key"), True, id="a command with a key"),
         pytest.param(call(1, "kill", "nobody", False, None, "other key"), True, id="a refused command with a key"),
         pytest.param(call(1, "no_such_method"), True, id="an unknown method"),
         pytest.param(call(1, "messages", "nobody"), True, id="an unknown agent"),
@@ -97,4 +98,17 @@ async def test_freed_at_once(
         await settled(server)
 
         assert [None, None] == [connection() for connection in opened]
+        assert gc.collect() == 0
+
+
+async def test_freed_while_it_does_not_read(services: Services, opened: list[weakref.ref[Connection]]) -> None:
+    """Nothing keeps a connection that is closed because its peer does not read, nor what was being sent to it."""
+    async with served(services, Limits(stall=0.01)) as (server, path):
+        async with await anyio.connect_unix(path) as peer:
+            await peer.send(call(1, "add", "demo", ["x" * (1 << 20)] * 4, True))
+            await peer.send(call(2, "messages", "demo"))
+            await wait_all_tasks_blocked()
+            await settled(server)
+
+        assert [None] == [connection() for connection in opened]
         assert gc.collect() == 0
