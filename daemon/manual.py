@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from reel.cli.command import Command, Option
+from reel.cli.options import COMMON, options_of
 from reel.cli.overview import AGENT_RULE, DESCRIPTION, ENVIRONMENT, EXIT_STATUSES
-from reel.cli.parser import common_options, examples_of, options_of, sentence, usage_of
+from reel.cli.parser import examples_of, sentence, usage_of
 from reel.cli.table import all_commands
 from reel.version import __version__
 from reeld.config import SETTINGS
@@ -50,7 +51,7 @@ def reel() -> str:
         ("reel", 1, "talk to reeld"),
         (".B reel", _text("[--socket PATH] [--json] [--timeout SECONDS] COMMAND ...")),
         ("DESCRIPTION", [_text(DESCRIPTION), ".PP", _text(AGENT_RULE)]),
-        ("OPTIONS", [*_options(common_options()), *_terms(_SHARED)]),
+        ("OPTIONS", [*_options(COMMON), *_terms(_SHARED)]),
         ("COMMANDS", (line for command in all_commands() for line in _command(command))),
         ("ENVIRONMENT", _terms(ENVIRONMENT)),
         ("EXIT STATUS", _terms(EXIT_STATUSES)),
@@ -96,7 +97,7 @@ def _command(command: Command) -> Iterator[str]:
     yield _text(sentence(command.summary))
     if command.notes:
         yield _text(command.notes)
-    yield from _options(option for option in options_of(command) if option not in common_options())
+    yield from _options(option for option in options_of(command) if option not in COMMON)
     example = [_text(line) for line in examples_of(command)]
     yield from (".PP", "Example:", ".RS 2", ".nf", *example, ".fi", ".RE")
 

@@ -9,7 +9,6 @@ A plain number may be of any size. A *large* one, which some clients cannot hold
 from __future__ import annotations
 
 import math
-import re
 
 from reel.light_typing import TYPE_CHECKING
 
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
 MAX_INTEGER = 2**53 - 1
 # The integers that MessagePack has.
 _LOWEST, _HIGHEST = -(2**63), 2**64 - 1
-# Not compiled here: every program that imports this would pay for it, and few meet such a text.
-_UNCLEAN = "[\x00\ud800-\udfff]"
 # A text that may be a number: four characters or more, digits or a few of them with an exponent. So are most dates.
 _DIGITS = "0123456789"
 _IN_NUMBERS = f"{_DIGITS}.eE+-"
@@ -71,7 +68,11 @@ def clean(text: str) -> tuple[str, int]:
     Returns:
         the text, and how many characters were replaced.
     """
-    return (text, 0) if is_clean(text) else re.subn(_UNCLEAN, "�", text)
+    if is_clean(text):
+        return text, 0
+    import re  # noqa: PLC0415 - few texts need it, and every program that imports this would pay
+
+    return re.subn("[\x00\ud800-\udfff]", "�", text)
 
 
 def clean_deep(value: Any) -> tuple[Any, int]:

@@ -14,7 +14,6 @@ could also have been omitted, :mod:`reel.cli.lone_argument` decides.
 
 from __future__ import annotations
 
-from argparse import ArgumentTypeError
 from collections.abc import Sequence
 
 from reel.ids import is_id, is_name
@@ -42,6 +41,10 @@ class UsageError(Exception):
 
 class SettingsError(Exception):
     """``reel.toml`` is wrong; the message names the file and the key or the line, and says what to write."""
+
+
+class InvalidValue(Exception):
+    """The value of an option is wrong; the message says what is right."""
 
 
 class Arity(NamedTuple):
@@ -124,14 +127,14 @@ def number(argument: str) -> int:
     """Return an argument as an integer that every client can hold.
 
     Raises:
-        ArgumentTypeError: it is not a number, or out of range.
+        InvalidValue: it is not a number, or out of range.
     """
     try:
         value = int(argument)
     except ValueError:
-        raise ArgumentTypeError(f"{argument!r} is not a number") from None
+        raise InvalidValue(f"{argument!r} is not a number") from None
     if not -MAX_INTEGER <= value <= MAX_INTEGER:
-        raise ArgumentTypeError(f"{argument} is out of range; the limit is {MAX_INTEGER}")
+        raise InvalidValue(f"{argument} is out of range; the limit is {MAX_INTEGER}")
     return value
 
 
@@ -139,11 +142,11 @@ def positive(argument: str) -> int:
     """Return an argument as an integer that is at least 1.
 
     Raises:
-        ArgumentTypeError: it is not a number, or out of range.
+        InvalidValue: it is not a number, or out of range.
     """
     value = number(argument)
     if value < 1:
-        raise ArgumentTypeError(f"{argument} is out of range; it must be at least 1")
+        raise InvalidValue(f"{argument} is out of range; it must be at least 1")
     return value
 
 
@@ -151,14 +154,14 @@ def seconds(argument: str) -> float:
     """Return an argument as a duration in seconds.
 
     Raises:
-        ArgumentTypeError: it is not a number, negative, or out of range.
+        InvalidValue: it is not a number, negative, or out of range.
     """
     try:
         value = float(argument)
     except ValueError:
-        raise ArgumentTypeError(f"{argument!r} is not a number of seconds") from None
+        raise InvalidValue(f"{argument!r} is not a number of seconds") from None
     if not 0 <= value < MAX_INTEGER:
-        raise ArgumentTypeError(f"{argument} seconds is out of range; it must be at least 0 and below {MAX_INTEGER}")
+        raise InvalidValue(f"{argument} seconds is out of range; it must be at least 0 and below {MAX_INTEGER}")
     return value
 
 
@@ -166,9 +169,9 @@ def time_limit(argument: str) -> float:
     """Return an argument as a positive duration in seconds.
 
     Raises:
-        ArgumentTypeError: it is not a number, not positive, or out of range.
+        InvalidValue: it is not a number, not positive, or out of range.
     """
     value = seconds(argument)
     if not value:
-        raise ArgumentTypeError(f"{argument} seconds is out of range; it must be more than 0")
+        raise InvalidValue(f"{argument} seconds is out of range; it must be more than 0")
     return value

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
 from collections.abc import Callable
+from types import SimpleNamespace
 
 from reel.cli.output import Output
 from reel.cli.prefixes import PrefixResolvingClient
@@ -34,7 +34,7 @@ class Context:
 
     def __init__(
         self,
-        args: Namespace,
+        args: SimpleNamespace,
         agent: str,
         words: list[str],
         socket: str,

@@ -6,8 +6,8 @@ is imported from here on, and of the commands only the one that runs.
 
 import os
 import sys
-from argparse import Namespace
 from importlib import import_module
+from types import SimpleNamespace
 
 from reel.address import default_socket, standard_socket
 from reel.cli.arguments import UsageError
@@ -21,7 +21,7 @@ from reel.errors import NotRunning, ReelError
 
 
 def dispatch(
-    command: Command, args: Namespace, agent: str, words: list[str], settings: Settings, *, lone: bool = False
+    command: Command, args: SimpleNamespace, agent: str, words: list[str], settings: Settings, *, lone: bool = False
 ) -> int:
     """Run a command's function and return the exit status. An error of the daemon becomes one line on stderr.
 
@@ -68,7 +68,7 @@ def _resolve_positions(ctx: Context) -> None:
         setattr(ctx.args, name, ctx.seq(given))
 
 
-def _starts(command: Command, args: Namespace, settings: Settings) -> bool:
+def _starts(command: Command, args: SimpleNamespace, settings: Settings) -> bool:
     """Return whether to start the daemon if none runs.
 
     Not on a socket of ``--socket``: nobody knows with which database, and a daemon on a mistyped path would keep the
@@ -78,7 +78,7 @@ def _starts(command: Command, args: Namespace, settings: Settings) -> bool:
     return wanted and not args.socket and not os.environ.get(NO_START)
 
 
-def _socket(command: Command, args: Namespace) -> str:
+def _socket(command: Command, args: SimpleNamespace) -> str:
     try:
         return os.path.abspath(args.socket or default_socket())  # noqa: PTH100 - pathlib costs 4 ms
     except NotRunning:

@@ -2,7 +2,8 @@
 
 from reel.cli.context import Context
 from reel.cli.overview import TOPICS
-from reel.cli.parser import command_parser, find_command, top_parser
+from reel.cli.parser import command_parser, top_parser
+from reel.cli.parsing import find_command
 
 
 def show_help(ctx: Context) -> None:

@@ -4,36 +4,15 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
 
-from reel.cli.arguments import UsageError, arity, text, time_limit
-from reel.cli.command import Command, Option, option
-from reel.cli.positions import absolute_position
-from reel.cli.table import look_up
+from reel.cli.arguments import InvalidValue, UsageError
+from reel.cli.command import Command, Option
+from reel.cli.options import COMMON, common_options, particular_options
 from reel.light_typing import TYPE_CHECKING
 from reel.version import VERSIONS
 
 if TYPE_CHECKING:
-    from typing import NoReturn
-
-# After the name of a command they have no defaults, which would undo what came before it.
-_COMMON = (
-    option("--json", action="store_true", default=argparse.SUPPRESS, help="print JSON (lists as JSON Lines)"),
-    option("--socket", metavar="PATH", default=argparse.SUPPRESS, help="the daemon's socket"),
-    option("--no-start", action="store_true", default=argparse.SUPPRESS, help="do not start the daemon if none runs"),
-    option(
-        "--timeout",
-        metavar="SECONDS",
-        dest="time_limit",
-        type=time_limit,
-        default=argparse.SUPPRESS,
-        help="how long the daemon may take to answer",
-    ),
-)
-_AGENT = (option("-a", "--agent", metavar="AGENT", type=text, help="the agent, instead of the first argument"),)
-_IF_SEQ = "only if nothing has happened to the agent since SEQ"
-_WRITES = (option("--if-seq", metavar="SEQ", type=absolute_position, help=_IF_SEQ),)
-
+    from typing import Any, NoReturn
 
 _UNKNOWN = "unrecognized arguments: "
 
@@ -58,6 +37,12 @@ class _Parser(argparse.ArgumentParser):
             message = f"{_UNKNOWN}{words}{like_argument(words.split()[0], self._option_string_actions)}"
         raise UsageError(message.removeprefix("argument "), self.command)
 
+    def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
+        try:
+            return super()._get_value(action, arg_string)
+        except InvalidValue as error:
+            raise argparse.ArgumentError(action, str(error)) from None
+
     def _check_value(self, action: argparse.Action, value: object) -> None:
         if action.choices is not None and value not in action.choices:
             from reel.cli.suggestions import like  # noqa: PLC0415 - only after a typing error
@@ -77,15 +62,6 @@ class _TopParser(_Parser):
         return super().format_help()
 
 
-def split_at_dashes(argv: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Split the arguments at ``--``; what comes after it is positional."""
-    given = list(argv)
-    if "--" not in given:
-        return given, []
-    end = given.index("--")
-    return given[:end], given[end + 1 :]
-
-
 def top_parser() -> argparse.ArgumentParser:
     """Return the parser of the arguments up to and including the command's name."""
     parser = _TopParser(
@@ -100,7 +76,7 @@ def top_parser() -> argparse.ArgumentParser:
         version=VERSIONS,
         help="print the versions (reel status prints the daemon's)",
     )
-    for flags, details in _COMMON:
+    for flags, details in COMMON:
         parser.add_argument(*flags, **{**details, "default": None})
     parser.add_argument("command", nargs="?", help=argparse.SUPPRESS)
     parser.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
@@ -122,27 +98,12 @@ def command_parser(command: Command) -> argparse.ArgumentParser:
     parser.command = command.name
     parser.add_argument("words", nargs="*", help=argparse.SUPPRESS)
     parser.set_defaults(agent=None)
-    for flags, details in options_of(command):
+    for flags, details in particular_options(command):
         parser.add_argument(*flags, **details)
+    for flags, details in common_options(command):
+        # Without a default, which would undo what came before the name of the command.
+        parser.add_argument(*flags, **{**details, "default": argparse.SUPPRESS})
     return parser
-
-
-def options_of(command: Command) -> tuple[Option, ...]:
-    """Return every option of a command except ``--help``: its own, and those that it shares with others."""
-    if not arity(command.positionals).agent:
-        return (*command.options, *_common_of(command))
-    return (*command.options, *_AGENT, *(_WRITES if command.writes else ()), *_common_of(command))
-
-
-def _common_of(command: Command) -> tuple[Option, ...]:
-    """Return the common options, without those whose names the command uses for options of its own."""
-    own = {flag for flags, _ in command.options for flag in flags}
-    return tuple(option for option in _COMMON if own.isdisjoint(option[0]))
-
-
-def common_options() -> tuple[Option, ...]:
-    """Return the options that every command has, and that may come before its name."""
-    return _COMMON
 
 
 def usage_of(option: Option) -> str:
@@ -160,20 +121,6 @@ def examples_of(command: Command) -> list[str]:
 def sentence(summary: str) -> str:
     """Return a summary from the table as a sentence."""
     return f"{summary[0].upper()}{summary[1:]}."
-
-
-def find_command(name: str) -> Command:
-    """Return the command of this name.
-
-    Raises:
-        UsageError: there is no such command.
-    """
-    command = look_up(name)
-    if command is None:
-        from reel.cli.suggestions import like_command  # noqa: PLC0415 - only after a typing error
-
-        raise UsageError(f"no command {name!r}{like_command(name)}")
-    return command
 
 
 def _width() -> int:

@@ -7,11 +7,9 @@ between, such as ``12..20`` or ``@~2..``. No name of an agent begins like one of
 
 from __future__ import annotations
 
-import re
-from argparse import ArgumentTypeError
 from collections.abc import Callable
 
-from reel.cli.arguments import UsageError
+from reel.cli.arguments import InvalidValue, UsageError
 from reel.cli.terminal import seq_range
 from reel.light_typing import TYPE_CHECKING, NamedTuple
 from reel.values import MAX_INTEGER
@@ -32,6 +30,8 @@ class FromEnd(NamedTuple):
 
 def parse_position(word: str) -> int | FromEnd | None:
     """Return a word as a seq or as a position from the end; ``None`` if it is neither."""
+    import re  # noqa: PLC0415 - most commands have no position
+
     found = re.fullmatch(_FORM, word)
     if found is None:
         return None
@@ -45,10 +45,10 @@ def position(argument: str) -> int | FromEnd:
     """Return the value of an option as a position.
 
     Raises:
-        ArgumentTypeError: it is not a position.
+        InvalidValue: it is not a position.
     """
     if (parsed := parse_position(argument)) is None:
-        raise ArgumentTypeError(f"{argument!r} is not a position; write {FORMS}")
+        raise InvalidValue(f"{argument!r} is not a position; write {FORMS}")
     return parsed
 
 
@@ -56,11 +56,11 @@ def absolute_position(argument: str) -> int:
     """Return the value of ``--if-seq``, which must not move with the conversation.
 
     Raises:
-        ArgumentTypeError: it is not a number.
+        InvalidValue: it is not a number.
     """
     parsed = position(argument)
     if isinstance(parsed, FromEnd):
-        raise ArgumentTypeError(f"{argument!r} would always be right; write the seq that you have read, such as 12")
+        raise InvalidValue(f"{argument!r} would always be right; write the seq that you have read, such as 12")
     return parsed
 
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import os
 import sys
-from argparse import Namespace
 from collections.abc import Sequence
 
 from reel.cli.arguments import VARIABLE, SettingsError, UsageError, is_lone, resolve, text
 from reel.cli.command import Command
 from reel.cli.exits import BROKEN_PIPE, INTERRUPTED, OK, REFUSED, USAGE
 from reel.cli.output import open_streams
-from reel.cli.parser import command_parser, find_command, split_at_dashes, top_parser
+from reel.cli.parsing import find_command, parse_arguments, parse_beginning, split_at_dashes
 from reel.cli.table import look_up
 from reel.cli.terminal import safe
 from reel.light_typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from types import SimpleNamespace
+
     from reel.cli.settings import Settings
 
 _HELP = {"--help", "-h"}
@@ -53,13 +54,14 @@ def _status(argv: Sequence[str]) -> int:
 
 def _parse_and_run(argv: Sequence[str]) -> int:
     before, after = split_at_dashes(argv)
-    parser = top_parser()
-    args = parser.parse_args(before)
+    args = parse_beginning(before)
     if args.command is None:
-        parser.print_help()
+        from reel.cli.parser import top_parser  # noqa: PLC0415 - a command that runs needs no parser
+
+        top_parser().print_help()
         return OK
     command, settings = _command_and_settings(args)
-    args = command_parser(command).parse_intermixed_args(args.rest, args)
+    args = parse_arguments(command, args)
     args.words = [text(word) for word in [*args.words, *after]]
     try:
         # An empty variable names no agent, whatever the file says.
@@ -71,7 +73,7 @@ def _parse_and_run(argv: Sequence[str]) -> int:
         raise UsageError(error.message, command.name) from None
 
 
-def _command_and_settings(args: Namespace) -> tuple[Command, Settings]:
+def _command_and_settings(args: SimpleNamespace) -> tuple[Command, Settings]:
     """Return the command that is meant, and the settings; an alias is replaced by what it stands for."""
     from reel.cli.settings import Settings, load  # noqa: PLC0415 - --version needs none
 
@@ -91,14 +93,14 @@ def _command_and_settings(args: Namespace) -> tuple[Command, Settings]:
 
 
 def _dispatch(
-    command: Command, args: Namespace, agent: str, words: list[str], settings: Settings, *, lone: bool
+    command: Command, args: SimpleNamespace, agent: str, words: list[str], settings: Settings, *, lone: bool
 ) -> int:
     from reel.cli.dispatch import dispatch  # noqa: PLC0415 - --help and --version need no client
 
     return dispatch(command, args, agent, words, settings, lone=lone)
 
 
-def _positionals(command: Command, args: Namespace) -> str:
+def _positionals(command: Command, args: SimpleNamespace) -> str:
     """Return the positional arguments that a command takes together with these options."""
     if any(getattr(args, name) for name in command.replaces_text):
         return command.positionals.split()[0]

@@ -1,17 +1,25 @@
 """Options may come before, between and after the positional arguments."""
 
-from argparse import Namespace
+import sys
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from reel.cli.arguments import UsageError
-from reel.cli.parser import command_parser, find_command, split_at_dashes, top_parser
+from reel.cli.options import options_of
+from reel.cli.parser import command_parser, top_parser
+from reel.cli.parsing import find_command, parse_arguments, parse_beginning, split_at_dashes
 from reel.cli.positions import FORMS
+from reel.cli.table import all_commands, command_names
 
 
-def parsed(*argv: str) -> Namespace:
-    args = top_parser().parse_args(argv)
-    return command_parser(find_command(args.command)).parse_intermixed_args(args.rest, args)
+def parsed(*argv: str) -> SimpleNamespace:
+    args = parse_beginning(argv)
+    return parse_arguments(find_command(args.command), args)
 
 
 @pytest.mark.parametrize(
@@ -80,3 +88,59 @@ def test_wrong_usage_is_raised_with_its_command(argv: list[str], expected: str, 
         parsed(*argv)
 
     assert (expected, command) == (caught.value.message, caught.value.command)
+
+
+FLAGS = sorted({flag for command in all_commands() for flags, _ in options_of(command) for flag in flags})
+COMMON = [[], ["--json"], ["--timeout", "5"], ["--socket", "/s", "--no-start"], ["--timeout", "-1"], ["--socket=/s"]]
+VALUES = [
+    "12",
+    "-5",
+    "0.5",
+    "@~2",
+    "-",
+    "a=b",
+    "demo",
+    "user",
+    "tsv",
+    "auto",
+    "anthropic",
+    "--json",
+    "--help",
+    "--role=user",
+    "--nope",
+    "-x",
+]
+WORDS = st.sampled_from([*FLAGS, *VALUES, "", "two words", "- a"])
+
+
+def by_argparse(argv: list[str]) -> SimpleNamespace:
+    args = top_parser().parse_args(argv, SimpleNamespace())
+    return command_parser(find_command(args.command)).parse_intermixed_args(args.rest, args)
+
+
+def outcome(parse: Callable[[list[str]], SimpleNamespace], argv: list[str]) -> Any:
+    try:
+        return vars(parse(argv))
+    except UsageError as error:
+        return error.message, error.command
+    except SystemExit:
+        return "help"
+
+
+@given(st.sampled_from(COMMON), st.sampled_from(command_names()), st.lists(WORDS, max_size=6))
+@settings(max_examples=100, deadline=None)
+def test_the_short_way_reads_what_argparse_reads(before: list[str], command: str, after: list[str]) -> None:
+    """Whether a command line is read with argparse or without, the result is the same."""
+    argv = [*before, command, *after]
+
+    assert outcome(by_argparse, argv) == outcome(lambda argv: parsed(*argv), argv)
+
+
+@pytest.mark.parametrize(
+    "argv", [("--socket", "/s", "add", "demo", "hi", "--create"), ("render", "-a", "demo", "--format", "anthropic")]
+)
+def test_most_command_lines_need_no_argparse(argv: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Options and values as they are listed are read the short way."""
+    monkeypatch.setitem(sys.modules, "reel.cli.parser", None)
+
+    assert {"words", "agent", "socket"} <= vars(parsed(*argv)).keys()

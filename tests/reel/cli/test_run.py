@@ -136,7 +136,10 @@ HEAVY = {
     ("argv", "unwanted"),
     [
         (["--version"], {*HEAVY, "reel.sync.client", "msgpack", "socket", "datetime"}),
-        (["add", "demo", "hi"], {*HEAVY, "reel.messages", "reel.records", "reel.sync.subscription"}),
+        (
+            ["add", "demo", "hi"],
+            {*HEAVY, "argparse", "gettext", "locale", "reel.messages", "reel.records", "reel.sync.subscription"},
+        ),
     ],
 )
 def test_commands_import_only_what_they_need(argv: list[str], unwanted: set[str]) -> None:

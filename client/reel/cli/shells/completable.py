@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from reel.cli.arguments import AGENT
 from reel.cli.command import Command, Option
+from reel.cli.options import COMMON, options_of
 from reel.cli.overview import TOPICS
-from reel.cli.parser import common_options, options_of
 from reel.cli.table import all_commands, command_names
 from reel.cli.tables.itself import EDITORS
 
@@ -62,7 +62,7 @@ def commands() -> list[Completable]:
 def shared() -> list[Flag]:
     """Return the options that may come before a command."""
     version = Flag(("--version",), "print the versions", Value(NOTHING, arguments=0))
-    return [*map(_flag, common_options()), _HELP, version]
+    return [*map(_flag, COMMON), _HELP, version]
 
 
 def _command(command: Command) -> Completable:
