@@ -39,7 +39,8 @@ _STATUSES = (
 _DAEMON = """\
 reeld owns the conversations of LLM agents. It keeps them in an append-only log in SQLite and commits each message
 before it acknowledges it. It listens on a Unix socket, stays in the foreground, and logs to stderr. On SIGTERM or
-SIGINT it finishes what is in flight and exits.
+SIGINT it finishes what is in flight and exits. On SIGHUP it opens its log again, if that is a file, and makes its
+socket again, if that is gone from its path; if it logs to a terminal, SIGHUP ends it, too.
 
 A setting is read from the command line, else from the environment, else from reeld.toml; each has a default.
 --check prints every setting and where it came from."""

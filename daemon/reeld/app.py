@@ -9,7 +9,7 @@
         │                     and the readers (open_store)
         ├── agents            one task per live agent: loads its state, then runs exclusive jobs (Registry)
         └── tasks
-            ├── signals       SIGTERM and SIGINT set `stop`
+            ├── signals       SIGTERM and SIGINT set `stop`; SIGHUP opens the log again, and makes a lost socket again
             ├── maintenance   evicts idle agents, checkpoints the WAL, returns freed memory; another task looks whether
             │                 the database is there
             ├── drafts        pushes the last text of each burst
@@ -26,6 +26,7 @@ import os
 import signal
 import socket
 import time
+from collections.abc import Sequence
 from contextlib import AsyncExitStack, ExitStack
 from typing import Any
 
@@ -42,7 +43,7 @@ from reeld.notify import Supervisor, find_supervisor, inherited_socket, path_of
 from reeld.serving.asked_models import AskedModels
 from reeld.serving.call import Services
 from reeld.serving.drafts import Drafts
-from reeld.serving.listener import Server, open_listener, require_path, take_over
+from reeld.serving.listener import Listener, PathListener, Server, open_listener, require_path, take_over
 from reeld.serving.render_cache import RenderCache
 from reeld.startup import OK, StartupError, lock, raise_file_limit
 from reeld.store.database import SQLITE
@@ -68,6 +69,8 @@ def main(config: Config) -> int:
     # Live conversations are long-lived and acyclic: repeated passes of the collector over them would find nothing.
     gc.freeze()
     gc.set_threshold(*_GC)
+    if not logs.on_terminal():
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until it is served, and again at the end
     os.chdir("/")  # so that the current file system can be unmounted
     supervisor = find_supervisor(os.environ)
     try:
@@ -138,7 +141,11 @@ async def serve(config: Config, supervisor: Supervisor, inherited: socket.socket
             registry, store, AgentFactory(registry), drafts, stop.set, counters, RenderCache(), AskedModels()
         )
         async with anyio.create_task_group() as tasks:
-            await tasks.start(_stop_on_signal, stop)  # first, so that a daemon that can be found can be stopped
+            reloads = not logs.on_terminal()  # who closes a terminal ends what runs in it
+            stop_signals = _STOP_SIGNALS if reloads else (*_STOP_SIGNALS, signal.SIGHUP)
+            await tasks.start(
+                _stop_on_signal, stop, stop_signals
+            )  # first, so that a daemon that can be found can be stopped
             _unmark(config.socket)
             async with open_listener(config.socket) if inherited is None else take_over(inherited) as listener:
                 tasks.start_soon(_maintain, store, registry)
@@ -146,6 +153,8 @@ async def serve(config: Config, supervisor: Supervisor, inherited: socket.socket
                 tasks.start_soon(drafts.run)
                 await tasks.start(server.run, listener, services)
                 tasks.start_soon(supervisor.watchdog_loop, store.writer.heartbeat)
+                if reloads:
+                    await tasks.start(_reload_on_signal, listener, supervisor)
                 where = f"{config.socket} with {config.database}"
                 log.info("ready in %d ms on %s", (time.monotonic() - began) * 1e3, where)
                 supervisor.notify("READY=1", f"STATUS=listens on {where}")
@@ -154,7 +163,7 @@ async def serve(config: Config, supervisor: Supervisor, inherited: socket.socket
                 supervisor.notify("STOPPING=1", "STATUS=finishes what is in flight")
                 await server.close()
             tasks.cancel_scope.cancel()
-        for number in _STOP_SIGNALS:  # a second signal must not cut the end short
+        for number in stop_signals:  # a second signal must not cut the end short
             signal.signal(number, signal.SIG_IGN)
         await registry.drain()
         agents.cancel_scope.cancel()
@@ -172,12 +181,43 @@ def _unmark(path: str) -> None:
         log.warning("%s: clients do not start a daemon by themselves: %s", error.filename, error.strerror)
 
 
-async def _stop_on_signal(stop: anyio.Event, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
-    with anyio.open_signal_receiver(*_STOP_SIGNALS) as signals:
+async def _stop_on_signal(
+    stop: anyio.Event, numbers: Sequence[signal.Signals], *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED
+) -> None:
+    with anyio.open_signal_receiver(*numbers) as signals:
         task_status.started()
         async for number in signals:
             log.info("got %s", signal.Signals(number).name)
             stop.set()
+
+
+async def _reload_on_signal(
+    listener: Listener, supervisor: Supervisor, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED
+) -> None:
+    log_file = logs.find_file()
+    with anyio.open_signal_receiver(signal.SIGHUP) as signals:
+        task_status.started()
+        async for _ in signals:
+            # The time is what systemd asks for with Type=notify-reload (sd_notify(3)).
+            supervisor.notify("RELOADING=1", f"MONOTONIC_USEC={time.monotonic_ns() // 1000}")
+            if log_file is not None:
+                try:
+                    logs.reopen(log_file)
+                except OSError as error:
+                    log.warning("the log cannot be opened again: %s: %s", log_file, error.strerror)
+            log.info("got SIGHUP")
+            if isinstance(listener, PathListener):
+                await _renew(listener)
+            log.info("reloaded")
+            supervisor.notify("READY=1")
+
+
+async def _renew(listener: PathListener) -> None:
+    try:
+        if await listener.renew():
+            log.warning("the socket was gone, and was made again")
+    except StartupError as error:
+        log.warning("the socket is gone, and was not made again: %s", error)
 
 
 async def _maintain(store: Store, registry: Registry) -> None:

@@ -115,6 +115,44 @@ def destination() -> str | None:
     return path if path.startswith("/") else None  # a pipe has none
 
 
+def find_file() -> str | None:
+    """Return the path of the file that stderr goes to; ``None`` if it is something else, or was removed."""
+    try:
+        found = os.fstat(2)
+    except OSError:
+        return None
+    return destination() if stat.S_ISREG(found.st_mode) and found.st_nlink else None
+
+
+def reopen(path: str) -> None:
+    """Log to the file that is at a path now; create it if it is not there.
+
+    What goes to the same file as stderr until now, stdout for example, follows.
+
+    Raises:
+        OSError: the file cannot be opened; the log stays where it is.
+    """
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        if _is_same(1, 2):
+            os.dup2(descriptor, 1)
+        os.dup2(descriptor, 2)
+    finally:
+        os.close(descriptor)
+
+
+def _is_same(one: int, other: int) -> bool:
+    try:
+        return os.path.sameopenfile(one, other)
+    except OSError:  # one is closed
+        return False
+
+
+def on_terminal() -> bool:
+    """Return whether stderr is a terminal."""
+    return os.isatty(2)
+
+
 def in_journal() -> bool:
     """Return whether stderr goes to the journal; the variable alone could be inherited together with another stderr."""
     try:

@@ -15,7 +15,7 @@ from tests.daemon import Daemon
 from tests.patience import PATIENCE
 
 # The first socket is the one after stderr, and it is for the process that the shell becomes.
-_GIVE = ("sh", "-c", 'LISTEN_PID=$$ LISTEN_FDS=1 exec "$@" 3<&0', "sh")
+GIVE = ("sh", "-c", 'LISTEN_PID=$$ LISTEN_FDS=1 exec "$@" 3<&0', "sh")
 
 
 @contextmanager
@@ -97,7 +97,7 @@ def test_given_socket(prepared: Daemon) -> None:
     given_path, prepared.socket = f"{prepared.socket}.given", f"{prepared.socket}.unused"
     with listening(given_path) as given:
         for head in (2, 3):
-            with running(prepared, *_GIVE, given=given) as process, Client(given_path).connect() as client:
+            with running(prepared, *GIVE, given=given) as process, Client(given_path).connect() as client:
                 assert head == client.add("demo", "hi", create=True).head
                 assert given_path == client.stats()["socket"]
             assert process.returncode == 0
@@ -111,7 +111,7 @@ def test_given_socket(prepared: Daemon) -> None:
 def test_given_socket_beside_another_daemon(daemon: Daemon) -> None:
     """A second daemon with an inherited socket is refused if the database is in use."""
     given_path = f"{daemon.socket}.given"
-    with listening(given_path) as given, running(daemon, *_GIVE, given=given) as second:
+    with listening(given_path) as given, running(daemon, *GIVE, given=given) as second:
         assert second.wait(PATIENCE) == 3
 
     assert f"reeld: another reeld is running (pid {daemon.process.pid}) and listens on" in daemon.log.read_text()
@@ -131,7 +131,7 @@ def test_given_something_else(prepared: Daemon, kind: Sequence[int] | None, sent
     given = socket.socket(*kind) if kind else Path(os.devnull).open("rb")  # noqa: SIM115 - either is closed below
     with given:
         ran = subprocess.run(
-            [*_GIVE, *prepared.command()],
+            [*GIVE, *prepared.command()],
             stdin=given.fileno(),
             text=True,
             capture_output=True,

@@ -28,7 +28,7 @@ from tests.patience import PATIENCE
 def config() -> Iterator[Config]:
     """A socket and a database of the test's own; the daemon's umask, directory and signals are reset after the test."""
     umask, before = os.umask(0o022), Path.cwd()
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
     with short_directory() as directory:
         yield Config(str(directory / "s.sock"), str(directory / "r.db"))
     for number, handler in handlers.items():

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import anyio
 from anyio.abc import SocketAttribute, SocketListener, SocketStream, TaskStatus
@@ -37,9 +37,79 @@ _ELSEWHERE = "choose another path with --socket"
 _CROWDED = "too many connections are open; close one, or raise the limit with reeld --connection-max-open"
 
 
+class Listener(Protocol):
+    """What connections come from."""
+
+    async def accept(self) -> SocketStream:
+        """Wait for a connection."""
+
+    async def aclose(self) -> None:
+        """Listen no more."""
+
+
+class PathListener:
+    """A socket at a path, which can be made again if it is gone from there; :func:`open_listener` makes one."""
+
+    def __init__(self, path: str, listener: SocketListener) -> None:
+        self._path = path
+        self._listener = listener
+        self._made = _identity(path)
+
+    async def accept(self) -> SocketStream:
+        """Wait for a connection."""
+        while True:
+            listener = self._listener
+            try:
+                return await listener.accept()
+            except anyio.ClosedResourceError:
+                if listener is self._listener:  # it was not replaced
+                    raise
+
+    async def renew(self) -> bool:
+        """Make the socket again if it is gone from its path; return whether it was.
+
+        Raises:
+            StartupError: something else is at the path, or the socket cannot be made.
+        """
+        if self._is_in_place():
+            return False
+        before, self._listener = self._listener, await _listen(self._path)
+        self._made = _identity(self._path)
+        await before.aclose()
+        return True
+
+    def remove(self) -> None:
+        """Remove the socket from its path, unless another one is there now."""
+        if self._is_in_place():
+            os.unlink(self._path)  # noqa: PTH108 - a Path would add nothing
+
+    def _is_in_place(self) -> bool:
+        # The number of the inode is not given to another file while the socket is open.
+        return self._made is not None and _identity(self._path) == self._made
+
+    async def aclose(self) -> None:
+        """Listen no more."""
+        await self._listener.aclose()
+
+
 @asynccontextmanager
-async def open_listener(path: str) -> AsyncIterator[SocketListener]:
+async def open_listener(path: str) -> AsyncIterator[PathListener]:
     """Create the socket, and remove it when the block ends; the caller holds its lock.
+
+    Raises:
+        StartupError: something else is at the path, or the socket cannot be made; it says what to do.
+    """
+    listener = PathListener(path, await _listen(path))
+    try:
+        yield listener
+    finally:
+        listener.remove()
+        with anyio.CancelScope(shield=True):
+            await listener.aclose()
+
+
+async def _listen(path: str) -> SocketListener:
+    """Create the socket.
 
     A stream socket of ours that refuses connections is left over from a crash and is removed. Anything else belongs to
     somebody. ``anyio.create_unix_listener`` would unlink even a live socket without a word.
@@ -50,15 +120,18 @@ async def open_listener(path: str) -> AsyncIterator[SocketListener]:
     require_path(path)
     try:
         _remove_stale(path)
-        listener = await anyio.create_unix_listener(path, mode=0o600, backlog=1024)
+        return await anyio.create_unix_listener(path, mode=0o600, backlog=1024)
     except OSError as error:
         raise StartupError(f"cannot make the socket {path}: {error.strerror}; {_ELSEWHERE}") from error
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    """Return the device and the inode of what is at a path, or ``None`` if that cannot be known."""
     try:
-        yield listener
-    finally:
-        Path(path).unlink(missing_ok=True)  # noqa: ASYNC240 - one call at the end
-        with anyio.CancelScope(shield=True):
-            await listener.aclose()
+        found = os.lstat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 @asynccontextmanager
@@ -161,7 +234,7 @@ class Server:
         }
 
     async def run(
-        self, listener: SocketListener, services: Services, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED
+        self, listener: Listener, services: Services, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED
     ) -> None:
         """Serve until :meth:`close`; connections then get their replies before they end."""
         async with anyio.create_task_group() as tasks:
@@ -189,7 +262,7 @@ class Server:
         self._accepting.cancel()
         await self._closed.wait()
 
-    async def _accept(self, listener: SocketListener) -> SocketStream | None:
+    async def _accept(self, listener: Listener) -> SocketStream | None:
         """Accept a connection; if the system is out of files, log it and wait a moment."""
         try:
             stream = await listener.accept()

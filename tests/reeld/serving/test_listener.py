@@ -10,7 +10,7 @@ from pathlib import Path
 
 import anyio
 import pytest
-from anyio.abc import ByteReceiveStream, ByteStream, SocketListener, SocketStream
+from anyio.abc import ByteReceiveStream, ByteStream, SocketStream
 from anyio.streams.stapled import StapledByteStream
 from trio.testing import wait_all_tasks_blocked
 
@@ -21,7 +21,7 @@ from reel.frames import Notification, Response
 from reel.session import MessagePack
 from reeld.serving import listener
 from reeld.serving.call import Services
-from reeld.serving.listener import Server, is_trusted_peer, open_listener, require_path
+from reeld.serving.listener import PathListener, Server, is_trusted_peer, open_listener, require_path
 from reeld.startup import StartupError
 from tests.daemon import full_listener, short_directory
 from tests.patience import PATIENCE
@@ -36,7 +36,7 @@ def path() -> Iterator[str]:
 
 
 @pytest.fixture
-async def opened(path: str) -> AsyncIterator[SocketListener]:
+async def opened(path: str) -> AsyncIterator[PathListener]:
     """A listening socket."""
     async with open_listener(path) as opened:
         yield opened
@@ -225,7 +225,7 @@ async def test_longest_path() -> None:
             assert len(path) == 107
 
 
-async def test_serving_until_closed(path: str, opened: SocketListener, services: Services) -> None:
+async def test_serving_until_closed(path: str, opened: PathListener, services: Services) -> None:
     """A server serves until it is closed, counts its connections, and ends them all."""
     server = Server()
     with anyio.fail_after(PATIENCE):
@@ -242,7 +242,7 @@ async def test_serving_until_closed(path: str, opened: SocketListener, services:
 
 
 async def test_closing_answers_what_is_in_flight(
-    path: str, opened: SocketListener, services: Services, blocker: Blocker
+    path: str, opened: PathListener, services: Services, blocker: Blocker
 ) -> None:
     """A closed server answers requests in flight, refuses later ones, and takes no new connection."""
     server, framing = Server(), MessagePack()
@@ -262,7 +262,7 @@ async def test_closing_answers_what_is_in_flight(
 
 
 async def test_bye_beside_one_that_does_not_read(
-    path: str, opened: SocketListener, services: Services, monkeypatch: pytest.MonkeyPatch
+    path: str, opened: PathListener, services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Subscribers get ``bye`` when the daemon stops, although another peer does not read its answers."""
     monkeypatch.setattr(listener, "_GRACE", 0.5)
@@ -296,7 +296,7 @@ class _FailingReceiver(ByteReceiveStream):
 class _FailingListener:
     """A listener whose second connection fails when it is read."""
 
-    def __init__(self, listener: SocketListener) -> None:
+    def __init__(self, listener: PathListener) -> None:
         self.aclose = listener.aclose
         self._listener = listener
         self._accepted = 0
@@ -308,7 +308,7 @@ class _FailingListener:
 
 
 async def test_connection_that_fails(
-    path: str, opened: SocketListener, services: Services, caplog: pytest.LogCaptureFixture
+    path: str, opened: PathListener, services: Services, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A bug in one connection ends that one and is logged; the others go on."""
     server = Server()

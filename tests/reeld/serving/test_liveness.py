@@ -5,7 +5,6 @@ import socket
 import anyio
 import pytest
 import trio
-from anyio.abc import SocketListener
 from trio.testing import wait_all_tasks_blocked
 
 from reel.frames import Response
@@ -13,7 +12,7 @@ from reel.session import MessagePack
 from reeld.serving import connection
 from reeld.serving.call import Services
 from reeld.serving.connection import until_closed
-from reeld.serving.listener import Server, open_listener
+from reeld.serving.listener import PathListener, Server, open_listener
 from tests.daemon import short_directory
 from tests.patience import PATIENCE
 
@@ -24,7 +23,7 @@ def _often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "_LOOK_EVERY", 0.001)
 
 
-async def accepted(listener: SocketListener, client: socket.socket, path: str) -> anyio.abc.SocketStream:
+async def accepted(listener: PathListener, client: socket.socket, path: str) -> anyio.abc.SocketStream:
     """Connect a socket, and return the other end."""
     client.connect(path)
     return await listener.accept()
