@@ -8,9 +8,9 @@ speaks (:func:`reel.session.detect`). Theory of operation, for every :class:`Fra
 * A frame is a :class:`Request`, a :class:`Notification`, a :class:`Response` or an :class:`InvalidFrame`. After an
   invalid frame that is ``fatal`` the framing no longer knows where the next message begins: report the error and
   close the connection. After any other the stream goes on.
-* ``request``, ``notify``, ``push``, ``answer``, ``refuse`` and ``reply`` return the bytes to send. Values of a result
-  that are a :class:`PackedList` are spliced in as they are, so that what is kept encoded is never decoded only to
-  be encoded again.
+* ``request``, ``notify``, ``push``, ``answer``, ``refuse`` and ``reply`` return the bytes to send. A result that is
+  ``bytes`` is a map as MessagePack already. It is spliced in as it is, and so are values of a result that are a
+  :class:`PackedList`, so that what is kept encoded is never decoded only to be encoded again.
 
 The framings do no I/O.
 """
@@ -53,11 +53,11 @@ class Framing(Protocol):
     def push(self, method: str, sub: int, shared: SharedPush) -> bytes:
         """Encode a push to the subscription with the number ``sub``."""
 
-    def answer(self, request_id: Id, result: dict[str, Any]) -> bytes:
+    def answer(self, request_id: Id, result: dict[str, Any] | bytes) -> bytes:
         """Encode a result; its values may be :class:`PackedList`."""
 
     def refuse(self, request_id: Id | None, error: ReelError) -> bytes:
         """Encode an error; ``None`` responds to what could not be read."""
 
-    def reply(self, token: Id, outcome: dict[str, Any] | ReelError) -> bytes:
+    def reply(self, token: Id, outcome: dict[str, Any] | bytes | ReelError) -> bytes:
         """Encode the push with the outcome of a ``call_async``; values of a result may be :class:`PackedList`."""

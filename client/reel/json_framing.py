@@ -141,7 +141,7 @@ class _JsonRpc(ABC):
     def _call(self, method: str, params: str) -> bytes:
         return self._lay(_bytes(f'{{"jsonrpc":"2.0","method":{encode(method)},"params":{params}}}'))
 
-    def answer(self, request_id: Id, result: dict[str, Any]) -> bytes:
+    def answer(self, request_id: Id, result: dict[str, Any] | bytes) -> bytes:
         """Encode a result; its values may be :class:`PackedList`."""
         return self._send({"id": request_id, "result": _opened(result)})
 
@@ -151,7 +151,7 @@ class _JsonRpc(ABC):
         del shown["name"]  # it is in the data; JSON-RPC has no other place for it
         return self._send({"id": request_id, "error": shown})
 
-    def reply(self, token: Id, outcome: dict[str, Any] | ReelError) -> bytes:
+    def reply(self, token: Id, outcome: dict[str, Any] | bytes | ReelError) -> bytes:
         """Encode the push with the outcome of a ``call_async``."""
         if isinstance(outcome, ReelError):
             return self.notify("reply", {"token": token, "error": _shown(outcome)})
@@ -279,7 +279,10 @@ def _call(value: dict[str, Any], size: int) -> Frame:
 _ANSWERED = (int, str, type(None))
 
 
-def _opened(result: dict[str, Any]) -> dict[str, Any]:
+def _opened(result: dict[str, Any] | bytes) -> dict[str, Any]:
+    if isinstance(result, bytes):
+        opened: dict[str, Any] = unpack(result)
+        return opened
     return {
         key: [unpack(item) for item in value.items] if type(value) is PackedList else value
         for key, value in result.items()

@@ -143,12 +143,10 @@ class _CarefulReader:
 
     def __init__(self, max_message: int, max_values: int | None) -> None:
         self._max = max_message
-        self._max_values = max_values
-        # How many values the message has that is being decoded.
-        self._values = 0
+        self._counter = _Counter(max_values)
         room = max_message + _CHUNK
         self._skipper = Unpacker(max_buffer_size=room, read_size=_BUFFER)
-        self._decoder = _decoder(room, MAX_ELEMENTS, None if max_values is None else self._count)
+        self._decoder = _decoder(room, MAX_ELEMENTS, None if max_values is None else self._counter.count)
         self._fed = 0
         self._read = 0
 
@@ -170,9 +168,9 @@ class _CarefulReader:
             self._decoder.feed(piece)
             self._fed += len(piece)
             while (size := self._next()) is not None:
-                self._values = 0
+                self._counter.values = 0
                 message = self._decoder.unpack()
-                frames.append(_frame(message, memory_cost(size, self._values)))
+                frames.append(_frame(message, memory_cost(size, self._counter.values)))
 
     def _next(self) -> int | None:
         """Return the length of the next message, or ``None`` if that is incomplete.
@@ -191,11 +189,22 @@ class _CarefulReader:
             raise too_large(self._max)
         return size if complete else None
 
-    def _count(self, value: Any) -> Any:
+
+class _Counter:
+    """Counts the values of the message that is being decoded.
+
+    A decoder holds it, and would keep a reader that did this itself in memory until the garbage collector runs.
+    """
+
+    def __init__(self, limit: int | None) -> None:
+        self.values = 0
+        self._limit = limit
+
+    def count(self, value: Any) -> Any:
         """Count the values in a list or a map that was just decoded."""
-        self._values += _items_in(value)
-        if self._max_values is not None and self._values > self._max_values:
-            raise too_many(self._max_values)
+        self.values += _items_in(value)
+        if self._limit is not None and self.values > self._limit:
+            raise too_many(self._limit)
         return value
 
 

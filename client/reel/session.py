@@ -106,8 +106,10 @@ class MessagePack:
             (b"\x93\x02", self._pack(method), header, *map(self._pack, first), b"\x92", self._pack(name), params)
         )
 
-    def answer(self, request_id: Id, result: dict[str, Any]) -> bytes:
+    def answer(self, request_id: Id, result: dict[str, Any] | bytes) -> bytes:
         """Encode a result; its values may be :class:`PackedList`."""
+        if isinstance(result, bytes):
+            return b"".join((b"\x94\x01", self._pack(request_id), b"\xc0", result))
         for value in result.values():
             if type(value) is PackedList:
                 return b"".join((b"\x94\x01", self._pack(request_id), b"\xc0", *self._spliced(result)))
@@ -131,13 +133,12 @@ class MessagePack:
         # An error may quote what was received, and that may not be a clean text.
         return self._pack((1, request_id, clean_deep(shown)[0], None))
 
-    def reply(self, token: Id, outcome: dict[str, Any] | ReelError) -> bytes:
+    def reply(self, token: Id, outcome: dict[str, Any] | bytes | ReelError) -> bytes:
         """Encode the push with the outcome of a ``call_async``; values of a result may be :class:`PackedList`."""
         if isinstance(outcome, ReelError):
             return self.notify("reply", {"token": token, "error": clean_deep(as_map(outcome))[0]})
-        return self._encode_push(
-            "reply", b"".join((b"\x82\xa5token", self._pack(token), b"\xa6result", *self._spliced(outcome)))
-        )
+        result = [outcome] if isinstance(outcome, bytes) else self._spliced(outcome)
+        return self._encode_push("reply", b"".join((b"\x82\xa5token", self._pack(token), b"\xa6result", *result)))
 
 
 def detect(first: int, max_message: int = MAX_MESSAGE, max_values: int = MAX_VALUES) -> Framing | None:

@@ -46,11 +46,14 @@ _pack = packer()
 
 
 class Write(NamedTuple):
-    """A command that moves the tip forward or not at all; ``answer`` takes the reply or the error."""
+    """A command that moves the tip forward or not at all.
 
-    stage: Callable[[Stage], Reply]
+    ``stage`` returns the reply, as a map or as MessagePack already; ``answer`` takes it, or the error.
+    """
+
+    stage: Callable[[Stage], Reply | bytes]
     options: CommandOptions
-    answer: Callable[[Reply | ReelError], None]
+    answer: Callable[[Any], None]
 
 
 class Read(NamedTuple):
@@ -105,6 +108,8 @@ class Agent:
         self.last_used = time.monotonic()
         self.repairs = 0
         self.state: State | None = None
+        # Whether this agent has given up and answers every job with an error.
+        self.failed = False
         self._phase = Phase.LOADING
         self._room = mailbox
         self._mailbox: deque[Job] = deque()
@@ -118,11 +123,6 @@ class Agent:
     def idle(self) -> bool:
         """Whether nothing would be lost if the registry dropped this agent."""
         return self._phase is Phase.IDLE and not self._mailbox
-
-    @property
-    def failed(self) -> bool:
-        """Whether this agent has given up and answers every job with an error."""
-        return self._phase is Phase.FAILED
 
     @property
     def committed(self) -> State:
@@ -181,13 +181,13 @@ class Agent:
 
     def _begin_transaction(self) -> None:
         """Stage the run of writes that waits, and submit it."""
-        run: list[tuple[Write, Reply]] = []
+        run: list[tuple[Write, Reply | bytes]] = []
         try:
             self._stage_run(run)
         except Exception as bug:
             self.crash(bug, [write for write, _ in run])
 
-    def _stage_run(self, run: list[tuple[Write, Reply]]) -> None:
+    def _stage_run(self, run: list[tuple[Write, Reply | bytes]]) -> None:
         stage = Stage(self.committed, now(), _pack)
         limit = 1 if self._retry_singly else _MAX_RUN
         keys = []
@@ -195,7 +195,9 @@ class Agent:
             options = write.options
             try:
                 stage.client = options.client
-                stage.require_head(options.if_seq)
+                if options.if_seq is not None:
+                    stage.require_head(options.if_seq)
+                command = stage.head + 1
                 reply = write.stage(stage)
             except ReelError as error:
                 if run:
@@ -208,7 +210,7 @@ class Agent:
             self._mailbox.popleft()
             run.append((write, reply))
             if options.key is not None:
-                keys.append(key_row(options.key, self.row, reply))
+                keys.append(key_row(options.key, self.row, reply, command))
         if run:
             self._phase = Phase.COMMITTING
             part = AgentWrite(stage.profile, stage.events)
@@ -218,7 +220,7 @@ class Agent:
         self._retry_singly = max(0, self._retry_singly - 1)
         write.answer(error)
 
-    def _settle(self, run: list[tuple[Write, Reply]], part: AgentWrite, outcome: Outcome) -> None:
+    def _settle(self, run: list[tuple[Write, Reply | bytes]], part: AgentWrite, outcome: Outcome) -> None:
         """Apply and answer a transaction that was committed, or find out which command made it fail."""
         self._phase = Phase.IDLE
         if isinstance(outcome, DivergedError):
@@ -283,7 +285,7 @@ class Agent:
             changed: whether more of the profile than its head changed.
         """
         part = AgentWrite(stage.profile, stage.events, changed=changed)
-        keys = [] if options.key is None else [key_row(options.key, self.row, reply)]
+        keys = [] if options.key is None else [key_row(options.key, self.row, reply, reply["command"])]
         await write(self.store, Transaction([part], keys), lambda firsts: self.apply(part, firsts[0], past))
         return reply
 
@@ -331,6 +333,7 @@ class Agent:
 
     def _fail(self, error: ReelError) -> None:
         """Answer every job that waits with an error, and end."""
+        self.failed = True
         self._phase = Phase.FAILED
         waiting, self._mailbox = self._mailbox, deque()
         for job in waiting:

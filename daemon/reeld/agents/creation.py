@@ -149,7 +149,7 @@ class AgentFactory:
 
     async def _commit(self, options: CommandOptions, stage: Stage, reply: Reply, conversation: Conversation) -> None:
         """Commit the first command of a new agent that starts from this conversation."""
-        keys = [] if options.key is None else [key_row(options.key, stage.profile.row, reply)]
+        keys = [] if options.key is None else [key_row(options.key, stage.profile.row, reply, reply["command"])]
         part = AgentWrite(stage.profile, stage.events, new=True)
 
         def on_commit(firsts: list[int]) -> None:

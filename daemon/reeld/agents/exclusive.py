@@ -153,7 +153,7 @@ async def _kill_locked(
         return await first_reply(registry.store, options.key) or reply
     reply["command"], reply["time"] = parts[0][1].events[0].seq, parts[0][1].events[0].time
     # A key belongs to the agent whose command its reply names: the root's, unless that was killed before.
-    keys = [] if options.key is None else [key_row(options.key, parts[0][0].row, reply)]
+    keys = [] if options.key is None else [key_row(options.key, parts[0][0].row, reply, reply["command"])]
 
     def on_commit(firsts: list[int]) -> None:
         for (agent, part), first in zip(parts, firsts, strict=True):

@@ -55,10 +55,11 @@ def digest(method: str, params: Sequence[Any]) -> bytes:
     return blake2b(_pack_raw((method, params)), digest_size=16).digest()
 
 
-def key_row(key: IdempotencyKey, agent: int, reply: Reply) -> Key:
+def key_row(key: IdempotencyKey, agent: int, reply: Reply | bytes, command: int) -> Key:
     """Return the row that remembers a command in the log of this agent, and its reply."""
     about = agent if key.about is None else key.about
-    return Key(key.text, agent, reply["command"], key.digest, _pack(reply), key.address, about)
+    packed = reply if isinstance(reply, bytes) else _pack(reply)
+    return Key(key.text, agent, command, key.digest, packed, key.address, about)
 
 
 async def first_reply(store: Store, key: IdempotencyKey | None) -> Reply | None:

@@ -158,14 +158,18 @@ class Registry:
             Busy: the mailbox is full.
         """
         agent.post(job)
-        agent.last_used = time.monotonic()
-        self._posted.append(agent)
+        posted = self._posted
+        if not posted or posted[-1] is not agent:
+            posted.append(agent)
 
     def pump(self) -> None:
         """Let every agent that got a job do as much as it can; called once for a batch of requests."""
         posted, self._posted = self._posted, []
-        for agent in posted:
-            agent.advance()
+        if posted:
+            used = time.monotonic()
+            for agent in posted:
+                agent.last_used = used
+                agent.advance()
 
     async def ask(self, agent: Agent, make_job: Callable[[Callable[[Any], None]], Job]) -> Any:
         """Post a job and wait for its result.

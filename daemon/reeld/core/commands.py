@@ -4,18 +4,25 @@ A stage is a unit of work over a committed state, which it does not change. Seve
 share one; a command that moves the tip anywhere but forward has a stage of its own.
 """
 
-from typing import Any
+from typing import Any, TypeAlias
 
 from reel.errors import Conflict, InvalidParams, Killed, NoSuchMark, NotFound
+from reel.msgpack_codec import packer
 from reel.strict_json import encode
 from reeld.core.conversation import OpenCalls
-from reeld.core.events import Event, Mark, Pack, Tools, pack_message
+from reeld.core.events import TEXT_HEADS, Event, Mark, Pack, Tools, pack_message, text_message
 from reeld.core.state import Profile, State, info
 from reeld.core.tree import is_node
-from reeld.core.validation import Altered, CheckedRow, Row
+from reeld.core.validation import UNALTERED, Altered, CheckedRow, Row
 
-Reply = dict[str, Any]
-_UNALTERED = Altered()
+Reply: TypeAlias = dict[str, Any]
+# Creates a named tuple in half the time that calling its class takes.
+_new = tuple.__new__
+_pack = packer()
+# The reply of an `add` as MessagePack, around what differs between two; see `add_packed`.
+_BEFORE_AGENT = b"\x87" + _pack("agent")
+_BEFORE_HEAD, _BEFORE_COMMAND, _BEFORE_TIME, _BEFORE_FIRST = map(_pack, ("head", "command", "time", "first"))
+_NOTHING_OPEN = b"".join(map(_pack, ("orphans", [], "open_calls", [])))
 
 
 class Stage:
@@ -27,7 +34,7 @@ class Stage:
         pack: encodes a message for the wire.
     """
 
-    __slots__ = ("_open_calls", "_state", "_tip", "base", "client", "events", "head", "now", "pack")
+    __slots__ = ("_open_calls", "_packed", "_state", "_tip", "base", "client", "events", "head", "now", "pack")
 
     def __init__(self, state: State, now: int, pack: Pack) -> None:
         self._state = state
@@ -38,6 +45,8 @@ class Stage:
         self.head = state.profile.head
         self.now = now
         self.pack = pack
+        # The agent's id and the time as MessagePack, which replies and messages have.
+        self._packed = pack(self.base.uid), pack(now)
         self.client: str | None = None
         self.events: list[Event] = []
 
@@ -115,6 +124,39 @@ class Stage:
         if is_node(row.kind):
             self._tip = ~(len(events) - 1)
 
+    def put_rows(self, command: int, rows: list[CheckedRow]) -> list[dict[str, Any]]:
+        """Put checked rows; return the results among them that answer no call."""
+        orphans: list[dict[str, Any]] = []
+        pack, now, client, events, (_, packed_now) = self.pack, self.now, self.client, self.events, self._packed
+        for row, parts in rows:
+            kind, content, data_json = row
+            head = TEXT_HEADS.get(kind) if data_json is None else None
+            if head is not None and content is not None:
+                self.head = seq = self.head + 1
+                message = text_message(pack, head, content, seq, packed_now)
+                # Nearly every row is such a text: it is what put_row puts.
+                events.append(_new(Event, (seq, command, kind, content, None, self._tip, now, client, message, None)))
+                self._tip = ~(len(events) - 1)
+                continue
+            seq = self.head + 1
+            packed, tools = pack_message(pack, parts, data_json, seq, now)
+            if tools is not None:
+                orphans += self.note_tools(seq, tools)
+            self.put_row(command, row, packed, tools)
+        return orphans
+
+    def packed_added(self, first: int) -> bytes:
+        """Return the reply of a command that added rows, and left no call open and no result without a call."""
+        uid, time = self._packed
+        packed_first = self.pack(first)
+        head = packed_first if first == self.head else self.pack(self.head)
+        return b"".join(
+            (
+                *(_BEFORE_AGENT, uid, _BEFORE_HEAD, head, _BEFORE_COMMAND, packed_first, _BEFORE_TIME, time),
+                *(_BEFORE_FIRST, packed_first, _NOTHING_OPEN),
+            )
+        )
+
     def reply(self, command: int, **more: Any) -> Reply:
         """Return the reply of a command: what all have in common, and what this one adds."""
         return {"agent": self.base.uid, "head": self.head, "command": command, "time": self.now, **more}
@@ -125,20 +167,27 @@ class Stage:
         return shown if command is None else {**shown, "command": command, "time": self.now}
 
 
-def add(stage: Stage, rows: list[CheckedRow], altered: Altered = _UNALTERED, command: int | None = None) -> Reply:
+def add(stage: Stage, rows: list[CheckedRow], altered: Altered = UNALTERED, command: int | None = None) -> Reply:
     """Put checked rows; ``command`` is the seq of the command that they belong to, if it has begun already."""
     stage.require_alive()
-    first = stage.head + 1
+    first = stage.next_seq
     command = first if command is None else command
-    pack, now = stage.pack, stage.now
-    orphans: list[dict[str, Any]] = []
-    for row, parts in rows:
-        seq = stage.head + 1
-        message, tools = pack_message(pack, parts, row.data_json, seq, now)
-        if tools is not None:
-            orphans += stage.note_tools(seq, tools)
-        stage.put_row(command, row, message, tools)
-    calls = [call.as_map() for call in stage.open_calls] if stage.open_calls else []
+    orphans = stage.put_rows(command, rows)
+    return _added(stage, command, first, orphans, altered)
+
+
+def add_packed(stage: Stage, rows: list[CheckedRow], altered: Altered) -> Reply | bytes:
+    """Do what :func:`add` does; return its reply as MessagePack if there is nothing unusual in it."""
+    stage.require_alive()
+    first = stage.head + 1
+    orphans = stage.put_rows(first, rows)
+    if orphans or altered is not UNALTERED or stage.open_calls:
+        return _added(stage, first, first, orphans, altered)
+    return stage.packed_added(first)
+
+
+def _added(stage: Stage, command: int, first: int, orphans: list[dict[str, Any]], altered: Altered) -> Reply:
+    calls = [call.as_map() for call in stage.open_calls]
     return stage.reply(command, first=first, orphans=orphans, open_calls=calls, **altered.as_map())
 
 

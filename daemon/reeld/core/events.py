@@ -3,10 +3,25 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
-from reel.msgpack_codec import unpack
+from reel.kinds import ROLES
+from reel.msgpack_codec import packer, unpack
 from reel.records import Parts, read_row
 
 Pack: TypeAlias = Callable[[Any], bytes]
+
+# Creates a named tuple in half the time that calling its class takes.
+_new = tuple.__new__
+_pack = packer()
+# The message of a plain text as MessagePack, around its text, its seq and its time; see `text_message`. The kinds are
+# those whose rows may have a text and no data.
+TEXT_HEADS: dict[str | None, bytes] = {
+    kind: b"".join(
+        (b"\x85", *map(_pack, ("role", ROLES[kind], "content")), b"\x91\x82", *map(_pack, ("type", "text", "text")))
+    )
+    for kind in ("user", "assistant")
+}
+_BEFORE_SEQ = b"".join((_pack("provider_metadata"), _pack({}), _pack("seq")))
+_BEFORE_TIME = _pack("time")
 
 
 class Tools(NamedTuple):
@@ -87,7 +102,9 @@ class Event(NamedTuple):
 
     def entry(self, event_id: int) -> Entry:
         """Return the entry that this conversation event becomes."""
-        return entry(event_id, self.seq, self.kind, self.content, self.data_json, self.time, self.message, self.tools)
+        seq, _, kind, content, data_json, _, time, _, message, tools = self
+        kept = content if message is None or data_json is not None else None
+        return _new(Entry, (event_id, seq, kind, kept, data_json, time, message, tools))
 
 
 def read(
@@ -98,13 +115,28 @@ def read(
     Raises:
         InvalidRecord: the kind of the row has messages, but the row is not one.
     """
+    if data_json is None and kind in TEXT_HEADS and type(content) is str:
+        return text_message(pack, TEXT_HEADS[kind], content, seq, pack(time)), None
     return pack_message(pack, read_row(kind, content, data_json), data_json, seq, time)
+
+
+def text_message(pack: Pack, head: bytes, text: str, seq: int, packed_time: bytes) -> bytes:
+    """Return the message of a row that is a plain text, as :func:`pack_message` would, in a third of the time.
+
+    Args:
+        pack: encodes a value.
+        head: what is before the text, of ``TEXT_HEADS``.
+        text: the text.
+        seq: the seq of the row.
+        packed_time: the time of the row as MessagePack, which is the same for many.
+    """
+    return b"".join((head, pack(text), _BEFORE_SEQ, pack(seq), _BEFORE_TIME, packed_time))
 
 
 def pack_message(
     pack: Pack, parts: Parts | None, data_json: str | None, seq: int, time: int
 ) -> tuple[bytes | None, Tools | None]:
-    """Return what :func:`read` does, from the parts that were read from a row already."""
+    """Return what :func:`read` does, from the parts that were read from a row with data."""
     if parts is None:
         return None, None
     message = pack(

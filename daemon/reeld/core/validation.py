@@ -13,10 +13,14 @@ from reel.ids import is_id, is_name
 from reel.kinds import ADDABLE, KNOWN, LEGACY, ROLES
 from reel.records import Parts, parse_data, read_exactly, with_numbers_as_text
 from reel.strict_json import encode
-from reel.values import clean, clean_deep
+from reel.values import clean, clean_deep, is_clean
 
+# Creates a named tuple in half the time that calling its class takes.
+_new = tuple.__new__
 # Characters of a call's name and arguments that its readable content shows.
 _SHOWN = 200
+# The fields of a message, and of a block, that is one text: `role` and `content`, `type` and `text`.
+_TEXT_FIELDS = 2
 
 
 class Altered(NamedTuple):
@@ -30,6 +34,9 @@ class Altered(NamedTuple):
         return {what: count for what, count in self._asdict().items() if count} if any(self) else {}
 
 
+UNALTERED = Altered()
+
+
 class Row(NamedTuple):
     """The three columns of an event that a message is read from."""
 
@@ -39,7 +46,7 @@ class Row(NamedTuple):
 
 
 class CheckedRow(NamedTuple):
-    """A row that may be stored, and what was read from it: ``None`` if its kind has no messages.
+    """A row that may be stored, and what was read from its data: ``None`` if it is a plain text, or has no message.
 
     A message is always made from its stored row. So a row is read before it is accepted, and what was read is kept, so
     that the command that stores the row does not read it a second time.
@@ -64,7 +71,7 @@ def rows_from(messages: Any) -> tuple[list[CheckedRow], Altered]:
     """
     if type(messages) is str:
         content, replaced = clean(messages)
-        return [_checked(Row("user", content, None))[0]], Altered(replaced)
+        return [_text("user", content)], Altered(replaced) if replaced else UNALTERED
     if type(messages) is not list or not messages:
         raise InvalidParams(
             "messages: expected a string, a message or a list of at least one message",
@@ -73,22 +80,50 @@ def rows_from(messages: Any) -> tuple[list[CheckedRow], Altered]:
     rows: list[CheckedRow] = []
     replaced = numbers = 0
     for index, element in enumerate(messages):
+        if type(element) is str and is_clean(element):
+            rows.append(_text("user", element))
+            continue
+        if type(element) is dict and (row := _plain_text(element)) is not None:
+            rows.append(row)
+            continue
         try:
-            row, replaced_here = _row_from(element)
-            checked, numbers_here = _checked(row)
+            unchecked, replaced_here = _row_from(element)
+            checked, numbers_here = _checked(unchecked)
         except InvalidRecord as error:
             raise InvalidMessage(f"messages[{index}].{error}", index=index, field=error.field) from None
         rows.append(checked)
         replaced += replaced_here
         numbers += numbers_here
-    return rows, Altered(replaced, numbers)
+    return rows, Altered(replaced, numbers) if replaced or numbers else UNALTERED
+
+
+def _text(kind: str, content: str) -> CheckedRow:
+    return _new(CheckedRow, (_new(Row, (kind, content, None)), None))
+
+
+def _plain_text(message: dict[str, Any]) -> CheckedRow | None:
+    """Return the row of a message that is one clean text and nothing else; ``None`` for any other, valid or not.
+
+    Most messages are. This is what :func:`_from_message` makes of them, in a fifth of the time.
+    """
+    if len(message) != _TEXT_FIELDS:
+        return None
+    role, content = message.get("role"), message.get("content")
+    if type(content) is list and len(content) == 1:
+        block = content[0]
+        if type(block) is not dict or len(block) != _TEXT_FIELDS or block.get("type") != "text":
+            return None
+        content = block.get("text")
+    if type(content) is not str or (role != "user" and role != "assistant") or not is_clean(content):  # noqa: PLR1714 - the role may be anything, and need not have a hash
+        return None
+    return _text(role, content)
 
 
 def _checked(row: Row) -> tuple[CheckedRow, int]:
     """Read a row; return it, and how many numbers are text in its message."""
     parts = read_exactly(row.kind, row.content, row.data_json)
     if parts is None or row.data_json is None:  # a plain text has no numbers
-        return CheckedRow(row, parts), 0
+        return CheckedRow(row, None), 0
     parts, numbers = with_numbers_as_text(parts)
     return CheckedRow(row, parts), numbers
 

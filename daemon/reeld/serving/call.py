@@ -19,12 +19,14 @@ from reeld.serving.subscriptions import Subscriptions
 from reeld.store.store import Store
 
 Result: TypeAlias = dict[str, Any]
+# What comes of a call: its result, as a map or as MessagePack already, or an error.
+Outcome: TypeAlias = Result | bytes | ReelError
 
 
 class Deferred(NamedTuple):
     """Work that awaits something. What follows it on its connection waits too, so that order is kept."""
 
-    run: Callable[[], Awaitable[Result]]
+    run: Callable[[], Awaitable[Result | bytes]]
 
 
 class Detached(NamedTuple):
@@ -79,12 +81,21 @@ class Call:
     either nobody wants it, and only an error is logged.
     """
 
-    __slots__ = ("detached", "key", "method", "number", "peer", "replaced", "settle", "size", "then", "token")
+    # Nearly every call leaves these as they are; so they are set only if they differ.
+    #
+    # Whether it is detached, and so not in flight any more.
+    detached = False
+    # The idempotency key of a command.
+    key: IdempotencyKey | None = None
+    # How many characters of its parameters were replaced.
+    replaced = 0
+    # Called right after a result was queued for the peer: what must not overtake it.
+    then: Callable[[], None] | None = None
 
     def __init__(
         self,
         peer: Peer,
-        settle: "Callable[[Call, Result | ReelError], None]",
+        settle: "Callable[[Call, Outcome], None]",
         number: Id | None,
         method: str,
         size: int,
@@ -96,16 +107,8 @@ class Call:
         self.token = token
         self.method = method
         self.size = size
-        # The idempotency key of a command.
-        self.key: IdempotencyKey | None = None
-        # How many characters of its parameters were replaced.
-        self.replaced = 0
-        # Whether it is detached, and so not in flight any more.
-        self.detached = False
-        # Called right after a result was queued for the peer: what must not overtake it.
-        self.then: Callable[[], None] | None = None
 
-    def answer(self, outcome: Result | ReelError) -> None:
+    def answer(self, outcome: Outcome) -> None:
         """Answer with a result or an error."""
         self.settle(self, outcome)
 

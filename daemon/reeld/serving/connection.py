@@ -253,14 +253,13 @@ class Connection:
 
     def _take(self, frames: list[Frame]) -> bool:
         """Submit the calls among the frames; return whether the connection goes on."""
-        alive = True
+        alive, settle = True, self._dispatcher.settle
         for frame in frames:
-            kind = type(frame)
-            if kind is Request:
-                call = Call(self, self._dispatcher.settle, frame.id, frame.method, frame.size)  # type: ignore[union-attr]
-                self._submit(call, frame.params)  # type: ignore[union-attr]
-            elif kind is Notification:
-                self._submit(*call_of(self, self._dispatcher.settle, frame))  # type: ignore[arg-type]
+            if isinstance(frame, Request):
+                number, method, params, size = frame
+                self._submit(Call(self, settle, number, method, size), params)
+            elif isinstance(frame, Notification):
+                self._submit(*call_of(self, settle, frame))
             elif isinstance(frame, InvalidFrame):
                 self._replies.write_invalid_frame(frame.error)
                 alive = alive and not frame.fatal
@@ -270,9 +269,9 @@ class Connection:
         return alive and not self._gone
 
     def _submit(self, call: Call, params: Any) -> None:
-        if call.method.startswith("$/"):
+        if call.method[:2] == "$/":
             return  # an editor's own notification, which the language server protocol lets a server ignore
-        if call.method == "nvim_error_event" and call.number is None:
+        if call.number is None and call.method == "nvim_error_event":
             self._count_complaint(params)
             return
         self._complaints = 0

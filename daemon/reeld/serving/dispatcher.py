@@ -19,10 +19,11 @@ import anyio
 from anyio.abc import TaskGroup
 
 from reel.errors import Busy, Internal, MethodNotFound, NotFound, ReelError, ShuttingDown
+from reel.msgpack_codec import unpack
 from reel.wakeup import Signal
-from reeld.agents.agent import Agent
+from reeld.agents.agent import Agent, Write
 from reeld.agents.idempotency import CommandOptions, IdempotencyKey, digest, repeated
-from reeld.serving.call import Call, Deferred, Detached, Result, Services, Work
+from reeld.serving.call import Call, Deferred, Detached, Outcome, Services, Work
 from reeld.serving.flow import InFlight, Limits, Traffic, do_nothing
 from reeld.serving.methods import METHODS, Method
 
@@ -62,7 +63,7 @@ class Dispatcher:
         services: Services,
         traffic: Traffic,
         limits: Limits,
-        reply: Callable[[Call, Result | ReelError], None],
+        reply: Callable[[Call, Outcome], None],
         start_soon: Callable[..., bool],
         on_settled: Callable[[], None],
     ) -> None:
@@ -76,6 +77,7 @@ class Dispatcher:
         # Calls in their order; the first has begun.
         self._pending: deque[_Pending] = deque()
         self._wake = Signal()
+        self._shared = CommandOptions()
         # The scopes of detached calls.
         self._detached: set[anyio.CancelScope] = set()
         self._stopping = False
@@ -101,7 +103,9 @@ class Dispatcher:
             return
         if self._pending:
             self._pending.append(_Pending(call, params))
-        elif (rest := self._begin(call, params)) is not None:
+            return
+        rest = self._begin(call, params)
+        if rest is not None:
             self._pending.append(_Pending(call, params, rest))
             self._wake.set()
 
@@ -140,14 +144,18 @@ class Dispatcher:
         if method is None:
             raise MethodNotFound(f"unknown method {call.method!r}; `methods` lists them", method=call.method)
         values, call.replaced = method.signature.bind(params)
+        services = self._services
         if not method.needs_agent:
-            return self._do(call, None, method.handler(self._services, call, *self._arguments(call, method, values)))
+            return self._do(call, None, method.handler(services, call, *self._arguments(call, method, values)))
         address, *values = values
-        agent = None if address is None else self._services.registry.get(address)
+        agent = None if address is None else services.registry.get(address)
         if agent is None and address is not None:
             return partial(self._find_and_do, call, method, address, values)
-        arguments = self._arguments(call, method, values, address, agent)
-        return self._do(call, agent, method.handler(self._services, call, agent, *arguments))
+        work = method.handler(services, call, agent, *self._arguments(call, method, values, address, agent))
+        if type(work) is Write and agent is not None:
+            services.registry.post(agent, work)
+            return None
+        return self._do(call, agent, work)
 
     def _arguments(
         self, call: Call, method: Method, values: list[Any], address: str | None = None, agent: Agent | None = None
@@ -156,9 +164,16 @@ class Dispatcher:
         if not method.is_command:
             return values
         *own, if_seq, key = values
-        about = None if agent is None else agent.row
-        call.key = None if key is None else IdempotencyKey(key, digest(method.name, own), address, about)
-        return [CommandOptions(if_seq, call.key, call.peer.client), *own]
+        if key is not None:
+            about = None if agent is None else agent.row
+            call.key = IdempotencyKey(key, digest(method.name, own), address, about)
+        client = call.peer.client
+        if key is None and if_seq is None:
+            # Most commands have no options of their own, and so share them.
+            if self._shared.client != client:
+                self._shared = CommandOptions(client=client)
+            return [self._shared, *own]
+        return [CommandOptions(if_seq, call.key, client), *own]
 
     async def _find_and_do(self, call: Call, method: Method, address: str, values: list[Any]) -> None:
         agent: Agent | None = None
@@ -241,29 +256,31 @@ class Dispatcher:
             error = Internal(_BUG)
         call.answer(error)
 
-    def settle(self, call: Call, outcome: Result | ReelError) -> None:
+    def settle(self, call: Call, outcome: Outcome) -> None:
         """Take the outcome of a call to its reply; an error of a command with a key is looked up first."""
-        if isinstance(outcome, Busy):
-            self._in_flight.saturated |= not call.detached
-        elif isinstance(outcome, ReelError) and call.key is not None and self._tasks is not None:
-            self._tasks.start_soon(self._look_up, call, call.key, outcome)
-            return
+        if isinstance(outcome, ReelError):
+            if isinstance(outcome, Busy):
+                self._in_flight.saturated |= not call.detached
+            elif call.key is not None and self._tasks is not None:
+                self._tasks.start_soon(self._look_up, call, call.key, outcome)
+                return
+        elif call.replaced:
+            outcome = {**(unpack(outcome) if isinstance(outcome, bytes) else outcome), "replaced": call.replaced}
         if not call.detached:
             if not self._in_flight.requests:
                 return  # the connection is closed
             self._in_flight.remove(call.size)
-        if call.replaced and isinstance(outcome, dict):
-            outcome = {**outcome, "replaced": call.replaced}
         self._reply(call, outcome)
-        then, call.then = call.then, None  # it knows the call, so a cycle would keep both
-        if then is not None and isinstance(outcome, dict):
-            then()
+        if call.then is not None:
+            then, call.then = call.then, None  # it knows the call, so a cycle would keep both
+            if not isinstance(outcome, ReelError):
+                then()
         self._on_settled()
 
     async def _look_up(self, call: Call, key: IdempotencyKey, error: ReelError) -> None:
         """Settle a refused command with its first reply, if it was applied before."""
         try:
-            outcome: Result | ReelError = await repeated(self._services.store, key, error)
+            outcome: Outcome = await repeated(self._services.store, key, error)
         except ReelError as refused:
             outcome = refused
         except Exception:

@@ -99,19 +99,19 @@ class InFlight:
 
     def admit(self, size: int) -> bool:
         """Count one more call of this size, in bytes, if there is room; return whether there was."""
-        limits, traffic = self._limits, self._traffic
-        if not self.requests:
+        limits, traffic, requests = self._limits, self._traffic, self.requests
+        if not requests:
             self._refusing = self.saturated = False
-        self._refusing = (
+        if (
             self._refusing
             or self.saturated
-            or self.requests >= limits.requests
-            or (self.requests > 0 and self._bytes + size > limits.bytes)
-            or (traffic.requests > 0 and traffic.bytes + size > limits.all_bytes)
-        )
-        if self._refusing:
+            or requests >= limits.requests
+            or (requests and self._bytes + size > limits.bytes)
+            or (traffic.requests and traffic.bytes + size > limits.all_bytes)
+        ):
+            self._refusing = True
             return False
-        self.requests += 1
+        self.requests = requests + 1
         self._bytes += size
         traffic.requests += 1
         traffic.bytes += size

@@ -1,6 +1,6 @@
 """Parameters of methods: an ordered list, given by position or by name, each checked by a converter."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 from reel.blocks import check_name, kind_of
@@ -238,6 +238,7 @@ class Signature:
 
     def __init__(self, params: tuple[Param, ...]) -> None:
         self.params = params
+        self._converters = [param.convert for param in params]
         self._index = {param.name: number for number, param in enumerate(params)}
         self._required = sum(not param.optional for param in params)
         self._accepted = f"accepted: {', '.join(self.shown())}" if params else "it takes none"
@@ -256,25 +257,28 @@ class Signature:
         if len(positional) > len(self.params):
             raise InvalidParams(f"{len(positional)} parameters are too many; {self._accepted}")
         values: list[Any] = [None] * len(self.params)
-        replaced = 0
-        for number, value in enumerate(positional):
-            if value is not None:
-                replaced += self._take(values, number, value)
-        for key, value in named.items():
-            found = self._index.get(key)
-            if found is None:
-                raise InvalidParams(f"unknown parameter {key!r}; {self._accepted}", field=str(key))
-            if values[found] is not None:
-                raise InvalidParams(f"{key} is given twice; {self._accepted}", field=key)
-            if value is not None:
-                replaced += self._take(values, found, value)
+        replaced = self._convert(values, enumerate(positional))
+        if named:
+            replaced += self._convert(values, self._numbered(named, values))
         for number in range(self._required):
             if values[number] is None:
                 missing = self.params[number].name
                 raise InvalidParams(f"{missing} is missing; {self._accepted}", field=missing)
         return values, replaced
 
+    def _numbered(self, named: dict[Any, Any], values: list[Any]) -> Iterator[tuple[int, Any]]:
+        """Yield the number of each named parameter, and its value."""
+        for key, value in named.items():
+            found = self._index.get(key)
+            if found is None:
+                raise InvalidParams(f"unknown parameter {key!r}; {self._accepted}", field=str(key))
+            if values[found] is not None:
+                raise InvalidParams(f"{key} is given twice; {self._accepted}", field=key)
+            yield found, value
+
     def _split(self, params: Any) -> tuple[list[Any], dict[Any, Any]]:
+        if type(params) is list and params and type(params[-1]) is str:
+            return params, {}
         if type(params) is dict:
             return [], params
         if params is None:
@@ -298,17 +302,22 @@ class Signature:
     def _convert_at(self, number: int) -> Convert | None:
         return self.params[number].convert if number < len(self.params) else None
 
-    def _take(self, values: list[Any], number: int, value: Any) -> int:
-        param = self.params[number]
-        # The depth first: a converter may show the value, and must not recurse too deep.
-        if type(value) is not str and is_deeper(value, MAX_DEPTH - 1):
-            raise InvalidParams(f"{param.name}: {_TOO_DEEP}", field=param.name)
-        try:
-            value = param.convert(value)
-        except InvalidParams as error:
-            raise InvalidParams(f"{param.name}: {error.message}", field=param.name) from None
-        if type(value) is Free:
-            values[number] = value.text
-            return value.replaced
-        values[number] = value
-        return 0
+    def _convert(self, values: list[Any], given: Iterable[tuple[int, Any]]) -> int:
+        """Put converted values at their numbers; return how many characters were replaced."""
+        replaced = 0
+        for number, value in given:
+            if value is None:
+                continue
+            try:
+                # The depth first: a converter may show the value, and must not recurse too deep.
+                if type(value) is not str and is_deeper(value, MAX_DEPTH - 1):
+                    raise _fail(_TOO_DEEP)
+                converted = self._converters[number](value)
+            except InvalidParams as error:
+                name = self.params[number].name
+                raise InvalidParams(f"{name}: {error.message}", field=name) from None
+            if type(converted) is Free:
+                replaced += converted.replaced
+                converted = converted.text
+            values[number] = converted
+        return replaced

@@ -8,7 +8,7 @@ from reel.framing import Framing
 from reel.session import MessagePack
 from reel.wakeup import Signal
 from reeld.serving import neovim
-from reeld.serving.call import Call, ClientInfo, Result
+from reeld.serving.call import Call, ClientInfo, Outcome
 from reeld.serving.flow import do_nothing
 from reeld.serving.outbox import Outbox
 
@@ -31,6 +31,7 @@ class ReplyWriter:
         self._outbox = outbox
         self._max_held = max_held
         self._give_up = give_up
+        # Holds replies back for the sake of their order, if the peer needs a special one.
         self._lifo: neovim.LifoReplies | None = None
         self._sent = Signal()
 
@@ -73,7 +74,7 @@ class ReplyWriter:
         if self._lifo is not None and call.number is not None:
             self._lifo.begin(call)
 
-    def write(self, call: Call, outcome: Result | ReelError) -> None:
+    def write(self, call: Call, outcome: Outcome) -> None:
         """Queue the reply to a call; an error of a call without a reply is logged."""
         if call.number is None and call.token is None:
             if isinstance(outcome, ReelError):
@@ -103,7 +104,7 @@ class ReplyWriter:
         """Queue an error for a frame that is not a call."""
         self._outbox.reply(self.framing.refuse(None, error))
 
-    def _encode(self, call: Call, outcome: Result | ReelError) -> bytes:
+    def _encode(self, call: Call, outcome: Outcome) -> bytes:
         if call.token is not None:
             return self.framing.reply(call.token, outcome)
         if isinstance(outcome, ReelError):

@@ -8,7 +8,6 @@ import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import chain
 from typing import Any, NamedTuple, TypeAlias
 
 from reel.errors import Exists, Internal, ReelError, Storage
@@ -56,7 +55,7 @@ class Transaction(NamedTuple):
 
 # Rows that one statement writes. Each step of a statement releases the GIL and must get it back, which beside a busy
 # event loop takes longer than writing the row.
-_SIZES = (128, 32, 8, 1)
+_SIZES = (128, 64, 32, 16, 8, 4, 2, 1)
 
 
 class _BatchInsert:
@@ -64,14 +63,14 @@ class _BatchInsert:
 
     def __init__(self, before: str, columns: int, after: str = "") -> None:
         row = f"({', '.join('?' * columns)})"
-        self._texts = [(size, f"{before} VALUES {', '.join([row] * size)}{after}") for size in _SIZES]
+        self._texts = [(size * columns, f"{before} VALUES {', '.join([row] * size)}{after}") for size in _SIZES]
 
-    def write(self, cursor: sqlite3.Cursor, rows: Sequence[Sequence[Any]]) -> None:
-        """Write all rows, in order."""
-        done = 0
+    def write(self, cursor: sqlite3.Cursor, values: list[Any]) -> None:
+        """Write rows in order; ``values`` are those of the first row, then those of the second, and so on."""
+        done, end = 0, len(values)
         for size, text in self._texts:
-            while len(rows) - done >= size:
-                cursor.execute(text, list(chain.from_iterable(rows[done : done + size])))
+            while end - done >= size:
+                cursor.execute(text, values[done : done + size])
                 done += size
 
 
@@ -155,19 +154,19 @@ class EventWriter:
     def _transaction(self, connection: sqlite3.Connection, transactions: Sequence[Transaction]) -> list[list[int]]:
         next_id = self.next_id
         firsts: list[list[int]] = []
-        events: list[tuple[Any, ...]] = []
+        events: list[Any] = []
         for transaction in transactions:
             firsts.append([])
             for part in transaction.parts:
                 firsts[-1].append(next_id)
-                _event_rows(part, next_id, events, self._pack)
+                _event_values(part, next_id, events, self._pack)
                 next_id += len(part.events)
         cursor = connection.cursor()
         cursor.execute("BEGIN IMMEDIATE")
         try:
             _write_agents(cursor, transactions)
             _EVENTS.write(cursor, events)
-            _KEYS.write(cursor, [key for transaction in transactions for key in transaction.keys])
+            _KEYS.write(cursor, [value for transaction in transactions for key in transaction.keys for value in key])
             if any(transaction.is_probe for transaction in transactions):
                 _rewrite_header(connection)
             cursor.execute("COMMIT")
@@ -221,29 +220,19 @@ def _overwrite_unsynced(connection: sqlite3.Connection) -> bool:
     return True
 
 
-def _event_rows(part: AgentWrite, first: int, events: list[tuple[Any, ...]], pack: Pack) -> None:
+def _event_values(part: AgentWrite, first: int, values: list[Any], pack: Pack) -> None:
     agent = part.profile.row
     for event_id, event in enumerate(part.events, first):
-        parent = event.parent
+        seq, command, kind, content, data_json, parent, time, client, _, _ = event
         if parent is not None and parent < 0:
             parent = first + ~parent
-        row = (
-            event_id,
-            agent,
-            event.seq,
-            event.command,
-            event.kind,
-            event.content,
-            event.data_json,
-            parent,
-            event.client,
-            event.time,
-        )
-        events.append((*row, checksum(pack, row)))
+        row = (event_id, agent, seq, command, kind, content, data_json, parent, client, time)
+        values += row
+        values.append(checksum(pack, row))
 
 
 def _write_agents(cursor: sqlite3.Cursor, transactions: Sequence[Transaction]) -> None:
-    heads = []
+    heads: list[int] = []
     for transaction in transactions:
         for part in transaction.parts:
             profile = part.profile
@@ -252,7 +241,7 @@ def _write_agents(cursor: sqlite3.Cursor, transactions: Sequence[Transaction]) -
             elif part.changed:
                 cursor.execute(_PROFILE, _changed_row(profile))
             else:
-                heads.append((profile.row, profile.head, profile.updated))
+                heads += (profile.row, profile.head, profile.updated)
     _HEADS.write(cursor, heads)
 
 

@@ -141,3 +141,12 @@ def test_a_later_answer_in_json_rpc(make: Json, wrapper: list[str]) -> None:
     for outcome, expected in outcomes:
         said = body(make, framing.reply(7, outcome))["params"]
         assert said == ([["reply", expected]] if wrapper else expected)
+
+
+@given(makes, ids, st.dictionaries(texts, plain))
+def test_a_result_that_is_encoded_already_in_json_rpc(make: Json, number: int | str, result: dict[str, Any]) -> None:
+    """A result may be MessagePack already, in an answer and in a later one."""
+    framing, packed = make(), msgpack.packb(result)
+
+    assert framing.answer(number, result) == framing.answer(number, packed)
+    assert framing.reply(number, result) == framing.reply(number, packed)

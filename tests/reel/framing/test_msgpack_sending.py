@@ -117,3 +117,14 @@ def test_a_later_answer_in_msgpack(wrapper: list[str], token: int | str) -> None
     expected = [2, wrapper[0], [*wrapper[1:], ["reply", said]]] if wrapper else [2, "reply", [said]]
 
     assert expected == msgpack.unpackb(framing.reply(token, result))
+
+
+@given(ids, st.dictionaries(names, plain), st.lists(names, max_size=2))
+def test_a_result_that_is_encoded_already_in_msgpack(number: int, result: dict[str, Any], target: list[str]) -> None:
+    """A result may be MessagePack already, in an answer and in a later one."""
+    framing = MessagePack()
+    framing.push_target = target
+    packed = msgpack.packb(result)
+
+    assert framing.answer(number, result) == framing.answer(number, packed)
+    assert framing.reply(number, result) == framing.reply(number, packed)

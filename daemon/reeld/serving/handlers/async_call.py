@@ -7,11 +7,11 @@
 from collections.abc import Callable
 from typing import Any
 
-from reel.errors import InvalidParams, InvalidRequest, ReelError
+from reel.errors import InvalidParams, InvalidRequest
 from reel.frames import Id, Notification
 from reel.values import MAX_INTEGER
 from reeld.serving import params
-from reeld.serving.call import Call, Peer, Result, Services
+from reeld.serving.call import Call, Outcome, Peer, Result, Services
 from reeld.serving.params import Param, Signature
 
 _integer = params.integer(-MAX_INTEGER, MAX_INTEGER)
@@ -32,7 +32,7 @@ SIGNATURE = Signature(
 )
 
 
-def call_of(peer: Peer, settle: Callable[[Call, Result | ReelError], None], note: Notification) -> tuple[Call, Any]:
+def call_of(peer: Peer, settle: Callable[[Call, Outcome], None], note: Notification) -> tuple[Call, Any]:
     """Return the call that a notification makes, and its parameters."""
     if note.method != call_async.__name__:
         return Call(peer, settle, None, note.method, note.size), note.params

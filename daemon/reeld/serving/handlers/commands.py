@@ -15,6 +15,8 @@ from reeld.serving import params
 from reeld.serving.call import Call, Deferred, Result, Services, Work
 
 _NOTHING: Result = {}
+# Creates a named tuple in half the time that calling its class takes.
+_new = tuple.__new__
 
 
 def create(
@@ -68,12 +70,12 @@ def write_rows(
         more: what the reply says beside that the rows were added.
     """
 
-    def stage_rows(stage: Stage) -> Reply:
-        reply = {**commands.add(stage, rows, altered), **more}
+    def stage_rows(stage: Stage) -> Reply | bytes:
+        reply = {**commands.add(stage, rows, altered), **more} if more else commands.add_packed(stage, rows, altered)
         services.drafts.end(call.peer.number, agent.row)
         return reply
 
-    return Write(stage_rows, options, answer)
+    return _new(Write, (stage_rows, options, answer))
 
 
 async def create_and_add(

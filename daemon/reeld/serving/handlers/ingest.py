@@ -67,12 +67,12 @@ async def _parse_and_add(
     parse: Callable[[], Parsed],
     *,
     create: bool,
-) -> Result:
+) -> Result | bytes:
     rows, altered, more = await services.render_cache.run_in_thread(parse)
     if isinstance(target, str):
         return await create_and_add(services, target, options, rows, altered, more, create=create)
     agent = target
-    reply: Result = await services.registry.ask(
+    reply: Result | bytes = await services.registry.ask(
         agent, lambda answer: write_rows(services, call, agent, options, rows, altered, answer, more)
     )
     return reply

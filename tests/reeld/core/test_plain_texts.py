@@ -1,0 +1,65 @@
+"""Plain texts take short ways through the core, which make the same of them as the long ones."""
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reel.errors import InvalidMessage
+from reel.msgpack_codec import unpack
+from reel.records import read_row
+from reeld.core import commands
+from reeld.core.commands import Stage
+from reeld.core.conversation import Conversation
+from reeld.core.events import pack_message, read
+from reeld.core.state import State
+from reeld.core.validation import UNALTERED, rows_from
+from tests.reeld.core.memory import pack, profile
+
+texts = st.text() | st.text(st.sampled_from("a\0\ud800é"), max_size=4)
+blocks = st.fixed_dictionaries(
+    {"type": st.sampled_from(("text", "thinking", "tool_call", None)), "text": texts | st.integers()},
+    optional={"id": texts, "provider_metadata": st.none()},
+)
+messages = st.fixed_dictionaries(
+    {
+        "role": st.sampled_from(("user", "assistant", "tool", "system", None, 1)),
+        "content": texts | st.lists(blocks, max_size=2),
+    },
+    optional={"seq": st.integers(), "text": texts},
+)
+
+
+def _rows(*elements: Any) -> Any:
+    try:
+        return rows_from(list(elements))
+    except InvalidMessage as error:
+        return str(error)
+
+
+@given(messages)
+def test_a_plain_message_is_stored_as_any_other(message: dict[str, Any]) -> None:
+    """A message of one text has the same row, or the same error, as it has beside an empty field."""
+    assert _rows({**message, "provider_metadata": None}) == _rows(message)
+
+
+@given(st.sampled_from(("user", "assistant")), st.text(), st.integers(1, 2**53), st.integers(0, 2**53))
+def test_a_plain_text_is_encoded_as_any_other(kind: str, text: str, seq: int, time: int) -> None:
+    """The message of a plain text is laid out as the encoder does it."""
+    assert pack_message(pack, read_row(kind, text, None), None, seq, time) == read(pack, kind, text, None, seq, time)
+
+
+@given(st.lists(messages, min_size=1, max_size=3), st.integers(1, 2**53))
+def test_a_reply_that_is_encoded_at_once(elements: list[Any], now: int) -> None:
+    """An add stages the same and replies the same, whether its reply is a map or encoded already."""
+    try:
+        rows, altered = rows_from(elements)
+    except InvalidMessage:
+        return
+    one, other = (Stage(State(profile(1), Conversation()), now, pack) for _ in range(2))
+    reply = commands.add_packed(one, rows, altered)
+
+    assert (unpack(reply) if isinstance(reply, bytes) else reply) == commands.add(other, rows, altered)
+    assert isinstance(reply, bytes) == (altered is UNALTERED)
+    assert one.events == other.events
+    assert one.profile == other.profile
