@@ -63,7 +63,9 @@ def read_row(kind: Any, content: Any, data_json: Any) -> Parts | None:
     A large number in the metadata is there as text.
     """
     parts = read_exactly(kind, content, data_json)
-    return None if parts is None else with_numbers_as_text(parts)[0]
+    if parts is None or data_json is None:  # a plain text has no numbers
+        return parts
+    return with_numbers_as_text(parts)[0]
 
 
 def with_numbers_as_text(parts: Parts) -> tuple[Parts, int]:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from reel.address import config_file, standard_database, standard_socket
 from reel.version import PROTOCOL, __version__
 from reeld.agents.agent import MAILBOX
-from reeld.agents.registry import IDLE, MAX_LIVE
+from reeld.agents.registry import IDLE, MAX_LIVE, MEMORY
 from reeld.serving.flow import Limits
 from reeld.startup import USAGE
 from reeld.store.database import SQLITE
@@ -119,11 +119,12 @@ class Setting(NamedTuple):
 
 
 class Agents(NamedTuple):
-    """Limits on live agents: how many, idle seconds before eviction, and jobs that may wait for one."""
+    """Limits on live agents: how many, idle seconds before eviction, jobs that may wait for one, and bytes in all."""
 
     max_live: int = MAX_LIVE
     idle: float = IDLE
     mailbox: int = MAILBOX
+    memory: int = MEMORY
 
 
 class Config(NamedTuple):
@@ -159,6 +160,7 @@ SETTINGS = [
     Setting("agents.max_live", int, "agents kept in memory"),
     Setting("agents.idle", float, "seconds until an unused agent leaves memory"),
     Setting("agents.mailbox", int, "requests that may wait for one agent"),
+    Setting("agents.memory", int, "bytes of conversations kept in memory"),
 ]
 
 

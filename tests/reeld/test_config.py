@@ -139,7 +139,7 @@ def test_check_prints_the_effective_settings(file: Path, capsys: pytest.CaptureF
         "requests = 256  # default",
         f"idle = 5.0  # {file}",
     } <= set(said.splitlines())
-    assert {"max_live": 1000, "idle": 5.0, "mailbox": 8192} == tomllib.loads(said)["agents"]
+    assert {"max_live": 1000, "idle": 5.0, "mailbox": 8192, "memory": 256 << 20} == tomllib.loads(said)["agents"]
     assert Limits()._asdict() == tomllib.loads(said)["connection"]
 
 

@@ -29,7 +29,8 @@ from reel.wakeup import Signal
 from reeld.agents.event_bus import CommittedEvent, EventBus
 from reeld.agents.idempotency import CommandOptions, key_row
 from reeld.core.commands import Reply, Stage
-from reeld.core.conversation import Branch, Conversation
+from reeld.core.conversation import Conversation, Takeover
+from reeld.core.reading import LEAST_READ
 from reeld.core.state import State
 from reeld.store.store import Store
 from reeld.store.transactions import AgentWrite, DivergedError, Outcome, Transaction
@@ -99,9 +100,17 @@ class Agent:
         store: holds its log.
         bus: tells subscribers what happens to it.
         mailbox: how many jobs may wait for it.
+        on_growth: called from time to time while its conversation grows.
     """
 
-    def __init__(self, row: int, store: Store, bus: EventBus, mailbox: int = MAILBOX) -> None:
+    def __init__(
+        self,
+        row: int,
+        store: Store,
+        bus: EventBus,
+        mailbox: int = MAILBOX,
+        on_growth: Callable[[], None] = lambda: None,
+    ) -> None:
         self.row = row
         self.store = store
         self.bus = bus
@@ -112,6 +121,7 @@ class Agent:
         self.failed = False
         self._phase = Phase.LOADING
         self._room = mailbox
+        self._on_growth = on_growth
         self._mailbox: deque[Job] = deque()
         # The exclusive job that the task is to run next.
         self._exclusive: Exclusive | None = None
@@ -129,6 +139,16 @@ class Agent:
         """The committed state of an agent that has been loaded."""
         assert self.state is not None  # noqa: S101 - no job runs before the load
         return self.state
+
+    @property
+    def size(self) -> int:
+        """About how many bytes of its conversation are in memory."""
+        return 0 if self.state is None else self.state.conversation.size
+
+    def shrink(self) -> None:
+        """Keep only the newest entries in memory, unless somebody works with them."""
+        if self.state is not None and self._phase is not Phase.EXCLUSIVE:
+            self.state.conversation.trim(LEAST_READ)
 
     def post(self, job: Job) -> None:
         """Put a job into the mailbox; :meth:`advance` takes it from there.
@@ -242,13 +262,13 @@ class Agent:
             return
         self.advance()
 
-    def apply(self, part: AgentWrite, first: int, past: Branch | None = None) -> None:
+    def apply(self, part: AgentWrite, first: int, past: Takeover | None = None) -> None:
         """Fold committed events into the state, and publish them.
 
         Args:
             part: the events.
             first: the id of the first one.
-            past: where a state that one of them takes over leaves the current one.
+            past: the state that one of them takes over, if it is not in memory.
         """
         state, bus = self.committed, self.bus
         state.profile = part.profile
@@ -258,6 +278,9 @@ class Agent:
             if has_subscribers:
                 bus.publish(CommittedEvent(part.profile, event_id, event, kept, conversation.extent))
         bus.newest = first + len(part.events) - 1
+        if conversation.has_new_milestones:
+            self.store.writer.note(conversation.take_new_milestones())
+            self._on_growth()
 
     def repair_from_log(self, conversation: Conversation) -> None:
         """Replace a live conversation that is not what the log says."""
@@ -271,7 +294,7 @@ class Agent:
         stage: Stage,
         reply: Reply,
         options: CommandOptions,
-        past: Branch | None = None,
+        past: Takeover | None = None,
         *,
         changed: bool = False,
     ) -> Reply:
@@ -281,7 +304,7 @@ class Agent:
             stage: the events.
             reply: the answer, remembered under the command's key.
             options: the command's.
-            past: where a state that is taken over leaves the current one.
+            past: the state that is taken over, if it is not in memory.
             changed: whether more of the profile than its head changed.
         """
         part = AgentWrite(stage.profile, stage.events, changed=changed)
@@ -293,6 +316,7 @@ class Agent:
         """Load the state, then run exclusive jobs until cancelled or failed."""
         try:
             self.state = await self.store.load(self.row)
+            self._on_growth()
         except Exception:
             log.exception("agent=%d cannot be loaded", self.row)
             self._fail(Storage("the agent cannot be read from the database; the daemon's log says why"))

@@ -8,8 +8,9 @@ import logging
 from typing import Any, NamedTuple, Protocol
 
 from reel.frames import SharedPush
-from reeld.core.conversation import Conversation, Extent
+from reeld.core.conversation import Conversation
 from reeld.core.events import Event
+from reeld.core.milestones import Extent
 from reeld.core.state import Profile
 
 log = logging.getLogger(__name__)

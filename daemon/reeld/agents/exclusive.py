@@ -13,8 +13,7 @@ from reeld.agents.idempotency import CommandOptions, first_reply, key_row
 from reeld.agents.registry import Registry
 from reeld.core import commands
 from reeld.core.commands import Reply, Stage, require_position
-from reeld.core.conversation import Conversation
-from reeld.core.events import Node
+from reeld.core.conversation import Conversation, Replacement
 from reeld.core.state import Profile, info
 from reeld.store.states import Position, Skip
 from reeld.store.transactions import AgentWrite, Transaction
@@ -29,7 +28,10 @@ async def clear(agent: Agent, options: CommandOptions) -> Reply:
 async def rewind(agent: Agent, options: CommandOptions, label: str | None) -> Reply:
     """Go back to a mark."""
     stage = agent.stage(options)
-    return await agent.commit(stage, commands.rewind(stage, agent.committed, label), options)
+    target = commands.rewind_target(stage, agent.committed, label)
+    past = await agent.store.takeover(target.id, agent.committed.conversation)
+    reply = commands.rewind(stage, agent.committed, label, past.kept if isinstance(past, Replacement) else None)
+    return await agent.commit(stage, reply, options, past)
 
 
 async def restore(agent: Agent, options: CommandOptions, at: int) -> Reply:
@@ -68,7 +70,7 @@ async def _go_back(agent: Agent, stage: Stage, options: CommandOptions, to: Posi
         reply["undone"] = why["undoes"]
     if "redoes" in why:
         reply["redone"] = why["redoes"]
-    past = await agent.store.branch(to.tip, agent.committed.conversation)
+    past = await agent.store.takeover(to.tip, agent.committed.conversation)
     return await agent.commit(stage, reply, options, past)
 
 
@@ -97,7 +99,7 @@ async def state_at(source: Agent, at: int | None) -> tuple[Position, Conversatio
         return Position(state.profile.head, state.conversation.tip), state.conversation
     require_position(at, state.profile.head, state.profile.name)
     position = await source.store.position(source.row, at)
-    return position, Conversation((await source.store.walk(position.tip)).nodes)
+    return position, await source.store.state(position.tip)
 
 
 async def clone_into(
@@ -114,8 +116,8 @@ async def clone_into(
         stage.head = max(stage.head, position.at)
         command = commands.clone_from(stage, source.committed.profile.uid, position.at, position.tip)
         reply = {**info(stage.profile, conversation), "command": command, "time": stage.now}
-        nodes: list[Node] = sorted([*conversation.entries, *conversation.marks], key=lambda node: node.id)
-        return await target.commit(stage, reply, options, target.committed.conversation.branch(nodes))
+        past = await target.store.takeover(position.tip, target.committed.conversation)
+        return await target.commit(stage, reply, options, past)
 
 
 async def kill(registry: Registry, options: CommandOptions, root: Agent, reason: str | None, *, cascade: bool) -> Reply:
@@ -176,15 +178,14 @@ class Replayed(NamedTuple):
 async def replay(agent: Agent, *, strict: bool) -> Replayed:
     """Compare the live state with the log, and replace it if they differ."""
     state = agent.committed
-    past = await agent.store.walk_living(agent.row)
-    past.skipped.extend(await agent.store.unknown_kinds(agent.row, state.profile.head))
+    rebuilt = await agent.store.rebuild(agent.row)
+    skipped = rebuilt.skipped + await agent.store.unknown_kinds(agent.row, state.profile.head)
     if strict:
-        require_sound(past.skipped)
-    walked = Conversation(past.nodes)
-    matched = walked == state.conversation
+        require_sound(skipped)
+    matched = rebuilt.conversation == state.conversation
     if not matched:
-        agent.repair_from_log(walked)
-    return Replayed(state.profile, walked, past.skipped, matched)
+        agent.repair_from_log(rebuilt.conversation.copy())
+    return Replayed(state.profile, rebuilt.conversation, skipped, matched)
 
 
 def require_sound(skipped: list[Skip]) -> None:

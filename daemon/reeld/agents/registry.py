@@ -23,8 +23,9 @@ from reeld.store.store import Store
 
 log = logging.getLogger(__name__)
 
-# Live agents, and how many seconds one may be idle.
+# Live agents, the bytes of their conversations in memory, and how many seconds one may be idle.
 MAX_LIVE = 1000
+MEMORY = 256 << 20
 IDLE = 600.0
 # What stays when the registry is full: evicting a tenth at a time sorts the live agents once for a hundred starts.
 _KEPT_WHEN_FULL = 0.9
@@ -40,10 +41,18 @@ class Registry:
             idle, no other agent is started. Only a cascading kill may exceed it: it needs all clones at once.
         idle: seconds after which an unused agent is evicted.
         mailbox: how many jobs may wait for one agent.
+        memory: how many bytes of conversations may be in memory. Beyond it the least recently used ones keep only their
+            newest messages there, and if that is not enough, idle agents are evicted.
     """
 
     def __init__(
-        self, store: Store, tasks: TaskGroup, max_live: int = MAX_LIVE, idle: float = IDLE, mailbox: int = MAILBOX
+        self,
+        store: Store,
+        tasks: TaskGroup,
+        max_live: int = MAX_LIVE,
+        idle: float = IDLE,
+        mailbox: int = MAILBOX,
+        memory: int = MEMORY,
     ) -> None:
         self.store = store
         self.bus = EventBus(store.newest)
@@ -51,6 +60,7 @@ class Registry:
         self._max_live = max_live
         self._idle = idle
         self._mailbox = mailbox
+        self._memory = memory
         self._live: dict[int, Agent] = {}
         # The addresses of each live agent: its id, and its name unless it is killed.
         self._addresses: dict[Agent, list[str]] = {}
@@ -106,7 +116,7 @@ class Registry:
             return agent
         if len(self._live) >= self._max_live:
             self.evict(keep=int(self._max_live * _KEPT_WHEN_FULL))
-        agent = self._live[profile.row] = Agent(profile.row, self.store, self.bus, self._mailbox)
+        agent = self._live[profile.row] = Agent(profile.row, self.store, self.bus, self._mailbox, self.limit_memory)
         self._index(agent, profile)
         self.started += 1
         self._tasks.start_soon(self._run, agent, profile)
@@ -249,9 +259,37 @@ class Registry:
                 break
             if agent.idle:
                 excess -= 1
-                scope = self._scopes[agent.row]
-                self._drop(agent)  # first, so that nobody finds it; then end its task
-                scope.cancel()
+                self._evict(agent)
+
+    def _evict(self, agent: Agent) -> None:
+        scope = self._scopes[agent.row]
+        self._drop(agent)  # first, so that nobody finds it; then end its task
+        scope.cancel()
+
+    @property
+    def size(self) -> int:
+        """About how many bytes of conversations are in memory."""
+        return sum(agent.size for agent in self._live.values())
+
+    def limit_memory(self) -> None:
+        """Drop what was not used for longest, if too much is in memory."""
+        excess = self.size - self._memory
+        if excess <= 0:
+            return
+        excess += self._memory // 10  # once for many commits
+        oldest = sorted(self._live.values(), key=lambda agent: agent.last_used)
+        for agent in oldest:
+            before = agent.size
+            agent.shrink()
+            excess -= before - agent.size
+            if excess <= 0:
+                return
+        for agent in oldest[:-1]:
+            if agent.idle:
+                excess -= agent.size
+                self._evict(agent)
+            if excess <= 0:
+                return
 
     async def drain(self) -> None:
         """Wait until every agent has done what it was asked for."""

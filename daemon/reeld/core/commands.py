@@ -9,8 +9,9 @@ from typing import Any, TypeAlias
 from reel.errors import Conflict, InvalidParams, Killed, NoSuchMark, NotFound
 from reel.msgpack_codec import packer
 from reel.strict_json import encode
-from reeld.core.conversation import OpenCalls
 from reeld.core.events import TEXT_HEADS, Event, Mark, Pack, Tools, pack_message, text_message
+from reeld.core.milestones import Extent
+from reeld.core.open_calls import OpenCalls
 from reeld.core.state import Profile, State, info
 from reeld.core.tree import is_node
 from reeld.core.validation import UNALTERED, Altered, CheckedRow, Row
@@ -208,24 +209,28 @@ def clear(stage: Stage, state: State) -> Reply:
     return stage.reply(command, was=was)
 
 
-def rewind(stage: Stage, state: State, label: str | None) -> Reply:
-    """Go back to a mark."""
+def rewind_target(stage: Stage, state: State, label: str | None) -> Mark:
+    """Return the mark that a rewind goes to.
+
+    Raises:
+        NoSuchMark: there is no such mark; the error lists those that there are.
+    """
     stage.require_alive()
     target = state.conversation.mark_for(label)
     if target is None:
         raise no_such_mark(state, label)
-    was, dropped = stage.head, _records_after(state, target)
+    return target
+
+
+def rewind(stage: Stage, state: State, label: str | None, kept: Extent | None = None) -> Reply:
+    """Go back to a mark; ``kept`` is the length of the conversation there, if the mark is not in memory."""
+    target = rewind_target(stage, state, label)
+    if kept is None:
+        kept = state.conversation.extent_at(target.id)
+    was, dropped = stage.head, state.conversation.extent.records - kept.records
     data = {"target": target.seq} if label is None else {"label": label, "target": target.seq}
     command = stage.put("rewind", stage.next_seq, data=data, parent=target.id)
     return stage.reply(command, target=target.seq, dropped=dropped, was=was)
-
-
-def _records_after(state: State, target: Mark) -> int:
-    entries = state.conversation.entries
-    count = 0
-    while count < len(entries) and entries[-1 - count].id > target.id:
-        count += 1
-    return count
 
 
 def no_such_mark(state: State, label: str | None) -> NoSuchMark:

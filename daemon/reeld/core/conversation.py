@@ -1,128 +1,126 @@
 """The current conversation of an agent: a list of entries, kept up to date by folding each event as it commits.
 
+Only the newest entries are in memory, as many as there is room for. What is before them is known by a milestone
+(:mod:`reeld.core.milestones`): how many there are, which calls are open. :mod:`reeld.core.reading` reads the rest.
+
 Ids ascend along the path from the root to the tip, because a parent is always older than its child (see
 :mod:`reeld.core.tree`). So the list is cut and searched by id, and a position in it is a node's id.
 
 *Live equals replayed*: the fold gives the same conversation as a walk through the log. The property machine in
-``tests/reeld/core/test_machine.py`` compares both with a third model after every command.
+``tests/reeld/core/test_machine.py`` compares both with a third model after every command, with a few entries in memory
+and with all of them.
 """
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 from reel.blocks import InvalidRecord
 from reel.kinds import CONVERSATION, ROLES
 from reel.records import parse_data, system_text
-from reeld.core.events import Entry, Event, Mark, Node, Tools
+from reeld.core.events import Entry, Event, Mark, Node
+from reeld.core.milestones import MAX_OPEN_CALLS, STEP, Extent, Foundation, Milestone
+from reeld.core.open_calls import OpenCall, OpenCalls
 
-
-class OpenCall(NamedTuple):
-    """A tool call that waits for its result."""
-
-    id: str
-    name: str
-    seq: int
-    # Its index among the calls of its message.
-    number: int
-
-    def as_map(self) -> dict[str, Any]:
-        """Return it in the form of the protocol."""
-        return {"id": self.id, "name": self.name, "seq": self.seq}
-
-
-class Extent(NamedTuple):
-    """The length of a conversation in its two views."""
-
-    records: int
-    messages: int
+# Bytes of an entry beside its texts: the tuple, its numbers and its place in the list, as measured.
+_ENTRY_SIZE = 300
 
 
 class Branch(NamedTuple):
-    """Where a state leaves a conversation: the newest node that both have, and the nodes of the state after it.
+    """A state to take over that leaves a conversation at a node in memory, and its nodes after that one.
 
     ``base`` is ``None`` if they share nothing; ``nodes`` are all of the state then.
     """
 
     base: int | None
-    nodes: Sequence[Node]
+    nodes: Sequence[Node] = ()
 
 
-def _id(node: Node) -> int:
+class Replacement(NamedTuple):
+    """A state to take over that was read by itself, and how much of it the conversation has already."""
+
+    conversation: "Conversation"
+    kept: Extent
+
+
+Takeover: TypeAlias = Branch | Replacement
+
+
+def _id(node: Node | Milestone) -> int:
     return node.id
 
 
-class OpenCalls:
-    """The calls without a result, in their order.
+class Conversation:
+    """Entries, marks and open calls from the root to the tip.
 
-    A result answers the newest open call of its id: an older one of the same id was left behind by an
-    interruption, and its turn is over.
+    Args:
+        nodes: what is in memory, from the oldest to the newest.
+        foundation: what is before that; ``None`` if nothing is.
+        step: how many nodes there are from one milestone to the next.
     """
 
-    __slots__ = ("_by_id",)
+    __slots__ = (
+        "_answered",
+        "_new",
+        "_prompts",
+        "_since",
+        "_step",
+        "base",
+        "entries",
+        "marks",
+        "message_count",
+        "milestones",
+        "open_calls",
+        "size",
+    )
 
-    def __init__(self, by_id: dict[str, tuple[OpenCall, ...]] | None = None) -> None:
-        self._by_id = by_id or {}
-
-    def copy(self) -> "OpenCalls":
-        """Return a copy that can be changed independently."""
-        return OpenCalls(dict(self._by_id))
-
-    def __bool__(self) -> bool:
-        return bool(self._by_id)
-
-    def __iter__(self) -> Iterator[OpenCall]:
-        calls = [call for waiting in self._by_id.values() for call in waiting]
-        return iter(sorted(calls, key=lambda call: (call.seq, call.number)))
-
-    def open(self, call: OpenCall) -> None:
-        """Add a call."""
-        self._by_id[call.id] = (*self._by_id.get(call.id, ()), call)
-
-    def close(self, call_id: str) -> OpenCall | None:
-        """Remove and return the call that a result answers; ``None`` if it answers none."""
-        waiting = self._by_id.pop(call_id, None)
-        if waiting is None:
-            return None
-        if len(waiting) > 1:
-            self._by_id[call_id] = waiting[:-1]
-        return waiting[-1]
-
-    def take(self, seq: int, tools: Tools) -> list[OpenCall | None]:
-        """Add the calls of a message, and remove those that it answers; return what each of its results answered."""
-        for number, (call_id, name) in enumerate(tools.calls):
-            self.open(OpenCall(call_id, name, seq, number))
-        return [self.close(call_id) for call_id in tools.results]
-
-
-class Conversation:
-    """Entries, marks and open calls from the root to the tip."""
-
-    __slots__ = ("_answered", "_prompts", "entries", "marks", "message_count", "open_calls")
-
-    def __init__(self, nodes: Iterable[Node] = ()) -> None:
+    def __init__(self, nodes: Iterable[Node] = (), foundation: Foundation | None = None, *, step: int = STEP) -> None:
+        # What is before the entries in memory; ``None`` if nothing is.
+        self.base: Milestone | None = None
         self.entries: list[Entry] = []
+        # All marks: they are few and small.
         self.marks: list[Mark] = []
         self.message_count = 0
         self.open_calls = OpenCalls()
+        # The milestones at entries in memory.
+        self.milestones: list[Milestone] = []
+        # About how many bytes the entries take.
+        self.size = 0
+        self._step = step
+        # Nodes after the newest milestone.
+        self._since = 0
+        # Milestones that nobody has taken yet.
+        self._new: list[Milestone] = []
+        # The newest system event before the entries in memory, and those among them.
         self._prompts: list[Entry] = []
         # The calls that the results of an entry answered, by the entry's id: cutting the entry off opens them again.
         self._answered: dict[int, list[OpenCall | None]] = {}
+        if foundation is not None:
+            self.base, self.marks = foundation.milestone, foundation.marks[:]
+            self._prompts = [] if foundation.prompt is None else [foundation.prompt]
+            self.message_count = self.base.extent.messages
+            self.open_calls = OpenCalls(self.base.open_calls)
         for node in nodes:
             self.append(node)
 
     def copy(self) -> "Conversation":
         """Return a copy that does not change with this one."""
-        twin = Conversation()
-        twin.entries, twin.marks, twin._prompts = self.entries[:], self.marks[:], self._prompts[:]
-        twin.message_count, twin._answered = self.message_count, dict(self._answered)
-        twin.open_calls = self.open_calls.copy()
+        twin = Conversation(step=self._step)
+        twin.become(self)
         return twin
+
+    def become(self, other: "Conversation") -> None:
+        """Become a copy of another conversation."""
+        self.base, self.message_count, self.size = other.base, other.message_count, other.size
+        self.entries, self.marks, self.milestones = other.entries[:], other.marks[:], other.milestones[:]
+        self.open_calls = other.open_calls.copy()
+        self._since, self._new, self._prompts = other._since, other._new[:], other._prompts[:]
+        self._answered = dict(other._answered)
 
     @property
     def tip(self) -> int | None:
         """The newest node's id; ``None`` if there is no node."""
-        newest = 0
+        newest = 0 if self.base is None else self.base.id
         if self.entries:
             newest = self.entries[-1].id
         if self.marks and self.marks[-1].id > newest:
@@ -132,7 +130,8 @@ class Conversation:
     @property
     def extent(self) -> Extent:
         """Its length."""
-        return Extent(len(self.entries), self.message_count)
+        before = 0 if self.base is None else self.base.extent.records
+        return Extent(before + len(self.entries), self.message_count)
 
     @property
     def prompt(self) -> Entry | None:
@@ -142,37 +141,55 @@ class Conversation:
     @property
     def system(self) -> str | None:
         """The system prompt."""
-        return system_text(self._prompts[-1].content) if self._prompts else None
+        return system_of(self.prompt)
 
     @property
     def ready(self) -> bool:
         """Whether a model has something to answer: the messages end with a user's or a tool's."""
+        speaker = self._speaker
+        return speaker is not None and ROLES[speaker] != "assistant"
+
+    @property
+    def _speaker(self) -> str | None:
+        """The kind of the newest message."""
         for entry in reversed(self.entries):
             if entry.message is not None:
-                return ROLES[entry.kind] != "assistant"
-        return False
+                return entry.kind
+        return None if self.base is None else self.base.speaker
 
     def has(self, node_id: int | None) -> bool:
-        """Return whether the state with this tip is a prefix of this one."""
+        """Return whether the state with this tip is a prefix of this one, and can be reached without reading."""
         if node_id is None:
             return True
+        if self.base is not None and node_id <= self.base.id:
+            return node_id == self.base.id
         for nodes in (self.entries, self.marks):
             index = bisect_right(nodes, node_id, key=_id)
             if index and nodes[index - 1].id == node_id:
                 return True
         return False
 
-    def branch(self, nodes: Sequence[Node]) -> Branch:
-        """Return where a state, given by all its nodes, leaves this conversation."""
-        shared = bisect_left(nodes, True, key=lambda node: not self.has(node.id))
-        return Branch(nodes[shared - 1].id if shared else None, nodes[shared:])
+    def extent_at(self, tip: int | None) -> Extent:
+        """Return the length of the prefix with this tip, which :meth:`has` has found."""
+        index = bisect_right(self.entries, tip or 0, key=_id)
+        if not index and tip is None:
+            return Extent(0, 0)
+        after = sum(entry.message is not None for entry in self.entries[index:])
+        return Extent(self.extent.records - len(self.entries) + index, self.message_count - after)
+
+    def prompt_at(self, tip: int | None) -> Entry | None:
+        """Return the newest system event of the prefix with this tip, which :meth:`has` has found."""
+        index = bisect_right(self._prompts, tip or 0, key=_id)
+        return self._prompts[index - 1] if index else None
 
     def append(self, node: Node) -> None:
         """Append a node."""
+        self._since += 1
         if isinstance(node, Mark):
             self.marks.append(node)
             return
         self.entries.append(node)
+        self.size += _size_of(node)
         if node.message is not None:
             self.message_count += 1
         if node.kind == "system":
@@ -181,25 +198,64 @@ class Conversation:
             answered = self.open_calls.take(node.seq, node.tools)
             if answered:
                 self._answered[node.id] = answered
+        if self._since >= self._step:
+            self._set_milestone(node)
 
-    def cut(self, tip: int | None) -> int:
-        """Go back to the prefix with this tip; return how many records were cut off."""
+    def _set_milestone(self, entry: Entry) -> None:
+        self._since = 0
+        made = self.sum_up(entry)
+        if len(made.open_calls) <= MAX_OPEN_CALLS:
+            self.milestones.append(made)
+            self._new.append(made)
+
+    def sum_up(self, newest: Entry) -> Milestone:
+        """Return what it is up to its newest entry, as a milestone."""
+        previous = self.milestones[-1] if self.milestones else self.base
+        after = 0 if previous is None else previous.id
+        return Milestone(
+            id=newest.id,
+            seq=newest.seq,
+            extent=self.extent,
+            speaker=self._speaker,
+            prompt=self._prompts[-1].id if self._prompts else None,
+            previous=after or None,
+            marked=None if previous is None else previous.id if previous.marks else previous.marked,
+            marks=tuple(self.marks[bisect_right(self.marks, after, key=_id) :]),
+            open_calls=tuple(self.open_calls),
+        )
+
+    @property
+    def has_new_milestones(self) -> bool:
+        """Whether a milestone was set that nobody has taken."""
+        return bool(self._new)
+
+    def take_new_milestones(self) -> list[Milestone]:
+        """Return the milestones that were set since the last time."""
+        new, self._new = self._new, []
+        return new
+
+    def cut(self, tip: int | None) -> None:
+        """Go back to the prefix with this tip, which :meth:`has` has found."""
         keep = 0 if tip is None else tip
-        del self.marks[bisect_right(self.marks, keep, key=_id) :]
-        del self._prompts[bisect_right(self._prompts, keep, key=_id) :]
+        base = self.base if tip is not None else None
+        for nodes in (self.marks, self._prompts, self.milestones, self._new):
+            del nodes[bisect_right(nodes, keep, key=_id) :]
         first = bisect_right(self.entries, keep, key=_id)
         dropped = self.entries[first:]
         del self.entries[first:]
         if first:
             for entry in reversed(dropped):
                 self._withdraw(entry)
-        else:  # everything is cut off, so no call is opened again
-            self.message_count = 0
-            self.open_calls = OpenCalls()
-            self._answered = {}
-        return len(dropped)
+        else:  # all entries in memory are cut off, so no call is opened again
+            self.base, self.size, self._answered = base, 0, {}
+            self.message_count = 0 if base is None else base.extent.messages
+            self.open_calls = OpenCalls(() if base is None else base.open_calls)
+        newest = self.milestones[-1] if self.milestones else self.base
+        after = 0 if newest is None else newest.id
+        self._since = sum(len(nodes) - bisect_right(nodes, after, key=_id) for nodes in (self.entries, self.marks))
 
     def _withdraw(self, entry: Entry) -> None:
+        self.size -= _size_of(entry)
         if entry.message is not None:
             self.message_count -= 1
         if entry.tools is not None:
@@ -209,13 +265,46 @@ class Conversation:
             for call_id, _ in entry.tools.calls:
                 self.open_calls.close(call_id)
 
-    def apply(self, event_id: int, event: Event, past: Branch | None = None) -> Extent:
+    def trim(self, keep: int) -> None:
+        """Drop the oldest entries from memory, up to a milestone, but keep at least so many."""
+        last = len(self.entries) - keep
+        if last <= 0:
+            return
+        index = bisect_right(self.milestones, self.entries[last - 1].id, key=_id)
+        if index:
+            self.base = self.milestones[index - 1]
+            del self.milestones[:index]
+            before = bisect_right(self.entries, self.base.id, key=_id)
+            for entry in self.entries[:before]:
+                self.size -= _size_of(entry)
+                self._answered.pop(entry.id, None)
+            del self.entries[:before]
+            del self._prompts[: max(0, bisect_right(self._prompts, self.base.id, key=_id) - 1)]
+
+    def prepend(self, older: "Conversation") -> None:
+        """Take entries into memory that are before those that are there.
+
+        Args:
+            older: the prefix up to :attr:`base`, with more of its entries in memory.
+        """
+        assert self.base is not None, "nothing is before"  # noqa: S101
+        at_base = [] if older.milestones[-1:] == [self.base] else [self.base]
+        after = bisect_right(self._prompts, self.base.id, key=_id)
+        self.entries[:0] = older.entries
+        self.milestones[:0] = [*older.milestones, *at_base]
+        self._prompts[:after] = older._prompts
+        self._answered = {**older._answered, **self._answered}
+        self.size += older.size
+        self.base = older.base
+
+    def apply(self, event_id: int, event: Event, past: Takeover | None = None) -> Extent:
         """Fold one committed event; return how long a prefix it left unchanged.
 
         Args:
             event_id: the id that the commit gave it.
             event: the event.
-            past: for ``restore`` and ``clone``, where the state to take over leaves this one.
+            past: the state that a ``rewind``, ``restore`` or ``clone`` takes over; by default it is a prefix of this
+                one that :meth:`has` has found.
         """
         kind, before = event.kind, self.extent
         if kind in CONVERSATION:
@@ -225,14 +314,15 @@ class Conversation:
             self.append(Mark(event_id, event.seq, label_of(event.data_json)))
         elif kind == "clear":
             self.cut(None)
-        elif kind == "rewind":
-            self.cut(event.parent)
-        elif kind in ("restore", "clone"):
-            return self._become(past)
+        elif kind in ("rewind", "restore", "clone"):
+            return self._take_over(Branch(event.parent) if past is None else past)
         return min(before, self.extent)
 
-    def _become(self, past: Branch | None) -> Extent:
-        assert past is not None, "the state to take over must be given"  # noqa: S101
+    def _take_over(self, past: Takeover) -> Extent:
+        if isinstance(past, Replacement):
+            self.become(past.conversation)
+            return past.kept
+        assert self.has(past.base), "the state to take over must be given"  # noqa: S101
         self.cut(past.base)
         kept = self.extent
         for node in past.nodes:
@@ -245,23 +335,44 @@ class Conversation:
         Without a label it is the newest mark that has an entry after it, so that repeated rewinds go further back.
         """
         if label is None:
-            newest = self.entries[-1].id if self.entries else 0
+            before = 0 if self.base is None else self.base.id  # a milestone is at an entry
+            newest = self.entries[-1].id if self.entries else before
             index = bisect_right(self.marks, newest, key=_id)
             return self.marks[index - 1] if index else None
         return next((mark for mark in reversed(self.marks) if mark.label == label), None)
 
     def __eq__(self, other: object) -> bool:
+        """Compare all that is known of both: of the entries those that both have in memory."""
         if not isinstance(other, Conversation):
             return NotImplemented
+        shared = min(len(self.entries), len(other.entries))
         return (
-            self.entries == other.entries
+            self.extent == other.extent
+            and self.tip == other.tip
+            and self.entries[len(self.entries) - shared :] == other.entries[len(other.entries) - shared :]
             and self.marks == other.marks
-            and self.message_count == other.message_count
             and list(self.open_calls) == list(other.open_calls)
             and self.system == other.system
+            and self.ready == other.ready
         )
 
     __hash__ = None  # type: ignore[assignment]  # it changes
+
+
+def _size_of(entry: Entry) -> int:
+    size = _ENTRY_SIZE
+    if entry.message is not None:
+        size += len(entry.message)
+    if entry.kept is not None:
+        size += len(entry.kept)
+    if entry.data_json is not None:
+        size += len(entry.data_json)
+    return size
+
+
+def system_of(prompt: Entry | None) -> str | None:
+    """Return the system prompt that a system event sets; ``None`` if it removes it, or there is no such event."""
+    return None if prompt is None else system_text(prompt.content)
 
 
 def label_of(data_json: str | None) -> str | None:

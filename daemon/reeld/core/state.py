@@ -65,7 +65,7 @@ def info(profile: Profile, conversation: Conversation, attached: int = 0) -> dic
         **profile.as_map(),
         "system": conversation.system,
         "messages": conversation.message_count,
-        "conversation": len(conversation.entries),
+        "conversation": conversation.extent.records,
         "marks": marks_as_maps(conversation),
         "open_calls": [call.as_map() for call in conversation.open_calls],
         "ready": conversation.ready,

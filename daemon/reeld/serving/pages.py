@@ -1,13 +1,19 @@
 """Pages: which part of a conversation one reply holds."""
 
 from bisect import bisect_right
+from collections.abc import Iterable
+from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 from reel.frames import PackedList
-from reeld.core.conversation import Conversation
+from reel.msgpack_codec import packer
+from reeld.core.conversation import Conversation, system_of
 from reeld.core.events import Entry, Pack
-from reeld.core.paging import packed_page
+from reeld.core.milestones import Milestone
+from reeld.core.paging import PackedPage, packed_page
 from reeld.core.state import Profile
+from reeld.store.store import Store
 
 PAGE_BYTES = 8 << 20
 PAGE_ITEMS = 1000
@@ -29,37 +35,84 @@ def record(entry: Entry, pack: Pack) -> bytes:
     return pack({field: getattr(entry, field) for field in ROW})
 
 
-def page(entries: list[Entry], window: Window, pack: Pack) -> tuple[PackedList, bool]:
-    """Return the items of a page, at least one, and whether there are more."""
-    read = range(_start(entries, window), len(entries))
-    if window.view == "conversation":
-        items = (record(entries[index], pack) for index in read)
+class View(NamedTuple):
+    """A state as far as it is in memory: what a page is cut from.
+
+    Args:
+        profile: the agent's.
+        at: the position.
+        base: what is before the entries; ``None`` if nothing is.
+        entries: the newest entries, or all.
+        system: the system prompt.
+    """
+
+    profile: Profile
+    at: int
+    base: Milestone | None
+    entries: list[Entry]
+    system: str | None
+
+
+def view_of(profile: Profile, conversation: Conversation, at: int, tip: int | None) -> View:
+    """Return the prefix with this tip of a conversation, which has it."""
+    end = bisect_right(conversation.entries, tip or 0, key=lambda entry: entry.id)
+    base = None if tip is None else conversation.base
+    return View(profile, at, base, conversation.entries[:end], system_of(conversation.prompt_at(tip)))
+
+
+async def read_page(store: Store, shown: View, window: Window) -> dict[str, Any]:
+    """Return the reply of the method ``messages``; what is not in memory is read from the log."""
+    begin = _begin(shown, window)
+    if begin.base is None:
+        found = _page(shown.entries[begin.first :], window)
     else:
-        items = (message for index in read if (message := entries[index].message) is not None)
-    found = packed_page(items, window.limit or PAGE_ITEMS, window.max_bytes or PAGE_BYTES)
-    return PackedList(found.items), found.more
-
-
-def _start(entries: list[Entry], window: Window) -> int:
-    start = 0 if window.since is None else bisect_right(entries, window.since, key=lambda entry: entry.seq)
-    if window.last is None:
-        return start
-    wanted = window.last
-    index = len(entries)
-    while index > start and wanted:
-        index -= 1
-        wanted -= window.view == "conversation" or entries[index].message is not None
-    return index
-
-
-def state_page(profile: Profile, conversation: Conversation, at: int, window: Window, pack: Pack) -> dict[str, Any]:
-    """Return the reply of the method ``messages``."""
-    items, more = page(conversation.entries, window, pack)
+        found = await store.read_entries(
+            begin.base,
+            window.since or 0,
+            begin.missing,
+            partial(_counts, window.view),
+            lambda older: _page(chain(older, shown.entries), window),
+        )
     return {
-        "agent": profile.uid,
-        "head": profile.head,
-        "at": at,
-        "system": conversation.system,
-        window.view: items,
-        "more": more,
+        "agent": shown.profile.uid,
+        "head": shown.profile.head,
+        "at": shown.at,
+        "system": shown.system,
+        window.view: PackedList(found.items),
+        "more": found.more,
     }
+
+
+class _Begin(NamedTuple):
+    """Where a page begins: at an entry in memory, or before them, with so many of those that are wanted."""
+
+    first: int
+    base: Milestone | None
+    missing: int | None
+
+
+def _begin(shown: View, window: Window) -> _Begin:
+    entries, since = shown.entries, window.since or 0
+    start = bisect_right(entries, since, key=lambda entry: entry.seq)
+    wanted, index = window.last, start
+    if wanted is not None:
+        index = len(entries)
+        while index > start and wanted:
+            index -= 1
+            wanted -= _counts(window.view, entries[index])
+    is_before = shown.base is not None and index == 0 and wanted != 0 and shown.base.seq > since
+    return _Begin(index, shown.base if is_before else None, wanted)
+
+
+def _counts(view: str, entry: Entry) -> bool:
+    return view == "conversation" or entry.message is not None
+
+
+def _page(entries: Iterable[Entry], window: Window) -> PackedPage:
+    """Return the items of a page, at least one, and whether there are more; it may run in a thread."""
+    if window.view == "conversation":
+        pack = packer()
+        items = (record(entry, pack) for entry in entries)
+    else:
+        items = (entry.message for entry in entries if entry.message is not None)
+    return packed_page(items, window.limit or PAGE_ITEMS, window.max_bytes or PAGE_BYTES)

@@ -26,8 +26,10 @@ from reel.framing import Framing
 from reel.kinds import CONVERSATION
 from reel.msgpack_codec import packer
 from reeld.agents.event_bus import CommittedEvent, EventBus, Writer
-from reeld.core.conversation import Branch, Conversation, Extent
-from reeld.core.events import Mark, Node
+from reeld.core.conversation import Branch, Conversation, Replacement, Takeover
+from reeld.core.events import Entry, Mark
+from reeld.core.milestones import Extent
+from reeld.core.reading import LEAST_READ
 from reeld.core.state import Profile
 from reeld.serving.pages import ROW
 from reeld.store.history import Logged
@@ -315,20 +317,22 @@ class LogReplayer:
         if not self._with_extents:
             return CommittedEvent(profile, event_id, event, Extent(0, 0), Extent(0, 0))
         conversation = await self._state_before(logged)
-        before, past = conversation.extent, None
-        if event.kind in ("restore", "clone"):
-            base, nodes = await self._store.branch(event.parent, conversation)
-            past = Branch(base, [*map(_without_text, nodes)])
+        before, past = len(conversation.entries), None
+        if event.kind in ("rewind", "restore", "clone"):
+            past = _light(await self._store.takeover(event.parent, conversation))
         kept = conversation.apply(event_id, event._replace(message=event.message and b""), past)
-        self._make_room(conversation.extent.records - before.records)
+        if conversation.has_new_milestones:
+            conversation.take_new_milestones()
+            conversation.trim(LEAST_READ)
+        self._make_room(len(conversation.entries) - before)
         return CommittedEvent(profile, event_id, event, kept, conversation.extent)
 
     async def _state_before(self, logged: Logged) -> Conversation:
         row = logged.profile.row
         if row not in self._folded:
-            past = await self._store.before(row, logged.event.seq)
-            self._folded[row] = Conversation(map(_without_text, past.nodes))
-            self._make_room(self._folded[row].extent.records)
+            conversation = await self._store.before(row, logged.event.seq)
+            self._folded[row] = _lightened(conversation)
+            self._make_room(len(conversation.entries))
         self._folded.move_to_end(row)
         return self._folded[row]
 
@@ -337,9 +341,20 @@ class LogReplayer:
         self._entries += more
         while self._entries > _MAX_FOLDED and len(self._folded) > 1:
             _, dropped = self._folded.popitem(last=False)
-            self._entries -= dropped.extent.records
+            self._entries -= len(dropped.entries)
 
 
-def _without_text(node: Node) -> Node:
-    """Return a node for counting: whether it is a message is all that matters."""
-    return node if isinstance(node, Mark) else node._replace(kept=None, data_json=None, message=node.message and b"")
+def _light(past: Takeover) -> Takeover:
+    if isinstance(past, Replacement):
+        return Replacement(_lightened(past.conversation), past.kept)
+    return Branch(past.base, [node if isinstance(node, Mark) else _without_text(node) for node in past.nodes])
+
+
+def _lightened(conversation: Conversation) -> Conversation:
+    conversation.entries[:] = map(_without_text, conversation.entries)
+    return conversation
+
+
+def _without_text(entry: Entry) -> Entry:
+    """Return an entry for counting: whether it is a message is all that matters."""
+    return entry._replace(kept=None, data_json=None, message=entry.message and b"")

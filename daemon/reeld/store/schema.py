@@ -105,10 +105,28 @@ def _add_checksums(connection: sqlite3.Connection) -> None:
     connection.execute(_NEVER_CHANGED)
 
 
+# What a conversation is up to one of its entries, see reeld.core.milestones. They follow from the events, and a missing
+# one is made again, so older files begin without any.
+_ADD_MILESTONES = """
+CREATE TABLE milestones (
+    id INTEGER PRIMARY KEY,
+    seq INTEGER NOT NULL,
+    records INTEGER NOT NULL,
+    messages INTEGER NOT NULL,
+    speaker TEXT,
+    prompt INTEGER,
+    previous INTEGER,
+    marked INTEGER,
+    marks BLOB,
+    open_calls BLOB,
+    checksum INTEGER NOT NULL
+) STRICT;
+"""
+
 # Statements, or a function of the writing connection.
 Migration: TypeAlias = str | Callable[[sqlite3.Connection], None]
 # The n-th migration brings a file from version n to n+1, in one transaction.
-MIGRATIONS: tuple[Migration, ...] = (_FIRST, _NUMBER_KEYS, _NOTE_WHOM_KEYS_ARE_FOR, _add_checksums)
+MIGRATIONS: tuple[Migration, ...] = (_FIRST, _NUMBER_KEYS, _NOTE_WHOM_KEYS_ARE_FOR, _add_checksums, _ADD_MILESTONES)
 VERSION = len(MIGRATIONS)
 
 

@@ -1,31 +1,34 @@
-"""The states of agents, read from the log: the walk from a tip to the root of the tree.
+"""The log in SQLite, as :class:`reeld.core.reading.Log` wants it, and the positions in an agent's past.
 
 A damaged event stays in a state as an empty record. If its link to its parent has changed too, the link is found again,
 or the state begins there: it never has anything of another conversation.
 """
 
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, suppress
 from sys import intern
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from reel.blocks import InvalidRecord
 from reeld.core.conversation import label_of
 from reeld.core.events import Mark, Node, Pack, entry, read
+from reeld.core.milestones import Milestone, Waypoint
 from reeld.core.tree import tip_after
 from reeld.store.checksums import AGENT, DAMAGED, EVENT_COLUMNS, PARENT, SEQ, is_intact
+from reeld.store.milestones import chain, milestone
 
 _CUT = f"{DAMAGED}, and what was said before it is not known"
 # `e.id < path.id` ends the walk even in a damaged log in which a parent is not older than its child.
-_WALK = f"""
+_PLAIN_WALK = f"""
     WITH RECURSIVE path (id, parent) AS (
         SELECT id, parent FROM events WHERE id = ?
         UNION ALL
         SELECT e.id, e.parent FROM path JOIN events e ON e.id = path.parent AND e.id < path.id
     )
-    SELECT {EVENT_COLUMNS} FROM path CROSS JOIN events e ON e.id = path.id
+    SELECT {EVENT_COLUMNS}, 0 FROM path CROSS JOIN events e ON e.id = path.id
 """
+_WALK = _PLAIN_WALK.replace(", 0 FROM", ", m.id IS NOT NULL FROM") + "LEFT JOIN milestones m ON m.id = path.id"
 # The outer query looks the event up in the table: what the index says of it could be of another agent.
 _LAST = f"""
     SELECT {EVENT_COLUMNS} FROM events e
@@ -48,15 +51,6 @@ class Skip(NamedTuple):
     reason: str
 
 
-class Past(NamedTuple):
-    """A state read from the log."""
-
-    nodes: list[Node]
-    skipped: list[Skip]
-    # The node before the first, if the walk ended there.
-    base: int | None = None
-
-
 def tip_of(connection: sqlite3.Connection, row: int) -> int | None:
     """Return the tip of an agent's current state."""
     last = connection.execute(
@@ -73,20 +67,22 @@ def tip_before(connection: sqlite3.Connection, row: int, seq: int) -> int | None
     return None if found is None else tip_after(*found)
 
 
-def current(connection: sqlite3.Connection, row: int, pack: Pack) -> Past:
-    """Return an agent's current state; its last event is listed as skipped if it is damaged, also if it is no node."""
+def sound_tip_of(connection: sqlite3.Connection, row: int, pack: Pack) -> tuple[int | None, list[Skip]]:
+    """Return the tip of an agent's current state, and its last event if that is damaged and no node.
+
+    Raises:
+        sqlite3.DatabaseError: the index of the events is damaged.
+    """
     last = connection.execute(_LAST, (row,)).fetchone()
     if last is None:
-        return Past([], [])
+        return None, []
     *columns, stored = last
     event_id, agent, seq, _, kind, _, _, parent, _, _ = columns
     if agent != row:
         raise sqlite3.DatabaseError(f"the index has an event of the agent {agent} among those of the agent {row}")
     tip = tip_after(event_id, kind, parent)
-    past = walk(connection, tip, pack)
-    if tip != event_id and not is_intact(pack, columns, stored):
-        past.skipped.append(Skip(seq, "checksum", DAMAGED))
-    return past
+    is_damaged = tip != event_id and not is_intact(pack, columns, stored)
+    return tip, [Skip(seq, "checksum", DAMAGED)] if is_damaged else []
 
 
 def position(connection: sqlite3.Connection, row: int, at: int) -> Position:
@@ -120,70 +116,89 @@ def _end_of(connection: sqlite3.Connection, row: int, command: int) -> Position:
     return end
 
 
-def walk(
-    connection: sqlite3.Connection, tip: int | None, pack: Pack, is_base: Callable[[int], bool] | None = None
-) -> Past:
-    """Return the state with this tip, by walking from parent to parent.
+class SqlLog:
+    """The log, read through one connection; see :class:`reeld.core.reading.Log`.
 
     Args:
         connection: a reading connection.
-        tip: the newest node.
         pack: encodes a value as MessagePack.
-        is_base: whether to end the walk before the node with this id; by default it goes on to the root.
     """
-    past = Past([], [])
-    while tip is not None:
-        if is_base is not None and is_base(tip):
-            past = past._replace(base=tip)
-            break
-        with closing(connection.execute(_WALK, (tip,))) as rows:
-            tip = _read_path(connection, rows, pack, past, is_base)
-    past.nodes.reverse()
-    past.skipped.reverse()
-    return past
 
+    def __init__(self, connection: sqlite3.Connection, pack: Pack) -> None:
+        self._connection = connection
+        self._pack = pack
+        # The events that were met and cannot be read.
+        self.skipped: list[Skip] = []
+        self._has_milestones = True
 
-def _read_path(
-    connection: sqlite3.Connection,
-    rows: Iterable[Sequence[Any]],
-    pack: Pack,
-    past: Past,
-    is_base: Callable[[int], bool] | None,
-) -> int | None:
-    """Read nodes, the newest first, down to the root, to the base, or to a damaged one with the wrong parent.
+    def path(self, tip: int) -> Iterator[tuple[Node, bool]]:
+        """Yield the nodes from a tip to the root, the newest first, and whether each has a milestone.
 
-    A row that cannot be read stays a record, and a damaged one an empty record; both are listed as skipped.
+        A row that cannot be read stays a record, and a damaged one an empty record; both are noted as skipped.
+        """
+        for row, is_sound, has_milestone in self._rows(tip):
+            yield self._node(row) if is_sound else _empty_node(row), has_milestone
 
-    Returns:
-        the node from which to go on; ``None`` if that was all.
-    """
-    owner = None
-    for *row, stored in rows:
-        if is_base is not None and is_base(row[0]):
-            return cast("int", row[0])
-        if is_intact(pack, row, stored):
-            past.nodes.append(_read_node(row, pack, past.skipped))
-        else:
-            parent = _parent_of_damaged(connection, row, stored, owner, pack)
-            past.skipped.append(Skip(row[SEQ], "checksum", DAMAGED if parent else _CUT))
-            past.nodes.append(_empty_node(row))
-            if row[PARENT] not in parent:
-                return parent[0] if parent else None
-        owner = row[AGENT]
-    return None
+    def ids(self, tip: int) -> Iterator[int]:
+        """Yield the ids of what :meth:`path` yields; rows that are not damaged are not read."""
+        for row, _, _ in self._rows(tip):
+            yield row[0]
 
+    def nodes(self, ids: Sequence[int]) -> list[Node]:
+        """Return nodes by their ascending ids; damaged ones are not noted again."""
+        number = len(ids)
+        query = f"SELECT {EVENT_COLUMNS} FROM events e WHERE e.id IN ({', '.join('?' * number)}) ORDER BY e.id"
+        found = self._connection.execute(query, tuple(ids)).fetchall()
+        return [self._node(row) if is_intact(self._pack, row, stored) else _empty_node(row) for *row, stored in found]
 
-def _read_node(row: Sequence[Any], pack: Pack, skipped: list[Skip]) -> Node:
-    event_id, _, seq, _, kind, content, data_json, _, _, time = row
-    message = tools = None
-    if kind == "mark":
-        return Mark(event_id, seq, label_of(data_json))
-    try:
-        message, tools = read(pack, kind, content, data_json, seq, time)
-    except InvalidRecord as error:
-        skipped.append(Skip(seq, error.field, error.reason))
-    # SQLite returns a new string for each row, and there are few kinds.
-    return entry(event_id, seq, intern(kind), content, data_json, time, message, tools)
+    def milestone(self, node_id: int) -> Milestone | None:
+        """Return the milestone at a node; ``None`` if there is none, or it is damaged."""
+        with suppress(sqlite3.DatabaseError):
+            return milestone(self._connection, node_id, self._pack)
+        return None
+
+    def chain(self, node_id: int) -> Iterator[Waypoint]:
+        """Yield where the milestone at a node is, and those before it; end before one that is damaged."""
+        with suppress(sqlite3.DatabaseError):
+            yield from chain(self._connection, node_id, self._pack)
+
+    def _rows(self, tip: int | None) -> Iterator[tuple[Sequence[Any], bool, bool]]:
+        """Yield rows, the newest first, whether each is undamaged, and whether it has a milestone.
+
+        If the table of milestones cannot be read, no row has one.
+        """
+        owner = None
+        while tip is not None:
+            try:
+                with closing(self._connection.execute(_WALK if self._has_milestones else _PLAIN_WALK, (tip,))) as rows:
+                    for *row, stored, has_milestone in rows:
+                        is_sound = is_intact(self._pack, row, stored)
+                        parent = [row[PARENT]]
+                        if not is_sound:
+                            parent = _parent_of_damaged(self._connection, row, stored, owner, self._pack)
+                            self.skipped.append(Skip(row[SEQ], "checksum", DAMAGED if parent else _CUT))
+                        owner, tip = row[AGENT], parent[0] if parent else None
+                        yield row, is_sound, bool(has_milestone)
+                        if row[PARENT] not in parent:
+                            break
+                    else:
+                        return
+            except sqlite3.DatabaseError:
+                if not self._has_milestones:
+                    raise
+                self._has_milestones = False
+
+    def _node(self, row: Sequence[Any]) -> Node:
+        event_id, _, seq, _, kind, content, data_json, _, _, time = row
+        message = tools = None
+        if kind == "mark":
+            return Mark(event_id, seq, label_of(data_json))
+        try:
+            message, tools = read(self._pack, kind, content, data_json, seq, time)
+        except InvalidRecord as error:
+            self.skipped.append(Skip(seq, error.field, error.reason))
+        # SQLite returns a new string for each row, and there are few kinds.
+        return entry(event_id, seq, intern(kind), content, data_json, time, message, tools)
 
 
 def _empty_node(row: Sequence[Any]) -> Node:

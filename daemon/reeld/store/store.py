@@ -4,20 +4,23 @@ import logging
 import os
 import sqlite3
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 import anyio
 
 from reel.errors import Storage
 from reel.msgpack_codec import packer
-from reeld.core.conversation import Branch, Conversation
+from reeld.core.conversation import Branch, Conversation, Takeover
+from reeld.core.events import Entry
+from reeld.core.milestones import Milestone
 from reeld.core.paging import PackedPage
+from reeld.core.reading import Reader
 from reeld.core.state import Profile, State
 from reeld.core.undo import Undone
 from reeld.store import history, queries, states, transactions
@@ -29,7 +32,7 @@ from reeld.store.listing import Listing, agents
 from reeld.store.presence import DATABASE, LOCK, WAL, Displaced, Presence
 from reeld.store.queries import StoredKey
 from reeld.store.schema import FULL, opening, prepare, prepare_copier, prepare_reader
-from reeld.store.states import Past, Position, Skip
+from reeld.store.states import Position, Skip, SqlLog
 from reeld.store.transactions import Transaction
 from reeld.store.writer import Settle, Writer
 
@@ -37,6 +40,13 @@ log = logging.getLogger(__name__)
 
 # Two, so that a short look-up does not wait for a cold load.
 _READERS = 2
+
+
+class Rebuilt(NamedTuple):
+    """A state that was made from the log alone, and the events that could not be read."""
+
+    conversation: Conversation
+    skipped: list[Skip]
 
 
 class Store:
@@ -93,39 +103,85 @@ class Store:
     async def load(self, row: int) -> State:
         """Return an agent's current state; rows that cannot be read are logged."""
 
-        def job(connection: Any) -> tuple[Profile, Past]:
-            past = states.current(connection, row, packer())
-            return queries.profile_of(connection, row), past
+        def job(connection: Any) -> tuple[Profile, Conversation, list[Milestone], list[Skip]]:
+            tip, skipped = states.sound_tip_of(connection, row, packer())
+            sql = SqlLog(connection, packer())
+            return queries.profile_of(connection, row), *Reader(sql).state(tip), skipped + sql.skipped
 
-        profile, past = await self._read_log(job)
-        for skip in past.skipped:
+        profile, conversation, made, skipped = await self._read_log(job)
+        self.writer.note(made)
+        for skip in dict.fromkeys(skipped):
             # Any other reason may quote what was said, as may the path of the field.
             what = skip.reason if skip.field == "checksum" else f"its {skip.field.partition('.')[0]} is invalid"
             log.warning("agent=%s seq=%d is not a message: %s; see reel replay", profile.name, skip.seq, what)
-        return State(profile, Conversation(past.nodes))
+        return State(profile, conversation)
 
     async def position(self, row: int, at: int) -> Position:
         """Return the end of the command that a position is in, and the tip of the state there."""
         return await self._read(lambda connection: states.position(connection, row, at))
 
-    async def walk(self, tip: int | None) -> Past:
-        """Return the state with this tip."""
-        return await self._read_log(lambda connection: states.walk(connection, tip, packer()))
+    async def state(self, tip: int | None) -> Conversation:
+        """Return the state with this tip, its newest entries in memory."""
 
-    async def branch(self, tip: int | None, conversation: Conversation) -> Branch:
-        """Return where the state with this tip leaves a conversation, which must not change meanwhile.
+        def job(connection: Any) -> tuple[Conversation, list[Milestone]]:
+            return _reader(connection).state(tip)
 
-        It is walked from the tip to the first node that the conversation has, so it costs what differs: nothing if the
-        state is a prefix of the conversation.
-        """
+        conversation, made = await self._read_log(job)
+        self.writer.note(made)
+        return conversation
+
+    async def takeover(self, tip: int | None, conversation: Conversation) -> Takeover:
+        """Return how a conversation, which must not change meanwhile, takes over the state with this tip."""
         if conversation.has(tip):
-            return Branch(tip, [])
-        past = await self._read_log(lambda connection: states.walk(connection, tip, packer(), conversation.has))
-        return Branch(past.base, past.nodes)
+            return Branch(tip)
+        return await self._read_log(lambda connection: _reader(connection).takeover(tip, conversation))
 
-    async def walk_living(self, row: int) -> Past:
-        """Return an agent's current state."""
-        return await self._read_log(lambda connection: states.current(connection, row, packer()))
+    async def before(self, row: int, seq: int) -> Conversation:
+        """Return an agent's state before one of its events."""
+        return await self.state(await self._read(lambda connection: states.tip_before(connection, row, seq)))
+
+    async def whole(self, tip: int | None) -> Conversation:
+        """Return the state with this tip, all its entries in memory."""
+
+        def job(connection: Any) -> Conversation:
+            return Conversation(_reader(connection).whole(tip))
+
+        return await self._read_log(job)
+
+    async def read_entries(
+        self,
+        base: Milestone,
+        since: int,
+        last: int | None,
+        counts: Callable[[Entry], bool],
+        use: Callable[[Iterator[Entry]], T],
+    ) -> T:
+        """Return what a function makes of the entries up to a milestone; see :meth:`reeld.core.reading.Reader.entries`.
+
+        Args:
+            base: the milestone.
+            since: only entries with a greater seq.
+            last: only the newest, so many that count; ``None`` for all.
+            counts: whether an entry counts.
+            use: the function, which runs in a thread.
+        """
+        return await self._read_log(lambda connection: use(_reader(connection).entries(base, since, last, counts)))
+
+    async def rebuild(self, row: int, at: int | None = None) -> Rebuilt:
+        """Return an agent's state, now or at a position, made from its log alone, and write its milestones again."""
+
+        def job(connection: Any) -> tuple[Rebuilt, list[Milestone]]:
+            if at is None:
+                tip, skipped = states.sound_tip_of(connection, row, packer())
+            else:
+                tip, skipped = states.position(connection, row, at).tip, []
+            sql = SqlLog(connection, packer())
+            conversation, made = Reader(sql).rebuild(tip)
+            return Rebuilt(conversation, skipped + sql.skipped), made
+
+        rebuilt, made = await self._read_log(job)
+        self.writer.note(made)
+        return rebuilt
 
     async def unknown_kinds(self, row: int, at: int) -> list[Skip]:
         """Return the events of an agent whose kind is unknown."""
@@ -174,14 +230,6 @@ class Store:
         return await self._read_log(
             lambda connection: history.after(connection, row, place, limit, max_bytes, packer())
         )
-
-    async def before(self, row: int, seq: int) -> Past:
-        """Return an agent's state before one of its events."""
-
-        def job(connection: Any) -> Past:
-            return states.walk(connection, states.tip_before(connection, row, seq), packer())
-
-        return await self._read_log(job)
 
     async def key(self, name: str) -> StoredKey | None:
         """Return the command that a key was used for."""
@@ -271,6 +319,7 @@ class Store:
     async def tidy(self) -> None:
         """Forget old keys and copy the WAL into the file: for quiet moments."""
         await self.writer.report_failures()
+        self.writer.flush()
         if self.displaced is not None:
             return
         try:
@@ -284,6 +333,10 @@ class Store:
 # How many keys are remembered: 250 bytes each, as measured with replies of ``add``. At ten thousand commands a second
 # the oldest is a hundred seconds old; clients repeat a command within seconds.
 KEYS_KEPT = 1_000_000
+
+
+def _reader(connection: sqlite3.Connection) -> Reader:
+    return Reader(SqlLog(connection, packer()))
 
 
 def _reading_any_bytes(job: Job[T], connection: sqlite3.Connection) -> T:

@@ -13,9 +13,11 @@ from typing import Any, NamedTuple, TypeAlias
 from reel.errors import Exists, Internal, ReelError, Storage
 from reel.msgpack_codec import packer
 from reeld.core.events import Event, Pack
+from reeld.core.milestones import Milestone
 from reeld.core.state import Profile
 from reeld.store.checksums import COLUMNS, checksum
 from reeld.store.failures import CommitFailures
+from reeld.store.milestones import write_milestones
 
 
 class Key(NamedTuple):
@@ -49,6 +51,7 @@ class Transaction(NamedTuple):
 
     parts: list[AgentWrite]
     keys: list[Key]
+    milestones: Sequence[Milestone] = ()
     # Written and synced even if it is empty, whatever the durability: its outcome shows that the disk answers.
     is_probe: bool = False
 
@@ -167,6 +170,9 @@ class EventWriter:
             _write_agents(cursor, transactions)
             _EVENTS.write(cursor, events)
             _KEYS.write(cursor, [value for transaction in transactions for key in transaction.keys for value in key])
+            for transaction in transactions:
+                if transaction.milestones:
+                    write_milestones(cursor, transaction.milestones, self._pack)
             if any(transaction.is_probe for transaction in transactions):
                 _rewrite_header(connection)
             cursor.execute("COMMIT")

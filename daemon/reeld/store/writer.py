@@ -22,6 +22,7 @@ from anyio.abc import TaskStatus
 from reel.errors import Internal, Storage
 from reel.wakeup import Signal
 from reeld.core.events import Event
+from reeld.core.milestones import Milestone
 from reeld.store.database import Database
 from reeld.store.presence import Displaced, Presence
 from reeld.store.transactions import EventWriter, Outcome, Transaction, checkpoint, restart_wal
@@ -53,6 +54,8 @@ class Writer:
         self.presence = presence
         self._event_writer = events
         self._queue: deque[tuple[Transaction, Settle]] = deque()
+        # They go with the next commit, whoever's it is: a sync of their own would cost more than they do.
+        self._milestones: list[Milestone] = []
         self._wake = Signal()
         self._idle = anyio.Event()
         self._closing = False
@@ -73,6 +76,19 @@ class Writer:
         self._wake.set()
         if self._idle.is_set():
             self._fail_queued()
+
+    def note(self, milestones: Sequence[Milestone]) -> None:
+        """Write milestones with the next commit; if they are lost before, they are made again when they are missed."""
+        self._milestones += milestones
+
+    def flush(self) -> None:
+        """Write noted milestones now."""
+        if self._milestones:
+            self.submit(self._take_milestones(), lambda _: None)
+
+    def _take_milestones(self) -> Transaction:
+        taken, self._milestones = self._milestones, []
+        return Transaction([], [], taken)
 
     async def heartbeat(self) -> None:
         """Wait until a commit that changes nothing has returned: queue, thread and disk are alive then.
@@ -112,6 +128,7 @@ class Writer:
 
     async def close(self) -> None:
         """Stop as soon as everything that was submitted has been written."""
+        self.flush()
         self._closing = True
         self._wake.set()
         with anyio.CancelScope(shield=True):
@@ -121,6 +138,8 @@ class Writer:
         if (displaced := self.presence.look()) is not None:
             await self._refuse(displaced)
             return
+        if self._milestones:
+            self._queue.append((self._take_milestones(), lambda _: None))
         transactions = [transaction for transaction, _ in self._queue]
         began = time.monotonic()
         outcomes = await self._database.run(lambda connection: self._event_writer.commit(connection, transactions))

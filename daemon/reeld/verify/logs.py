@@ -11,11 +11,12 @@ from contextlib import closing
 from reel.msgpack_codec import packer, unpack
 from reeld.core.conversation import Conversation, label_of
 from reeld.core.events import Mark, Pack
+from reeld.core.reading import Reader
 from reeld.core.state import Profile
 from reeld.core.tree import tip_after
 from reeld.store.checksums import EVENT_COLUMNS, SEQ, is_intact
 from reeld.store.history import ascending
-from reeld.store.states import position, walk
+from reeld.store.states import SqlLog, position
 from reeld.verify.rows import AgentRow, EventRow, Problem, Report, check_agent
 from reeld.verify.rules import LogValidator, Prompt
 
@@ -55,6 +56,7 @@ _PROMPT = """
     )
     SELECT e.content, e.data_json FROM path JOIN events e ON e.id = path.id WHERE path.kind = 'system'
 """
+_MILESTONES = "SELECT id FROM milestones WHERE id > ? ORDER BY id"
 _KEYS = """
     SELECT k.id, k.key, k.agent, k.command, length(k.digest), k.reply, a.uid, a.name, e.command
     FROM keys k LEFT JOIN agents a ON a.id = k.agent
@@ -104,10 +106,11 @@ class LogChecker:
         # Progress: agents up to this row, keys up to this one.
         self._row = 0 if row is None else row - 1
         self._key = 0
+        self._milestone = 0
         # The agent whose log is being checked, and the seq up to which it has been.
         self._validator: LogValidator | None = None
         self._seq = _LOWEST
-        self._steps = [self._agents, self._keys]
+        self._steps = [self._agents, self._keys, *([self._milestones] if row is None else [])]
 
     def work(self, connection: sqlite3.Connection) -> bool:
         """Work for the length of a slice; return whether there is more to do."""
@@ -189,6 +192,28 @@ class LogChecker:
                     return True
         return False
 
+    def _milestones(self, connection: sqlite3.Connection, until: float) -> bool:
+        with closing(connection.execute(_MILESTONES, (self._milestone,))) as rows:
+            for (place,) in ascending(rows, 0, self._milestone):
+                self._milestone = place
+                self._report.note(_check_milestone(connection, place, self._pack))
+                if time.monotonic() >= until:
+                    return True
+        return False
+
+
+def _check_milestone(connection: sqlite3.Connection, place: int, pack: Pack) -> Iterator[Problem]:
+    """Yield what is wrong with a milestone: it is damaged, or not what follows from the events after the one before."""
+    remedy = "reel replay makes it again"
+    log = SqlLog(connection, pack)
+    found = log.milestone(place)
+    if found is None:
+        yield Problem("milestone", f"the milestone is not what was written; {remedy}", event_id=place)
+        return
+    expected = Reader(log).recomputed(found)
+    if expected != found and not log.skipped:  # what is damaged is reported as such
+        yield Problem("milestone", f"the milestone is not what the events say; {remedy}", event_id=place)
+
 
 def _check_key(
     key: str, command: int, digest: int, reply: bytes, uid: str | None, begins: int | None
@@ -224,7 +249,8 @@ def compare_live_state(
     ).fetchone()
     if last is None:
         return [Problem("living", f"the running agent is at {profile.head}, but its log has no such event")]
-    if Conversation(walk(connection, tip_after(*last), pack).nodes) != live:
+    logged, _ = Reader(SqlLog(connection, pack)).state(tip_after(*last))
+    if logged != live:
         return [Problem("living", "the running state is not what its log says")]
     stored = connection.execute("SELECT head, name, title, killed FROM agents WHERE id = ?", (profile.row,)).fetchone()
     if stored[0] == profile.head and stored[1:] != (profile.name, profile.title, profile.killed):

@@ -27,10 +27,12 @@ def opened(path: str) -> Open:
     """Open the store and a registry as a starting daemon does; each use has a time limit."""
 
     @asynccontextmanager
-    async def open_client(max_live: int = 1000, idle: float = 600.0) -> AsyncIterator[DirectClient]:
+    async def open_client(
+        max_live: int = 1000, idle: float = 600.0, memory: int = 256 << 20
+    ) -> AsyncIterator[DirectClient]:
         with anyio.fail_after(PATIENCE):
             async with open_store(path) as store, anyio.create_task_group() as tasks:
-                client = DirectClient(Registry(store, tasks, max_live, idle), tasks)
+                client = DirectClient(Registry(store, tasks, max_live, idle, memory=memory), tasks)
                 yield client
                 await client.registry.drain()
                 tasks.cancel_scope.cancel()

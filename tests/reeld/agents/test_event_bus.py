@@ -8,7 +8,7 @@ import pytest
 
 from reeld.agents.agent import Agent
 from reeld.agents.event_bus import CommittedEvent, EventBus, Writer
-from reeld.core.conversation import Extent
+from reeld.core.milestones import Extent
 from reeld.core.state import Profile
 from tests.reeld.agents.direct_client import DirectClient
 from tests.reeld.core.memory import profile

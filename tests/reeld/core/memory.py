@@ -1,13 +1,15 @@
 """A log in a list: the store's rules in memory, in their simplest form, for tests of the pure core."""
 
 import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from reel.kinds import CONVERSATION
 from reel.msgpack_codec import packer
 from reeld.core.commands import Stage
-from reeld.core.conversation import Conversation, Extent, label_of
+from reeld.core.conversation import Conversation, Takeover, label_of
 from reeld.core.events import Entry, Event, Mark, Node, entry, read
+from reeld.core.milestones import Extent, Milestone, Waypoint
 from reeld.core.state import Profile, Source, State
 from reeld.core.undo import Command
 from reeld.verify.rows import AgentRow, EventRow, Problem, check_agent
@@ -30,8 +32,9 @@ class MemoryLog:
     """Every event of every agent, in the order of their ids."""
 
     rows: list[Row] = field(default_factory=list)
+    milestones: dict[int, Milestone] = field(default_factory=dict)
 
-    def commit(self, state: State, stage: Stage, past: list[Node] | None = None) -> list[tuple[Extent, Extent]]:
+    def commit(self, state: State, stage: Stage, past: Takeover | None = None) -> list[tuple[Extent, Extent]]:
         """Write a unit of work, and apply it to the live state.
 
         Return for each event how much of the conversation it kept, and how long that was after it.
@@ -44,11 +47,15 @@ class MemoryLog:
             self.rows.append(Row(len(self.rows) + 1, state.profile.row, event._replace(parent=parent)))
         state.profile = stage.profile
         extents = []
-        for event_id, event in enumerate(stage.events, first):
-            branch = None if past is None else state.conversation.branch(past)
-            kept = state.conversation.apply(event_id, event, branch)
+        for row in self.rows[first - 1 :]:
+            kept = state.conversation.apply(row.id, row.event, past)
             extents.append((kept, state.conversation.extent))
+        self.note(state.conversation.take_new_milestones())
         return extents
+
+    def note(self, milestones: list[Milestone]) -> None:
+        """Store milestones."""
+        self.milestones |= {milestone.id: milestone for milestone in milestones}
 
     def of(self, agent: int) -> list[Row]:
         """Return the events of one agent."""
@@ -68,18 +75,39 @@ class MemoryLog:
 
     def walk(self, tip: int | None) -> list[Node]:
         """Return the nodes from the root to a tip, found by their parents alone."""
-        nodes: list[Node] = []
+        return self.nodes([*self.ids(tip)][::-1])
+
+    def ids(self, tip: int | None) -> Iterator[int]:
+        """Yield the ids of the nodes from a tip to the root."""
         while tip is not None:
-            event = self.rows[tip - 1].event
-            if event.kind == "mark":
-                nodes.append(Mark(tip, event.seq, label_of(event.data_json)))
-            else:
-                message, tools = read(pack, event.kind, event.content, event.data_json, event.seq, event.time)
-                nodes.append(
-                    entry(tip, event.seq, event.kind, event.content, event.data_json, event.time, message, tools)
-                )
-            tip = event.parent
-        return nodes[::-1]
+            yield tip
+            tip = self.rows[tip - 1].event.parent
+
+    def path(self, tip: int) -> Iterator[tuple[Node, bool]]:
+        """Yield the nodes from a tip to the root, and whether each has a milestone."""
+        for node_id in self.ids(tip):
+            yield self.nodes([node_id])[0], node_id in self.milestones
+
+    def nodes(self, ids: Sequence[int]) -> list[Node]:
+        """Return nodes by their ids."""
+        return [self._node(node_id, self.rows[node_id - 1].event) for node_id in ids]
+
+    def _node(self, node_id: int, event: Event) -> Node:
+        if event.kind == "mark":
+            return Mark(node_id, event.seq, label_of(event.data_json))
+        message, tools = read(pack, event.kind, event.content, event.data_json, event.seq, event.time)
+        return entry(node_id, event.seq, event.kind, event.content, event.data_json, event.time, message, tools)
+
+    def milestone(self, node_id: int) -> Milestone | None:
+        """Return the milestone at a node."""
+        return self.milestones.get(node_id)
+
+    def chain(self, node_id: int) -> Iterator[Waypoint]:
+        """Yield where the milestone at a node is, and those before it."""
+        at: int | None = node_id
+        while at is not None and (milestone := self.milestones.get(at)) is not None:
+            yield milestone.waypoint
+            at = milestone.previous
 
     def live(self, agent: int) -> Conversation:
         """Return the live conversation of an agent, walked."""

@@ -13,8 +13,10 @@ from reel.errors import NothingToUndo
 from reel.records import message_from_record
 from reeld.core import commands
 from reeld.core.commands import Stage
-from reeld.core.conversation import Conversation, Extent
+from reeld.core.conversation import Branch, Conversation, Replacement, Takeover
 from reeld.core.events import Entry, Node
+from reeld.core.milestones import STEP, Extent
+from reeld.core.reading import Reader
 from reeld.core.state import Profile, Source, State
 from reeld.core.undo import redoable, undoable
 from reeld.core.validation import rows_from
@@ -52,9 +54,12 @@ _FRACTION = st.floats(0, 1)
 
 
 class Conversations(RuleBasedStateMachine):
-    """Several agents, each with three derivations of its state."""
+    """Several agents, each with three derivations of its state; all entries are in memory."""
 
     agents = Bundle("agents")
+    # Nodes from one milestone to the next, and the entries that stay in memory; ``None`` for all.
+    step = STEP
+    least: int | None = None
 
     def __init__(self) -> None:
         super().__init__()
@@ -72,16 +77,18 @@ class Conversations(RuleBasedStateMachine):
     def both(self, agent: int, real: Any, model: Any) -> None:
         """Apply the same to the live state and to the model; both accept it or both refuse it."""
         stage = self.stage(agent)
-        past: list[list[Node]] = []
+        past: list[Any] = []
         refused = refusal(lambda: model(self.models[agent]))
 
         assert refused == refusal(lambda: past.append(real(stage)))
         if refused is None:
-            self.commit(agent, stage, past[0] if isinstance(past[0], list) else None)
+            self.commit(agent, stage, past[0] if isinstance(past[0], (Branch, Replacement)) else None)
 
-    def commit(self, agent: int, stage: Stage, past: list[Node] | None = None) -> None:
+    def commit(self, agent: int, stage: Stage, past: Takeover | None = None) -> None:
         """Commit a unit of work, and check for each event how long a prefix of the conversation it left unchanged."""
         extents = self.log.commit(self.states[agent], stage, past)
+        if self.least is not None:
+            self.states[agent].conversation.trim(self.least)
         states = self.log.states(agent, len(extents))
 
         assert [(_common(before, now), _extent(now)) for before, now in pairwise(states)] == extents
@@ -89,7 +96,7 @@ class Conversations(RuleBasedStateMachine):
     @rule(target=agents, system=st.sampled_from([None, "be brief"]))
     def create(self, system: str | None) -> int:
         row = len(self.states) + 1
-        self.states[row] = State(profile(row), Conversation())
+        self.states[row] = State(profile(row), Conversation(step=self.step))
         self.models[row] = ModelAgent()
         stage = self.stage(row)
         commands.create(stage, system)
@@ -110,8 +117,14 @@ class Conversations(RuleBasedStateMachine):
 
     @rule(agent=agents, label=_LABELS)
     def rewind(self, agent: int, label: str | None) -> None:
+        self.both(agent, lambda stage: self._rewind(stage, agent, label), lambda model: model.rewind(label))
+
+    def _rewind(self, stage: Stage, agent: int, label: str | None) -> Takeover:
         state = self.states[agent]
-        self.both(agent, lambda stage: commands.rewind(stage, state, label), lambda model: model.rewind(label))
+        target = commands.rewind_target(stage, state, label)
+        past = self.takeover(agent, target.id)
+        commands.rewind(stage, state, label, past.kept if isinstance(past, Replacement) else None)
+        return past
 
     @rule(agent=agents)
     def clear(self, agent: int) -> None:
@@ -131,35 +144,43 @@ class Conversations(RuleBasedStateMachine):
     def redo(self, agent: int) -> None:
         self.both(agent, lambda stage: self._redo(stage, agent), lambda model: model.redo())
 
-    def _undo(self, stage: Stage, agent: int) -> list[Node]:
+    def takeover(self, agent: int, tip: int | None) -> Takeover:
+        """Return how an agent takes over the state with this tip."""
+        return self.reader.takeover(tip, self.states[agent].conversation)
+
+    @property
+    def reader(self) -> Reader:
+        return Reader(self.log, self.step, self.least or 100)
+
+    def _undo(self, stage: Stage, agent: int) -> Takeover:
         stage.require_alive()
         target = undoable(lambda at: self.log.newest(agent, at), stage.head)
         if target is None:
             raise NothingToUndo("")
         return self._go(stage, agent, target - 1, undoes=target)
 
-    def _redo(self, stage: Stage, agent: int) -> list[Node]:
+    def _redo(self, stage: Stage, agent: int) -> Takeover:
         stage.require_alive()
         target = redoable(lambda at: self.log.newest(agent, at), stage.head)
         if target is None:
             raise NothingToUndo("")
         return self._go(stage, agent, target.command, redoes=target.command, undo=target.undo)
 
-    def _go(self, stage: Stage, agent: int, to: int, **why: int) -> list[Node]:
+    def _go(self, stage: Stage, agent: int, to: int, **why: int) -> Takeover:
         at, tip = self.log.position(self.profiles, agent, to)
         # An undo names the position before its command, also if that is in a gap that a clone into has left.
         commands.restore(stage, to if "undoes" in why else at, tip, **why)
-        return self.log.walk(tip)
+        return self.takeover(agent, tip)
 
     @rule(target=agents, source=agents, fraction=_FRACTION)
     def clone(self, source: int, fraction: float) -> int:
         at, tip = self.log.position(self.profiles, source, round(self.models[source].head * fraction))
         row = len(self.states) + 1
         origin = self.states[source].profile
-        self.states[row] = State(profile(row, Source(source, origin.uid, at)), Conversation())
+        self.states[row] = State(profile(row, Source(source, origin.uid, at)), Conversation(step=self.step))
         stage = self.stage(row)
         commands.clone_from(stage, origin.uid, at, tip)
-        self.commit(row, stage, self.log.walk(tip))
+        self.commit(row, stage, self.takeover(row, tip))
         self.models[row] = self.models[source].clone(round(self.models[source].head * fraction))
         return row
 
@@ -170,11 +191,11 @@ class Conversations(RuleBasedStateMachine):
         wanted = round(self.models[source].head * fraction)
         at, tip = self.log.position(self.profiles, source, wanted)
 
-        def real(stage: Stage) -> list[Node]:
+        def real(stage: Stage) -> Takeover:
             stage.require_alive()
             stage.head = max(stage.head, at)
             commands.clone_from(stage, self.states[source].profile.uid, at, tip)
-            return self.log.walk(tip)
+            return self.takeover(into, tip)
 
         self.both(into, real, lambda model: model.take_over(self.models[source], wanted))
 
@@ -198,7 +219,9 @@ class Conversations(RuleBasedStateMachine):
             commands.mark(stage, "lost")
 
     def teardown(self) -> None:
-        """Verify finds nothing in a log that only commands have written."""
+        """Verify finds nothing in a log that only commands have written, nor in its milestones."""
+        for milestone in self.log.milestones.values():
+            assert milestone == self.reader.recomputed(milestone)
         for row in self.states:
             assert [] == Past(self.log, self.profiles).problems(row)
 
@@ -206,7 +229,7 @@ class Conversations(RuleBasedStateMachine):
     def all_agree(self) -> None:
         for row, state in self.states.items():
             model, conversation = self.models[row], state.conversation
-            records = [Said(entry.seq, entry.kind, entry.content, entry.data_json) for entry in conversation.entries]
+            records = [Said(entry.seq, entry.kind, entry.content, entry.data_json) for entry in self.entries(row)]
 
             assert model.head == state.profile.head
             assert model.records == records
@@ -217,13 +240,37 @@ class Conversations(RuleBasedStateMachine):
 
     @invariant()
     def messages_are_read_from_records(self) -> None:
-        for state in self.states.values():
-            entries = state.conversation.entries
+        for row, state in self.states.items():
+            entries = self.entries(row)
             read = [message_from_record(_record(entry)) for entry in entries]
             messages = [unpackb(entry.message) for entry in entries if entry.message is not None]
 
             assert [message for message in read if message] == messages
             assert len(messages) == state.conversation.message_count
+
+    def entries(self, row: int) -> list[Entry]:
+        """Return all entries of a live conversation: those before the ones in memory are read."""
+        conversation = self.states[row].conversation
+        if conversation.base is None:
+            return conversation.entries
+        older = list(self.reader.entries(conversation.base, 0, None, bool))
+        return older + conversation.entries
+
+    @invariant()
+    def states_are_read_through_milestones(self) -> None:
+        for row, state in self.states.items():
+            read, made = self.reader.state(state.conversation.tip)
+
+            assert state.conversation == read
+            assert [] == made
+            whole = state.conversation.copy()
+            if whole.base is not None:
+                whole.prepend(Conversation(self.reader.whole(whole.base.id), step=self.step))
+            assert (None, self.log.live(row)) == (whole.base, whole)
+            if whole.entries:
+                middle = whole.entries[len(whole.entries) // 2].id
+                whole.cut(middle)
+                assert Conversation(self.log.walk(middle)) == whole
 
 
 def _common(before: list[Node], now: list[Node]) -> Extent:
@@ -253,3 +300,14 @@ def _record(entry: Entry) -> dict[str, Any]:
 
 Conversations.TestCase.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
 TestConversations = Conversations.TestCase
+
+
+class ShortMemory(Conversations):
+    """The same with one entry in memory, or a few, and a milestone after each third node."""
+
+    step = 3
+    least = 1
+
+
+ShortMemory.TestCase.settings = Conversations.TestCase.settings
+TestShortMemory = ShortMemory.TestCase

@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from reeld.agents.event_bus import CommittedEvent
-from reeld.core.conversation import Extent
+from reeld.core.milestones import Extent
 from reeld.serving import subscriptions
 from reeld.serving.subscriptions import LogReplayer
 from reeld.store.schema import prepare

@@ -1,7 +1,10 @@
 """Pages of a list of entries: the entries on a page, and whether more follow."""
 
+from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from msgpack import unpackb
 
@@ -9,7 +12,10 @@ from reel.msgpack_codec import packer
 from reeld.core.conversation import Conversation
 from reeld.core.events import Entry, read
 from reeld.core.state import Profile
-from reeld.serving.pages import PAGE_BYTES, PAGE_ITEMS, Window, page, state_page
+from reeld.serving.pages import PAGE_BYTES, PAGE_ITEMS, Window, read_page, view_of
+from reeld.store.store import Store, open_store
+from tests.patience import PATIENCE
+from tests.reeld.store.making import event, made, write
 
 pack = packer()
 
@@ -21,15 +27,27 @@ def entry(seq: int, kind: str = "user", content: str | None = None) -> Entry:
     return Entry(seq * 10, seq, kind, content, None, 1, message, tools)
 
 
-def seqs(entries: list[Entry], **window: Any) -> tuple[list[int], bool]:
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
+    """A new store, with a time limit."""
+    with anyio.fail_after(PATIENCE):
+        async with open_store(str(tmp_path / "reel.db")) as opened:
+            yield opened
+
+
+PROFILE = Profile(1, "id", "demo", None, {}, None, 1, 1, None, 9)
+
+
+async def seqs(store: Store, conversation: Conversation, **window: Any) -> tuple[list[int], bool]:
     """Return the seqs on a page, and whether there are more."""
-    packed, more = page(entries, Window(**window), pack)
-    return [unpackb(item)["seq"] for item in packed.items], more
+    shown = view_of(PROFILE, conversation, 9, conversation.tip)
+    page = await read_page(store, shown, Window(**window))
+    return [unpackb(item)["seq"] for item in page[window.get("view", "messages")].items], page["more"]
 
 
-TEN = [entry(seq) for seq in range(1, 11)]
+TEN = Conversation([entry(seq) for seq in range(1, 11)])
 # Two prompts and a note between messages.
-MIXED = [entry(1, "system"), entry(2), entry(3, "system"), entry(5), entry(6, "assistant")]
+MIXED = Conversation([entry(1, "system"), entry(2), entry(3, "system"), entry(5), entry(6, "assistant")])
 
 
 @pytest.mark.parametrize(
@@ -50,9 +68,9 @@ MIXED = [entry(1, "system"), entry(2), entry(3, "system"), entry(5), entry(6, "a
         ({"max_bytes": 1, "since": 9}, [10], False),
     ],
 )
-def test_the_window_of_a_page(window: dict[str, Any], expected: list[int], more: bool) -> None:
+async def test_the_window_of_a_page(store: Store, window: dict[str, Any], expected: list[int], more: bool) -> None:
     """A page begins after ``since`` or with the last so many entries, and ends at its limit or size."""
-    assert (expected, more) == seqs(TEN, **window)
+    assert (expected, more) == await seqs(store, TEN, **window)
 
 
 @pytest.mark.parametrize(
@@ -68,38 +86,74 @@ def test_the_window_of_a_page(window: dict[str, Any], expected: list[int], more:
         ({"view": "conversation"}, [1, 2, 3, 5, 6], False),
     ],
 )
-def test_records_without_a_message(window: dict[str, Any], expected: list[int], more: bool) -> None:
+async def test_records_without_a_message(store: Store, window: dict[str, Any], expected: list[int], more: bool) -> None:
     """The view of messages has messages only; the other view has every record."""
-    assert (expected, more) == seqs(MIXED, **window)
+    assert (expected, more) == await seqs(store, MIXED, **window)
 
 
-def test_nothing_follows_but_records_without_a_message() -> None:
+async def test_nothing_follows_but_records_without_a_message(store: Store) -> None:
     """A page is the last one if no message follows it."""
-    assert ([1], False) == seqs([entry(1), entry(2, "system")], limit=1)
+    assert ([1], False) == await seqs(store, Conversation([entry(1), entry(2, "system")]), limit=1)
 
 
-def test_bytes_of_a_page() -> None:
+async def test_bytes_of_a_page(store: Store) -> None:
     """A page has as many entries as fit, and one at least."""
-    size = len(TEN[0].message or b"")
+    size = len(TEN.entries[0].message or b"")
 
-    assert ([1, 2, 3], True) == seqs(TEN, max_bytes=3 * size)
-    assert ([1, 2], True) == seqs(TEN, max_bytes=3 * size - 1)
+    assert ([1, 2, 3], True) == await seqs(store, TEN, max_bytes=3 * size)
+    assert ([1, 2], True) == await seqs(store, TEN, max_bytes=3 * size - 1)
 
 
-def test_the_default_size_of_a_page() -> None:
+async def test_the_default_size_of_a_page(store: Store) -> None:
     """A page has a thousand entries or 8 MiB by default."""
-    many = [entry(seq) for seq in range(1, PAGE_ITEMS + 2)]
-    large = [entry(seq, content="x" * (PAGE_BYTES // 2)) for seq in (1, 2, 3)]
+    many = Conversation([entry(seq) for seq in range(1, PAGE_ITEMS + 2)])
+    large = Conversation([entry(seq, content="x" * (PAGE_BYTES // 2)) for seq in (1, 2, 3)])
 
-    assert (list(range(1, 1001)), True) == seqs(many)
-    assert ([1], True) == seqs(large)
+    assert (list(range(1, 1001)), True) == await seqs(store, many)
+    assert ([1], True) == await seqs(store, large)
 
 
-def test_state_page() -> None:
-    """A page of an agent's state has the agent's name, head and prompt."""
-    profile = Profile(1, "id", "demo", None, {}, None, 1, 1, None, 9)
-    shown = state_page(profile, Conversation(MIXED), 6, Window("conversation", limit=1), pack)
+async def test_the_reply(store: Store) -> None:
+    """A page of an agent's state has the agent's id, head and prompt."""
+    shown = await read_page(store, view_of(PROFILE, MIXED, 6, MIXED.tip), Window("conversation", limit=1))
     items = shown.pop("conversation").items
 
     assert shown == {"agent": "id", "head": 9, "at": 6, "system": "3", "more": True}
     assert [{"seq": 1, "kind": "system", "content": "1", "data_json": None, "time": 1}] == list(map(unpackb, items))
+
+
+async def test_an_earlier_state(store: Store) -> None:
+    """A page of an earlier state is cut from what is in memory, with the prompt of that time."""
+    shown = await read_page(store, view_of(PROFILE, MIXED, 2, 20), Window())
+
+    assert ([2], "1") == ([unpackb(item)["seq"] for item in shown["messages"].items], shown["system"])
+
+
+WINDOWS = [
+    {
+        "view": view,
+        **({} if since is None else {"since": since}),
+        **({} if last is None else {"last": last}),
+        "limit": 7,
+    }
+    for view in ("messages", "conversation")
+    for since in (None, 3, 29, 30, 31, 55)
+    for last in (None, 1, 5, 26, 60)
+]
+
+
+async def test_pages_of_what_is_not_in_memory(store: Store) -> None:
+    """A page is the same whether its entries are in memory or some of them are only in the log."""
+    kinds = ["user", "system", "usage", "assistant", "mark"] * 12
+    log = [event(seq, kind, "x", data_json="{}" if kind == "mark" else None) for seq, kind in enumerate(kinds, 2)]
+    await write(store, made(1, *log))
+    whole = await store.whole((await store.load(1)).conversation.tip)
+    short = Conversation(sorted([*whole.entries, *whole.marks], key=lambda node: node.id), step=4)
+    store.writer.note(short.take_new_milestones())
+    store.writer.flush()
+    short.trim(5)
+
+    assert short.base is not None
+    assert len(short.entries) < 10
+    for window in WINDOWS:
+        assert await seqs(store, whole, **window) == await seqs(store, short, **window), window

@@ -4,17 +4,18 @@ import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from msgpack import unpackb
 
 from reel.msgpack_codec import packer
 from reeld.core.conversation import Conversation
-from reeld.core.events import Entry, Mark
+from reeld.core.events import Entry, Mark, Node
+from reeld.core.reading import Reader
 from reeld.store import queries, states
 from reeld.store.checksums import DAMAGED
-from reeld.store.states import Position, Skip
+from reeld.store.states import Position, Skip, SqlLog
 from tests.reeld.store.making import seal
 from tests.reeld.store.rows import Rows
 
@@ -26,9 +27,25 @@ THREE = {"tool_call_id": "c1", "tool_name": "grep", "tool_args": "{}"}
 RESULT = {"tool_call_id": "c1", "output": "found"}
 
 
+class Walked(NamedTuple):
+    """A state, and what could not be read of it."""
+
+    nodes: list[Node]
+    skipped: list[Skip]
+
+
+def walk(connection: sqlite3.Connection, tip: int | None) -> Walked:
+    """Return the state with this tip, walked from the tip to the root; the other way to read it gives the same."""
+    log, again = SqlLog(connection, pack), SqlLog(connection, pack)
+    nodes = [] if tip is None else [node for node, _ in log.path(tip)][::-1]
+    assert nodes == list(Reader(again).whole(tip))
+    assert sorted(log.skipped) == sorted(again.skipped)
+    return Walked(nodes, log.skipped[::-1])
+
+
 def contents(rows: Rows, tip: int | None) -> list[Any]:
     """Return the state of a tip: contents of records, labels of marks."""
-    past = states.walk(rows.connection, tip, pack)
+    past = walk(rows.connection, tip)
     return [node.label if isinstance(node, Mark) else node.content for node in past.nodes]
 
 
@@ -125,7 +142,7 @@ def test_a_damaged_prompt_and_mark(rows: Rows) -> None:
     rows.event(1, "mark", None, '{"label": "m"}')
     rows.connection.execute("DROP TRIGGER events_are_never_changed")
     rows.connection.execute("UPDATE events SET time = 1 WHERE id > 1")
-    past = states.walk(rows.connection, 3, pack)
+    past = walk(rows.connection, 3)
     conversation = Conversation(past.nodes)
 
     assert (None, [None]) == (conversation.system, [mark.label for mark in conversation.marks])
@@ -159,7 +176,7 @@ def two(rows: Rows) -> Rows:
 def test_the_parent_of_a_damaged_event(two: Rows, change: str, expected: list[str | None], reason: str) -> None:
     """A parent that changed is found again; if more changed, nothing of another conversation is read."""
     two.connection.execute(f"UPDATE events SET {change} WHERE id = 7")
-    past = states.walk(two.connection, 8, pack)
+    past = walk(two.connection, 8)
 
     assert expected == [node.content for node in past.nodes if not isinstance(node, Mark)]
     assert [reason] == [skip.reason for skip in past.skipped]
@@ -173,7 +190,7 @@ def test_many_parents_that_changed(rows: Rows) -> None:
     rows.connection.execute("DROP TRIGGER events_are_never_changed")
     rows.connection.execute("UPDATE events SET parent = 1")
 
-    assert 3000 == len(states.walk(rows.connection, 3000, pack).nodes)
+    assert 3000 == len(walk(rows.connection, 3000).nodes)
 
 
 def test_an_index_with_an_event_of_another_agent(two: Rows, path: str) -> None:
@@ -185,17 +202,17 @@ def test_an_index_with_an_event_of_another_agent(two: Rows, path: str) -> None:
         closing(sqlite3.connect(path)) as connection,
         pytest.raises(sqlite3.DatabaseError, match="the index has an event of the agent 1 among those of the agent 2"),
     ):
-        states.current(connection, 2, pack)
+        states.sound_tip_of(connection, 2, pack)
 
 
 def test_a_damaged_event_that_is_no_node(two: Rows) -> None:
     """An agent's last event is listed if it is damaged, although the conversation has no place for it."""
     two.event(2, "rewind", None, '{"target":6}', parent=6)
     two.connection.execute("UPDATE events SET time = 0 WHERE id = 9")
-    past = states.current(two.connection, 2, pack)
+    tip, skipped = states.sound_tip_of(two.connection, 2, pack)
 
-    assert ["2a", "2b"] == [node.content for node in past.nodes if not isinstance(node, Mark)]
-    assert [Skip(5, "checksum", DAMAGED)] == past.skipped
+    assert ["2a", "2b"] == [node.content for node in walk(two.connection, tip).nodes if not isinstance(node, Mark)]
+    assert [Skip(5, "checksum", DAMAGED)] == skipped
 
 
 def test_a_walk_goes_by_parents_alone(rows: Rows) -> None:
@@ -219,7 +236,7 @@ def test_every_shape_of_a_call_is_read(rows: Rows, data: dict[str, Any]) -> None
     """A call is one message in every stored shape, and is open until its result."""
     rows.agent(1)
     tip = rows.event(1, "tool_call", None, json.dumps(data))
-    past = states.walk(rows.connection, tip, pack)
+    past = walk(rows.connection, tip)
 
     assert [] == past.skipped
     assert [("c1", "grep", 1)] == [(call.id, call.name, call.seq) for call in Conversation(past.nodes).open_calls]
@@ -231,7 +248,7 @@ def test_a_legacy_result_closes_its_call(rows: Rows, kind: str) -> None:
     rows.agent(1)
     rows.event(1, "tool_call", None, json.dumps(ONE))
     tip = rows.event(1, kind, None, json.dumps(RESULT))
-    past = states.walk(rows.connection, tip, pack)
+    past = walk(rows.connection, tip)
     (entry,) = [node for node in past.nodes if isinstance(node, Entry) and node.kind == kind]
     message = unpackb(entry.message or b"")
 
@@ -265,7 +282,7 @@ def test_a_bad_row_is_tolerated(rows: Rows, kind: str, content: str | None, data
     rows.event(1, content="before")
     rows.event(1, kind, content, data_json)
     tip = rows.event(1, content="after")
-    past = states.walk(rows.connection, tip, pack)
+    past = walk(rows.connection, tip)
     entry = past.nodes[1]
 
     assert [(2, field)] == [(skip.seq, skip.field) for skip in past.skipped]

@@ -10,7 +10,7 @@ import pytest
 from msgpack import unpackb
 
 from reel.errors import Storage
-from reeld.core.conversation import Conversation
+from reeld.core.conversation import Branch, Conversation
 from reeld.core.undo import Undone
 from reeld.store import store as store_module
 from reeld.store import transactions
@@ -64,12 +64,12 @@ async def test_a_damaged_event_is_not_shown(path: str, caplog: pytest.LogCapture
     with anyio.fail_after(PATIENCE), caplog.at_level(logging.WARNING):
         async with open_store(path) as store:
             state = await store.load(1)
-            past = await store.walk_living(1)
+            rebuilt = await store.rebuild(1)
 
     assert [("hi", True), (None, False), ("hi", True)] == [
         (entry.content, entry.message is not None) for entry in state.conversation.entries
     ]
-    assert [Skip(3, "checksum", "the stored event is not what was written")] == past.skipped
+    assert [Skip(3, "checksum", "the stored event is not what was written")] == rebuilt.skipped
     assert [
         "agent=agent-1 seq=3 is not a message: the stored event is not what was written; see reel replay"
     ] == caplog.messages
@@ -94,16 +94,17 @@ async def test_a_damaged_event_in_the_log(path: str) -> None:
     ]
 
 
-@pytest.mark.parametrize(("live", "base", "after"), [([], None, [2, 3, 4]), ([2, 3], 3, [4]), ([2, 5], 2, [3, 4])])
+@pytest.mark.parametrize(("live", "base", "after"), [([5], None, [2, 3, 4]), ([2, 3], 3, [4]), ([2, 5], 2, [3, 4])])
 async def test_only_the_branch_of_a_state_is_read(
     store: Store, live: list[int], base: int | None, after: list[int]
 ) -> None:
     """A state is walked from its tip to the first node that the conversation has."""
     await write(store, made(1, event(2), event(3, parent=2), event(4, parent=3), event(5, parent=2)))
-    everything = {node.id: node for tip in (4, 5) for node in (await store.walk(tip)).nodes}
+    everything = {node.id: node for tip in (4, 5) for node in (await store.state(tip)).entries}
 
-    branch = await store.branch(4, Conversation([everything[node] for node in live]))
+    branch = await store.takeover(4, Conversation([everything[node] for node in live]))
 
+    assert isinstance(branch, Branch)
     assert (base, after) == (branch.base, [node.id for node in branch.nodes])
 
 
@@ -114,7 +115,7 @@ async def test_every_question_is_asked_of_a_reader(store: Store) -> None:
     await write(store, said(1, event(5, "brand_new")), made(2)._replace(keys=[key("k", row=2)]))
 
     assert Position(2, 2) == await store.position(1, 2)
-    assert [2] == [node.seq for node in (await store.walk(2)).nodes]
+    assert [2] == [node.seq for node in (await store.state(2)).entries]
     assert (2, Undone(3, 4)) == (await store.undo_target(1, 5), await store.redo_target(1, 4))
     assert [5] == [skip.seq for skip in await store.unknown_kinds(1, 9)]
     assert {} == await store.descendants(1)
@@ -126,11 +127,11 @@ async def test_every_question_is_asked_of_a_reader(store: Store) -> None:
     assert ["agent-1", "agent-2"] == [unpackb(agent)["name"] for agent in listed.items]
 
 
-async def test_the_living_state_can_be_walked(store: Store) -> None:
+async def test_the_live_state_is_made_from_the_log(store: Store) -> None:
     """A walk from the tip meets the live nodes only."""
     await write(store, made(1, event(2), event(3), event(4, "restore", None, parent=2)))
 
-    assert [2] == [node.seq for node in (await store.walk_living(1)).nodes]
+    assert [2] == [node.seq for node in (await store.rebuild(1)).conversation.entries]
 
 
 async def test_history_is_packed(store: Store) -> None:

@@ -208,7 +208,7 @@ async def test_the_wal_is_bounded_while_it_is_all_verified(
 
     async def walk() -> None:
         while True:
-            await store.walk_living(1)
+            await store.rebuild(1)
 
     largest = 0
     async with anyio.create_task_group() as tasks:

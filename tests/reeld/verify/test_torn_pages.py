@@ -11,9 +11,13 @@ import anyio
 import pytest
 
 from reel.errors import Storage
+from reel.msgpack_codec import packer
+from reeld.core.reading import Reader
 from reeld.store import checksums
 from reeld.store.checksums import write_checksums
+from reeld.store.milestones import write_milestones
 from reeld.store.schema import prepare
+from reeld.store.states import SqlLog
 from reeld.store.store import open_store
 from reeld.verify import logs
 from reeld.verify.verifier import open_verifier
@@ -26,6 +30,7 @@ Sound: TypeAlias = tuple[bytes, dict[str, list[Page]]]
 TREES = (
     *("agents", "agents_by_living_name", "agents_by_name", "agents_by_source", "sqlite_autoindex_agents_1"),
     *("events", "sqlite_autoindex_events_1", "events_of_unknown_kind", "keys", "sqlite_autoindex_keys_1"),
+    "milestones",
 )
 
 
@@ -46,7 +51,9 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Sound:
         for agent in range(2, 150):
             rows.agent(agent, source=1, at=2)
             rows.event(agent, "clone", None, f'{{"from":"{1:032x}","at":2}}', parent=tip)
-            rows.event(agent, "user", f"I am {agent}", parent=tip)
+            said = rows.event(agent, "user", f"I am {agent}", parent=tip)
+            made, _ = Reader(SqlLog(connection, packer()), step=2, least=0).state(said)
+            write_milestones(connection.cursor(), made.milestones, packer())
             key = (agent, f"key-{agent}", agent, 4, bytes(16), b"\x81\xa7command\x04", None, None)
             connection.execute("INSERT INTO keys VALUES (?, ?, ?, ?, ?, ?, ?, ?)", key)
         connection.execute("COMMIT")
@@ -79,6 +86,18 @@ def torn(content: bytes, tree: list[Page], chance: random.Random) -> Iterator[tu
         yield "lost", with_page(content, page, bytes(SIZE))
         yield "torn", with_page(content, page, data[: SIZE // 2] + bytes(SIZE // 2))
         yield "another", with_page(content, page, data_of(content, other))
+
+
+async def test_conversations_are_read_without_their_milestones(sound: Sound, path: str) -> None:
+    """Whatever has happened to the pages of the milestones, every conversation is what its events say."""
+    content, found = sound
+    for what, left in torn(content, found["milestones"], random.Random(1)):
+        Path(path).write_bytes(left)  # noqa: ASYNC240 - nothing else runs
+        with anyio.fail_after(30):
+            async with open_store(path) as store:
+                for agent in (2, 60, 149):
+                    read = (await store.load(agent)).conversation
+                    assert ("hi", f"I am {agent}") == tuple(entry.content for entry in read.entries), what
 
 
 async def check(path: str, content: bytes, *, logs_only: bool = False) -> list[tuple[str, str]]:

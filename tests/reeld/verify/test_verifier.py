@@ -11,6 +11,7 @@ import anyio
 import pytest
 
 from reeld.core.conversation import Conversation
+from reeld.core.milestones import STEP
 from reeld.store.store import Store, open_store
 from reeld.verify import logs, sqlite
 from reeld.verify.rows import LISTED, Report
@@ -373,3 +374,28 @@ async def test_cancelled_check(filled: str, monkeypatch: pytest.MonkeyPatch) -> 
         await verifier.check_file()
 
         assert [("sqlite", "interrupted")] == [found.problem[:2] for found in verifier.report.listed]
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ("records = 7", "the milestone is not what was written; reel replay makes it again"),
+        ("open_calls = CAST(x'ff' AS BLOB)", "the milestone is not what was written; reel replay makes it again"),
+        (None, "the milestone is not what the events say; reel replay makes it again"),
+    ],
+)
+async def test_a_milestone_that_is_wrong(path: str, change: str | None, expected: str) -> None:
+    """A milestone that is damaged, or says something else than the events before it, is named."""
+    async with open_store(path) as store:
+        await write(store, made(1, *(made_event(seq) for seq in range(2, 3 * STEP))))
+        first, second, *_ = (await store.whole(3 * STEP - 1)).milestones
+        wrong = second._replace(speaker="assistant") if change is None else second
+        store.writer.note([first, wrong])
+    if change is not None:
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute(f"UPDATE milestones SET {change} WHERE id = ?", (second.id,))
+    async with open_store(path) as store, open_verifier(store) as verifier:
+        await verifier.check_logs(None)
+
+    found = [each.problem for each in verifier.report.listed if each.problem.what == "milestone"]
+    assert [(expected, second.id)] == [(problem.reason, problem.event_id) for problem in found]

@@ -4,24 +4,22 @@ import os
 import resource
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from reel.errors import InvalidParams, ProtocolMismatch, Storage
 from reel.frames import MAX_ELEMENTS, PackedList
-from reel.msgpack_codec import packer
 from reel.version import PROTOCOL, __version__
 from reeld.agents import exclusive
 from reeld.agents.agent import Agent, Exclusive, Job, Read
 from reeld.core.commands import require_position
 from reeld.core.conversation import Conversation
 from reeld.core.state import Profile, State, info, marks_as_maps
-from reeld.serving.call import Call, ClientInfo, Deferred, Result, Services, Work
-from reeld.serving.pages import PAGE_BYTES, PAGE_ITEMS, Window, state_page
+from reeld.serving.call import Call, ClientInfo, Deferred, Result, Services
+from reeld.serving.pages import PAGE_BYTES, PAGE_ITEMS, View, Window, read_page, view_of
 from reeld.serving.params import MAX_DEPTH, MAX_ITEMS
 from reeld.store.listing import Listing
-from reeld.store.states import Past, Position, Skip
+from reeld.store.states import Skip
 
-_pack = packer()
 _STATM = Path("/proc/self/statm")
 
 
@@ -89,6 +87,7 @@ def stats(services: Services, _call: Call) -> Deferred:
             "wal_bytes": _size(f"{services.store.path}-wal"),
             **await services.store.totals(),
             "loaded_agents": len(registry),
+            "loaded_bytes": registry.size,
             "started_agents": registry.started,
             "failed_agents": registry.failed,
             "mended_agents": registry.repaired,
@@ -153,7 +152,7 @@ def agent(services: Services, call: Call, agent: Agent) -> Job:
 
 def messages(
     services: Services,
-    call: Call,
+    _call: Call,
     agent: Agent,
     since: int | None,
     limit: int | None,
@@ -161,40 +160,41 @@ def messages(
     at: int | None,
     view: str | None,
     max_bytes: int | None,
-) -> Work:
+) -> Deferred:
     """Return the current conversation, or the one at an earlier seq."""
     window = Window(view or "messages", since, limit, last, max_bytes)
 
-    def look(state: State) -> Result:
-        return state_page(state.profile, state.conversation, state.profile.head, window, _pack)
-
-    if at is None:
-        return Read(look, call.answer)
-
-    def look_at_once(state: State) -> tuple[Profile, Result | None]:
-        return state.profile, look(state) if at == state.profile.head else None
-
     async def run() -> Result:
-        profile, page = await services.registry.ask(agent, lambda answer: Read(look_at_once, answer))
-        if page is not None:
-            return cast("Result", page)
-        position, past = await past_at(services, agent, profile, at)
-        return state_page(profile, Conversation(past.nodes), position.at, window, _pack)
+        return await read_page(services.store, await _view(services, agent, at), window)
 
     return Deferred(run)
+
+
+async def _view(services: Services, agent: Agent, at: int | None) -> View:
+    """Return a conversation at a position; it is read from the log only if it is not in memory."""
+    registry, store = services.registry, services.store
+
+    def look_now(state: State) -> View:
+        return view_of(state.profile, state.conversation, state.profile.head, state.conversation.tip)
+
+    if at is None:
+        now: View = await registry.ask(agent, lambda answer: Read(look_now, answer))
+        return now
+    profile = await profile_of(services, agent)
+    require_position(at, profile.head, profile.name)
+    end, tip = await store.position(agent.row, at)
+
+    def look_back(state: State) -> View | None:
+        return view_of(profile, state.conversation, end, tip) if state.conversation.has(tip) else None
+
+    earlier: View | None = await registry.ask(agent, lambda answer: Read(look_back, answer))
+    return view_of(profile, await store.state(tip), end, tip) if earlier is None else earlier
 
 
 async def profile_of(services: Services, agent: Agent) -> Profile:
     """Return an agent's profile, after everything that was asked of it before is done."""
     profile: Profile = await services.registry.ask(agent, lambda answer: Read(lambda state: state.profile, answer))
     return profile
-
-
-async def past_at(services: Services, agent: Agent, profile: Profile, at: int) -> tuple[Position, Past]:
-    """Read the state at an earlier seq; the log only grows, so the agent need not hold still."""
-    require_position(at, profile.head, profile.name)
-    position = await services.store.position(agent.row, at)
-    return position, await services.store.walk(position.tip)
 
 
 def history(
@@ -243,11 +243,14 @@ def replay(
         if at is None and since is None:
             return await _replay_current(services, agent, window, strict=bool(strict))
         profile = await profile_of(services, agent)
-        position, past = await past_at(services, agent, profile, profile.head if at is None else at)
-        past.skipped.extend(await services.store.unknown_kinds(agent.row, position.at))
+        wanted = profile.head if at is None else at
+        require_position(wanted, profile.head, profile.name)
+        position = await services.store.position(agent.row, wanted)
+        rebuilt = await services.store.rebuild(agent.row, wanted)
+        skipped = rebuilt.skipped + await services.store.unknown_kinds(agent.row, position.at)
         if strict:
-            exclusive.require_sound(past.skipped)
-        return _replayed(profile, Conversation(past.nodes), past.skipped, position.at, window)
+            exclusive.require_sound(skipped)
+        return await _replayed(services, profile, rebuilt.conversation, skipped, position.at, window)
 
     return Deferred(run)
 
@@ -257,13 +260,17 @@ async def _replay_current(services: Services, agent: Agent, window: Window, *, s
         agent, lambda answer: Exclusive(partial(exclusive.replay, strict=strict), answer)
     )
     services.registry.repaired += not replayed.matched
-    page = _replayed(replayed.profile, replayed.conversation, replayed.skipped, replayed.profile.head, window)
-    return {**page, "matched": replayed.matched}
+    profile, conversation, skipped, matched = replayed
+    page = await _replayed(services, profile, conversation, skipped, profile.head, window)
+    return {**page, "matched": matched}
 
 
-def _replayed(profile: Profile, conversation: Conversation, skipped: list[Skip], at: int, window: Window) -> Result:
+async def _replayed(
+    services: Services, profile: Profile, conversation: Conversation, skipped: list[Skip], at: int, window: Window
+) -> Result:
+    shown = view_of(profile, conversation, at, conversation.tip)
     return {
-        **state_page(profile, conversation, at, window, _pack),
+        **await read_page(services.store, shown, window),
         "marks": marks_as_maps(conversation),
-        "skipped": [{"seq": skip.seq, "reason": f"{skip.field}: {skip.reason}"} for skip in sorted(skipped)],
+        "skipped": [{"seq": skip.seq, "reason": f"{skip.field}: {skip.reason}"} for skip in sorted(set(skipped))],
     }

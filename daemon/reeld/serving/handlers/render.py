@@ -5,14 +5,15 @@ from typing import Any, NamedTuple
 
 from reel.errors import TooLarge
 from reeld.agents.agent import Agent, Read
-from reeld.core.commands import no_such_mark
+from reeld.core.commands import no_such_mark, require_position
 from reeld.core.conversation import Conversation
 from reeld.core.events import Entry
+from reeld.core.milestones import Milestone
 from reeld.core.state import State
 from reeld.formats.body import Prefix, Rendered, RenderRequest
 from reeld.formats.render import render as render_body
 from reeld.serving.call import Call, Deferred, Result, Services
-from reeld.serving.handlers.queries import past_at, profile_of
+from reeld.serving.handlers.queries import profile_of
 
 # Characters. No provider takes more, and a client has to hold it in memory.
 MAX_BODY = 48 << 20
@@ -68,15 +69,27 @@ def render(
 
 
 async def _take_snapshot(services: Services, agent: Agent, at: int | None, pin: str | None) -> _Snapshot:
-    """Return the conversation as it is, or as the log says that it was."""
+    """Return the conversation as it is, or as the log says that it was; all of it is in memory then."""
+    registry, store = services.registry, services.store
     if at is not None:
         profile = await profile_of(services, agent)
-        position, past = await past_at(services, agent, profile, at)
-        return _snapshot_of(State(profile, Conversation(past.nodes)), position.at, pin)
-    snapshot: _Snapshot = await services.registry.ask(
-        agent, lambda answer: Read(lambda state: _snapshot_of(state, state.profile.head, pin), answer)
-    )
-    return snapshot
+        require_position(at, profile.head, profile.name)
+        position = await store.position(agent.row, at)
+        return _snapshot_of(State(profile, await store.whole(position.tip)), position.at, pin)
+    older: Conversation | None = None
+
+    def look(state: State) -> _Snapshot | Milestone:
+        conversation = state.conversation
+        if older is not None and conversation.base is not None and conversation.base.id == older.tip:
+            conversation.prepend(older)
+        return _snapshot_of(state, state.profile.head, pin) if conversation.base is None else conversation.base
+
+    while True:
+        found: _Snapshot | Milestone = await registry.ask(agent, lambda answer: Read(look, answer))
+        if isinstance(found, _Snapshot):
+            registry.limit_memory()
+            return found
+        older = await store.whole(found.id)
 
 
 def _snapshot_of(state: State, at: int, pin: str | None) -> _Snapshot:

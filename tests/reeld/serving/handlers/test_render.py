@@ -196,3 +196,20 @@ async def test_others_are_served_during_a_long_rendering(connect: Connect, servi
     assert isinstance(rendered, dict)
     assert (7, 6) == (added["first"], rendered["at"])
     assert "Meanwhile" not in rendered["body"]
+
+
+async def test_render_of_what_is_not_in_memory(connect: Connect, services: Services) -> None:
+    """A conversation of which only the end is in memory is rendered whole, now and at an earlier position."""
+    peer = connect()
+    for first in range(0, 2000, 500):
+        await peer.call("add", "long", list(map(str, range(first, first + 500))), {"create": True})
+    (agent,) = services.registry.live()
+    whole = await peer.call("render", "long", "openai-chat", {"extra": {"model": "m"}})
+    agent.shrink()
+    held = len(agent.committed.conversation.entries)
+    earlier = await peer.call("render", "long", "openai-chat", {"extra": {"model": "m"}, "at": 501})
+
+    assert held < 1000
+    assert 500 == len(json.loads(earlier["body"])["messages"])
+    assert whole == await peer.call("render", "long", "openai-chat", {"extra": {"model": "m"}})
+    assert 2000 == len(agent.committed.conversation.entries)

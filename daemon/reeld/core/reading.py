@@ -1,0 +1,238 @@
+"""Reading states from a log, through its milestones.
+
+These are the rules; :class:`Log` is what a storage engine has to offer for them. ``reeld.store.states`` offers it on
+SQLite, and the tests offer it on a list.
+"""
+
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from itertools import takewhile
+from typing import Protocol
+
+from reeld.core.conversation import Branch, Conversation, Replacement, Takeover
+from reeld.core.events import Entry, Node
+from reeld.core.milestones import STEP, Extent, Foundation, Milestone, Waypoint
+
+# A conversation is read into memory with at least so many entries, if it has them.
+LEAST_READ = 100
+# A walk past so many nodes means that milestones are missing: they are made again, from the root on.
+_FAR = 20
+
+
+class Log(Protocol):
+    """What is read of a log."""
+
+    def path(self, tip: int) -> Iterator[tuple[Node, bool]]:
+        """Yield the nodes from a tip to the root, the newest first, and whether each has a milestone."""
+
+    def ids(self, tip: int) -> Iterator[int]:
+        """Yield the ids of what :meth:`path` yields."""
+
+    def nodes(self, ids: Sequence[int]) -> list[Node]:
+        """Return nodes by their ascending ids."""
+
+    def milestone(self, node_id: int) -> Milestone | None:
+        """Return the milestone at a node; ``None`` if there is none, or it cannot be read."""
+
+    def chain(self, node_id: int) -> Iterator[Waypoint]:
+        """Yield where the milestone at a node is, and those before it; end before one that cannot be read."""
+
+
+class Reader:
+    """Reads states from a log.
+
+    Args:
+        log: the log.
+        step: how many nodes there are from one milestone to the next.
+        least: how many entries are read into memory at least.
+    """
+
+    def __init__(self, log: Log, step: int = STEP, least: int = LEAST_READ) -> None:
+        self._log = log
+        self._step = step
+        self._least = least
+
+    def state(self, tip: int | None) -> tuple[Conversation, list[Milestone]]:
+        """Return the state with this tip, its newest entries in memory, and milestones that the log does not have."""
+        nodes: list[Node] = []
+        known: set[int] = set()
+        foundation = None
+        for node, has_milestone in () if tip is None else self._log.path(tip):
+            if has_milestone:
+                known.add(node.id)
+                if len(nodes) >= self._least and (foundation := self._foundation(node.id)) is not None:
+                    break
+            nodes.append(node)
+            if len(nodes) > _FAR * self._step:
+                return self.rebuild(tip)
+        conversation = Conversation(reversed(nodes), foundation, step=self._step)
+        return conversation, [made for made in conversation.take_new_milestones() if made.id not in known]
+
+    def _foundation(self, node_id: int) -> Foundation | None:
+        """Return what is up to a node; ``None`` if a milestone that tells it cannot be read."""
+        milestone = self._log.milestone(node_id)
+        if milestone is None:
+            return None
+        marked = [milestone]
+        while marked[-1].marked is not None:
+            earlier = self._log.milestone(marked[-1].marked)
+            if earlier is None or earlier.id >= marked[-1].id:
+                return None
+            marked.append(earlier)
+        marks = [mark for at in reversed(marked) for mark in at.marks]
+        prompts = [] if milestone.prompt is None else self._log.nodes([milestone.prompt])
+        prompt = prompts[0] if prompts and isinstance(prompts[0], Entry) else None
+        return Foundation(milestone, marks, prompt)
+
+    def rebuild(self, tip: int | None) -> tuple[Conversation, list[Milestone]]:
+        """Return a state and all its milestones, made from the log alone; memory holds a few entries at a time."""
+        conversation, made = Conversation(step=self._step), []
+        for node in self.whole(tip):
+            conversation.append(node)
+            if len(conversation.entries) > self._least + 2 * self._step:
+                made += conversation.take_new_milestones()
+                conversation.trim(self._least)
+        return conversation, made + conversation.take_new_milestones()
+
+    def whole(self, tip: int | None) -> Iterator[Node]:
+        """Yield all nodes of the state with this tip, the oldest first, without having all in memory at once."""
+        ids = array("q", () if tip is None else self._log.ids(tip))
+        ids.reverse()
+        yield from self._batches(ids)
+
+    def recomputed(self, milestone: Milestone) -> Milestone | None:
+        """Return what a milestone should be, made from the one before it; ``None`` if that is not on the path."""
+        foundation = None
+        if milestone.previous is not None:
+            foundation = self._foundation(milestone.previous)
+            if foundation is None:
+                return None
+        nodes = []
+        for node, _ in self._log.path(milestone.id):
+            if node.id == milestone.previous:
+                break
+            nodes.append(node)
+        else:
+            if milestone.previous is not None:
+                return None
+        conversation = Conversation(reversed(nodes), foundation, step=len(nodes) + 1)
+        return conversation.sum_up(conversation.entries[-1]) if conversation.entries else None
+
+    def takeover(self, tip: int | None, conversation: Conversation) -> Takeover:
+        """Return how the state with this tip is taken over by a conversation, which must not change meanwhile.
+
+        It costs what differs: nothing if the state is a prefix of what is in memory.
+        """
+        if conversation.has(tip):
+            return Branch(tip)
+        assert tip is not None  # noqa: S101 - every conversation has the empty state
+        if conversation.tip is None:
+            return Replacement(self.state(tip)[0], Extent(0, 0))
+        ids = array("q")
+        for node_id in self._log.ids(tip):
+            if conversation.has(node_id):
+                return Branch(node_id, self._log.nodes(ids[::-1]))
+            if len(ids) >= self._step:
+                break
+            ids.append(node_id)
+        else:
+            if conversation.base is None:
+                return Branch(None, self._log.nodes(ids[::-1]))
+        state, _ = self.state(tip)
+        return Replacement(state, self._shared(conversation, state))
+
+    def _shared(self, one: Conversation, other: Conversation) -> Extent:
+        """Return the length of what two states have in common.
+
+        Of the milestones of the one, those on the path of the other are common. Beyond the last of them the nodes are
+        compared. The other may have milestones elsewhere, so that not every common one is a milestone of both.
+        """
+        mine, others = self._waypoints(one), self._waypoints(other)
+        of_one, of_other = [next(mine)], [next(others)]
+        while of_one[-1].id != of_other[-1].id:
+            if of_one[-1].id > of_other[-1].id:
+                of_one.append(next(mine))
+            else:
+                of_other.append(next(others))
+        common = of_other.pop()
+        for after in reversed(of_other):
+            ids = self._ids_between(of_other, common.id, after.id)
+            known = set(self._ids_between(of_one, common.id, after.id))
+            shared = [node_id for node_id in ids if node_id in known]
+            if len(shared) < len(ids):
+                return _longer(common.extent, self._log.nodes(shared))
+            common = after
+        return common.extent
+
+    def _waypoints(self, state: Conversation) -> Iterator[Waypoint]:
+        """Yield the places that are known on the path of a state, the newest first: tip, milestones, and the root."""
+        yield Waypoint(state.tip or 0, 0, state.extent)
+        for milestone in reversed(state.milestones):
+            yield milestone.waypoint
+        if state.base is not None:
+            yield state.base.waypoint
+            if state.base.previous is not None:
+                yield from self._log.chain(state.base.previous)
+        yield Waypoint(0, 0, Extent(0, 0))
+
+    def _ids_between(self, waypoints: Sequence[Waypoint], after: int, upto: int) -> list[int]:
+        """Return the ids of a path after a node, up to another, the oldest first, from the nearest known place down."""
+        begin = min((at.id for at in waypoints if at.id >= upto), default=max((at.id for at in waypoints), default=0))
+        down = takewhile(lambda node_id: node_id > after, self._log.ids(begin) if begin else ())
+        return [node_id for node_id in down if node_id <= upto][::-1]
+
+    def _segment(self, tip: int, after: int) -> list[Node]:
+        """Return the nodes of a path from after one up to another, the oldest first."""
+        nodes = [node for node, _ in takewhile(lambda found: found[0].id > after, self._log.path(tip))]
+        return nodes[::-1]
+
+    def entries(
+        self, base: Milestone, since: int, last: int | None, counts: Callable[[Entry], bool]
+    ) -> Iterator[Entry]:
+        """Yield the entries up to a milestone, the oldest first, each read when it is asked for.
+
+        Args:
+            base: the milestone.
+            since: only entries with a greater seq.
+            last: only the newest, so many that count; ``None`` for all.
+            counts: whether an entry counts.
+        """
+        if last is not None:
+            yield from self._newest(base, since, last, counts)
+            return
+        upto: list[int] = [base.id] if base.seq > since else []
+        lower = 0 if upto else base.id
+        for at in self._log.chain(base.previous) if upto and base.previous is not None else ():
+            if at.seq <= since:
+                lower = at.id
+                break
+            upto.append(at.id)
+        for upper in reversed(upto):
+            for node in self._segment(upper, lower):
+                if isinstance(node, Entry) and node.seq > since:
+                    yield node
+            lower = upper
+
+    def _newest(self, base: Milestone, since: int, last: int, counts: Callable[[Entry], bool]) -> Iterator[Entry]:
+        ids = array("q")
+        for node, _ in self._log.path(base.id):
+            if not last or node.seq <= since:
+                break
+            if isinstance(node, Entry):
+                ids.append(node.id)
+                last -= counts(node)
+        ids.reverse()
+        for node in self._batches(ids):
+            assert isinstance(node, Entry)  # noqa: S101 - only entries were noted
+            yield node
+
+    def _batches(self, ids: Sequence[int]) -> Iterator[Node]:
+        for first in range(0, len(ids), self._step):
+            yield from self._log.nodes(ids[first : first + self._step])
+
+
+def _longer(extent: Extent, nodes: Sequence[Node]) -> Extent:
+    """Return the length after some more nodes."""
+    entries = [node for node in nodes if isinstance(node, Entry)]
+    messages = sum(entry.message is not None for entry in entries)
+    return Extent(extent.records + len(entries), extent.messages + messages)

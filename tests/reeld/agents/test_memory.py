@@ -1,0 +1,138 @@
+"""Long conversations: only the newest entries are in memory, and everything is as if all were."""
+
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import closing
+
+import pytest
+
+from reeld.core.milestones import STEP
+from reeld.core.reading import LEAST_READ
+from tests.reeld.agents.conftest import Open
+from tests.reeld.agents.direct_client import DirectClient
+
+LONG = 3000
+# Entries that are in memory at most after a load.
+LOADED = LEAST_READ + 2 * STEP
+
+
+async def talk(client: DirectClient, name: str, first: int, last: int) -> None:
+    """Add numbered messages, a thousand at a time."""
+    for begin in range(first, last, 1000):
+        await client.add(name, *map(str, range(begin, min(begin + 1000, last))), create=True)
+
+
+@pytest.fixture
+async def cold(opened: Open) -> AsyncIterator[DirectClient]:
+    """A client of a daemon that has just started; the agent ``long`` has 3,000 messages and a mark after the tenth."""
+    async with opened() as client:
+        await talk(client, "long", 0, 10)
+        await client.mark("long", "early")
+        await talk(client, "long", 10, LONG)
+    async with opened() as client:
+        yield client
+
+
+async def length(client: DirectClient, name: str = "long") -> tuple[int, int]:
+    """Return how many records there are, and how many of them are in memory."""
+    conversation = (await client.state(name)).conversation
+    return conversation.extent.records, len(conversation.entries)
+
+
+async def texts(client: DirectClient, name: str = "long") -> list[str | None]:
+    """Return the contents of all records, read from the log."""
+    tip = (await client.state(name)).conversation.tip
+    return [entry.content for entry in (await client.store.whole(tip)).entries]
+
+
+async def test_a_cold_conversation(cold: DirectClient) -> None:
+    """Its newest entries are read, and everything is known that is needed of the others."""
+    records, held = await length(cold)
+
+    assert LONG == records
+    assert LEAST_READ <= held <= LOADED
+    assert ["early"] == [mark.label for mark in (await cold.state("long")).conversation.marks]
+    assert (await cold.replay("long")).matched
+
+
+async def test_going_back_further_than_what_is_in_memory(cold: DirectClient) -> None:
+    """A rewind, an undo, a redo and a restore to what is not in memory are as always."""
+    reply = await cold.rewind("long", "early")
+    assert (LONG - 10, [str(n) for n in range(10)]) == (reply["dropped"], await texts(cold))
+
+    await cold.undo("long")
+    assert (LONG, list(map(str, range(LONG)))) == ((await length(cold))[0], await texts(cold))
+    assert (await length(cold))[1] <= LOADED
+
+    await cold.redo("long")
+    assert 10 == (await length(cold))[0]
+
+    await cold.restore("long", 1500)
+    assert ["early"] == [mark.label for mark in (await cold.state("long")).conversation.marks]
+    assert (await cold.replay("long")).matched
+
+
+async def test_a_clone_of_what_is_not_in_memory(cold: DirectClient) -> None:
+    """A clone of an early position has what was there, and so has an agent that takes it over."""
+    await cold.clone("long", "new", at=50)
+    await talk(cold, "other", 0, 5)
+    await cold.clone_into("long", "other", at=50)
+
+    assert await texts(cold, "new") == await texts(cold, "other")
+    assert (await length(cold, "new"))[0] == len(await texts(cold, "new"))
+
+
+async def test_a_budget_for_all(opened: Open) -> None:
+    """What was not used for longest leaves memory first; then whole agents do. Nothing is lost."""
+    async with opened(memory=2 << 20) as client:
+        for name in ("a", "b", "c", "d"):
+            await talk(client, name, 0, LONG)
+            assert client.registry.size <= 2 << 20
+        held = [(await length(client, name))[1] for name in ("d", "c", "b", "a")]
+        assert held[0] == LONG
+        assert all(LEAST_READ <= number <= LOADED for number in held[1:])
+        for name in ("a", "b", "c", "d"):
+            assert LONG == (await length(client, name))[0]
+            assert (await client.replay(name)).matched
+
+
+async def test_agents_leave_memory_if_the_budget_is_very_small(opened: Open) -> None:
+    """The newest entries of many agents may be too much as well."""
+    async with opened(memory=1 << 16) as client:
+        for number in range(10):
+            await talk(client, f"agent-{number}", 0, 100)
+            await talk(client, f"agent-{number}", 100, 700)
+
+        assert len(client.registry) < 10
+        assert list(map(str, range(700))) == await texts(client, "agent-0")
+
+
+@pytest.mark.parametrize("statement", ["DELETE FROM milestones", "UPDATE milestones SET records = 7, previous = NULL"])
+async def test_milestones_are_made_again(opened: Open, path: str, statement: str) -> None:
+    """If they are lost or damaged, the log is walked, and the next start finds them."""
+    async with opened() as client:
+        await talk(client, "long", 0, 10 * LONG)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        before = connection.execute("SELECT * FROM milestones ORDER BY id").fetchall()
+        connection.execute(statement)
+    async with opened() as client:
+        assert 10 * LONG == (await length(client))[0]
+        assert (await length(client))[1] <= LOADED
+    with closing(sqlite3.connect(path)) as connection:
+        after = connection.execute("SELECT * FROM milestones ORDER BY id").fetchall()
+
+    assert before == after
+    assert 10 * LONG // STEP == len(before)
+
+
+async def test_a_cascade_reads_little(opened: Open) -> None:
+    """A cascading kill reads the ends of the clones' conversations."""
+    async with opened() as client:
+        await talk(client, "long", 0, LONG)
+        for number in range(20):
+            await client.clone("long", f"clone-{number}")
+    async with opened() as client:
+        reply = await client.kill("long", cascade=True)
+
+        assert 21 == len(reply["killed"])
+        assert all(len(agent.committed.conversation.entries) <= LOADED for agent in client.registry.live())
