@@ -4,6 +4,7 @@ A wheel carries the plug-ins and the units in ``reel/data``. In a checkout they 
 """
 
 import os
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -95,6 +96,9 @@ def completion(ctx: Context) -> None:
     """Print the completion script of a shell, or install it for this user."""
     if ctx.args.names:
         ctx.out.lines([name] for name in getattr(ctx.settings, ctx.args.names))
+        return
+    if ctx.args.alias:
+        ctx.out.lines([word] for word in shlex.split(ctx.settings.aliases.get(ctx.args.alias, "")))
         return
     shell = ctx.words[0] if ctx.words else Path(os.environ.get("SHELL", "")).name
     if not shell:

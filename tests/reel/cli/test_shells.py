@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -158,27 +159,43 @@ def test_marks_of_an_agent_are_offered(reel: Reel, directory: Path, talk: str, s
     assert "one\ntwo\n" == reel("info", talk, "--marks").out
 
 
-@pytest.mark.parametrize("shell", ["bash", "fish", "zsh"])
-def test_names_of_the_settings_are_offered(
-    reel: Reel, directory: Path, monkeypatch: pytest.MonkeyPatch, shell: str
-) -> None:
-    """Aliases are offered among the commands, and providers after --via."""
+@pytest.fixture(params=["bash", "fish", "zsh"])
+def offered(
+    reel: Reel, directory: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> Callable[..., list[str]]:
+    """What a shell offers for the last word, if there are these settings."""
     file = directory / "reel" / "reel.toml"
     file.parent.mkdir()
     file.write_text(
-        '[providers.zz-claude]\ncommand = "cat"\nformat = "anthropic"\n[aliases]\nzz-last = "show --last 1"\n'
+        '[providers.zz-claude]\ncommand = "cat"\nformat = "anthropic"\n'
+        '[aliases]\nzz-last = "show --last 1"\nzz-note = "add --role user"\nzz-more = "add demo"\n'
     )
     monkeypatch.setenv("XDG_CONFIG_HOME", str(directory))
 
     def offered(*words: str) -> list[str]:
-        if shell == "bash":
+        if request.param == "bash":
             return in_bash(reel, *words)
-        line, place = " ".join(["reel", *words]), directory / words[0]
+        line, place = " ".join(["reel", *words]), directory / "-".join(words)
         place.mkdir()
-        return in_fish(reel, line) if shell == "fish" else in_zsh(reel, place, line)
+        return in_fish(reel, line) if request.param == "fish" else in_zsh(reel, place, line)
 
-    assert ["zz-last"] == offered("zz")
+    return offered
+
+
+def test_names_of_the_settings_are_offered(offered: Callable[..., list[str]]) -> None:
+    """Aliases are offered among the commands, and providers after --via."""
+    assert ["zz-last"] == offered("zz-l")
     assert ["zz-claude"] == offered("ask", "--via", "")
+
+
+def test_an_alias_is_completed_like_its_command(reel: Reel, talk: str, offered: Callable[..., list[str]]) -> None:
+    """After an alias comes what comes after the words that it stands for."""
+    assert [talk] == offered("zz-last", talk[:-1])
+    assert ["--brief"] == [each for each in offered("zz-last", talk, "--bri") if each.startswith("--bri")]
+    assert [talk] == offered("zz-note", talk[:-1])
+    assert [] == offered("zz-more", talk[:-1])
+    assert "show\n--last\n1\n" == reel("completion", "--alias", "zz-last").out
+    assert "" == reel("completion", "--alias", "unknown").out
 
 
 @pytest.mark.parametrize("shell", ["bash", "fish"])

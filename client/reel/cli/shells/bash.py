@@ -12,25 +12,32 @@ from reel.cli.shells.completable import (
     Value,
     commands,
     filled,
+    flags_by_values,
     quoted,
     shared,
 )
+from reel.cli.table import command_names
 
 _SCRIPT = """\
 # Completion of reel for bash.
 _reel() {
-    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command= first= words= count=0 i
+    local current=${COMP_WORDS[COMP_CWORD]} previous command= first= words= count=0 i
     for ((i = 1; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
             @skipped@
             -?*) ;;
             *)
-                if [[ ! $command ]]; then command=${COMP_WORDS[i]}; continue; fi
+                if [[ ! $command ]]; then
+                    _reel_expand
+                    command=${COMP_WORDS[i]}
+                    continue
+                fi
                 first=${first:-${COMP_WORDS[i]}}
                 ((count += 1))
                 ;;
         esac
     done
+    previous=${COMP_WORDS[COMP_CWORD - 1]}
     case $previous in
         @values@
         *)
@@ -40,6 +47,17 @@ _reel() {
             ;;
     esac
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
+}
+_reel_expand() {
+    # Put what an alias stands for in its place.
+    local -a alias
+    case ${COMP_WORDS[i]} in
+        @known@) return ;;
+    esac
+    mapfile -t alias < <(timeout 5 reel completion --alias "${COMP_WORDS[i]}" 2>/dev/null)
+    ((${#alias[@]})) || return
+    COMP_WORDS=("${COMP_WORDS[@]:0:i}" "${alias[@]}" "${COMP_WORDS[@]:i + 1}")
+    ((COMP_CWORD += ${#alias[@]} - 1))
 }
 _reel_offer() {
     if [[ $current == -* ]]; then words=$1; elif ((count == 0 && $# > 1)); then words=$("${@:2}"); fi
@@ -68,14 +86,14 @@ complete -F _reel reel
 def script() -> str:
     """Return the script."""
     known = {name: flag.value for each in commands() for flag in each.flags for name in flag.flags}
-    return filled(_SCRIPT, skipped=_skipped(known), values=_values(known), commands=_commands())
+    names = [" | ".join(command_names())]
+    return filled(_SCRIPT, known=names, skipped=_skipped(), values=_values(known), commands=_commands())
 
 
-def _skipped(known: dict[str, Value]) -> Iterator[str]:
+def _skipped() -> Iterator[str]:
     """Yield the cases that skip the arguments of an option."""
-    for count in sorted({value.arguments for value in known.values()} - {0}):
-        names = " | ".join(name for name, value in known.items() if value.arguments == count)
-        yield f"{names}) ((i += {count})) ;;"
+    for count, flags in flags_by_values().items():
+        yield f"{' | '.join(flags)}) ((i += {count})) ;;"
 
 
 def _values(known: dict[str, Value]) -> Iterator[str]:

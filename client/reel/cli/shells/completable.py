@@ -65,6 +65,14 @@ def shared() -> list[Flag]:
     return [*map(_flag, COMMON), _HELP, version]
 
 
+def flags_by_values() -> dict[int, list[str]]:
+    """Return the options of all commands by how many values they take; those that take none are left out."""
+    values = {name: flag.value.arguments for each in commands() for flag in each.flags for name in flag.flags}
+    return {
+        count: [name for name, takes in values.items() if takes == count] for count in sorted({*values.values()} - {0})
+    }
+
+
 def _command(command: Command) -> Completable:
     flags = [_flag(option) for option in options_of(command)]
     flags.append(_HELP)

@@ -2,21 +2,69 @@
 
 from collections.abc import Iterator
 
-from reel.cli.shells.completable import AGENTS, CHOICE, FILE, PROVIDERS, Flag, Value, commands, filled, quoted, shared
+from reel.cli.shells.completable import (
+    AGENTS,
+    CHOICE,
+    FILE,
+    PROVIDERS,
+    Flag,
+    Value,
+    commands,
+    filled,
+    flags_by_values,
+    quoted,
+    shared,
+)
+from reel.cli.table import command_names
 
 _SCRIPT = """\
 # Completion of reel for fish.
 function __reel_agents
     timeout 5 reel --no-start list --format names $argv 2>/dev/null
 end
+# The words before the cursor; in place of an alias, what it stands for.
+function __reel_words
+    set -l words (commandline -opc)
+    set -l name $words[2]
+    if string match -q -- '-*' "$name"; or contains -- "$name" '' @names@
+        string join -- \\n $words
+        return
+    end
+    # This is asked for each thing that may be offered.
+    if test "$name" != "$__reel_alias"
+        set -g __reel_alias $name
+        set -g __reel_expansion (timeout 5 reel completion --alias $name 2>/dev/null)
+        set -q __reel_expansion[1]; or set -g __reel_expansion $name
+    end
+    string join -- \\n $words[1] $__reel_expansion $words[3..]
+end
+function __reel_runs
+    contains -- $argv[1] (__reel_words)
+end
+# The words before the cursor that are neither options nor their values.
+function __reel_arguments
+    set -l skip 0
+    for word in (__reel_words)
+        if test $skip -gt 0
+            set skip (math $skip - 1)
+            continue
+        end
+        switch $word
+            @skipped@
+            case '-?*'
+            case '*'
+                echo $word
+        end
+    end
+end
 function __reel_first
-    test (count (commandline -opc)) -eq 2
+    test (count (__reel_arguments)) -eq 2
 end
 function __reel_second
-    test (count (commandline -opc)) -eq 3
+    test (count (__reel_arguments)) -eq 3
 end
 function __reel_marks
-    timeout 5 reel --no-start info -a (commandline -opc)[3] --marks 2>/dev/null
+    timeout 5 reel --no-start info -a (__reel_arguments)[3] --marks 2>/dev/null
 end
 function __reel_names
     timeout 5 reel completion --names $argv 2>/dev/null
@@ -30,14 +78,20 @@ _NO_COMMAND = "__fish_use_subcommand"
 
 def script() -> str:
     """Return the script."""
-    return filled(_SCRIPT, commands=_commands())
+    return filled(_SCRIPT, names=[" ".join(command_names())], skipped=_skipped(), commands=_commands())
+
+
+def _skipped() -> Iterator[str]:
+    """Yield the cases that skip the values of an option."""
+    for count, flags in flags_by_values().items():
+        yield from (f"case {' '.join(flags)}", f"    set skip {count}")
 
 
 def _commands() -> Iterator[str]:
     for flag in shared():
         yield _flag(_NO_COMMAND, flag)
     for each in commands():
-        here = f"__fish_seen_subcommand_from {each.name}"
+        here = f"__reel_runs {each.name}"
         yield f"complete -c reel -n {_NO_COMMAND} -a {each.name} -d {quoted(each.summary)}"
         if action := _action(each.first, dead=each.dead):
             yield f"complete -c reel -n {quoted(f'{here}; and __reel_first')} -a {action}"

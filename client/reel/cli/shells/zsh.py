@@ -30,6 +30,15 @@ _reel() {
             _describe command commands
             ;;
         words)
+            # An alias is completed like what it stands for.
+            local -a alias
+            if (( ! $#commands[(r)$line[1]:*] )); then
+                alias=("${(@f)$(timeout 5 reel completion --alias "$line[1]" 2>/dev/null)}")
+            fi
+            if [[ $alias ]]; then
+                line[1]=$alias[1] words=("${alias[@]}" "${words[@]:1}")
+                (( CURRENT += $#alias - 1 ))
+            fi
             case $line[1] in
                 @commands@
             esac

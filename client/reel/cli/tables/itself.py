@@ -26,6 +26,7 @@ COMMANDS = (
         (
             option("--install", action="store_true", help="write it where the shell finds it"),
             option("--names", choices=NAMES, help="print only these names of reel.toml, as the script asks for them"),
+            option("--alias", metavar="NAME", help="print only what this alias stands for, a word on each line"),
         ),
         notes="Without a shell, it is that of $SHELL.",
         without_socket=True,
