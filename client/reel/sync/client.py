@@ -2,9 +2,9 @@
 
 import socket
 import time
+from _thread import allocate_lock  # documented; all of threading takes a millisecond to import
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from threading import Lock
 
 from reel import replies, requests
 from reel.address import default_socket
@@ -99,7 +99,7 @@ class Client:
         self._patience = patience
         self._timeout = timeout
         self._name = name
-        self._lock = Lock()
+        self._lock = allocate_lock()
         self._socket: socket.socket | None = None
         self._framing = MessagePack(MAX_REPLY)
         self._next_id = 0
