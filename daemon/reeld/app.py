@@ -148,7 +148,7 @@ async def serve(config: Config, supervisor: Supervisor, inherited: socket.socket
             )  # first, so that a daemon that can be found can be stopped
             _unmark(config.socket)
             async with open_listener(config.socket) if inherited is None else take_over(inherited) as listener:
-                tasks.start_soon(_maintain, store, registry)
+                tasks.start_soon(_maintain, store, registry, server)
                 tasks.start_soon(_watch, store)
                 tasks.start_soon(drafts.run)
                 await tasks.start(server.run, listener, services)
@@ -220,10 +220,11 @@ async def _renew(listener: PathListener) -> None:
         log.warning("the socket is gone, and was not made again: %s", error)
 
 
-async def _maintain(store: Store, registry: Registry) -> None:
+async def _maintain(store: Store, registry: Registry, server: Server) -> None:
     while True:
         await anyio.sleep(_MAINTENANCE_EVERY)
         registry.evict()
+        server.report_warnings()
         await store.tidy()
         memory.give_back()
 

@@ -134,7 +134,7 @@ def flood(path: str, process: "subprocess.Popen[bytes]") -> str:
     until(lambda: answers(path))
     with socket.socket(socket.AF_UNIX) as noisy:
         noisy.connect(path)
-        noisy.sendall(b'{"jsonrpc": "2.0", "method": "nonsense"}\n' * 500)  # each is logged
+        noisy.sendall(b'{"jsonrpc": "2.0", "method": "nonsense"}\n' * 500)  # each is logged for debugging
     with Client(path, timeout=PATIENCE) as client:
         until(lambda: client.stats()["connections"] == 1)
         said = read_now(process.stderr.fileno())
@@ -146,11 +146,12 @@ def test_a_daemon_whose_log_nobody_reads() -> None:
     """A daemon goes on if its stderr is a pipe that is full, and tells later what is missing."""
     with short_directory() as directory:
         daemon = Daemon(directory)
+        daemon.options = ["--log-level", "debug"]
         with subprocess.Popen(daemon.command(), stderr=subprocess.PIPE) as process:
             try:
                 said = flood(daemon.socket, process)
                 assert process.wait(PATIENCE) == 0
             finally:
                 process.kill()
-    assert 0 < said.count("notification=? failed") < 500
+    assert 0 < said.count("notification='nonsense' failed") < 500
     assert "nobody read the log; lines that are missing here: " in said

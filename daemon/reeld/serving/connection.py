@@ -129,7 +129,7 @@ class Connection:
         self._progress: anyio.Event | None = None
         self._tasks = PeerTasks()
         self._outbox = Outbox(number, limits, traffic, self.drop, self._on_sent)
-        self._replies = ReplyWriter(number, self._outbox, limits.unread, self.drop)
+        self._replies = ReplyWriter(number, self._outbox, limits.unread, self.drop, traffic.warnings)
         self._dispatcher = Dispatcher(
             services, traffic, limits, self._replies.write, self._tasks.start_soon, self._on_progress
         )
@@ -281,10 +281,12 @@ class Connection:
     def _count_complaint(self, params: Any) -> None:
         """Count a push that Neovim failed on; end its subscriptions if it fails on all of them."""
         self._complaints += 1
-        log.warning("connection=%d its Neovim failed on a push", self.number)
+        warnings = self._traffic.warnings
+        warnings.warn(self.number, "connection=%d its Neovim failed on a push", self.number)
         log.debug("connection=%d its Neovim says %r", self.number, params)
         if self._complaints == _MAX_COMPLAINTS and self.subscriptions:
-            log.warning("connection=%d failed %d times in a row; its subscriptions end", self.number, _MAX_COMPLAINTS)
+            text = "connection=%d failed %d times in a row; its subscriptions end"
+            warnings.warn(self.number, text, self.number, _MAX_COMPLAINTS)
             self.subscriptions.end_all()
 
     # --- what handlers and subscriptions use

@@ -5,12 +5,10 @@ Three things are bounded. *In flight* is what was read and not answered yet; too
 has not arrived; if too much of these waits on all connections together, the one that most waits on is closed.
 """
 
-import logging
 from typing import NamedTuple, Protocol
 
 from reel.frames import MAX_MESSAGE, MAX_VALUES
-
-log = logging.getLogger(__name__)
+from reeld.serving.client_warnings import ClientWarnings
 
 
 class Limits(NamedTuple):
@@ -50,7 +48,7 @@ class BufferedPeer(Protocol):
 
 
 class Traffic:
-    """What all connections have in flight (``requests``, ``bytes``), and how many bytes wait on them."""
+    """What all connections have in flight (``requests``, ``bytes``), what waits on them, and warnings about them."""
 
     def __init__(self) -> None:
         self.bytes = 0
@@ -59,6 +57,7 @@ class Traffic:
         self.waiting = 0
         self.dropped = 0
         self.peers: set[BufferedPeer] = set()
+        self.warnings = ClientWarnings()
 
     def buffer(self, size: int, limit: int) -> None:
         """Count bytes that wait; if too many do in all, close the connection with the most.
@@ -72,7 +71,8 @@ class Traffic:
             heaviest = max(self.peers, key=lambda peer: peer.waiting)
             if not heaviest.waiting:
                 return
-            log.warning("too much waits in all; closing connection=%d with %d bytes", heaviest.number, heaviest.waiting)
+            text = "too much waits in all; closing connection=%d with %d bytes"
+            self.warnings.warn(heaviest.number, text, heaviest.number, heaviest.waiting)
             self.dropped += 1
             heaviest.drop()
 

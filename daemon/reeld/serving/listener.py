@@ -233,6 +233,10 @@ class Server:
             "dropped_connections": self._load.dropped,
         }
 
+    def report_warnings(self) -> None:
+        """Log how many warnings about connections were omitted since the last report."""
+        self._load.warnings.report()
+
     async def run(
         self, listener: Listener, services: Services, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED
     ) -> None:
@@ -255,6 +259,7 @@ class Server:
                 for connection in list(self._connections):  # last: one that does not read delays no other
                     await connection.drain()
             tasks.cancel_scope.cancel()
+        self.report_warnings()
         self._closed.set()
 
     async def close(self) -> None:
@@ -295,7 +300,7 @@ class Server:
         """Refuse a connection beyond the limit, in the framing in which it begins to speak."""
         self._refused_count += 1
         if not self._being_refused:
-            log.warning("%d connections are open; more are refused", len(self._connections))
+            self._load.warnings.warn(None, "%d connections are open; more are refused", len(self._connections))
         if self._being_refused >= _MAX_BEING_REFUSED:
             await anyio.aclose_forcefully(stream)
             return

@@ -4,7 +4,6 @@ A reply is always taken; a peer that lets too many of them pile up is closed. A 
 so that a publisher never waits for a reader. An empty queue takes a message of any size.
 """
 
-import logging
 from collections.abc import Callable, Iterator
 from traceback import clear_frames
 
@@ -13,8 +12,6 @@ from anyio.abc import ByteStream
 
 from reel.wakeup import Signal
 from reeld.serving.flow import Limits, Traffic, do_nothing
-
-log = logging.getLogger(__name__)
 
 # Bytes that are sent at a time. A peer counts as stalled if it takes none of such a piece for ``Limits.stall``.
 PIECE = 1 << 18
@@ -89,7 +86,8 @@ class Outbox:
         self._append(data)
 
     def _overflow(self, waiting: int) -> None:
-        log.warning("connection=%d does not read; %d bytes wait; closing it", self._number, waiting)
+        text = "connection=%d does not read; %d bytes wait; closing it"
+        self._traffic.warnings.warn(self._number, text, self._number, waiting)
         self._give_up()
 
     def push(self, data: bytes) -> bool:
@@ -172,7 +170,8 @@ class Outbox:
             pieces, sending = self._pieces, self._sending
             await anyio.sleep(self._limits.stall)
             if sending and self._sending and self._pieces == pieces:
-                log.warning("connection=%d has read nothing for %g s; closing it", self._number, self._limits.stall)
+                text = "connection=%d has read nothing for %g s; closing it"
+                self._traffic.warnings.warn(self._number, text, self._number, self._limits.stall)
                 return
 
 

@@ -9,6 +9,7 @@ from reel.session import MessagePack
 from reel.wakeup import Signal
 from reeld.serving import neovim
 from reeld.serving.call import Call, ClientInfo, Outcome
+from reeld.serving.client_warnings import ClientWarnings
 from reeld.serving.flow import do_nothing
 from reeld.serving.outbox import Outbox
 
@@ -23,14 +24,18 @@ class ReplyWriter:
         outbox: sends them.
         max_held: how many bytes of replies may be held back for the sake of their order.
         give_up: called if there would be more.
+        warnings: log what the peer does wrong.
     """
 
-    def __init__(self, number: int, outbox: Outbox, max_held: int, give_up: Callable[[], None]) -> None:
+    def __init__(
+        self, number: int, outbox: Outbox, max_held: int, give_up: Callable[[], None], warnings: ClientWarnings
+    ) -> None:
         self.framing: Framing = MessagePack()
         self._number = number
         self._outbox = outbox
         self._max_held = max_held
         self._give_up = give_up
+        self._warnings = warnings
         # Holds replies back for the sake of their order, if the peer needs a special one.
         self._lifo: neovim.LifoReplies | None = None
         self._sent = Signal()
@@ -91,13 +96,15 @@ class ReplyWriter:
         elif self.held + len(data) <= self._max_held:
             self._lifo.reply(call, data)
         else:
-            log.warning("connection=%d has %d bytes held back; closing it", self._number, self.held)
+            text = "connection=%d has %d bytes held back; closing it"
+            self._warnings.warn(self._number, text, self._number, self.held)
             self._give_up()
 
     def _log_error(self, call: Call, error: ReelError) -> None:
         # An error's text, and the name of an unknown method, may quote a message: they are logged for debugging only.
-        known = not isinstance(error, MethodNotFound)
-        log.warning("connection=%d notification=%s failed: %s", self._number, call.method if known else "?", error.name)
+        method = "?" if isinstance(error, MethodNotFound) else call.method
+        text = "connection=%d notification=%s failed: %s"
+        self._warnings.warn(self._number, text, self._number, method, error.name)
         log.debug("connection=%d notification=%r failed: %s", self._number, call.method, error)
 
     def write_invalid_frame(self, error: ReelError) -> None:

@@ -7,6 +7,7 @@ from msgpack import Unpacker
 
 from reel.errors import NotFound
 from reeld.serving.call import Call, ClientInfo
+from reeld.serving.client_warnings import ClientWarnings
 from reeld.serving.flow import Limits, Traffic
 from reeld.serving.outbox import Outbox
 from reeld.serving.replies import ReplyWriter
@@ -34,7 +35,7 @@ class Writer:
     def __init__(self, max_held: int = 100) -> None:
         self.outbox = RecordingOutbox()
         self.given_up = 0
-        self.replies = ReplyWriter(1, self.outbox, max_held, self._give_up)
+        self.replies = ReplyWriter(1, self.outbox, max_held, self._give_up, ClientWarnings())
 
     def _give_up(self) -> None:
         self.given_up += 1
