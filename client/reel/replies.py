@@ -87,6 +87,9 @@ class AgentInfo(NamedTuple):
     command: int | None = None
     time: int | None = None
     repeated: bool = False
+    # What `revive` says with `cascade`: the ids that were revived, and those whose name another agent has.
+    revived: list[str] | None = None
+    taken: list[str] | None = None
 
 
 class Added(NamedTuple):

@@ -6,7 +6,7 @@ from reel.cli.arguments import UsageError
 from reel.cli.context import Context
 from reel.cli.names import Names
 from reel.cli.terminal import flat
-from reel.errors import Conflict, Exists
+from reel.errors import Conflict
 from reel.replies import AgentInfo
 
 # How often to try again if the agent changes between reading and writing its tags.
@@ -46,15 +46,20 @@ def kill(ctx: Context) -> None:
 
 def revive(ctx: Context) -> None:
     """Revive a killed agent, with ``--cascade`` its killed clones as well."""
-    info = ctx.client.revive(ctx.agent, if_seq=ctx.args.if_seq)
-    clones = _revive_clones(ctx, info.id) if ctx.args.cascade else []
-    if info.command is None:
-        also = f"; its clones {', '.join(clones)} are revived" if clones else ""
+    info = ctx.client.revive(ctx.agent, ctx.args.cascade or None, if_seq=ctx.args.if_seq)
+    names = Names(ctx.client)
+    revived = info.revived if info.revived is not None else [info.id] if info.command is not None else []
+    clones = [agent for agent in revived if agent != info.id]
+    listed = names.listed(clones) if clones and not ctx.out.as_json else ""
+    for agent in info.taken or []:
+        ctx.out.warn(f"{names.listed([agent])} stays killed, because another agent has its name; see: reel list --all")
+    if info.id in revived:
+        also = f", and its clones {listed}" if clones else ""
+        ctx.report(info, f"{info.name} revived{also}", "kill", info.name, *(["--cascade"] if clones else []))
+    else:
+        also = f"; its clones {listed} are revived" if clones else ""
         ctx.report(info, f"{info.name} is not killed{also}")
         _mention_killed_namesake(ctx, info.name)
-    else:
-        also = f", and its clones {', '.join(clones)}" if clones else ""
-        ctx.report(info, f"{info.name} revived{also}", "kill", info.name, *(["--cascade"] if clones else []))
 
 
 def _mention_killed_namesake(ctx: Context, name: str) -> None:
@@ -65,21 +70,6 @@ def _mention_killed_namesake(ctx: Context, name: str) -> None:
     for agent in killed[-1:]:
         rename, revive_it = ctx.command("rename", name, "NEW"), ctx.command("revive", agent)
         ctx.out.warn(f"note: a killed agent had this name, too; revive it with: {rename}; {revive_it}")
-
-
-def _revive_clones(ctx: Context, agent: str) -> list[str]:
-    """Revive the killed clones of an agent, recursively and through live ones, and return their names."""
-    kin, revived = {agent}, []
-    for row in ctx.client.iter_agents():  # a clone comes after its source
-        if row.source is None or row.source.agent not in kin:
-            continue
-        kin.add(row.id)
-        if not row.alive:
-            try:
-                revived.append(ctx.client.revive(row.id).name)
-            except Exists:
-                ctx.out.warn(f"{row.name} stays killed, because another agent has its name; see: reel list --all")
-    return revived
 
 
 def rename(ctx: Context) -> None:

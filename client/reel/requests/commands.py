@@ -262,18 +262,25 @@ def kill(
     )
 
 
-def revive(agent: str, *, if_seq: int | None = None, key: str | None = None) -> Call[replies.AgentInfo]:
+def revive(
+    agent: str,
+    cascade: bool | None = None,  # noqa: FBT001 - in the protocol's order
+    *,
+    if_seq: int | None = None,
+    key: str | None = None,
+) -> Call[replies.AgentInfo]:
     """Revive a killed agent.
 
     Args:
         agent: a name or an id.
+        cascade: revive its killed clones as well, and theirs, except those whose name another agent has.
         if_seq: only if the agent's head is still this seq.
         key: makes the command safe to repeat. Default: the client makes one.
 
     Raises:
         Exists: another live agent has its name now.
     """
-    return call("revive", _INFO, writes=True, agent=agent, if_seq=if_seq, key=key)
+    return call("revive", _INFO, writes=True, agent=agent, cascade=cascade, if_seq=if_seq, key=key)
 
 
 def change(

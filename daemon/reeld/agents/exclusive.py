@@ -5,6 +5,8 @@ or they change several agents at once. A command on one agent runs in an ``Exclu
 takes its locks itself.
 """
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import NamedTuple
 
 from reel.errors import InvalidMessage, InvalidParams, NothingToUndo
@@ -83,15 +85,6 @@ async def change(
     return await agent.commit(stage, reply, options, changed=True)
 
 
-async def revive(agent: Agent, options: CommandOptions) -> Reply:
-    """Revive a killed agent."""
-    stage = agent.stage(options)
-    reply = commands.revive(stage)
-    if stage.events:
-        return await agent.commit(stage, reply, options, changed=True)
-    return await first_reply(agent.store, options.key) or reply
-
-
 async def state_at(source: Agent, at: int | None) -> tuple[Position, Conversation]:
     """Return an agent's position and conversation at a seq, or at its head if ``at`` is ``None``."""
     state = source.committed
@@ -121,48 +114,105 @@ async def clone_into(
 
 
 async def kill(registry: Registry, options: CommandOptions, root: Agent, reason: str | None, *, cascade: bool) -> Reply:
-    """Kill an agent, and with ``cascade`` all its live clones in the same transaction.
+    """Kill an agent, and with ``cascade`` all its live clones in the same transaction."""
+    async with _family(registry, root, alive=True, cascade=cascade) as agents:
+        root = agents[0]
+        root.stage(options)  # checks if_seq even if the root is killed already, and nothing is staged for it
+        by = root.committed.profile.uid
+        parts: list[_Part] = []
+        for agent in agents:
+            if agent.committed.profile.alive:
+                stage = agent.stage(CommandOptions(client=options.client))
+                commands.kill(stage, None if agent is root else by, reason, cascade=cascade)
+                parts.append(_Part(agent, AgentWrite(stage.profile, stage.events, changed=True)))
+        profile = next((part.write.profile for part in parts if part.agent is root), root.committed.profile)
+        reply: Reply = {"killed": [part.uid for part in parts], "agent": profile.uid, "head": profile.head}
+        return await _commit_all(registry, options, parts, reply)
 
-    Killed clones that are in memory are locked too: one that is revived or cloned during the cascade would survive
-    it. Agents that are not in memory can act only after the kill, which is queued without awaiting anything.
+
+async def revive(registry: Registry, options: CommandOptions, root: Agent, *, cascade: bool) -> Reply:
+    """Revive an agent, and with ``cascade`` all its killed clones in the same transaction.
+
+    A clone whose name another agent has by now stays killed, and is listed; so does the older one of two clones with
+    the same name.
+
+    Raises:
+        Exists: the agent's own name belongs to another live agent.
+    """
+    async with _family(registry, root, alive=False, cascade=cascade) as agents:
+        root = agents[0]
+        root.stage(options)  # checks if_seq even if the root is alive already
+        parts: list[_Part] = []
+        taken: list[str] = []
+        names: set[str] = set()
+        for agent in [root, *sorted(agents[1:], key=lambda agent: -agent.row)]:
+            profile = agent.committed.profile
+            if profile.alive:
+                continue
+            if agent is not root and (profile.name in names or await _is_taken(registry, profile.name)):
+                taken.append(profile.uid)
+                continue
+            names.add(profile.name)
+            stage = agent.stage(CommandOptions(client=options.client))
+            commands.revive(stage)
+            parts.append(_Part(agent, AgentWrite(stage.profile, stage.events, changed=True)))
+        profile = next((part.write.profile for part in parts if part.agent is root), root.committed.profile)
+        reply: Reply = info(profile, root.committed.conversation, registry.bus.attached(root.row))
+        if cascade:
+            reply |= {"revived": [part.uid for part in parts], "taken": taken}
+        return await _commit_all(registry, options, parts, reply)
+
+
+async def _is_taken(registry: Registry, name: str) -> bool:
+    found = await registry.store.find(name)
+    return found is not None and found.alive
+
+
+class _Part(NamedTuple):
+    """What one agent writes in a command on several."""
+
+    agent: Agent
+    write: AgentWrite
+
+    @property
+    def uid(self) -> str:
+        return self.write.profile.uid
+
+
+@asynccontextmanager
+async def _family(registry: Registry, root: Agent, *, alive: bool, cascade: bool) -> AsyncIterator[list[Agent]]:
+    """Hold an agent still, and with ``cascade`` all its live, or killed, clones; yield them, the agent first.
+
+    The other clones are held too if they are in memory: one that is revived or cloned during a cascading kill would
+    survive it. Agents that are not in memory can act only after the command, which is queued without awaiting anything.
     """
     agents = [root]
     while True:
         async with registry.lock(agents) as locked:
             family = await registry.store.descendants(root.row) if cascade else {}
-            could_act = {row for row, alive in family.items() if alive or registry.live(row)}
-            missing = could_act.difference(agent.row for agent in locked)
+            wanted = {row for row, is_alive in family.items() if is_alive == alive or registry.live(row)}
+            missing = wanted.difference(agent.row for agent in locked)
             if not missing:
-                return await _kill_locked(registry, options, locked, reason, cascade=cascade)
-        agents += [registry.start(await registry.store.profile(row)) for row in missing]
+                yield locked
+                return
+        agents += [registry.start(await registry.store.profile(row)) for row in sorted(missing)]
 
 
-async def _kill_locked(
-    registry: Registry, options: CommandOptions, agents: list[Agent], reason: str | None, *, cascade: bool
-) -> Reply:
-    root = agents[0]
-    root.stage(options)  # checks if_seq even if the root is killed already, and nothing is staged for it
-    by = root.committed.profile.uid
-    parts: list[tuple[Agent, AgentWrite]] = []
-    for agent in agents:
-        if agent.committed.profile.alive:
-            stage = agent.stage(CommandOptions(client=options.client))
-            commands.kill(stage, None if agent is root else by, reason, cascade=cascade)
-            parts.append((agent, AgentWrite(stage.profile, stage.events, changed=True)))
-    profile = next((part.profile for agent, part in parts if agent is root), root.committed.profile)
-    reply: Reply = {"killed": [part.profile.uid for _, part in parts], "agent": profile.uid, "head": profile.head}
+async def _commit_all(registry: Registry, options: CommandOptions, parts: list[_Part], reply: Reply) -> Reply:
+    """Commit what several agents write in one command; if they write nothing, return the reply of its first time."""
     if not parts:
         return await first_reply(registry.store, options.key) or reply
-    reply["command"], reply["time"] = parts[0][1].events[0].seq, parts[0][1].events[0].time
-    # A key belongs to the agent whose command its reply names: the root's, unless that was killed before.
-    keys = [] if options.key is None else [key_row(options.key, parts[0][0].row, reply, reply["command"])]
+    first = parts[0].write.events[0]
+    reply["command"], reply["time"] = first.seq, first.time
+    # A key belongs to the agent whose command its reply names: the root's, unless nothing was written for that.
+    keys = [] if options.key is None else [key_row(options.key, parts[0].agent.row, reply, first.seq)]
 
     def on_commit(firsts: list[int]) -> None:
-        for (agent, part), first in zip(parts, firsts, strict=True):
-            agent.apply(part, first)
-            registry.reindex(agent)
+        for part, first in zip(parts, firsts, strict=True):
+            part.agent.apply(part.write, first)
+            registry.reindex(part.agent)
 
-    await write(registry.store, Transaction([part for _, part in parts], keys), on_commit)
+    await write(registry.store, Transaction([part.write for part in parts], keys), on_commit)
     return reply
 
 

@@ -122,7 +122,7 @@ _ALL = (
         Param("reason", params.title),
         Param("cascade", params.boolean),
     ),
-    _command(commands.revive, "Revive a killed agent"),
+    _command(commands.revive, "Revive a killed agent", Param("cascade", params.boolean)),
     _command(commands.change, "Change the name, title or tags of an agent", Param("name", params.name), _TITLE, _TAGS),
     _plain(
         queries.agents,

@@ -87,9 +87,14 @@ class DirectClient:
             address, options, self._reindexing(lambda agent: exclusive.change(agent, options, name, title, tags))
         )
 
-    async def revive(self, address: str, **more: Any) -> Reply:
-        options = await self._options(address, "revive", **more)
-        return await self._exclusive(address, options, self._reindexing(lambda agent: exclusive.revive(agent, options)))
+    async def revive(self, address: str, *, cascade: bool = False, **more: Any) -> Reply:
+        options = await self._options(address, "revive", cascade, **more)
+
+        async def ask() -> Reply:
+            agent = await self.registry.find(address)
+            return await exclusive.revive(self.registry, options, agent, cascade=cascade)
+
+        return await self._or_first(options, ask())
 
     async def clone(self, address: str, name: str | None = None, at: int | None = None, **more: Any) -> Reply:
         options = await self._options(address, "clone", name, at, **more)

@@ -382,6 +382,25 @@ async def test_an_agent_revived_during_a_cascade_dies_too(client: DirectClient, 
     assert [] == await client.agents(alive=True)
 
 
+async def test_a_cascade_brings_clones_back(client: DirectClient) -> None:
+    """Killed clones are revived in one command, also below a live one; a clone whose name is taken stays killed."""
+    ids = {}
+    for source, clone in ((None, "a"), ("a", "b"), ("b", "c"), ("b", "d")):
+        made = await (client.create(clone) if source is None else client.clone(source, clone))
+        ids[clone] = made["id"]
+    await client.kill("a", cascade=True)
+    await client.revive("b")
+    await client.create("d")
+    commits = client.store.writer.commits
+    reply = await client.revive("a", cascade=True, key="once")
+
+    assert ([ids["a"], ids["c"]], [ids["d"]]) == (reply["revived"], reply["taken"])
+    assert (True, 1) == (reply["alive"], client.store.writer.commits - commits)
+    assert {**reply, "repeated": True} == await client.revive("a", cascade=True, key="once")
+    assert [] == (await client.revive("a", cascade=True))["revived"]
+    assert [True, True, True] == [(await client.replay(name)).matched for name in ("a", "b", "c")]
+
+
 async def test_the_dead_are_found_by_id_and_by_name(client: DirectClient) -> None:
     """A dead agent is found by its id, and by its name until a live one takes that name."""
     uid = (await client.create("a"))["id"]

@@ -24,7 +24,7 @@ PROTOCOL = {
     "undo": "agent *",
     "redo": "agent *",
     "kill": "agent reason? cascade? *",
-    "revive": "agent *",
+    "revive": "agent cascade? *",
     "change": "agent name? title? tags? *",
     "agents": "prefix? alive? limit? after? max_bytes? order? details?",
     "agent": "agent",

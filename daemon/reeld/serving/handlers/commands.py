@@ -160,9 +160,9 @@ def kill(
     return Deferred(partial(exclusive.kill, services.registry, options, agent, reason, cascade=bool(cascade)))
 
 
-def revive(services: Services, _call: Call, agent: Agent, options: CommandOptions) -> Work:
-    """Revive a killed agent."""
-    return _readdress(services, agent, lambda agent: exclusive.revive(agent, options))
+def revive(services: Services, _call: Call, agent: Agent, options: CommandOptions, cascade: bool | None) -> Deferred:
+    """Revive a killed agent, and its killed clones if ``cascade`` asks for it."""
+    return Deferred(partial(exclusive.revive, services.registry, options, agent, cascade=bool(cascade)))
 
 
 def change(
