@@ -79,7 +79,7 @@ class Format(NamedTuple):
         must_precede_content: whether a block belongs to the one after it, and so cannot be the last of a turn.
         requires_reasoning: whether a block of the assistant's cannot be sent as it is without the reasoning before it.
         server_tool_half: which half of a server's tool call an opaque block is that ``why_unsendable`` accepts.
-        unique_id: the id of an opaque block of the assistant's of which a history may have only one.
+        unique_ids: the ids of an opaque block of the assistant's of which a history may have only one.
         history_settings: what ``extra`` and the prompt leave to the history.
         why_invalid: why ``extra`` cannot be sent with a history that ends in such a tool loop (``None``: in none).
         server_state: what of a message of the assistant's the top of the next request has to name, such as a container.
@@ -104,7 +104,7 @@ class Format(NamedTuple):
     must_precede_content: Callable[[Json], bool] = lambda _block: False
     requires_reasoning: Callable[[Json], bool] = lambda _block: False
     server_tool_half: Callable[[Json], ServerToolHalf | None] = _nothing
-    unique_id: Callable[[Json], str | None] = _nothing
+    unique_ids: Callable[[Json], tuple[str, ...]] = lambda _block: ()
     history_settings: Callable[[Json, Prompt | None], HistorySettings] = lambda _extra, _prompt: HistorySettings()
     why_invalid: Callable[[Json, LoopThinking | None], str | None] = lambda _extra, _loop: None
     server_state: Callable[[Json], Json | None] = _nothing

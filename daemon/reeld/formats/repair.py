@@ -55,6 +55,7 @@ PLACEHOLDER = "(empty)"
 NO_RESULT = "No result: the call was interrupted before it was answered."
 PLACEHOLDER_TURN = UserTurn([], [placeholder(PLACEHOLDER)])
 _THOUGHTS = ("thinking", "redacted_thinking")
+_UNPAIRED = "a server's tool without the other half of its call and result"
 _LOST_REASONING = "the server requires it together with its reasoning, which is not sent"
 # Each exchange has one of these: to look one up is faster than to make one.
 _LOOPS = {(first, last): LoopThinking(first, last) for first in (False, True) for last in (False, True)}
@@ -115,11 +116,13 @@ def repair(
         settings: what the rest of the body leaves to the history.
     """
     groups = groups_of(messages)
-    tools = match_server_tools(groups, target, model)
+    pending = [call.given_id for call in state.pending]
+    tools = match_server_tools(groups, target, model, state.waiting, pending)
     newest = max(len(groups) - 1, 0)
     first_open = newest if tools.first_pending is None else min(newest, tools.first_pending)
-    rules = _Rules(target, model, tools, settings)
+    rules = _Rules(target, model, tools, settings, set())
     settled = [_exchange(groups[number], number, state, rules) for number in range(first_open)]
+    state.waiting = tuple(key for key in tools.waiting_at(first_open) if key not in rules.lost)
     saved = state.save()
     rest = [_exchange(groups[number], number, state, rules) for number in range(first_open, len(groups))]
     open_calls = state.open_calls()
@@ -144,12 +147,13 @@ def groups_of(messages: Iterable[Json]) -> list[MessageGroup]:
 
 
 class _Rules(NamedTuple):
-    """What the API accepts."""
+    """What the API accepts; ``lost`` are the keys of the server's calls that were left out for another reason."""
 
     target: Format
     model: str | None
     tools: ServerToolStatus
     settings: HistorySettings
+    lost: set[str]
 
     def why_unsendable(self, block: Json, position: Position) -> str | None:
         """Return why a block cannot be sent; blank texts nowhere can (rules X3 and A3)."""
@@ -306,18 +310,26 @@ def _assistant_turn(group: MessageGroup, state: RepairState, rules: _Rules, repo
 def _why_left_out(piece: Piece, state: RepairState, rules: _Rules) -> str | None:
     """Return why a block of the assistant's cannot be sent."""
     if piece.block["type"] == "opaque" and (piece.message_index, piece.block_index) in rules.tools.unpaired:
-        return "a server's tool without the other half of its call and result"
+        return _UNPAIRED
     why = rules.why_unsendable(piece.block, "assistant")
     if why is not None or piece.block["type"] != "opaque":
         return why
-    if _has_lost_reasoning(piece, rules):
-        return _LOST_REASONING
-    unique_id = rules.target.unique_id(piece.block)
-    if unique_id is None:
-        return None
-    if unique_id in state.used_ids:
-        return f"the history already has an item {unique_id}"
-    state.used_ids[unique_id] = None
+    half = rules.target.server_tool_half(piece.block)
+    if half is not None and not half.is_call:
+        return _UNPAIRED if half.key in rules.lost else None
+    why = _LOST_REASONING if _has_lost_reasoning(piece, rules) else _why_not_again(piece, state, rules)
+    if half is not None:
+        (rules.lost.discard if why is None else rules.lost.add)(half.key)
+    return why
+
+
+def _why_not_again(piece: Piece, state: RepairState, rules: _Rules) -> str | None:
+    """Return why a block cannot be sent if its id was sent before (rule R3); else note its ids."""
+    ids = rules.target.unique_ids(piece.block)
+    again = next((found for found in ids if found in state.used_ids), None)
+    if again is not None:
+        return f"the history already has an item {again}"
+    state.used_ids.update(dict.fromkeys(ids))
     return None
 
 

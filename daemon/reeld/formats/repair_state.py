@@ -26,9 +26,10 @@ class RepairState:
         pending: the calls of the newest assistant turn, which the next user turn answers.
         tool_names: the tools that are sent under another name; the keys are the names that are sent.
         loop: the tool loop so far; ``None`` if the user spoke last, or nobody.
+        waiting: the keys of the calls of a server's tools whose results come after the exchanges that it covers.
     """
 
-    __slots__ = ("abandoned", "loop", "pending", "tool_names", "used_ids")
+    __slots__ = ("abandoned", "loop", "pending", "tool_names", "used_ids", "waiting")
 
     def __init__(self) -> None:
         self.used_ids: dict[str, None] = {}
@@ -36,6 +37,7 @@ class RepairState:
         self.pending: tuple[ToolCall, ...] = ()
         self.tool_names: dict[str, str] = {}
         self.loop: LoopThinking | None = None
+        self.waiting: tuple[str, ...] = ()
 
     def save(self) -> SavedState:
         """Return what :meth:`restore` needs."""

@@ -15,6 +15,10 @@ from reeld.formats.format import Format, ServerToolHalf
 BlockPlace: TypeAlias = tuple[int, int]
 
 
+# The place of a call before the batch.
+_BEFORE = (-1, -1)
+
+
 class MessageGroup(NamedTuple):
     """Neighbouring messages of the user and of tools, then neighbouring messages of the assistant.
 
@@ -36,37 +40,58 @@ class ServerToolStatus(NamedTuple):
         unpaired: the blocks whose other half is missing, so that they cannot be sent.
         first_pending: the number of the first group in which a tool still works; ``None`` if none does.
         continuing: the numbers of the groups in which the assistant continues while a tool of an earlier group works.
+        spans: for each call with its result in a later group, its key and the numbers of both groups.
     """
 
     unpaired: frozenset[BlockPlace]
     first_pending: int | None
     continuing: frozenset[int]
+    spans: tuple[tuple[str, int, int], ...]
+
+    def waiting_at(self, number: int) -> tuple[str, ...]:
+        """Return the keys of the calls before a group whose results come in it or later."""
+        return tuple(key for key, called, answered in self.spans if called < number <= answered)
 
 
-def match_server_tools(groups: Sequence[MessageGroup], target: Format, model: str | None) -> ServerToolStatus:
+def match_server_tools(
+    groups: Sequence[MessageGroup],
+    target: Format,
+    model: str | None,
+    waiting: Sequence[str] = (),
+    pending: Sequence[str] = (),
+) -> ServerToolStatus:
     """Match the calls of a server's tools with their results.
 
     A call may wait for its result as long as only results of the assistant's other calls come between.
+
+    Args:
+        groups: the groups of the batch.
+        target: the format.
+        model: the model that will answer, if it is known.
+        waiting: the keys of the server's calls before the batch whose results come in it.
+        pending: the ids of the client's calls that the first group answers.
     """
     unpaired: set[BlockPlace] = set()
     continuing: set[int] = set()
+    spans: list[tuple[str, int, int]] = []
     # By key: the place of the call and the number of its group.
-    open_calls: dict[str, tuple[BlockPlace, int]] = {}
-    before: list[Json] = []
+    open_calls: dict[str, tuple[BlockPlace, int]] = dict.fromkeys(waiting, (_BEFORE, -1))
     for number, group in enumerate(groups):
-        if group.user and open_calls and _interrupts(group.user, before):
+        if group.user and open_calls and _interrupts(group.user, pending):
             unpaired.update(place for place, _ in open_calls.values())
             open_calls = {}
         if open_calls:
             continuing.add(number)
-        before = group.assistant
+        pending = [block["id"] for block in _blocks(group.assistant, "tool_call")]
         for place, half in _halves(group, target, model):
             if half.is_call and half.key not in open_calls:
                 open_calls[half.key] = (place, number)
-            elif half.is_call or open_calls.pop(half.key, None) is None:
+            elif half.is_call or (found := open_calls.pop(half.key, None)) is None:
                 unpaired.add(place)
+            elif found[1] < number:
+                spans.append((half.key, found[1], number))
     first_pending = min((number for _, number in open_calls.values()), default=None)
-    return ServerToolStatus(frozenset(unpaired), first_pending, frozenset(continuing))
+    return ServerToolStatus(frozenset(unpaired), first_pending, frozenset(continuing), tuple(spans))
 
 
 def _halves(group: MessageGroup, target: Format, model: str | None) -> Iterator[tuple[BlockPlace, ServerToolHalf]]:
@@ -79,9 +104,9 @@ def _halves(group: MessageGroup, target: Format, model: str | None) -> Iterator[
                     yield (message_index, block_index), half
 
 
-def _interrupts(user: list[Json], assistant: list[Json]) -> bool:
+def _interrupts(user: list[Json], pending: Sequence[str]) -> bool:
     """Whether messages contain more than the results of the calls before them."""
-    calls = [block["id"] for block in _blocks(assistant, "tool_call")]
+    calls = list(pending)
     if not calls or any(message["role"] == "user" for message in user):
         return True
     for block in _blocks(user, "tool_result"):

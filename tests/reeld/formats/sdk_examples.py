@@ -3,7 +3,7 @@
 import datetime as dt
 import enum
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import (
     Annotated,
     Any,
@@ -15,12 +15,23 @@ from typing import (
     get_args,
     get_origin,
     get_type_hints,
-    is_typeddict,
 )
 
 Json = dict[str, Any]
 # Types that contain themselves are left empty at this depth.
 _DEPTH = 6
+# Texts that are read: JSON, and data URLs.
+_TEXTS = {
+    "call_id": "call_x",
+    "arguments": '{"a": "b"}',
+    "image_url": "data:image/png;base64,QUJD",
+    "file_data": "data:application/pdf;base64,QUJD",
+    "mimeType": "image/png",
+    "media_type": "image/png",
+}
+# More faults than a value has keys.
+_OUTWEIGHS = 100
+_LISTS = (list, Iterable, Sequence)
 _SCALARS: tuple[tuple[type, Any], ...] = (
     (bool, True),
     (str, "x"),
@@ -55,7 +66,7 @@ def keys(kind: Any) -> list[Key]:
 
 def is_map(kind: Any) -> bool:
     """Whether a type has keys of its own."""
-    return hasattr(bare(kind), "model_fields") or is_typeddict(bare(kind))
+    return any(hasattr(bare(kind), mark) for mark in ("model_fields", "__required_keys__"))
 
 
 def bare(kind: Any) -> Any:
@@ -86,7 +97,7 @@ def example(kind: Any, *, full: bool, depth: int = 0) -> Any:
     kind = next(members(kind), None)
     if is_map(kind):
         wanted = [key for key in keys(kind) if key.required or (full and depth < _DEPTH)]
-        found = {key.name: example(key.of, full=full, depth=depth + 1) for key in wanted}
+        found = {key.name: _known(key) or example(key.of, full=full, depth=depth + 1) for key in wanted}
         return {name: value for name, value in found.items() if value is not None}
     origin = get_origin(kind)
     if origin is Literal:
@@ -100,6 +111,71 @@ def example(kind: Any, *, full: bool, depth: int = 0) -> Any:
     return next((value for of, value in _SCALARS if isinstance(kind, type) and issubclass(kind, of)), {"a": "b"})
 
 
+def _known(key: Key) -> str | None:
+    """Return the text of a key that cannot have any text; ``None`` for another key."""
+    return _TEXTS.get(key.name) if next(members(key.of), None) is str else None
+
+
 def with_nulls(kind: Any, value: Json) -> Json:
     """Return a value as the model of its type dumps it: keys that it lacks are null."""
     return {**{key.name: None for key in keys(kind)}, **value}
+
+
+def faults(kind: Any, value: Any, where: str = "", optional: frozenset[str] = frozenset()) -> list[str]:
+    """Return the places where a value is not of a type: keys that it may not have, or that it lacks.
+
+    Args:
+        kind: the type. Of a union the member counts of which the value has the fewest faults.
+        value: the value. Null counts as missing; values that are not maps or lists are not looked at.
+        where: its place.
+        optional: keys that need not be there although the SDK requires them.
+    """
+    kind = bare(kind)
+    found = list(members(kind))
+    if value is None:
+        return []
+    if found != [kind]:
+        maps = [member for member in found if is_map(member) or get_origin(member)]
+        fitting = [member for member in maps if isinstance(value, dict) == is_map(member)]
+        return min((faults(member, value, where, optional) for member in fitting), key=len, default=[])
+    if is_map(kind) and isinstance(value, dict):
+        return _faults_of_map(kind, value, where, optional)
+    if get_origin(kind) in _LISTS and isinstance(value, list):
+        of = get_args(kind)[0]
+        return [fault for index, item in enumerate(value) for fault in faults(of, item, f"{where}[{index}]", optional)]
+    return []
+
+
+def _faults_of_map(kind: Any, value: Json, where: str, optional: frozenset[str]) -> list[str]:
+    known = {key.name: key for key in keys(kind)}
+    required = {name for name, key in known.items() if key.required} - optional
+    return [
+        *_wrong_type(kind, value, where),
+        *(f"{where}.{name}: missing" for name in sorted(required - value.keys())),
+        *(f"{where}.{name}: unknown" for name in sorted(value.keys() - known.keys())),
+        *(
+            fault
+            for name in value.keys() & known.keys()
+            for fault in faults(known[name].of, value[name], f"{where}.{name}", optional)
+        ),
+    ]
+
+
+def _wrong_type(kind: Any, value: Json, where: str) -> list[str]:
+    """Return whether a value has the ``type`` of another type; that outweighs all keys."""
+    for key in keys(kind):
+        of = next(members(key.of), None)
+        if key.name == "type" and get_origin(of) is Literal and value.get("type", get_args(of)[0]) not in get_args(of):
+            return [f"{where}.type: {value['type']!r}"] * _OUTWEIGHS
+    return []
+
+
+def variants(kind: Any) -> list[Json]:
+    """Return a value of a type with every key, one with the required ones, and one with nulls for the others."""
+    least = example(kind, full=False)
+    return [example(kind, full=True), least, with_nulls(kind, least)]
+
+
+def one_by_one(kind: Any) -> list[Json]:
+    """Return values of a type each of which has one key."""
+    return [{key.name: example(key.of, full=True)} for key in keys(kind)]

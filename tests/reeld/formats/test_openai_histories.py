@@ -68,14 +68,34 @@ CALL = st.builds(
         ]
     ),
 )
-ANSWERS = st.builds(
-    lambda items: (
-        FORMATS["openai-responses"]
-        .read_response({"model": "gpt-5", "status": "completed", "output": items}, None)
-        .message
+# What the server answered itself.
+ANSWERED = st.builds(
+    lambda call_id, item: {**item, ("approval_request_id" if "mcp" in item["type"] else "call_id"): call_id},
+    IDS,
+    st.sampled_from(
+        [
+            {"type": "function_call_output", "id": "fco_1", "output": "done", "status": "completed", "name": "look"},
+            {"type": "computer_call_output", "output": {"type": "computer_screenshot"}, "status": "completed"},
+            {"type": "shell_call_output", "output": [], "max_output_length": None, "status": "completed"},
+            {"type": "mcp_approval_response", "id": "mcpr_2", "approve": True},
+        ]
     ),
-    st.lists(st.one_of(st.just(REASONING), MESSAGE, CALL, CALL, SERVED), min_size=1, max_size=5),
 )
+
+
+def answers(*kinds: st.SearchStrategy[Json]) -> st.SearchStrategy[Json]:
+    """Return answers with such items."""
+    return st.builds(
+        lambda items: (
+            FORMATS["openai-responses"]
+            .read_response({"model": "gpt-5", "status": "completed", "output": items}, None)
+            .message
+        ),
+        st.lists(st.one_of(st.just(REASONING), MESSAGE, CALL, CALL, SERVED, *kinds), min_size=1, max_size=5),
+    )
+
+
+ANSWERS = answers()
 OUTPUT = st.sampled_from(
     [
         "done",
@@ -111,7 +131,9 @@ def rendered(name: str, messages: list[Any], kept: RenderState | None = None) ->
 
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=150, deadline=None)
-@given(messages=HISTORIES)
+@given(
+    messages=st.lists(st.one_of(WORDS, answers(ANSWERED), answers(ANSWERED), RESULTS, RESULTS), min_size=1, max_size=10)
+)
 def test_every_prefix_of_an_openai_history_is_accepted_and_stays(name: str, messages: list[Any]) -> None:
     """What is ready breaks no rule; what is settled is the beginning of all later renderings."""
     kept, settled = None, list[Json]()

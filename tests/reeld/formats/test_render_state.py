@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+import pytest
+
 from reeld.core.events import Entry
 from reeld.formats.body import RenderRequest
 from reeld.formats.render import render
@@ -11,10 +13,21 @@ from tests.reeld.formats.histories import (
     call,
     entries_of,
     model,
+    opaque,
     result,
     tool,
 )
 
+SERVED = {
+    "anthropic": (
+        opaque('{"type":"server_tool_use","id":"s1","name":"web_search","input":{}}'),
+        opaque('{"type":"web_search_tool_result","tool_use_id":"s1","content":[]}'),
+    ),
+    "openai-responses": (
+        opaque('{"type":"shell_call","call_id":"s1","action":{"commands":["ls"]}}', "openai"),
+        opaque('{"type":"shell_call_output","call_id":"s1","output":[]}', "openai"),
+    ),
+}
 LOOP = ["Hi", model(call(name="a.b")), tool(result())]
 
 
@@ -35,6 +48,20 @@ def test_a_state_of_another_history_is_replaced() -> None:
         asked = RenderRequest(name, **how)
 
         assert render(asked, now)[0] == render(asked, now, None, kept)[0]
+
+
+@pytest.mark.parametrize("name", ["anthropic", "openai-responses"])
+def test_a_call_of_a_servers_tool_and_its_result_may_be_kept_in_two_steps(name: str) -> None:
+    """The call is settled before the result; both are sent (rule X9)."""
+    called, found = SERVED[name]
+    history = ["Hi", model(called, call("c1")), tool(result("c1")), model(found, "x"), "Bye", model("y"), "z"]
+    kept = None
+    for end in range(1, len(history) + 1):
+        entries = entries_of(history[:end])
+        grown, kept = render(RenderRequest(name), entries, None, kept)
+
+        assert render(RenderRequest(name), entries)[0] == grown
+    assert [] == grown.report
 
 
 def test_the_size_of_a_state_grows_with_it() -> None:

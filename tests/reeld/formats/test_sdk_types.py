@@ -6,8 +6,11 @@ from typing import Any
 import pytest
 
 from reeld.core.validation import rows_from
-from reeld.formats.ingest import read_response
-from tests.reeld.formats.sdk_examples import example, keys, with_nulls
+from reeld.formats.ingest import read_request, read_response
+from reeld.formats.openai_responses.items import CALL_KINDS, OUTPUT_KINDS
+from tests.formats.checker import check
+from tests.reeld.formats.sdk_examples import example, faults, keys, members, one_by_one, variants, with_nulls
+from tests.reeld.formats.sending import sent
 
 pytestmark = pytest.mark.slow
 
@@ -63,3 +66,81 @@ def test_an_answer_with_nulls_is_that_without(name: str, kind: Any) -> None:
 
 
 FINISHED: dict[str, Json] = {"gemini": {"candidates": [{"content": {"parts": [{"text": "x"}]}}]}}
+
+
+OUTPUT_ITEMS = {kind.__name__: kind for kind in members(responses_types.ResponseOutputItem)}
+# Keys that the SDK requires and the API does not.
+OPTIONAL = frozenset({"id", "status", "type", "annotations", "result", "code", "outputs"})
+# Keys that the SDK requires in a request and not in an answer.
+NULLABLE = frozenset({"parameters", "strict"})
+
+
+def output_with(item: Json) -> list[Json]:
+    """Return the output of a response with an item, and what belongs to it: its call, or what it led to."""
+    spoken = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "x"}]}
+    output = OUTPUT_KINDS.get(item["type"])
+    if output is None:
+        return [item, spoken]
+    name = next(name for name, kind in CALL_KINDS.items() if kind == output)
+    made = [example(kind, full=False) for kind in OUTPUT_ITEMS.values()]
+    call = next(found for found in made if found["type"] == name)
+    return [{**call, output.call_id_key: item[output.output_id_key]}, item, spoken]
+
+
+@pytest.mark.parametrize("kind", OUTPUT_ITEMS.values(), ids=OUTPUT_ITEMS)
+@pytest.mark.parametrize("full", [True, False])
+def test_every_output_item_of_responses_is_ingested(kind: Any, full: bool) -> None:
+    """It is sent back in a form that the SDK knows, or its loss is reported (rules R6 and R12)."""
+    item = with_nulls(kind, example(kind, full=full))
+    body = json.dumps({"model": "gpt-5", "output": output_with(item)})
+    message = read_response("openai-responses", body)[0]
+    sent_back, report = sent("openai-responses", ["Hi", message, "And?"], "gpt-5", {"store": False})
+    inputs = responses_types.ResponseInputItemParam
+    wrong = [fault for item in sent_back["input"] for fault in faults(inputs, item, "", OPTIONAL | NULLABLE)]
+
+    assert rows_from([message])
+    assert item["type"] in [found.get("type", "message") for found in sent_back["input"]] or "dropped" in [
+        change.action for change in report
+    ]
+    assert [] == wrong
+
+
+def test_responses_has_28_types_of_output_items() -> None:
+    """A new type is one to look at."""
+    assert 28 == len(OUTPUT_ITEMS)
+
+
+MODELS = {
+    "openai-chat": "gpt-5",
+    "openai-responses": "gpt-5",
+    "anthropic": "claude-opus-4-8",
+    "gemini": "gemini-3-pro-preview",
+}
+REQUESTS: list[tuple[str, Any, Json, Any]] = [
+    ("openai-responses", responses_types.ResponseInputItemParam, {"input": [{"role": "user", "content": "Hi"}]}, None),
+    ("openai-chat", chat_types.ChatCompletionMessageParam, {"messages": [{"role": "user", "content": "Hi"}]}, None),
+    ("openai-chat", chat_types.ChatCompletionContentPartParam, {"messages": []}, {"role": "user", "key": "content"}),
+    ("anthropic", beta_types.BetaContentBlockParam, {"messages": []}, {"role": "user", "key": "content"}),
+    ("anthropic", beta_types.BetaContentBlockParam, {"messages": []}, {"role": "assistant", "key": "content"}),
+    ("gemini", gemini_types.Part, {"contents": []}, {"role": "user", "key": "parts"}),
+    ("gemini", gemini_types.Part, {"contents": []}, {"role": "model", "key": "parts"}),
+]
+LOADED = [
+    pytest.param(name, value, body, place, id=f"{name}-{member.__name__}-{place['role'] if place else 'item'}-{number}")
+    for name, kind, body, place in REQUESTS
+    for member in members(kind)
+    for number, value in enumerate(one_by_one(member) if name == "gemini" else variants(member))
+]
+
+
+@pytest.mark.parametrize(("name", "value", "body", "place"), LOADED)
+def test_every_type_of_a_request_is_loaded(name: str, value: Json, body: Json, place: Json | None) -> None:
+    """What the SDKs write is read, and every format renders it to what its API accepts."""
+    item = value if place is None else {"role": place["role"], place["key"]: [value]}
+    key = next(iter(body))
+    loaded = read_request(name, json.dumps({**body, key: [*body[key], item]}), MODELS[name])
+
+    for target, model in MODELS.items():
+        found, _ = sent(target, [*loaded.messages, "And?"], model)
+        problems = check(target.replace("-", "_"), found, model)
+        assert [] == [problem for problem in problems if problem.why != "unknown key"]

@@ -21,8 +21,13 @@ def matched(*groups: tuple[list[Any], list[Any]]) -> ServerToolStatus:
     return match_server_tools(found, FORMATS["anthropic"], None)
 
 
-def status(unpaired: set[tuple[int, int]], first_pending: int | None, continuing: set[int]) -> ServerToolStatus:
-    return ServerToolStatus(frozenset(unpaired), first_pending, frozenset(continuing))
+def status(
+    unpaired: set[tuple[int, int]],
+    first_pending: int | None,
+    continuing: set[int],
+    *spans: tuple[str, int, int],
+) -> ServerToolStatus:
+    return ServerToolStatus(frozenset(unpaired), first_pending, frozenset(continuing), spans)
 
 
 def test_a_call_and_its_result_in_one_turn_are_paired() -> None:
@@ -45,7 +50,19 @@ def test_a_result_may_come_after_the_results_of_other_calls() -> None:
     """The assistant then continues its turn."""
     groups = ([user("Hi")], [model(SEARCH, call())]), ([tool(result())], [model(FOUND, text("OK"))])
 
-    assert status(set(), None, {1}) == matched(*groups)
+    found = matched(*groups)
+
+    assert status(set(), None, {1}, ("s1", 0, 1)) == found
+    assert [(), ("s1",), ()] == [found.waiting_at(number) for number in range(3)]
+
+
+def test_a_result_may_come_in_a_later_batch_than_its_call() -> None:
+    """The batch is matched with the key of the call, and the client's calls that its first group answers."""
+    rest = [MessageGroup(0, [tool(result())], [model(FOUND, text("OK"))])]
+
+    assert status(set(), None, {0}, ("s1", -1, 0)) == match_server_tools(
+        rest, FORMATS["anthropic"], None, ["s1"], ["c1"]
+    )
 
 
 def test_a_result_without_a_call_and_a_second_call_are_unpaired() -> None:

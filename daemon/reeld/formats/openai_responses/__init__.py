@@ -7,7 +7,8 @@ from reeld.formats.openai_responses.read import read_request, read_response
 from reeld.formats.openai_responses.rules import (
     history_settings,
     requires_reasoning,
-    unique_id,
+    server_tool_half,
+    unique_ids,
     why_unsendable,
 )
 from reeld.formats.openai_responses.write import write_prompt, write_turn
@@ -28,5 +29,6 @@ FORMAT = Format(
     must_precede_content=is_reasoning,
     requires_reasoning=requires_reasoning,
     history_settings=history_settings,
-    unique_id=unique_id,
+    server_tool_half=server_tool_half,
+    unique_ids=unique_ids,
 )

@@ -8,7 +8,8 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from reel.strict_json import Json
-from reeld.formats.json_values import load_sendable
+from reeld.formats.json_values import arguments_as_object, load_sendable
+from reeld.formats.naming import sent_name
 
 
 class CallKind(NamedTuple):
@@ -40,6 +41,36 @@ CALL_KINDS = {
 OUTPUT_KINDS = {kind.output: kind for kind in CALL_KINDS.values()}
 
 
+class CallHalf(NamedTuple):
+    """One half of a call and its output.
+
+    Args:
+        call_id: the id of the call.
+        output: the type of the output.
+        is_call: whether it is the call.
+    """
+
+    call_id: str
+    output: str
+    is_call: bool
+
+    @property
+    def key(self) -> str:
+        """What both halves have in common."""
+        return f"{self.output} {self.call_id}"
+
+
+def call_half(item: Json) -> CallHalf | None:
+    """Return which half of which call an item is; ``None`` for another item."""
+    kind = item.get("type")
+    found = CALL_KINDS.get(kind) or OUTPUT_KINDS.get(kind) if type(kind) is str else None
+    if found is None:
+        return None
+    is_call = kind in CALL_KINDS
+    call_id = item.get(found.call_id_key if is_call else found.output_id_key)
+    return CallHalf(call_id, found.output, is_call) if type(call_id) is str and call_id else None
+
+
 class _Shape(NamedTuple):
     """The keys that an item may have, and those that it must have."""
 
@@ -67,14 +98,30 @@ SERVER_ITEMS = _shapes(
         "file_search_call": "id! queries! status! results",
         "web_search_call": "id! status! action",
         "code_interpreter_call": "id! container_id! status! code outputs",
-        "image_generation_call": "id! result status action background output_format quality revised_prompt size",
+        "image_generation_call": "id! result status action background error output_format quality revised_prompt size",
         "mcp_list_tools": "id! server_label! tools! error",
         "mcp_call": "id! arguments! name! server_label! approval_request_id error output status",
         "tool_search_call": "arguments! call_id execution status",
         "tool_search_output": "tools! call_id execution status",
+        "additional_tools": "role! tools!",
         "program": "id! call_id! code! fingerprint!",
         "program_output": "id! call_id! result! status!",
         "item_reference": "id!",
+        # Both halves of a call that the server answered itself (rule R12).
+        "function_call": "arguments! call_id! name! async caller namespace",
+        "function_call_output": "call_id! output! caller name namespace",
+        "custom_tool_call": "call_id! input! name! async caller namespace",
+        "custom_tool_call_output": "call_id! output! caller",
+        "computer_call": "id! call_id! pending_safety_checks! status! action actions",
+        "computer_call_output": "call_id! output! acknowledged_safety_checks status",
+        "shell_call": "action! call_id! caller environment status",
+        "shell_call_output": "call_id! output! caller max_output_length status",
+        "apply_patch_call": "call_id! operation! status! caller",
+        "apply_patch_call_output": "call_id! status! caller output",
+        "local_shell_call": "id! action! call_id! status!",
+        "local_shell_call_output": "id! output! status",
+        "mcp_approval_request": "id! arguments! name! server_label!",
+        "mcp_approval_response": "approval_request_id! approve! reason",
     }
 )
 CLIENT_ITEMS = _shapes(
@@ -109,6 +156,10 @@ _PART_KEYS = {
     "input_image": ("type", "detail", "file_id", "image_url", "prompt_cache_breakpoint"),
     "input_file": ("type", "detail", "file_data", "file_id", "file_url", "filename", "prompt_cache_breakpoint"),
 }
+# Of an item's list, the keys that its objects may have, if answers have more.
+_INNER_KEYS = {"shell_call_output": ("output", ("stdout", "stderr", "outcome"))}
+# Calls with a name of a tool of the client's.
+_NAMED = ("function_call", "custom_tool_call")
 # Rule R3.
 _MAX_CALL_ID = 64
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -131,22 +182,36 @@ def strip_item(item: Json | None, shapes: dict[str, _Shape]) -> Json | None:
     """
     kind = item.get("type") if item else None
     shape = shapes.get(kind) if type(kind) is str else None
-    if item is None or shape is None or any(item.get(key) is None for key in shape.required):
+    if item is None or type(kind) is not str or shape is None or any(item.get(key) is None for key in shape.required):
         return None
-    if kind == "reasoning" and not _is_valid_reasoning(item):
+    if (kind == "reasoning" and not _is_valid_reasoning(item)) or (kind in _NAMED and not _is_valid_call(item)):
         return None
     if "id" in shape.required and (type(item["id"]) is not str or not _ID.fullmatch(item["id"])):
         return None
     call_id = item.get("call_id") or ""
     if shapes is SERVER_ITEMS and (type(call_id) is not str or len(call_id) > _MAX_CALL_ID):
         return None
-    return {key: value for key, value in item.items() if key in shape.allowed}
+    if kind == "additional_tools" and item["role"] != "developer":
+        return None
+    kept = {key: value for key, value in item.items() if key in shape.allowed}
+    key, inner = _INNER_KEYS.get(kind, ("", ()))
+    if type(kept.get(key)) is list:
+        kept[key] = [{name: part[name] for name in inner if name in part} for part in kept[key] if type(part) is dict]
+    return kept
 
 
 def _is_valid_reasoning(reasoning: Json) -> bool:
     """Whether a reasoning item has encrypted content and a summary of the form that the API accepts (rule R5)."""
     summary, encrypted = reasoning["summary"], reasoning["encrypted_content"]
     return bool(encrypted and type(encrypted) is str and type(summary) is list and all(map(_is_summary, summary)))
+
+
+def _is_valid_call(call: Json) -> bool:
+    """Whether the call of a function or a custom tool has a name and arguments that are accepted (rules X6 and X8)."""
+    name, arguments = call["name"], call.get("arguments", "{}")
+    if type(name) is not str or sent_name(name) != name or type(call.get("input", "")) is not str:
+        return False
+    return type(arguments) is str and "INVALID_JSON" not in arguments_as_object(arguments)
 
 
 def _is_summary(part: Any) -> bool:
@@ -173,6 +238,12 @@ def reasoning_id(block: Json) -> Json:
     """Return the id of a reasoning item, as a map; an empty one for another item, or without a valid id (rule R10)."""
     found = (_parsed(block["data_json"]) or {}).get("id") if is_reasoning(block) else None
     return {"id": found} if type(found) is str and _ID.fullmatch(found) else {}
+
+
+def is_output(block: Json) -> bool:
+    """Whether a block is the output of a call that the server answered, which the model did not make."""
+    item = (_parsed(block["data_json"]) or {}) if block["type"] == "opaque" else {}
+    return type(item.get("type")) is str and item["type"] in OUTPUT_KINDS and item["type"] != "tool_search_output"
 
 
 # Repair and writing ask about one block several times in a row.

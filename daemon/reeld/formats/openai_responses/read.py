@@ -28,7 +28,7 @@ from reeld.formats.json_values import dump
 from reeld.formats.metadata import opaque_block, preserve_keys
 from reeld.formats.model import INSTRUCTION_ROLES
 from reeld.formats.openai import PROVIDER, custom_tool_arguments
-from reeld.formats.openai_responses.items import CALL_KINDS, OUTPUT_KINDS
+from reeld.formats.openai_responses.items import CALL_KINDS, OUTPUT_KINDS, call_half
 from reeld.formats.pairing import Pairing
 from reeld.formats.prompt import system_message
 
@@ -117,8 +117,9 @@ def read_response(body: Json, model: str | None = None) -> Response:
         usage=usage,
     )
     builder = _MessageBuilder(made_by)
+    served = _answered(items)
     for index, item in enumerate(items):
-        builder.add(item, f"output[{index}]")
+        builder.add(item, f"output[{index}]", served=index in served)
     blocks = [block for message in builder.messages for block in message["content"]] or [_text("")]
     message = {"role": "assistant", "content": blocks, "provider_metadata": metadata}
     return Response(message, usage, _why_incomplete(body))
@@ -131,6 +132,19 @@ def _why_incomplete(body: Json) -> str | None:
     return f"the response is {body['status']}" + ("" if error is None else f": {error_message(error)}")
 
 
+def _answered(items: list[Any]) -> frozenset[int]:
+    """Return the numbers of the items that the server answered a call with, and of these calls (rule R12)."""
+    calls: dict[str, int] = {}
+    found: set[int] = set()
+    for index, item in enumerate(items):
+        half = call_half(item) if type(item) is dict else None
+        if half is not None and half.is_call:
+            calls.setdefault(half.key, index)
+        elif type(item) is dict and _type_of(item) in OUTPUT_KINDS:
+            found.update((index, index if half is None else calls.pop(half.key, index)))
+    return frozenset(found)
+
+
 class _MessageBuilder:
     """Builds messages from items in their order; ``messages`` are those so far."""
 
@@ -139,12 +153,20 @@ class _MessageBuilder:
         self.pairing = Pairing()
         self._model = model
 
-    def add(self, given: Any, where: str) -> None:
-        """Add one item; a bare string is the user's."""
+    def add(self, given: Any, where: str, *, served: bool = False) -> None:
+        """Add one item; a bare string is the user's.
+
+        Args:
+            given: the item.
+            where: its place, for errors.
+            served: whether it is half of a call that the server answered itself.
+        """
         item = {"role": "user", "content": given} if type(given) is str else require_map(given, where)
         kind = item.get("type") or ("message" if "role" in item else "item_reference")
         if kind == "message":
             self._add_message(item, where)
+        elif served:
+            self._add_to_assistant([self._opaque_item(item)])
         elif _is_output(item):
             self._add_output(item, where)
         elif kind in _CLIENT_ITEMS:
@@ -157,15 +179,18 @@ class _MessageBuilder:
     def _add_output(self, item: Json, where: str) -> None:
         key = OUTPUT_KINDS[item["type"]].output_id_key
         # An id says which call it is; only without one may the name decide.
-        name = None if item[key] else item.get("name")
-        call_id = self.pairing.id_for_result(item[key], name, f"{where}.{key}")
+        name = None if item.get(key) else item.get("name")
+        call_id = self.pairing.id_for_result(item.get(key), name, f"{where}.{key}")
         self._add("tool", [_result({**item, key: call_id}, where)])
 
     def _with_id(self, item: Json, where: str) -> Json:
         """Return a call with an id; an empty one is replaced by one made from its place."""
         key = CALL_KINDS[item["type"]].call_id_key
+        if item[key]:
+            self.pairing.add_call(item[key], item.get("name"))
+            return item
         made = "call_" + "_".join(re.findall(r"\w+", where))
-        return item if item[key] else {**item, key: self.pairing.add_call_without_id(made, item.get("name"), where)}
+        return {**item, key: self.pairing.add_call_without_id(made, item.get("name"), where)}
 
     def _opaque_item(self, item: Json) -> Json:
         """Return the block of an item of the provider's; only models of one family read what is encrypted (rule X7)."""
@@ -223,7 +248,10 @@ def _is_call(item: Json) -> bool:
 def _is_output(item: Json) -> bool:
     """Whether an item is the client's answer to a call."""
     kind = OUTPUT_KINDS.get(_type_of(item))
-    return kind is not None and type(item.get(kind.output_id_key)) is str and item.get("execution") != "server"
+    if kind is None or item.get("execution") == "server":
+        return False
+    call_id = item.get(kind.output_id_key)
+    return type(call_id) is str or (call_id is None and item["type"] in _PLAIN_OUTPUTS)
 
 
 def _type_of(item: Json) -> str:

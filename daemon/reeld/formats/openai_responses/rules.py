@@ -2,7 +2,7 @@
 
 from reel.strict_json import Json
 from reeld.formats.content import mime_of
-from reeld.formats.format import Position, Prompt
+from reeld.formats.format import Position, Prompt, ServerToolHalf
 from reeld.formats.metadata import is_own, restore_keys
 from reeld.formats.model import HistorySettings
 from reeld.formats.naming import why_not_transferable
@@ -12,6 +12,7 @@ from reeld.formats.openai_responses.items import (
     CLIENT_ITEMS,
     OUTPUT_ITEMS,
     SERVER_ITEMS,
+    call_half,
     content_part,
     is_reasoning,
     sendable_item,
@@ -69,12 +70,22 @@ def history_settings(extra: Json, _prompt: Prompt | None) -> HistorySettings:
 def requires_reasoning(block: Json) -> bool:
     """Whether a block is an item with an id, which the server ties to the reasoning that it followed (rule R10)."""
     if block["type"] == "opaque":
-        return unique_id(block) is not None
+        return "id" in (sendable_item(block, SERVER_ITEMS) or {})
     item = restore_keys(block.get("provider_metadata"), PROVIDER, ("item",)).get("item")
     return block["type"] == "tool_call" and "id" in (strip_item(item, CALL_ITEMS) or {})
 
 
-def unique_id(block: Json) -> str | None:
-    """Return the id of an item that is sent with it; the API refuses two items with one id (rule R3)."""
-    found = (sendable_item(block, SERVER_ITEMS) or {}).get("id")
-    return found if type(found) is str else None
+def unique_ids(block: Json) -> tuple[str, ...]:
+    """Return the ids that an item is sent with; the API refuses two items with one id, and two such calls (rule R3)."""
+    item = sendable_item(block, SERVER_ITEMS) or {}
+    call_id = item.get("call_id") if server_tool_half(block) is not None else None
+    return tuple(dict.fromkeys(found for found in (item.get("id"), call_id) if type(found) is str))
+
+
+def server_tool_half(block: Json) -> ServerToolHalf | None:
+    """Return which half of a call that the server both made and answered a block is (rules R12 and X9)."""
+    item = sendable_item(block, SERVER_ITEMS) or {}
+    half = call_half(item)
+    if half is None or item.get("execution") == "server":
+        return None
+    return ServerToolHalf(half.key, half.is_call)

@@ -26,6 +26,7 @@ from reeld.formats.openai_responses.items import (
     OUTPUT_ITEMS,
     SERVER_ITEMS,
     content_part,
+    is_output,
     is_reasoning,
     reasoning_id,
     sendable_item,
@@ -35,6 +36,8 @@ from reeld.formats.openai_responses.rules import DETAILS, PHASES
 from reeld.formats.prompt import original_prompt_pieces
 
 _NOTHING: Json = {}
+# The keys of an output beside its content.
+_OUTPUT_KEYS = {"function_call_output": ("caller", "name", "namespace"), "custom_tool_call_output": ("caller",)}
 # The keys of a citation; Responses requires all of them.
 _CITATION = ("url", "title", "start_index", "end_index")
 # A screenshot is required where the tool returned none: one black pixel.
@@ -130,11 +133,12 @@ def _made(pieces: Sequence[Piece], context: RenderContext) -> Iterator[Json]:
 
 
 def _without_lone_reasoning(pieces: Sequence[Piece], context: RenderContext) -> Iterator[Piece]:
-    """Leave out reasoning that its message does not continue after (rule R5)."""
+    """Leave out reasoning after which its message does not continue with what the model made (rule R5)."""
     after: Piece | None = None
     kept: list[Piece] = []
     for piece in reversed(pieces):
-        if is_reasoning(piece.block) and (after is None or after.message_index != piece.message_index):
+        is_last = after is None or after.message_index != piece.message_index or is_output(after.block)
+        if is_reasoning(piece.block) and is_last:
             context.note(piece, "dropped", "reasoning without the content that it led to")
             continue
         after = piece
@@ -262,7 +266,9 @@ def _output(result: CallResult, context: RenderContext) -> Json:
     parts = with_error_prefix(result, parts, context)
     # A search for tools may be answered with the output of a function.
     output = "function_call_output" if kind == "tool_search_call" else shape.output
-    kept = restore_keys(result.metadata, PROVIDER, ("caller",))
+    kept = restore_keys(result.metadata, PROVIDER, _OUTPUT_KEYS.get(output, ()))
+    if "name" in kept:
+        kept["name"] = result.call.name
     return {"type": output, "call_id": call_id, "output": _content(parts), **kept}
 
 

@@ -8,7 +8,7 @@ import pytest
 from reel import text, tool_call, tool_result
 from reeld.formats.openai_chat.read import read_request as load_chat
 from reeld.formats.openai_chat.read import read_response as read_chat
-from reeld.formats.openai_responses.items import SERVER_ITEMS
+from reeld.formats.openai_responses.items import CALL_KINDS, OUTPUT_KINDS, SERVER_ITEMS
 from reeld.formats.openai_responses.read import read_request, read_response
 from tests.formats.checker import check
 from tests.reeld.formats.histories import IMAGE, call, model, opaque, result, tool, user
@@ -446,7 +446,8 @@ def tied(*output: dict[str, Any], store: bool | None = None) -> tuple[list[dict[
 LOST = "the server requires it together with its reasoning, which is not sent"
 
 
-LOOKED_UP = {kind for kind, shape in SERVER_ITEMS.items() if "id" in shape.required} - {"item_reference"}
+PAIRED = {*CALL_KINDS, *OUTPUT_KINDS}
+LOOKED_UP = {kind for kind, shape in SERVER_ITEMS.items() if "id" in shape.required} - {"item_reference"} - PAIRED
 
 
 @pytest.mark.parametrize("kind", sorted(LOOKED_UP))
@@ -491,3 +492,58 @@ def test_an_output_of_another_kind_than_its_call_is_reported() -> None:
 
     assert "x" == items(*history)[-1]["output"]
     assert [(3, "dropped", "in the result: an output that does not belong to a function_call")] == why(*history)
+
+
+SHELL = {"type": "shell_call", "id": "sh_1", "call_id": "call_1", "action": {"commands": ["ls"]}, "status": "completed"}
+SHELL_OUTPUT = {
+    "type": "shell_call_output",
+    "id": "sho_1",
+    "call_id": "call_1",
+    "output": [{"stdout": "a", "stderr": "", "outcome": {"type": "exit", "exit_code": 0}}],
+    "max_output_length": None,
+}
+
+
+def test_a_call_that_the_server_answered_goes_back_with_its_output() -> None:
+    """It is not an open call (rule R12)."""
+    sent_back = [{key: value for key, value in item.items() if key != "id"} for item in (SHELL, SHELL_OUTPUT)]
+
+    assert sent_back == items(ASK, answered(SHELL, SHELL_OUTPUT), ASK)[1:-1]
+    assert [] == why(ASK, answered(SHELL, SHELL_OUTPUT), ASK)
+
+
+def test_the_output_of_a_call_that_is_not_in_its_response_is_left_out() -> None:
+    """Without the call the API refuses it, and so it does a second answer with the same items (rule R12)."""
+    unpaired = "a server's tool without the other half of its call and result"
+    twice = answered(SHELL, SHELL_OUTPUT)
+
+    assert [(2, "dropped", unpaired)] == why(ASK, answered(SHELL_OUTPUT), ASK)
+    assert [
+        (4, "dropped", "the history already has an item call_1"),
+        (4, "dropped", unpaired),
+    ] == why(ASK, twice, ASK, twice, ASK)
+    assert 1 == [item.get("type") for item in items(ASK, twice, ASK, twice)].count("shell_call_output")
+
+
+def test_a_served_call_that_lost_its_reasoning_takes_its_output_along() -> None:
+    """Both are left out (rules R10 and R12)."""
+    bare = {**REASONING, "encrypted_content": None}
+    shot = {**SHOT, "id": "cuo_1", "status": "completed"}
+
+    assert [] == tied(bare, COMPUTER, shot)[0]
+    assert ["reasoning", "computer_call", "computer_call_output"] == [
+        item["type"] for item in tied(REASONING, COMPUTER, shot)[0]
+    ]
+
+
+def test_the_name_and_namespace_of_an_output_go_back() -> None:
+    """The name is the one that the tool is sent under."""
+    output = {"type": "function_call_output", "call_id": "c1", "output": "x", "name": "a.b", "namespace": "n"}
+    given = [
+        {"role": "user", "content": "hi"},
+        {"type": "function_call", "call_id": "c1", "name": "a.b", "arguments": "{}"},
+        output,
+    ]
+    sent_back = items(*read_request({"input": given}).messages)
+
+    assert {**output, "name": sent_back[1]["name"]} == sent_back[2]
