@@ -8,6 +8,7 @@ from contextlib import closing, contextmanager
 from threading import Event, Thread
 
 from reel.sync.client import Client
+from reeld.verify.sqlite import EVENT_REFERENCES
 from tests.crash import stats
 from tests.crash.checker import check
 from tests.crash.clients import Worker
@@ -95,4 +96,5 @@ class Workload:
 def integrity(path: str) -> list[tuple[str, ...]]:
     """Return the results of SQLite's checks of a database."""
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
-        return [*connection.execute("PRAGMA integrity_check"), *connection.execute("PRAGMA foreign_key_check")]
+        checks = ("PRAGMA integrity_check", "PRAGMA foreign_key_check", *EVENT_REFERENCES.values())
+        return [found for check in checks for found in connection.execute(check)]

@@ -118,10 +118,7 @@ class EventWriter:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM events").fetchone()
-        (given,) = connection.execute(
-            "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'events'"
-        ).fetchone()
-        self.next_id: int = max(last, given) + 1
+        self.next_id: int = last + 1
         (_, _, path) = connection.execute("PRAGMA database_list").fetchone()
         self.failures = CommitFailures(path)
         self._pack = packer()

@@ -204,6 +204,27 @@ def test_events_of_an_old_file_get_their_checksums(
     ] == caplog.messages
 
 
+def test_events_of_an_old_file_lose_their_references(connection: sqlite3.Connection, path: str) -> None:
+    """Version six changes how the table of events is declared, for every connection at once, and no row of it."""
+    migrate(connection, schema.MIGRATIONS[:5])
+    connection.execute("INSERT INTO agents VALUES (1, 'u', 'old', NULL, '{}', NULL, NULL, 1, 1, NULL, 3)")
+    insert = "INSERT INTO events VALUES (?, 1, ?, 1, 'user', 'hi', NULL, ?, NULL, 1, -1)"
+    connection.executemany(insert, [(number, number, None) for number in (1, 2, 3)])
+    before = connection.execute("SELECT * FROM events").fetchall()
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("SELECT * FROM events").fetchall()
+        migrate(connection, schema.MIGRATIONS)
+
+        for number, writer in enumerate((connection, other), 4):
+            writer.execute("PRAGMA foreign_keys = ON")
+            writer.execute(insert, (number, number, 99))
+            assert [] == writer.execute("SELECT 1 FROM sqlite_sequence WHERE name = 'events'").fetchall()
+    assert before == query(path, "SELECT * FROM events")[:3]
+    assert [("ok",)] == query(path, "PRAGMA integrity_check")
+    (declared,) = connection.execute("SELECT sql FROM sqlite_schema WHERE name = 'events'").fetchone()
+    assert ("AUTOINCREMENT" in declared, "REFERENCES" in declared) == (False, False)
+
+
 async def test_a_newer_file_is_refused(used: str) -> None:
     """The error names both versions and the remedy, and the file stays as it is."""
     query(used, f"PRAGMA user_version = {VERSION + 3}")

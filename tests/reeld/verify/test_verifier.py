@@ -205,6 +205,7 @@ async def test_a_sound_database_has_no_problems(filled: str) -> None:
         ("UPDATE keys SET about = 99", ("reference", None, None)),
         # the file
         ("UPDATE events SET agent = 99 WHERE agent = 3 AND seq = 3", ("reference", None, None)),
+        (event(1, 9, "parent = 9999"), ("reference", None, None)),
         ("DROP INDEX agents_by_name", ("schema", None, None)),
         ("CREATE TABLE more (id INTEGER)", ("schema", None, None)),
         ("DROP INDEX agents_by_name; CREATE INDEX agents_by_name ON agents (uid)", ("schema", None, None)),
