@@ -12,7 +12,7 @@ import subprocess
 from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from reel.address import MAX_PATH, config_file, default_database, default_socket, standard_database
 from reel.cli.arguments import SettingsError
@@ -38,6 +38,10 @@ _MEGABYTE = 1 << 20
 # Besides new messages, the WAL and its checkpoints need some room.
 _SCARCE = 500 * _MEGABYTE
 _TOO_LITTLE = 50 * _MEGABYTE
+# The daemon itself keeps the WAL at half of it.
+_LARGE_WAL = 128 * _MEGABYTE
+_FIND_READER = "see who has it open: lsof FILE-shm; nothing is lost, but starts after a crash take longer"
+_END_READER = "end the transaction or the process; nothing is lost, but starts after a crash take longer"
 # Seconds to wait for an answer; a healthy daemon answers within milliseconds.
 _ANSWER_TIMEOUT = 5.0
 _STUCK = "its log says what it is doing; if it stays busy, kill the process that holds the locks"
@@ -82,14 +86,14 @@ def examine(socket: str, limit: float = _ANSWER_TIMEOUT) -> Iterator[Finding]:
     yield check_own_settings()
     yield check_path(socket)
     yield check_directory(socket)
-    pid, database, problem = None, _own_database(), None
+    pid, database, problem, wal = None, _own_database(), None, None
     with Client(socket, patience=0, timeout=limit, name="reel doctor") as client:
         try:
             hello = client.connect().server
             assert hello is not None  # noqa: S101 - connect() has set it
             pid = int(hello.server["pid"])
             stats = client.stats()
-            database, problem = stats["database"], stats.get("storage_problem")
+            database, problem, wal = stats["database"], stats.get("storage_problem"), check_wal(stats)
             yield check_versions(hello, stats.get("sqlite", "?"))
         except ReelError as error:
             what, _, remedy = explain(error, "").partition("; ")
@@ -99,6 +103,8 @@ def examine(socket: str, limit: float = _ANSWER_TIMEOUT) -> Iterator[Finding]:
         yield _storage_problem(problem)
     else:
         yield check_database(database) or check_space(database)
+        if wal is not None:
+            yield wal
     yield check_lock("database's lock", database, pid)
     yield check_installed(needed=pid is None)
 
@@ -288,6 +294,21 @@ def check_space(database: str) -> Finding:
     if free < _SCARCE:
         return Finding("database", BAD if free < _TOO_LITTLE else WARN, about, f"make room on the disk of {where}")
     return Finding("database", FINE, about)
+
+
+def check_wal(stats: dict[str, Any]) -> Finding | None:
+    """Check that no other process keeps the WAL from being overwritten; return ``None`` if it is not large.
+
+    Args:
+        stats: what the daemon counts.
+    """
+    wal, readers = stats.get("wal_bytes") or 0, stats.get("wal_readers")
+    if wal < _LARGE_WAL:
+        return None
+    about = f"{stats['database']}-wal: {size(wal)}"
+    if not readers:
+        return Finding("WAL", WARN, f"{about}; it may be that another process reads the database", _FIND_READER)
+    return Finding("WAL", WARN, f"{about}; it grows while others read the database: {', '.join(readers)}", _END_READER)
 
 
 def _size_of(database: str) -> str:

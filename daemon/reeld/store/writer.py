@@ -24,8 +24,9 @@ from reel.wakeup import Signal
 from reeld.core.events import Event
 from reeld.core.milestones import Milestone
 from reeld.store.database import Database
-from reeld.store.presence import Displaced, Presence
+from reeld.store.presence import DATABASE, Displaced, Presence
 from reeld.store.transactions import EventWriter, Outcome, Transaction, checkpoint, restart_wal
+from reeld.store.wal_readers import wal_readers
 
 log = logging.getLogger(__name__)
 
@@ -198,7 +199,9 @@ class Writer:
         done = await self._database.run(lambda connection: restart_wal(connection, min(patience, _MAX_PATIENCE)))
         self._large = _LARGE if done else 2 * size
         if not done:
-            log.warning("a reader is slow; the WAL has %d MB and grows", size >> 20)
+            readers = await anyio.to_thread.run_sync(wal_readers, self.presence.paths[DATABASE])
+            who = f": {', '.join(readers)}" if readers else ""
+            log.warning("a reader is slow%s; the WAL has %d MB and grows", who, size >> 20)
 
 
 def _size_of(events: Sequence[Event]) -> int:

@@ -26,6 +26,7 @@ from reel.cli.doctor import (
     check_settings,
     check_space,
     check_versions,
+    check_wal,
     program_of,
 )
 from reel.replies import Hello
@@ -275,3 +276,23 @@ def test_program_of_a_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "/home/me/ask.sh" == program_of("KEY=x ~/ask.sh --fast")
     assert "/home/me/bin/ask" == program_of("$HOME/bin/ask x")
     assert "" == program_of("$(pick) x")
+
+
+@pytest.mark.parametrize(
+    ("stats", "about"),
+    [
+        ({}, None),
+        ({"wal_bytes": 100_000_000, "wal_readers": ["sqlite3 (pid 7)"]}, None),
+        ({"wal_bytes": 200_000_000, "wal_readers": ["a (pid 7)", "b (pid 8)"]}, "a (pid 7), b (pid 8)"),
+        ({"wal_bytes": 200_000_000, "wal_readers": []}, "it may be that another process reads the database"),
+        ({"wal_bytes": 200_000_000}, "it may be that another process reads the database"),
+    ],
+)
+def test_a_large_wal(stats: dict[str, Any], about: str | None) -> None:
+    """A large WAL is a warning with the processes that read, if the daemon knows them."""
+    found = check_wal({"database": "/r.db", **stats})
+
+    assert (found is None) == (about is None)
+    if found is not None:
+        assert (WARN, True) == (found.verdict, found.about.endswith(str(about)))
+        assert found.about.startswith("/r.db-wal: 200 MB; ")

@@ -6,6 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import anyio
+
 from reel.errors import InvalidParams, ProtocolMismatch, Storage
 from reel.frames import MAX_ELEMENTS, PackedList
 from reel.version import PROTOCOL, __version__
@@ -19,6 +21,7 @@ from reeld.serving.pages import PAGE_BYTES, PAGE_ITEMS, View, Window, read_page,
 from reeld.serving.params import MAX_DEPTH, MAX_ITEMS
 from reeld.store.listing import Listing
 from reeld.store.states import Skip
+from reeld.store.wal_readers import wal_readers
 
 _STATM = Path("/proc/self/statm")
 
@@ -85,6 +88,7 @@ def stats(services: Services, _call: Call) -> Deferred:
             **services.counters(),
             "database_bytes": _size(services.store.path),
             "wal_bytes": _size(f"{services.store.path}-wal"),
+            "wal_readers": await anyio.to_thread.run_sync(wal_readers, services.store.path),
             **await services.store.totals(),
             "loaded_agents": len(registry),
             "loaded_bytes": registry.size,

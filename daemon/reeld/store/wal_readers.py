@@ -1,0 +1,71 @@
+"""Other processes that read the database: a transaction that stays open makes the WAL grow.
+
+What was written since it began cannot be copied into the database, or not be overwritten, before it ends.
+"""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+_PROC = Path("/proc")
+_LOCKS = _PROC / "locks"
+# A reader locks one of these bytes of the ``-shm`` as long as its transaction is open (SQLite's wal.c and os_unix.c). A
+# process that only has the file open locks the next byte. The system lists locks side by side as one.
+_FIRST, _LAST = 123, 127
+# Seconds for lsof.
+_PATIENCE = 5.0
+
+
+def wal_readers(database: str) -> list[str]:
+    """Return the other processes that have a read transaction open, as far as the system says who.
+
+    A Mac only says who has the file open.
+
+    Args:
+        database: the path of the database.
+
+    Returns:
+        for each its program and its pid.
+    """
+    try:
+        pids = set(_lockers(f"{database}-shm") if _LOCKS.exists() else _openers(f"{database}-shm"))
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return []
+    return [f"{_program(pid)} (pid {pid})" for pid in sorted(pids - {os.getpid()})]
+
+
+def _lockers(shm: str) -> Iterator[int]:
+    """Yield the processes that hold a read lock: see proc(5) for the lines of the file."""
+    found = os.stat(shm)  # noqa: PTH116 - a Path would add nothing
+    for line in _LOCKS.read_text(encoding="ascii").splitlines():
+        # A lock that is waited for has an arrow before its kind.
+        _, kind, *_, mode, pid, file, first, last = line.split()
+        major, minor, inode = file.split(":")
+        if kind != "POSIX" or mode != "READ" or int(inode) != found.st_ino or last == "EOF":
+            continue
+        same = (int(major, 16), int(minor, 16)) == (os.major(found.st_dev), os.minor(found.st_dev))
+        # btrfs and overlayfs tell files another device than the one of their locks.
+        if int(first) <= _LAST and int(last) >= _FIRST and (same or _has_open(int(pid), found)):
+            yield int(pid)
+
+
+def _has_open(pid: int, file: os.stat_result) -> bool:
+    try:
+        return any(os.path.samestat(each.stat(), file) for each in (_PROC / str(pid) / "fd").iterdir())
+    except OSError:
+        return False  # it has ended, or belongs to somebody else
+
+
+def _openers(shm: str) -> list[int]:
+    command = ["lsof", "-t", "--", shm]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_PATIENCE)  # noqa: S603 - the system's
+    return [int(pid) for pid in ran.stdout.split()]
+
+
+def _program(pid: int) -> str:
+    try:
+        name = (_PROC / str(pid) / "comm").read_text(errors="replace").removesuffix("\n")
+    except OSError:
+        return "a process"
+    return "".join(char if char.isprintable() else "?" for char in name)  # any process names itself

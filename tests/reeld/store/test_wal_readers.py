@@ -1,0 +1,85 @@
+"""Which other process reads the database, as far as the system says who."""
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from reeld.store import wal_readers as module
+from reeld.store.schema import prepare
+from reeld.store.wal_readers import wal_readers
+from tests.other_process import other_process
+
+pytestmark = pytest.mark.skipif(not Path("/proc/locks").exists(), reason="only Linux lists locks")
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[str]:
+    """The path of a database that is open here."""
+    path = str(tmp_path / "r.db")
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        prepare(connection, path)
+        connection.execute("BEGIN")
+        connection.execute("SELECT 1 FROM agents").fetchall()
+        yield path
+
+
+def test_a_process_that_reads(opened: str) -> None:
+    """A process is found while its transaction is open; one that only has the file open is not, nor are we."""
+    with other_process(opened, reads=False):
+        assert [] == wal_readers(opened)
+        with other_process(opened, reads=True) as first, other_process(opened, reads=True) as second:
+            assert {first, second} == set(wal_readers(opened))
+
+        assert [] == wal_readers(opened)
+
+
+def test_a_file_system_with_two_devices(opened: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On btrfs and overlayfs the lock's device is not the file's; the process must have the file open then."""
+    with other_process(opened, reads=True) as reader:
+        pid, inode = reader.rpartition(" ")[2].rstrip(")"), Path(f"{opened}-shm").stat().st_ino
+        locks = tmp_path / "locks"
+        locks.write_text(
+            f"1: POSIX  ADVISORY  READ {pid} ff:fe:{inode} 127 128\n"
+            f"2: POSIX  ADVISORY  READ {os.getppid()} ff:fe:{inode} 124 124\n"
+            f"2: -> POSIX  ADVISORY  WRITE 1 ff:fe:{inode} 124 124\n"
+            f"3: FLOCK  ADVISORY  WRITE 1 ff:fe:{inode} 0 EOF\n"
+            f"4: OFDLCK ADVISORY  READ -1 ff:fe:{inode} 124 124\n"
+            f"5: POSIX  ADVISORY  READ {pid} ff:fe:{inode} 128 128\n"
+        )
+        monkeypatch.setattr(module, "_LOCKS", locks)
+
+        assert [reader] == wal_readers(opened)
+
+
+@pytest.mark.parametrize("text", ["nonsense\n", "1: POSIX ADVISORY READ x ff:fe:y 124 124\n", ""])
+def test_locks_that_cannot_be_understood(
+    opened: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    """If the system says something else, nobody is named, and nothing fails."""
+    (tmp_path / "locks").write_text(text)
+    monkeypatch.setattr(module, "_LOCKS", tmp_path / "locks")
+
+    assert [] == wal_readers(opened)
+
+
+def test_no_database(tmp_path: Path) -> None:
+    """If there is no file, nobody reads it."""
+    assert [] == wal_readers(str(tmp_path / "none"))
+
+
+def test_a_mac(opened: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without /proc lsof is asked, which need not be there."""
+    monkeypatch.setattr(module, "_LOCKS", tmp_path / "none")
+    monkeypatch.setattr(module, "_PROC", tmp_path)
+    lsof = tmp_path / "lsof"
+    lsof.write_text(f'#!/bin/sh\n[ "$3" = "{opened}-shm" ] && echo 4242 && echo {os.getpid()}\n')
+    lsof.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert ["a process (pid 4242)"] == wal_readers(opened)
+
+    lsof.unlink()
+    assert [] == wal_readers(opened)
