@@ -28,6 +28,7 @@ def render(ctx: Context) -> None:
         open=args.open,
         pin=args.pin,
         after=from_report(args.after, "prefix"),
+        cache=args.cache,
     )
     if args.report:
         _write_report(args.report, reply)

@@ -25,6 +25,7 @@ def render(  # noqa: PLR0913, PLR0917 - the parameters of the protocol
     open: Literal["close", "refuse"] | None = None,  # noqa: A002 - the protocol's name
     pin: str | None = None,
     after: replies.Prefix | Mapping[str, Any] | None = None,
+    cache: Literal["5m", "1h"] | None = None,
 ) -> Call[replies.Rendered]:
     """Render the conversation as the body of a request to a provider.
 
@@ -39,6 +40,8 @@ def render(  # noqa: PLR0913, PLR0917 - the parameters of the protocol
         open: what to do about calls without a result: ``close`` them with a made-up result, or ``refuse``.
         pin: the label of a mark; with a budget, everything before the mark is kept.
         after: the prefix of an earlier rendering, to learn whether this one extends it.
+        cache: place cache breakpoints for Anthropic, with this time to live, unless the body has some of its own. The
+            other providers cache without.
 
     Raises:
         Conflict: with ``open="refuse"``, calls have no result; ``data`` lists them.
@@ -56,6 +59,7 @@ def render(  # noqa: PLR0913, PLR0917 - the parameters of the protocol
         open=open,
         pin=pin,
         after=after._asdict() if isinstance(after, replies.Prefix) else after,
+        cache=cache,
     )
 
 
@@ -68,6 +72,7 @@ def answer(
     budget: int | None = None,
     open: Literal["close", "refuse"] | None = None,  # noqa: A002 - the protocol's name
     pin: str | None = None,
+    cache: Literal["5m", "1h"] | None = None,
 ) -> Call[replies.Rendered]:
     """Let a model answer: a block that renders the conversation, and adds what is fed to the answer.
 
@@ -85,12 +90,13 @@ def answer(
         budget: the most tokens of the history, estimated; the oldest turns are left out first.
         open: what to do about calls without a result: ``close`` them with a made-up result, or ``refuse``.
         pin: the label of a mark; with a budget, everything before the mark is kept.
+        cache: as in :func:`render`.
 
     Raises:
         InvalidMessage: what was fed is not a response, but for example the provider's error.
         Conflict: the conversation has moved on; ``answer.response`` has what came.
     """
-    return render(agent, format, model=model, extra=extra, budget=budget, open=open, pin=pin)
+    return render(agent, format, model=model, extra=extra, budget=budget, open=open, pin=pin, cache=cache)
 
 
 def ingest(  # noqa: PLR0913 - the parameters of the protocol

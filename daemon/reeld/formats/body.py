@@ -1,9 +1,11 @@
 """The body of a request: prompt, ``extra`` and encoded turns put together, cut to a budget, compared with before."""
 
+from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 from reel.errors import TooLarge
 from reel.strict_json import Json, encode
+from reeld.formats.breakpoints import Marked, has_marks, mark_last, newest_marks, reserve, spliced, too_many
 from reeld.formats.budget import BYTES_PER_TOKEN, Cut, find_cut
 from reeld.formats.format import Format, Prompt
 from reeld.formats.model import Change, RenderContext
@@ -13,6 +15,8 @@ from reeld.formats.repair import PLACEHOLDER_TURN
 
 # The bytes around the list of items and its key.
 _BRACKETS = len(',"":[]}')
+# About the bytes of a breakpoint that is placed.
+_MARK_SIZE = 64
 
 
 class Prefix(NamedTuple):
@@ -33,6 +37,8 @@ class RenderRequest(NamedTuple):
         open: what to do about calls without a result: ``close`` synthesizes results, ``refuse`` raises Conflict.
         pin: the seq of the mark up to which everything must stay, whatever the budget; 0 if there is none.
         after: the prefix of an earlier rendering, if the caller wants to know whether this one extends it.
+        cache: for how long what the request shares with the next one is cached, ``5m`` or ``1h``, if the provider wants
+            cache breakpoints; without it, or if the body has its own, none are placed.
         now: the time in seconds since 1970, for what expires at the provider; without it nothing has expired.
     """
 
@@ -43,6 +49,7 @@ class RenderRequest(NamedTuple):
     open: Literal["close", "refuse"] = "close"
     pin: int = 0
     after: Prefix | None = None
+    cache: Literal["5m", "1h"] | None = None
     now: float = 0
 
 
@@ -163,28 +170,60 @@ def assemble(
         fields = {"model": state.model, **fields}
     leading = EncodedTurns()
     leading.add(part.items, prompt.seq if prompt else 0, is_user=False, can_begin=False)
+    compared = _Comparison(digest(encode([part.fields, fields.get("tools")]).encode()), prompt, leading)
+    history = _History(state.turns, rest.turns)
+    fields, room, placed = _mark_top(request, target, fields, history, prompt, context)
     top = encode(fields).encode()
     report = [*context.report, *state.report, *rest.report]
-    history = _History(state.turns, rest.turns)
     if request.budget is not None:
-        base = len(top) + len(target.history_key) + _BRACKETS + len(leading.data)
+        marks = reserve((history.settled, history.open)) + (_MARK_SIZE if placed else 0)
+        base = len(top) + len(target.history_key) + _BRACKETS + len(leading.data) + marks
         history, report = _fit_budget(request.budget, request.pin, base, target, history, report)
-    compared = _Comparison(digest(encode([part.fields, fields.get("tools")]).encode()), prompt, leading)
+    settled, open_ = list[Marked](), list[Marked]()
+    if placed is not None and target.caching is not None:
+        settled = mark_last(history.settled, target.caching, placed)
+    elif target.caching is not None:
+        (settled, open_), left_out = newest_marks((history.settled, history.open), room, target.caching)
+        report += left_out
     prefix = Prefix(leading.count + history.settled.count, compared.hash(leading.digests + history.settled.digests))
     extends = None
     if request.after is not None:
         extends = compared.begins_with(request.after, leading.digests + history.digests)
         if not extends:
             report.append(_prefix_change(request.after, compared, history, previous))
-    return Rendered(request.format, _joined(target, top, leading, history), report, ready, names, prefix, extends)
+    turns = (*spliced(leading, []), *spliced(history.settled, settled), *spliced(history.open, open_))
+    return Rendered(request.format, _joined(target, top, turns), report, ready, names, prefix, extends)
 
 
-def _joined(target: Format, top: bytes, leading: EncodedTurns, history: _History) -> str:
+def _mark_top(
+    request: RenderRequest,
+    target: Format,
+    fields: Json,
+    history: _History,
+    prompt: Prompt | None,
+    context: RenderContext,
+) -> tuple[Json, int, str | None]:
+    """Fit the cache breakpoints of a body without its history to what is allowed, or place them (rules A7 and A15).
+
+    Returns:
+        the fields, how many breakpoints the history may have, and the time to live of those that are placed.
+    """
+    if target.caching is None:
+        return fields, 0, None
+    own = has_marks(fields, target.caching) or history.settled.marked or history.open.marked
+    if request.cache is not None and not own:
+        return target.caching.mark_top(fields, request.cache), 0, request.cache
+    fields, left_out, room = target.caching.fit_top(fields)
+    context.report += too_many(left_out, prompt.seq if prompt else None)
+    return fields, room, None
+
+
+def _joined(target: Format, top: bytes, turns: Sequence[memoryview]) -> str:
     """Return the text of the body: the keys at the top, then the list of items.
 
     The items are megabytes and encoded already: they are copied once to join them and once to decode them.
     """
-    chunks = [memoryview(turns.data) for turns in (leading, history.settled, history.open) if turns.data]
+    chunks = [view for view in turns if view]
     if chunks:
         # The comma after the last item.
         chunks[-1] = chunks[-1][:-1]

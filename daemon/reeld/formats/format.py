@@ -52,6 +52,25 @@ class LoopThinking(NamedTuple):
     last: bool
 
 
+class Caching(NamedTuple):
+    """Cache breakpoints, for a provider that is told where its cache ends.
+
+    Args:
+        count: how many an item has.
+        keep_newest: an item with only its newest ones, so many.
+        fit_top: a body without its history, with no more than are allowed; how many were left out, and how many the
+            history may have.
+        mark_top: a body without its history, with breakpoints where they pay, for a time to live.
+        mark_end: an item with one at its end; ``None`` if it can have none.
+    """
+
+    count: Callable[[Json], int]
+    keep_newest: Callable[[Json, int], Json]
+    fit_top: Callable[[Json], tuple[Json, int, int]]
+    mark_top: Callable[[Json, str], Json]
+    mark_end: Callable[[Json, str], Json | None]
+
+
 def _nothing(_block: Json) -> None:
     return None
 
@@ -82,6 +101,7 @@ class Format(NamedTuple):
         unique_ids: the ids of an opaque block of the assistant's of which a history may have only one.
         history_settings: what ``extra`` and the prompt leave to the history.
         why_invalid: why ``extra`` cannot be sent with a history that ends in such a tool loop (``None``: in none).
+        caching: its cache breakpoints; ``None`` if it has none, or ignores where they are.
         server_state: what of a message of the assistant's the top of the next request has to name, such as a container.
         continue_state: the top of a body that names such a state, and why it cannot, at a time in seconds since 1970.
         resumable: whether a turn that ends in a call of a server's tool is sent as it is, to be continued.
@@ -107,6 +127,7 @@ class Format(NamedTuple):
     unique_ids: Callable[[Json], tuple[str, ...]] = lambda _block: ()
     history_settings: Callable[[Json, Prompt | None], HistorySettings] = lambda _extra, _prompt: HistorySettings()
     why_invalid: Callable[[Json, LoopThinking | None], str | None] = lambda _extra, _loop: None
+    caching: Caching | None = None
     server_state: Callable[[Json], Json | None] = _nothing
     continue_state: Callable[[Json, Json, float], tuple[Json, str | None]] = lambda extra, _state, _now: (extra, None)
     resumable: bool = False

@@ -156,12 +156,10 @@ class HistorySettings(NamedTuple):
     """What ``extra`` and the prompt leave to the history.
 
     Args:
-        cache_breakpoints: how many cache breakpoints it may set, if the provider counts them.
         thinking: whether the last turn may contain thinking, if it is the assistant's.
         by_id: whether the provider looks up by its id what it made, and then requires what belongs to it.
     """
 
-    cache_breakpoints: int = 0
     thinking: bool = True
     by_id: bool = False
 
@@ -176,18 +174,18 @@ class RenderContext:
 
     Args:
         model: the model that will answer, if it is known.
-        cache_breakpoints: how many cache breakpoints may still be set.
         by_id: whether the provider looks up by its id what it made.
     """
 
-    __slots__ = ("by_id", "cache_breakpoints", "model", "reasoning_ids", "report", "thinking")
+    __slots__ = ("breakpoints", "by_id", "model", "reasoning_ids", "report", "thinking")
 
-    def __init__(self, model: str | None, cache_breakpoints: int = 0, *, by_id: bool = False) -> None:
+    def __init__(self, model: str | None, *, by_id: bool = False) -> None:
         self.model = model
-        self.cache_breakpoints = cache_breakpoints
         self.by_id = by_id
         # The ids with which reasoning was sent; a dict, because the order says which the open turns added.
         self.reasoning_ids: dict[str, None] = {}
+        # The seq and the number of the block of each cache breakpoint of the turn, in their order.
+        self.breakpoints: list[tuple[int | None, int]] = []
         # Whether the turn may contain thinking.
         self.thinking = True
         self.report: list[Change] = []

@@ -19,7 +19,7 @@ from reeld.formats.body import OpenTurns, Rendered, RenderRequest, assemble
 from reeld.formats.format import Format, Prompt
 from reeld.formats.json_values import is_sendable
 from reeld.formats.model import Change, HistorySettings, RenderContext
-from reeld.formats.render_state import EncodedTurns, RenderState, ServerState
+from reeld.formats.render_state import EncodedTurns, Marks, RenderState, ServerState
 from reeld.formats.repair import PLACEHOLDER_TURN, Exchange, Repaired, repair
 from reeld.formats.table import FORMATS
 
@@ -140,7 +140,7 @@ def _extend(
 
 def _context(state: RenderState) -> RenderContext:
     """Return the context in which the turns after those that a state covers are written."""
-    context = RenderContext(state.model, state.cache_breakpoints_left, by_id=state.settings.by_id)
+    context = RenderContext(state.model, by_id=state.settings.by_id)
     context.reasoning_ids = state.reasoning_ids
     return context
 
@@ -170,7 +170,6 @@ def _settle(state: RenderState, new: Sequence[Entry], target: Format) -> tuple[R
     repaired = repair(messages, state.repair, target, state.model, state.settings)
     context = _context(state)
     _write(repaired.settled, state.turns, state.report, context, target)
-    state.cache_breakpoints_left = context.cache_breakpoints
     if repaired.settled_messages:
         last = shown[repaired.settled_messages - 1]
         state.last = new[last].id
@@ -208,8 +207,16 @@ def _write(
         context.report = exchange.report
         user = target.write_turn(exchange.user, context)
         can_begin = not exchange.user.results and bool(exchange.user.pieces)
-        turns.add(user, exchange.seq, is_user=True, can_begin=can_begin)
+        turns.add(user, exchange.seq, is_user=True, can_begin=can_begin, marks=_marks(context, target))
         assistant = target.write_turn(exchange.assistant, context)
         can_begin = bool(assistant) and not exchange.continues_server_tool
-        turns.add(assistant, exchange.seq, is_user=False, can_begin=can_begin)
+        turns.add(assistant, exchange.seq, is_user=False, can_begin=can_begin, marks=_marks(context, target))
         report += exchange.report
+
+
+def _marks(context: RenderContext, target: Format) -> Marks | None:
+    """Return the cache breakpoints of the turn that was just written, if it has any."""
+    if target.caching is None or not context.breakpoints:
+        return None
+    places, context.breakpoints = context.breakpoints, []
+    return Marks(target.caching, places)

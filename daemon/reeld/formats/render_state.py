@@ -8,11 +8,13 @@ It holds the settled exchanges as encoded bytes, and the repair state after them
 changes (:mod:`~reeld.formats.repair`), the next rendering repairs and writes only what comes after, and joins bytes.
 For 10,000 messages that takes 1.2 ms of CPU instead of 250 to 490, depending on the format.
 
-A state is valid for one conversation, format, model and history settings. The number of cache breakpoints is one of
-them because the first ones are kept and later ones dropped. The conversation may have moved meanwhile: after a rewind
-the messages are others. That is checked with one id: an event's id determines everything before it, so the state covers
-a conversation if the last entry that it knows is still in its place. A state that no longer fits is not extended but
-replaced, and used once more to say where the history parted from what an ``after`` named.
+A state is valid for one conversation, format, model and history settings. The conversation may have moved meanwhile:
+after a rewind the messages are others. That is checked with one id: an event's id determines everything before it, so
+the state covers a conversation if the last entry that it knows is still in its place. A state that no longer fits is
+not extended but replaced, and used once more to say where the history parted from what an ``after`` named.
+
+Cache breakpoints are not part of these bytes: only the newest few are sent, so that which these are changes with every
+new one. They are put in when a body is made, and no digest depends on them, because no provider's cache does.
 
 Each turn's bytes are kept apart by its :class:`TurnExtent`, for a budget leaves out whole turns, and each item has a
 digest, so that the hash of any prefix costs a slice and no encoding.
@@ -24,12 +26,15 @@ from typing import NamedTuple
 
 from reel.strict_json import Json, encode
 from reeld.core.events import Entry
+from reeld.formats.format import Caching
 from reeld.formats.model import Change, HistorySettings
 from reeld.formats.repair_state import RepairState
 
 DIGEST_SIZE = 16
 # An estimate for a tuple with its numbers or short texts; a thousand of them more or less do not matter.
 _OBJECT_SIZE = 200
+# More cache breakpoints than any API accepts.
+_MOST_MARKS = 8
 
 
 class TurnExtent(NamedTuple):
@@ -57,29 +62,80 @@ class ServerState(NamedTuple):
     value: Json
 
 
+class Marks(NamedTuple):
+    """The cache breakpoints of a turn: what knows them, and the seq and the number of the block of each."""
+
+    caching: Caching
+    places: list[tuple[int | None, int]]
+
+
+class MarkedItem(NamedTuple):
+    """An item with cache breakpoints, which is stored without them, because which are sent changes with what follows.
+
+    Args:
+        offset: where its bytes begin.
+        size: how many there are, without the comma.
+        item: the item with its breakpoints; ``None`` if they are too old to be sent ever again.
+        places: the seq and the number of the block of each.
+    """
+
+    offset: int
+    size: int
+    item: Json | None
+    places: list[tuple[int | None, int]]
+
+
 class EncodedTurns:
     """Turns as the items of a history list: the bytes of each item with a comma after it, and a digest of each."""
 
-    __slots__ = ("data", "digests", "extents")
+    __slots__ = ("data", "digests", "extents", "marked")
 
     def __init__(self) -> None:
         self.data = bytearray()
         self.digests = bytearray()
         self.extents: list[TurnExtent] = []
+        self.marked: list[MarkedItem] = []
 
-    def add(self, items: list[Json], seq: int, *, is_user: bool, can_begin: bool) -> None:
-        """Append the items of a turn."""
+    def add(self, items: list[Json], seq: int, *, is_user: bool, can_begin: bool, marks: Marks | None = None) -> None:
+        """Append the items of a turn.
+
+        Args:
+            items: the items.
+            seq: the seq of its exchange's first message.
+            is_user: whether it is a user turn.
+            can_begin: whether a history may begin here.
+            marks: its cache breakpoints, if it has any.
+        """
         size = 0
+        places = list(marks.places) if marks else []
         for item in items:
-            data = encode(item).encode()
+            found = marks.caching.count(item) if marks else 0
+            data = encode(marks.caching.keep_newest(item, 0) if marks and found else item).encode()
+            if found:
+                self.marked.append(MarkedItem(len(self.data), len(data), item, places[:found]))
+                del places[:found]
             self.data += data
             self.data += b","
             self.digests += digest(data)
             size += len(data) + 1
         self.extents.append(TurnExtent(len(items), size, seq, is_user, can_begin))
+        if marks:
+            self._forget_old_marks()
+
+    def _forget_old_marks(self) -> None:
+        """Keep the items of the newest breakpoints only: no API accepts more than a few."""
+        newer = 0
+        for index in reversed(range(len(self.marked))):
+            marked = self.marked[index]
+            if marked.item is None:
+                break
+            if newer >= _MOST_MARKS:
+                self.marked[index] = marked._replace(item=None)
+            newer += len(marked.places)
 
     def extend(self, other: "EncodedTurns") -> None:
         """Append other turns."""
+        self.marked += [found._replace(offset=found.offset + len(self.data)) for found in other.marked]
         self.data += other.data
         self.digests += other.digests
         self.extents += other.extents
@@ -90,6 +146,9 @@ class EncodedTurns:
         part.extents = self.extents[start:end]
         begin, size = sum(turn.size for turn in self.extents[:start]), sum(turn.size for turn in part.extents)
         part.data = self.data[begin : begin + size]
+        part.marked = [
+            found._replace(offset=found.offset - begin) for found in self.marked if begin <= found.offset < begin + size
+        ]
         before, count = sum(turn.items for turn in self.extents[:start]), sum(turn.items for turn in part.extents)
         part.digests = self.digests[before * DIGEST_SIZE : (before + count) * DIGEST_SIZE]
         return part
@@ -117,7 +176,6 @@ class RenderState:
     """
 
     __slots__ = (
-        "cache_breakpoints_left",
         "count",
         "format_name",
         "last",
@@ -134,7 +192,6 @@ class RenderState:
         self.format_name = format_name
         self.model = model
         self.settings = settings.of_settled
-        self.cache_breakpoints_left = settings.cache_breakpoints
         self.reasoning_ids: dict[str, None] = {}
         self.repair = RepairState()
         self.turns = EncodedTurns()
@@ -147,7 +204,7 @@ class RenderState:
     @property
     def size(self) -> int:
         """About how many bytes of memory it takes."""
-        objects = len(self.turns.extents) + len(self.report)
+        objects = len(self.turns.extents) + len(self.report) + len(self.turns.marked)
         return len(self.turns.data) + len(self.turns.digests) + _OBJECT_SIZE * objects
 
     def covers(self, entries: Sequence[Entry]) -> bool:

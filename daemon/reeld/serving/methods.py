@@ -176,6 +176,7 @@ _ALL = (
         Param("open", params.one_of("close", "refuse")),
         Param("pin", params.label),
         Param("after", params.prefix),
+        Param("cache", params.one_of("5m", "1h")),
     ),
     _command(
         ingest.ingest,

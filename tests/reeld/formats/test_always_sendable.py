@@ -1,7 +1,7 @@
 """Whatever happened to a conversation, every prefix of it renders to what the provider accepts."""
 
 import json
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given, settings
@@ -75,14 +75,14 @@ def test_a_rendering_is_the_beginning_of_every_later_one(
 
 @pytest.mark.parametrize(("name", "model"), CASES)
 @settings(max_examples=100, deadline=None)
-@given(messages=HISTORIES, budget=st.integers(30, 400), pin=st.integers(0, 8))
+@given(messages=HISTORIES, budget=st.integers(30, 400), pin=st.integers(0, 8), cache=st.sampled_from([None, "5m"]))
 def test_any_history_cut_to_any_budget_is_accepted(
-    name: str, model: str | None, messages: list[Any], budget: int, pin: int
+    name: str, model: str | None, messages: list[Any], budget: int, pin: int, cache: Literal["5m"] | None
 ) -> None:
     """Wherever it is cut, the rest breaks no rule and is as small as requested."""
     entries = entries_of([*messages, "Go on"])
     try:
-        found, _ = render(RenderRequest(name, model, budget=budget, pin=pin), entries, prompt_in(entries))
+        found, _ = render(RenderRequest(name, model, budget=budget, pin=pin, cache=cache), entries, prompt_in(entries))
     except TooLarge:
         return
     body = json.loads(found.body)

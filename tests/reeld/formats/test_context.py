@@ -5,7 +5,7 @@ from reeld.formats.model import Change, Piece, RenderContext
 
 def test_a_note_names_the_seq_and_the_block() -> None:
     """The report has a line with the place of the piece."""
-    context = RenderContext("m", cache_breakpoints=2)
+    context = RenderContext("m")
     context.note(Piece({"seq": 7}, 0, 3, {}), "dropped", "why")
 
     assert [Change(7, 3, "dropped", "why")] == context.report

@@ -73,6 +73,9 @@ COMMANDS = (
                 choices=("close", "refuse"),
                 help="tool calls without a result: close them with a placeholder, or refuse",
             ),
+            option(
+                "--cache", choices=("5m", "1h"), help="place cache breakpoints for anthropic, unless it has its own"
+            ),
             option("--after", metavar="FILE", help="report whether the body extends the one of this earlier --report"),
             option("--report", metavar="FILE", help="write everything except the body to FILE, as JSON"),
         ),

@@ -1,5 +1,6 @@
 """Anthropic Messages (the A rules of docs/provider-rules.md)."""
 
+from reeld.formats.anthropic.caching import count, fit_top, keep_newest, mark_end, mark_top
 from reeld.formats.anthropic.read import read_request, read_response
 from reeld.formats.anthropic.rules import (
     PROVIDER,
@@ -12,7 +13,7 @@ from reeld.formats.anthropic.rules import (
     why_unsendable,
 )
 from reeld.formats.anthropic.write import rename_tools, write_prompt, write_turn
-from reeld.formats.format import Format
+from reeld.formats.format import Caching, Format
 
 FORMAT = Format(
     name="anthropic",
@@ -30,6 +31,7 @@ FORMAT = Format(
     server_tool_half=server_tool_half,
     history_settings=history_settings,
     why_invalid=why_invalid,
+    caching=Caching(count, keep_newest, fit_top, mark_top, mark_end),
     server_state=container_of,
     continue_state=continue_container,
     resumable=True,

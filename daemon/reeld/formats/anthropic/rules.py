@@ -1,7 +1,6 @@
 """What Anthropic's API accepts from whom, and what it requires."""
 
 import re
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from types import UnionType
 from typing import Any
@@ -12,7 +11,6 @@ from reeld.formats.format import LoopThinking, Position, Prompt, ServerToolHalf
 from reeld.formats.metadata import opaque_object, restore_keys
 from reeld.formats.model import HistorySettings
 from reeld.formats.naming import why_not_transferable
-from reeld.formats.prompt import original_prompt_pieces
 
 PROVIDER = "anthropic"
 CACHE_CONTROL = "cache_control"
@@ -163,16 +161,9 @@ def accepted_keys(value: Json) -> Json:
     return {key: found for key, found in value.items() if key in accepted}
 
 
-def history_settings(extra: Json, prompt: Prompt | None) -> HistorySettings:
-    """Return how many cache breakpoints are left for the history (rule A7), and whether thinking is on (rule A9)."""
-    prompted = [own_keys(piece.block, "text") for piece in original_prompt_pieces(PROVIDER, prompt)] if prompt else []
-    used = sum(found.get(CACHE_CONTROL) is not None for found in (extra, *prompted, *_tools(extra)))
-    return HistorySettings(max(MAX_CACHE_BREAKPOINTS - used, 0), _thinking(extra) in ("enabled", "adaptive"))
-
-
-def _tools(extra: Json) -> Iterator[Json]:
-    tools = extra.get("tools")
-    return (tool for tool in tools if isinstance(tool, dict)) if isinstance(tools, list) else iter(())
+def history_settings(extra: Json, _prompt: Prompt | None) -> HistorySettings:
+    """Return whether thinking is on (rule A9)."""
+    return HistorySettings(thinking=_thinking(extra) in ("enabled", "adaptive"))
 
 
 def why_invalid(extra: Json, loop: LoopThinking | None) -> str | None:

@@ -7,7 +7,6 @@ from typing import Any
 from reel.strict_json import Json
 from reeld.formats.anthropic.rules import (
     CACHE_CONTROL,
-    MAX_CACHE_BREAKPOINTS,
     PDF,
     PROVIDER,
     THOUGHTS,
@@ -43,9 +42,7 @@ def write_prompt(prompt: Prompt | None, context: RenderContext) -> PromptPart:
     """Return the system prompt: a text, or the blocks that it was loaded from."""
     if prompt is None:
         return PromptPart({}, [])
-    # Breakpoints of the prompt are counted before those of the history, in history_settings.
-    counted = RenderContext(context.model, MAX_CACHE_BREAKPOINTS)
-    blocks = [_block(piece.block, piece, counted) for piece in original_prompt_pieces(PROVIDER, prompt)]
+    blocks = [_block(piece.block, piece, context) for piece in original_prompt_pieces(PROVIDER, prompt)]
     return PromptPart({"system": blocks or prompt.text}, [])
 
 
@@ -127,7 +124,9 @@ def _result(result: CallResult, context: RenderContext) -> Json:
     if result.failed and not written["content"]:
         written["content"] = PLACEHOLDER
         context.note(result.piece, "synthesized", "a failed result cannot be empty")
-    return _within_breakpoints({**written, **own_keys(result.piece.block, "tool_result")}, result.piece, context)
+    written |= own_keys(result.piece.block, "tool_result")
+    _note_breakpoint(written, result.piece, context)
+    return written
 
 
 def _block(block: Json, piece: Piece, context: RenderContext) -> Json:
@@ -136,20 +135,21 @@ def _block(block: Json, piece: Piece, context: RenderContext) -> Json:
     Args:
         block: the block; inside a result it is not the piece's own.
         piece: its place, for the report.
-        context: counts the cache breakpoints.
+        context: notes the cache breakpoints.
     """
-    return _within_breakpoints(_WRITERS[block["type"]](block), piece, context)
+    written = _WRITERS[block["type"]](block)
+    if block["type"] == "opaque" and isinstance(written.get("content"), list):
+        for part in written["content"]:
+            if isinstance(part, dict):
+                _note_breakpoint(part, piece, context)
+    _note_breakpoint(written, piece, context)
+    return written
 
 
-def _within_breakpoints(written: Json, piece: Piece, context: RenderContext) -> Json:
-    """Return a block with its cache breakpoint only if one is still allowed (rule A7)."""
-    if written.get(CACHE_CONTROL) is None:
-        return written
-    if context.cache_breakpoints > 0:
-        context.cache_breakpoints -= 1
-        return written
-    context.note(piece, "dropped", f"the API accepts at most {MAX_CACHE_BREAKPOINTS} cache breakpoints")
-    return {key: value for key, value in written.items() if key != CACHE_CONTROL}
+def _note_breakpoint(written: Json, piece: Piece, context: RenderContext) -> None:
+    """Note where a cache breakpoint comes from; which are sent is known only when all have been seen (rule A7)."""
+    if written.get(CACHE_CONTROL) is not None:
+        context.breakpoints.append((piece.seq, piece.block_index))
 
 
 def _text(block: Json) -> Json:

@@ -1,7 +1,7 @@
 """The handler of ``render``: a conversation as the body of a request to a provider."""
 
 import time
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 from reel.errors import TooLarge
 from reeld.agents.agent import Agent, Read
@@ -41,6 +41,7 @@ def render(
     open_calls: str | None,
     pin: str | None,
     after: dict[str, Any] | None,
+    cache: str | None,
 ) -> Deferred:
     """Render the current conversation, or the one at an earlier seq."""
     earlier = None if after is None else Prefix(**after)
@@ -55,6 +56,7 @@ def render(
             "refuse" if open_calls == "refuse" else "close",
             snapshot.pin,
             earlier,
+            cast("Literal['5m', '1h'] | None", cache),
             time.time(),
         )
         rendered = await _render(services, agent, asked, snapshot, current=at is None)

@@ -132,7 +132,7 @@ def test_invalid_opaque_blocks_are_left_out(data: str) -> None:
 
 
 def test_four_cache_breakpoints_are_kept() -> None:
-    """The first four stay, wherever they are; later ones are left out and reported."""
+    """The newest four stay, wherever they are; older ones are left out and reported."""
     marked = text("Hi", provider_metadata=MARKED)
     body, report = sent(
         "anthropic",

@@ -213,3 +213,14 @@ async def test_render_of_what_is_not_in_memory(connect: Connect, services: Servi
     assert 500 == len(json.loads(earlier["body"])["messages"])
     assert whole == await peer.call("render", "long", "openai-chat", {"extra": {"model": "m"}})
     assert 2000 == len(agent.committed.conversation.entries)
+
+
+async def test_cache_breakpoints_are_placed_if_requested(connect: Connect) -> None:
+    """Without ``cache`` there are none (rule A15)."""
+    peer = connect()
+    await talk(peer)
+
+    assert "cache_control" not in str(await body(peer))
+    assert 2 == str(await body(peer, cache="1h")).count("cache_control")
+    with pytest.raises(InvalidParams):
+        await body(peer, cache="2h")

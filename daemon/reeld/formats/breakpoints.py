@@ -1,0 +1,102 @@
+"""Cache breakpoints of a body: which of those that the messages have are sent, and those that are placed here.
+
+A provider accepts only a few. The newest pay: they end what the next request repeats. So the newest are sent, and the
+older ones are left out and reported (rule A7). If a body has none, they can be placed where they pay (rule A15).
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from reel.strict_json import Json, encode, parse
+from reeld.formats.format import Caching
+from reeld.formats.model import Change
+from reeld.formats.render_state import EncodedTurns
+
+_TOO_MANY = "the provider accepts only a few cache breakpoints, and newer ones are sent"
+
+
+class Marked(NamedTuple):
+    """An item as it is sent: where the bytes of the one without breakpoints are, and what takes their place."""
+
+    offset: int
+    size: int
+    data: bytes
+
+
+def too_many(number: int, seq: int | None) -> list[Change]:
+    """Return a report line for each cache breakpoint of the prompt that is left out."""
+    return [Change(seq, None, "dropped", _TOO_MANY)] * number
+
+
+def newest_marks(
+    chunks: Iterable[EncodedTurns], room: int, caching: Caching
+) -> tuple[list[list[Marked]], list[Change]]:
+    """Choose the newest breakpoints of a history.
+
+    Args:
+        chunks: the turns, in their order.
+        room: how many may be sent.
+        caching: what knows breakpoints.
+
+    Returns:
+        for each chunk the items with breakpoints, and a report line for each breakpoint that is left out.
+    """
+    found: list[list[Marked]] = []
+    left_out: list[Change] = []
+    for turns in reversed(list(chunks)):
+        sent: list[Marked] = []
+        for marked in reversed(turns.marked):
+            count = min(len(marked.places), room) if marked.item is not None else 0
+            room -= count
+            if count and marked.item is not None:
+                data = encode(caching.keep_newest(marked.item, count)).encode()
+                sent.insert(0, Marked(marked.offset, marked.size, data))
+            old = marked.places[: len(marked.places) - count]
+            left_out[:0] = [Change(seq, block, "dropped", _TOO_MANY) for seq, block in old]
+        found.insert(0, sent)
+    return found, left_out
+
+
+def mark_last(turns: EncodedTurns, caching: Caching, ttl: str) -> list[Marked]:
+    """Place a breakpoint at the end of some turns; none if nothing there can have one."""
+    end = len(turns.data)
+    for extent in reversed(turns.extents):
+        items = parse(f"[{turns.data[end - extent.size : end - 1].decode()}]") if extent.items else []
+        for item in reversed(items):
+            data = encode(item).encode()
+            start = end - 1 - len(data)
+            if turns.data[start : end - 1] != data:
+                return []
+            if (marked := caching.mark_end(item, ttl)) is not None:
+                return [Marked(start, len(data), encode(marked).encode())]
+            end = start
+    return []
+
+
+def spliced(turns: EncodedTurns, marked: list[Marked]) -> Iterator[memoryview]:
+    """Return the bytes of some turns with items replaced by those with breakpoints; nothing is copied."""
+    view = memoryview(turns.data)
+    start = 0
+    for offset, size, data in marked:
+        yield view[start:offset]
+        yield memoryview(data)
+        start = offset + size
+    yield view[start:]
+
+
+def reserve(chunks: Iterable[EncodedTurns]) -> int:
+    """Return the most bytes that the breakpoints of some turns can take."""
+    sizes = (
+        len(encode(marked.item).encode()) - marked.size
+        for turns in chunks
+        for marked in turns.marked
+        if marked.item is not None
+    )
+    return sum(sizes)
+
+
+def has_marks(item: Json, caching: Caching) -> bool:
+    """Whether a body without its history has a breakpoint."""
+    _, _, room = caching.fit_top(item)
+    _, _, most = caching.fit_top({})
+    return room < most
