@@ -1,1 +1,1 @@
-"""Benchmarks: `make bench`. They print figures and never fail because something is slow."""
+"""How fast reel is on this machine, beside comparable programs: ``make bench``."""

@@ -1,0 +1,98 @@
+"""Rows about followers: when a push comes, and what followers cost a writer."""
+
+import socket
+import statistics
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+from reel.frames import Notification, Response
+from reel.session import MessagePack
+from tests.bench.setting import TEXT, Setting
+from tests.bench.table import Line, median, percentile
+
+_CHUNK = 1 << 18
+_FOLLOWERS = 1000
+
+
+def _subscribed(path: str, agent: str) -> tuple[socket.socket, MessagePack]:
+    """Subscribe to an agent on a connection of its own."""
+    connection, framing = socket.socket(socket.AF_UNIX), MessagePack(64 << 20)
+    connection.connect(path)
+    connection.sendall(framing.request(1, "subscribe", [agent]))
+    while not any(isinstance(frame, Response) for frame in framing.feed(connection.recv(_CHUNK))):
+        pass
+    return connection, framing
+
+
+def pushes(setting: Setting) -> Iterator[Line]:
+    """Measure when a push and an answer come, at 1,000 adds a second."""
+    setting.daemon.client().create("followed")
+    pushed, answered = _delays(setting.daemon.socket, "followed", 1000, 4)
+    for what, delays in (("a push", pushed), ("the answer", answered)):
+        late = f"p99 {percentile(delays, 99) * 1e3:.2f} ms"
+        yield Line(f"{what}, p50", f"{statistics.median(delays) * 1e3:.2f} ms", f"at 1,000 adds a second; {late}")
+
+
+def fan_out(setting: Setting) -> Iterator[Line]:
+    """Measure adds that a thousand others hear of, and adds that nobody hears of."""
+    client = setting.daemon.client()
+    client.create("alone")
+    client.create("heard")
+    alone = median(lambda: client.add("alone", TEXT), 200)
+    with ExitStack() as stack:
+        followers = [_subscribed(setting.daemon.socket, "heard") for _ in range(_FOLLOWERS)]
+        for connection, _ in followers:
+            stack.enter_context(connection)
+        answers, last = [], []
+        for _ in range(20):
+            began = time.perf_counter()
+            client.add("heard", TEXT)
+            answers.append(time.perf_counter() - began)
+            for connection, framing in followers:
+                while not framing.feed(connection.recv(_CHUNK)):
+                    pass
+            last.append(time.perf_counter() - began)
+    answer, pushed = statistics.median(answers), statistics.median(last)
+    beside = f"the time of an add that nobody hears of ({alone * 1e3:.2f} ms)"
+    yield Line(f"the answer, {_FOLLOWERS:,} followers", f"{answer * 1e3:.1f} ms", beside, answer / alone)
+    yield Line("the last push", f"{pushed * 1e3:.1f} ms", "with the reading of all", None, "<= 20 ms")
+    each = (pushed - alone) / _FOLLOWERS
+    yield Line("each push", f"{each * 1e6:.1f} us", "with its reading", None, "<= 8 us")
+
+
+def _delays(path: str, agent: str, rate: int, seconds: float) -> tuple[list[float], list[float]]:
+    """Add at a rate on one connection and follow on another; give the seconds until each push and until each answer.
+
+    Both are counted from when the add was due, so that what waits behind something slow counts as slow.
+    """
+    follower, heard = _subscribed(path, agent)
+    writer, framing = socket.socket(socket.AF_UNIX), MessagePack(64 << 20)
+    writer.connect(path)
+    total = int(rate * seconds)
+    pushed: list[float] = []
+    answered: list[float] = []
+
+    def listen(connection: socket.socket, wire: MessagePack, kind: type, times: list[float]) -> None:
+        while len(times) < total:
+            frames = wire.feed(connection.recv(_CHUNK))
+            times += [time.perf_counter()] * sum(isinstance(frame, kind) for frame in frames)
+
+    threads = [
+        threading.Thread(target=listen, args=(follower, heard, Notification, pushed)),
+        threading.Thread(target=listen, args=(writer, framing, Response, answered)),
+    ]
+    for thread in threads:
+        thread.start()
+    began = time.perf_counter()
+    request = framing.request(1, "add", [agent, TEXT])
+    for number in range(total):
+        time.sleep(max(0.0, began + number / rate - time.perf_counter()))  # the pace of the load, not a wait
+        writer.sendall(request)
+    for thread in threads:
+        thread.join()
+    for connection in (follower, writer):
+        connection.close()
+    due = [began + number / rate for number in range(total)]
+    return [a - b for a, b in zip(pushed, due, strict=True)], [a - b for a, b in zip(answered, due, strict=True)]

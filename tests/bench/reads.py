@@ -1,0 +1,152 @@
+"""Rows about reading: pages, cold conversations, going back, and what readers cost writers."""
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import msgpack
+
+from reel.sync.client import Client
+from tests.bench.setting import TEXT, Daemon, Setting, running
+from tests.bench.table import Line, in_turns, median, percentile, timed
+
+_LONG = 100_000
+
+
+def fill(client: Client, agent: str, messages: int) -> None:
+    """Add messages, a thousand at a time, user and assistant in turns."""
+    block: list[Any] = [TEXT, {"role": "assistant", "content": TEXT}] * 500
+    for _ in range(messages // 1000):
+        client.add(agent, block, create=True)
+
+
+def pages(setting: Setting) -> Iterator[Line]:
+    """Read 10,000 messages, with our client and with msgpack alone."""
+    client, session = setting.daemon.client(), setting.session("items")
+    fill(client, "pages", 10_000)
+    if session is not None:
+        setting.loop.run_until_complete(session.add_items([{"role": "user", "content": TEXT}] * 10_000))
+    ours, plain, theirs = in_turns(
+        7,
+        lambda: timed(lambda: client.messages("pages", limit=10_000)),
+        lambda: timed(lambda: _plain_read(setting.daemon.socket, "pages")),
+        None if session is None else lambda: timed(lambda: setting.loop.run_until_complete(session.get_items())),
+    )
+    beside = None if theirs is None else f"the time of get_items ({theirs * 1e3:.1f} ms)"
+    for what, figure, goal in (
+        ("10,000 messages, with our client", ours, "aim 0.3"),
+        ("10,000 messages, with msgpack alone", plain, "<= 0.6"),
+    ):
+        assert figure is not None
+        yield Line(what, _ms(figure), beside, theirs and figure / theirs, goal)
+
+
+def _plain_read(path: str, agent: str) -> None:
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(path)
+        connection.sendall(msgpack.packb((0, 1, "messages", [agent, None, 10_000])))
+        unpacker = msgpack.Unpacker(max_buffer_size=1 << 28)
+        while True:
+            unpacker.feed(connection.recv(1 << 20))
+            for reply in unpacker:
+                assert 10_000 == len(reply[3]["messages"])
+                return
+
+
+def cold(setting: Setting) -> Iterator[Line]:
+    """Measure what a long conversation costs that is only in the log."""
+    directory = setting.new_directory()
+    with running(directory) as daemon:
+        client = daemon.client()
+        fill(client, "long", _LONG)
+        head = client.agent("long").head
+    windows: dict[str, dict[str, int]] = {
+        "the newest 100 messages": {"last": 100},
+        "the first 1,000": {"limit": 1000},
+        "the newest 100 of an earlier position": {"at": head // 2, "last": 100},
+    }
+    for what, window in windows.items():
+        with running(directory) as daemon:
+            client = daemon.client()
+            client.ping()
+            took = timed(partial(client.messages, "long", **window))
+            yield Line(what, _ms(took), f"cold, of {_LONG:,}", None, "<= 30 ms")
+    with running(directory) as daemon:
+        client = daemon.client()
+        client.add("long", "one more")
+        for what, action, back in (
+            ("undo", client.undo, client.redo),
+            ("undo of a clear", client.clear, client.undo),
+        ):
+            times = [(timed(lambda: action("long")), timed(lambda: back("long"))) for _ in range(5)]  # noqa: B023
+            yield Line(what, _ms(min(took[what != "undo"] for took in times)), f"of {_LONG:,}", None, "< 5 ms")
+        took = min(timed(partial(client.restore, "long", head // 2 - number)) for number in range(5))
+        yield Line("restore of an earlier position", _ms(took), f"of {_LONG:,}", None, "< 5 ms")
+        quiet = timed(lambda: sum(1 for _ in client.iter_messages("long", at=head)))
+        with _writer(daemon):
+            busy = timed(lambda: sum(1 for _ in client.iter_messages("long", at=head)))
+        beside = f"the time of the same alone ({quiet:.1f} s)"
+        yield Line("all by pages, beside a writer", f"{busy:.1f} s", beside, busy / quiet, "<= 1.5")
+
+
+@contextmanager
+def _writer(daemon: Daemon) -> Iterator[None]:
+    over = threading.Event()
+
+    def write() -> None:
+        client = daemon.client()
+        while not over.is_set():
+            client.add("long", TEXT)
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def readers(setting: Setting) -> Iterator[Line]:
+    """Measure adds while ten others read 10,000 messages each, again and again."""
+    client = setting.daemon.client()
+    fill(client, "read", 10_000)
+    client.create("written")
+    over = threading.Event()
+
+    def read() -> None:
+        while not over.is_set():
+            _plain_read(setting.daemon.socket, "read")
+
+    threads = [threading.Thread(target=read) for _ in range(10)]
+    for thread in threads:
+        thread.start()
+    times = []
+    for _ in range(400):
+        times.append(timed(lambda: client.add("written", TEXT)))
+        time.sleep(0.002)  # the pace of the load, not a wait
+    over.set()
+    for thread in threads:
+        thread.join()
+    yield Line(
+        "adds beside ten readers, p99", _ms(percentile(times, 99)), "the readers share the processors", None, "<= 15 ms"
+    )
+
+
+def clones(setting: Setting) -> Iterator[Line]:
+    """Measure clones of a short and of a long conversation."""
+    client = setting.daemon.client()
+    fill(client, "short", 1000)
+    fill(client, "whole", _LONG)
+    ours, other = (median(lambda name=name: client.clone(name), 30) for name in ("whole", "short"))  # type: ignore[misc]
+    yield Line(
+        f"a clone of {_LONG:,} messages", _ms(ours), f"the time of one of 1,000 ({other * 1e3:.1f} ms)", ours / other
+    )
+
+
+def _ms(seconds: float) -> str:
+    return f"{seconds * 1e3:.1f} ms"

@@ -1,0 +1,137 @@
+"""What the rows measure with: daemons on the disk of a directory, and comparable programs if they are installed."""
+
+import asyncio
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+from reel.process import answers
+from reel.sync.client import Client
+
+# About as long as what people and models say to each other.
+TEXT = "What is a tape deck, and who still has one? It plays cassettes, and I do. " * 5
+
+
+def environment(**more: str) -> dict[str, str]:
+    """Return the environment of a program that is measured: its modules may be compiled."""
+    return {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"} | more
+
+
+class Daemon(NamedTuple):
+    """A running daemon, and the seconds until it listened."""
+
+    socket: str
+    database: str
+    pid: int
+    ready: float
+
+    def client(self) -> Client:
+        """Connect to it."""
+        return Client(self.socket).connect()
+
+    def memory(self) -> tuple[float, float]:
+        """Return the memory that is its own alone, and all that is resident, in MB; on Linux only."""
+        try:
+            lines = Path(f"/proc/{self.pid}/status").read_text(encoding="utf-8").splitlines()
+        except OSError:
+            return float("nan"), float("nan")
+        found = {key: value for key, _, value in (line.partition(":") for line in lines)}
+        return int(found["RssAnon"].split()[0]) / 1000, int(found["VmRSS"].split()[0]) / 1000
+
+
+class Setting:
+    """Where the rows work.
+
+    Args:
+        directory: empty; on the disk to measure.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self._stack = ExitStack()
+        self._number = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def new_directory(self) -> Path:
+        """Return an empty directory."""
+        self._number += 1
+        made = self.directory / str(self._number)
+        made.mkdir()
+        return made
+
+    @cached_property
+    def daemon(self) -> Daemon:
+        """A daemon that all rows use that do not need one of their own."""
+        return self._stack.enter_context(running(self.new_directory()))
+
+    @cached_property
+    def redis(self) -> str | None:
+        """The socket of a Redis that syncs every write; ``None`` if Redis is not installed."""
+        if shutil.which("redis-server") is None or shutil.which("redis-benchmark") is None:
+            return None
+        return self._stack.enter_context(_redis(self.new_directory()))
+
+    @cached_property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """An event loop for what is asynchronous."""
+        loop = asyncio.new_event_loop()
+        self._stack.callback(loop.close)
+        return loop
+
+    def session(self, name: str) -> Any | None:
+        """Return an SQLiteSession of openai-agents, in a file for all; ``None`` if it is not installed."""
+        if find_spec("agents") is None:
+            return None
+        from agents import SQLiteSession  # noqa: PLC0415 - it is large, and may not be there
+
+        made = SQLiteSession(name, self.directory / "sessions.db")
+        self._stack.callback(made.close)
+        return made
+
+
+@contextmanager
+def running(directory: Path) -> Iterator[Daemon]:
+    """Run a daemon on the files of a directory until the block ends."""
+    socket, database = str(directory / "s"), str(directory / "reel.db")
+    began = time.perf_counter()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "reeld", "--socket", socket, "--database", database, "--log-level", "error"],
+        env=environment(REEL_CONNECTION_MAX_OPEN="2000"),
+    )
+    while not answers(socket):
+        if process.poll() is not None:
+            raise SystemExit("the daemon did not start")
+    try:
+        yield Daemon(socket, database, process.pid, time.perf_counter() - began)
+    finally:
+        process.terminate()
+        process.wait()
+
+
+@contextmanager
+def _redis(directory: Path) -> Iterator[str]:
+    path = str(directory / "redis")
+    settings = ["--port", "0", "--unixsocket", path, "--save", "", "--appendonly", "yes", "--appendfsync", "always"]
+    server = subprocess.Popen(["redis-server", *settings, "--dir", str(directory)], stdout=subprocess.DEVNULL)
+    try:
+        while not Path(path).exists():
+            if server.poll() is not None:
+                raise SystemExit("redis-server did not start")
+            time.sleep(0.01)  # nothing tells when it listens
+        yield path
+    finally:
+        server.terminate()
+        server.wait()
