@@ -39,7 +39,9 @@ def render(ctx: Context) -> None:
     else:
         ctx.out.json_text(reply.body)
     if not reply.ready:
-        ctx.out.warn(f"warning: the last message is not the {reply.needs or 'user'}'s; there is nothing to answer")
+        ctx.out.warn(
+            f"warning: nothing to answer: the last message is not the {reply.needs or 'user'}'s, or cannot be sent"
+        )
     if reply.extends is False:
         ctx.out.warn("note: the body does not extend the earlier one; the provider's cache does not help")
 

@@ -177,7 +177,7 @@ class RenderContext:
         by_id: whether the provider looks up by its id what it made.
     """
 
-    __slots__ = ("breakpoints", "by_id", "model", "reasoning_ids", "report", "thinking")
+    __slots__ = ("breakpoints", "by_id", "is_last", "model", "reasoning_ids", "report", "thinking")
 
     def __init__(self, model: str | None, *, by_id: bool = False) -> None:
         self.model = model
@@ -186,6 +186,8 @@ class RenderContext:
         self.reasoning_ids: dict[str, None] = {}
         # The seq and the number of the block of each cache breakpoint of the turn, in their order.
         self.breakpoints: list[tuple[int | None, int]] = []
+        # Whether nothing follows the turn, so that nothing may be invented in it.
+        self.is_last = False
         # Whether the turn may contain thinking.
         self.thinking = True
         self.report: list[Change] = []

@@ -20,7 +20,7 @@ from reeld.formats.format import Format, Prompt
 from reeld.formats.json_values import is_sendable
 from reeld.formats.model import Change, HistorySettings, RenderContext
 from reeld.formats.render_state import EncodedTurns, Marks, RenderState, ServerState
-from reeld.formats.repair import PLACEHOLDER_TURN, Exchange, Repaired, repair
+from reeld.formats.repair import Exchange, Repaired, repair
 from reeld.formats.table import FORMATS
 
 _METADATA = "provider_metadata"
@@ -61,14 +61,14 @@ def render(
         raise Conflict(f"{len(calls)} calls have no result; add the results, or use open=close", open_calls=calls)
     if (why := target.why_invalid(extra, repaired.loop)) is not None:
         raise InvalidParams(f"extra: {why}", field="extra")
-    ready = _is_ready(repaired, target)
+    ready = _is_ready(repaired, target) and (repaired.ends_with_assistant or rest.turns.count > 0)
     return assemble(request, target, extra, said, state, rest, ready=ready, previous=previous), state
 
 
 def _is_ready(repaired: Repaired, target: Format) -> bool:
     """Whether the provider has something to answer: the user's words, results, or a paused turn (rules X10 and A12)."""
     if not repaired.ends_with_assistant:
-        return bool(repaired.open)
+        return repaired.asks
     pieces = repaired.open[-1].assistant.pieces
     if not target.resumable or not pieces or pieces[-1].block["type"] != "opaque":
         return False
@@ -128,11 +128,8 @@ def _extend(
     rest = OpenTurns(EncodedTurns(), [], server_state)
     _write(repaired.open[:-1], rest.turns, rest.report, context, target)
     context.thinking = settings.thinking or not repaired.ends_with_assistant
+    context.is_last = bool(repaired.open) and not repaired.open[-1].assistant.pieces
     _write(repaired.open[-1:], rest.turns, rest.report, context, target)
-    if repaired.open and not repaired.ends_with_assistant and not state.turns.count and not rest.turns.count:
-        seq = repaired.open[-1].seq
-        rest.turns.add(target.write_turn(PLACEHOLDER_TURN, context), seq, is_user=True, can_begin=True)
-        rest.report.append(Change(seq, None, "synthesized", "a request needs at least one message"))
     while len(state.reasoning_ids) > sent_ids:
         state.reasoning_ids.popitem()
     return repaired, rest

@@ -89,6 +89,7 @@ class Repaired(NamedTuple):
         open_calls: the calls of the whole history that have no result.
         loop: the tool loop that the history ends in; ``None`` if it ends in none.
         ends_with_assistant: whether the assistant spoke last and waits for no result.
+        asks: whether something is sent of the user's last message, or of the results that the history ends in.
     """
 
     settled: list[Exchange]
@@ -97,6 +98,7 @@ class Repaired(NamedTuple):
     open_calls: list[ToolCall]
     loop: LoopThinking | None
     ends_with_assistant: bool
+    asks: bool
 
 
 def repair(
@@ -132,7 +134,16 @@ def repair(
     loop = None if ends_with_assistant else state.loop
     state.restore(saved)
     settled_messages = groups[first_open].start if groups else 0
-    return Repaired(settled, settled_messages, rest, open_calls, loop, ends_with_assistant)
+    asks = bool(rest) and not ends_with_assistant and _asks(rest[-1].user, groups[-1])
+    return Repaired(settled, settled_messages, rest, open_calls, loop, ends_with_assistant, asks)
+
+
+def _asks(turn: UserTurn, group: MessageGroup) -> bool:
+    """Whether something is sent of the last message of a history that ends with a user turn (rule X10)."""
+    if group.assistant or group.user[-1]["role"] != "user":
+        return bool(turn.results or turn.pieces)
+    last = group.start + len(group.user) - 1
+    return any(piece.message_index == last for piece in turn.pieces)
 
 
 def groups_of(messages: Iterable[Json]) -> list[MessageGroup]:
@@ -193,7 +204,7 @@ def _user_turn(group: MessageGroup, state: RepairState, rules: _Rules, report: l
             builder.results[number] = CallResult(call, NO_RESULT, failed=True, piece=None)
             report.append(Change(call.seq, None, "synthesized", f"the call {call.given_id} has no result"))
     pieces = builder.pieces
-    if not pieces and not calls and rules.target.alternates:
+    if not pieces and not calls and rules.target.alternates and group.assistant:
         pieces = [placeholder(PLACEHOLDER)]
         seq = group.user[0]["seq"] if group.user else None
         report.append(Change(seq, None, "synthesized", "this API requires a user message here"))

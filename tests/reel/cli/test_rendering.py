@@ -102,7 +102,7 @@ def test_body_that_is_not_ready_is_printed_with_a_warning(reel: Reel, talk: str)
     reel("add", talk, "--role", "assistant", "A machine.")
     ran = reel("render", talk, "--format", "gemini", "--set", "model=x")
 
-    assert "reel: warning: the last message is not the user's; there is nothing to answer\n" in ran.err
+    assert "reel: warning: nothing to answer: the last message is not the user's, or cannot be sent\n" in ran.err
 
 
 def test_a_long_report_is_cut(reel: Reel, name: str) -> None:

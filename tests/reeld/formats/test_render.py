@@ -116,7 +116,7 @@ def test_thinking_cannot_be_enabled_within_a_loop_without_thinking() -> None:
         (True, ["Hi", model(call())]),
         (True, ["Hi", model(opaque('{"type":"server_tool_use","id":"s","name":"x","input":{}}'))]),
         (False, ["Hi", model(opaque('{"type":"compaction"}'))]),
-        (True, [" "]),
+        (False, [" "]),
     ],
 )
 def test_ready_if_there_is_something_to_answer(ready: bool, messages: list[Any]) -> None:

@@ -95,7 +95,7 @@ def _split_instructions(turn: UserTurn, context: RenderContext) -> tuple[list[Pi
             if changes_tools:
                 continue
         allowed.append(piece)
-    if not allowed and not turn.results:
+    if not allowed and not turn.results and not context.is_last:
         allowed = [placeholder(PLACEHOLDER)]
     return allowed, system
 

@@ -184,7 +184,7 @@ def test_system_messages_need_a_recent_model_and_a_user_turn() -> None:
     ]
     for history, named in (((told,), RECENT), (("Hi", told), OLD), ((told, "Hi"), RECENT), (("Hi", told), None)):
         assert {"user"} == {message["role"] for message in messages(*history, named=named)}
-    assert [{"role": "user", "content": [text("(empty)")]}] == messages(change)
+    assert [{"role": "user", "content": [text("(empty)")]}] == messages(change, model("OK"), "Hi")[:1]
     assert [{"role": "user", "content": [text("Hi")]}] == messages("Hi", change, named=OLD)
     assert ["user"] == [message["role"] for message in messages("Hi", user(IMAGE, role="system"))]
 

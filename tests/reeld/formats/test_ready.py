@@ -1,0 +1,62 @@
+"""A body is ready if something is rendered that a provider can answer, and nothing is invented for that (rule X10)."""
+
+import json
+from typing import Any
+
+import pytest
+
+from reeld.formats.body import Rendered, RenderRequest
+from reeld.formats.render import render
+from reeld.formats.table import FORMATS
+from tests.formats.checker import check
+from tests.reeld.formats.histories import SOUND, Json, call, entries_of, model, opaque, result, tool, user
+
+UNKNOWN: Json = {"type": "media", "mime_type": "image/tiff", "data_base64": "AAAA"}
+LOST: list[Any] = [user(UNKNOWN), user(""), user(" \n"), user(opaque("{}", "elsewhere")), user(UNKNOWN, "")]
+CHANGE = user(opaque('{"type":"tool_addition","tool":{"type":"tool_reference","name":"x"}}'), role="system")
+
+
+def rendered(name: str, *history: Any) -> Rendered:
+    return render(RenderRequest(name, {"gemini": "gemini-3-pro-preview"}.get(name)), entries_of(history))[0]
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("last", LOST, ids=range(len(LOST)))
+@pytest.mark.parametrize(
+    "before",
+    [[], ["Hi", model("OK")], ["Hi"], ["Hi", model(call()), tool(result())], ["Hi", model(call())]],
+    ids=["alone", "after the assistant", "after the user", "after a result", "after an open call"],
+)
+def test_a_body_is_not_ready_if_nothing_of_the_last_message_is_sent(name: str, last: Any, before: list[Any]) -> None:
+    """That is reported, and no text takes its place; with an answer after it, one does where the API requires it."""
+    found = rendered(name, *before, last)
+    later = rendered(name, *before, last, model("OK"), "And?")
+
+    assert not found.ready
+    assert "(empty)" not in found.body
+    assert "dropped" in [change.action for change in found.report]
+    assert later.ready
+    assert [] == check(name.replace("-", "_"), json.loads(later.body))
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_body_is_ready_if_something_of_the_last_message_is_sent(name: str) -> None:
+    """It does not matter what was lost before."""
+    assert rendered(name, "Hi", model("OK"), user(UNKNOWN, "See?")).ready
+    assert rendered(name, "Hi", model("OK"), user(UNKNOWN), user("See?")).ready
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_result_of_no_call_is_nothing_to_answer(name: str) -> None:
+    """It is left out, and the history ends with the assistant."""
+    found = rendered(name, "Hi", model("OK"), tool(result("c9")))
+
+    assert not found.ready
+    assert "(empty)" not in found.body
+
+
+def test_a_change_of_tools_that_cannot_be_sent_is_nothing_to_answer() -> None:
+    """Anthropic takes it only in a system message after the user's (rule A10)."""
+    assert not rendered("anthropic", CHANGE).ready
+    assert [] == json.loads(rendered("anthropic", CHANGE).body)["messages"]
+    assert not rendered("gemini", "Hi", model("OK"), user(SOUND | {"mime_type": "application/zip"})).ready
