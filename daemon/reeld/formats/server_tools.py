@@ -62,7 +62,8 @@ def match_server_tools(
 ) -> ServerToolStatus:
     """Match the calls of a server's tools with their results.
 
-    A call may wait for its result as long as only results of the assistant's other calls come between.
+    A call may wait for its result as long as only results of the assistant's other calls come between, and no other
+    provider has answered since.
 
     Args:
         groups: the groups of the batch.
@@ -84,7 +85,10 @@ def match_server_tools(
             continuing.add(number)
         pending = [block["id"] for block in _blocks(group.assistant, "tool_call")]
         for place, half in _halves(group, target, model):
-            if half.is_call and half.key not in open_calls:
+            if half is None:
+                unpaired.update(place for place, _ in open_calls.values())
+                open_calls = {}
+            elif half.is_call and half.key not in open_calls:
                 open_calls[half.key] = (place, number)
             elif half.is_call or (found := open_calls.pop(half.key, None)) is None:
                 unpaired.add(place)
@@ -94,14 +98,29 @@ def match_server_tools(
     return ServerToolStatus(frozenset(unpaired), first_pending, frozenset(continuing), tuple(spans))
 
 
-def _halves(group: MessageGroup, target: Format, model: str | None) -> Iterator[tuple[BlockPlace, ServerToolHalf]]:
-    """Return the halves of calls of server's tools among what the assistant says, with their places."""
+def _halves(
+    group: MessageGroup, target: Format, model: str | None
+) -> Iterator[tuple[BlockPlace, ServerToolHalf | None]]:
+    """Return the halves of calls of server's tools among what the assistant says, with their places.
+
+    ``None`` takes the place of a half where another provider answered, which cannot have continued a turn (rule A11).
+    """
     for message_index, message in enumerate(group.assistant, group.start + len(group.user)):
+        if _is_of_another(message, target.provider):
+            yield (message_index, 0), None
         for block_index, block in enumerate(message["content"]):
             if block["type"] == "opaque" and target.why_unsendable(block, "assistant", model) is None:
                 half = target.server_tool_half(block)
                 if half is not None:
                     yield (message_index, block_index), half
+
+
+def _is_of_another(message: Json, provider: str) -> bool:
+    """Whether another provider made a message, if it is known who did."""
+    blocks = message["content"]
+    holders = [message.get("provider_metadata"), *(block.get("provider_metadata") for block in blocks), *blocks]
+    makers = [holder["provider"] for holder in holders if holder and holder.get("provider")]
+    return bool(makers) and provider not in makers
 
 
 def _interrupts(user: list[Json], pending: Sequence[str]) -> bool:

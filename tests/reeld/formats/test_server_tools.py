@@ -7,6 +7,7 @@ import pytest
 from reeld.formats.server_tools import MessageGroup, ServerToolStatus, match_server_tools
 from reeld.formats.table import FORMATS
 from tests.reeld.formats.histories import call, model, opaque, result, text, tool, user
+from tests.reeld.formats.sending import sent
 
 SEARCH = opaque('{"type":"server_tool_use","id":"s1","name":"web_search","input":{}}')
 FOUND = opaque('{"type":"web_search_tool_result","tool_use_id":"s1","content":[]}')
@@ -69,3 +70,30 @@ def test_a_result_without_a_call_and_a_second_call_are_unpaired() -> None:
     """Each block is named by its message and its number in that."""
     assert status({(1, 0)}, None, set()) == matched(([user("Hi")], [model(FOUND, "OK")]))
     assert status({(1, 1), (1, 3)}, None, set()) == matched(([user("Hi")], [model(SEARCH, SEARCH, FOUND, FOUND)]))
+
+
+@pytest.mark.parametrize("maker", ["message", "block"])
+def test_a_call_is_unpaired_if_another_provider_answered_since(maker: str) -> None:
+    """That cannot have continued the turn; an answer of the same provider, or of an unknown one, can (rule A11)."""
+    for provider, unpaired in (("openai", {(1, 0)}), ("anthropic", set()), (None, set())):
+        named = {"provider": provider} if provider else {}
+        said = text("x", provider_metadata=named if maker == "block" else {})
+        answer = {"role": "assistant", "content": [said], "provider_metadata": named if maker == "message" else {}}
+        groups = ([user("Hi")], [model(SEARCH, call())]), ([tool(result())], [answer])
+
+        assert unpaired == matched(*groups).unpaired
+
+
+def test_what_another_provider_answered_to_is_sent_without_the_open_call() -> None:
+    """Otherwise the API would refuse the history, or answer the old call."""
+    history = [
+        user("Hi"),
+        model(SEARCH, call()),
+        tool(result()),
+        model(call("c2"), provider="openai"),
+        tool(result("c2")),
+    ]
+    body, report = sent("anthropic", history)
+
+    assert "server_tool_use" not in str(body)
+    assert (2, 0, "dropped") in [change[:3] for change in report]
