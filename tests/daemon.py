@@ -15,6 +15,7 @@ from typing import Self
 from reel.errors import NotRunning
 from reel.sync.client import Client
 from tests.patience import PATIENCE
+from tests.places import FILES
 
 # Generous: a daemon that takes longer hangs.
 
@@ -22,7 +23,7 @@ from tests.patience import PATIENCE
 @contextmanager
 def short_directory() -> Iterator[Path]:
     """Make a directory with a name short enough for a socket's path."""
-    with tempfile.TemporaryDirectory(prefix="reel-", dir="/tmp") as path:
+    with tempfile.TemporaryDirectory(prefix="reel-", dir=FILES) as path:
         yield Path(path)
 
 

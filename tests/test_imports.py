@@ -4,6 +4,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -44,8 +45,16 @@ def inside(name: str, *packages: str) -> bool:
     return any(f"{name}.".startswith(f"{package}.") for package in packages)
 
 
-TREES = dict(modules())
-ALL = [Import(module, name) for module, tree in TREES.items() for name in named(tree)]
+@cache
+def trees() -> dict[str, ast.AST]:
+    """Return every module, parsed. Every worker that runs tests imports this file, and only one needs what is in it."""
+    return dict(modules())
+
+
+@cache
+def imports() -> list[Import]:
+    """Return every import of every module."""
+    return [Import(module, name) for module, tree in trees().items() for name in named(tree)]
 
 
 def dependencies(module: str) -> set[str]:
@@ -55,14 +64,14 @@ def dependencies(module: str) -> set[str]:
     them: then they are being imported already. A package may import its own modules for the same reason.
     """
     found = set()
-    for node in ast.walk(TREES[module]):
+    for node in ast.walk(trees()[module]):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            submodules = {f"{node.module}.{alias.name}" for alias in node.names} & TREES.keys()
+            submodules = {f"{node.module}.{alias.name}" for alias in node.names} & trees().keys()
             found |= submodules if len(submodules) == len(node.names) else {*submodules, str(node.module)}
     packages = {package for name in found for package in parents(name) if not inside(module, package)}
-    return (found | packages) & TREES.keys()
+    return (found | packages) & trees().keys()
 
 
 def parents(module: str) -> list[str]:
@@ -71,7 +80,10 @@ def parents(module: str) -> list[str]:
     return [".".join(parts[:end]) for end in range(1, len(parts))]
 
 
-GRAPH = {module: dependencies(module) for module in TREES}
+@cache
+def graph() -> dict[str, set[str]]:
+    """Return the dependencies of every module."""
+    return {module: dependencies(module) for module in trees()}
 
 
 def reachable(start: str) -> set[str]:
@@ -79,7 +91,7 @@ def reachable(start: str) -> set[str]:
     found: set[str] = set()
     waiting = [start]
     while waiting:
-        new = GRAPH[waiting.pop()] - found
+        new = graph()[waiting.pop()] - found
         found |= new
         waiting += new
     return found
@@ -133,14 +145,14 @@ def height(module: str) -> int:
 
 def test_there_is_something_to_read() -> None:
     """The modules that the rules below name exist."""
-    modules = {module for module, _ in ALL}
+    modules = {module for module, _ in imports()}
 
     assert {"reel.session", "reeld.core.events", "reeld.store.bridge", "reeld.app"} <= modules
 
 
 def test_the_client_knows_nothing_of_the_daemon() -> None:
     """``reel`` never imports ``reeld``."""
-    assert [] == [found for found in ALL if inside(found.module, "reel") and inside(found.name, "reeld")]
+    assert [] == [found for found in imports() if inside(found.module, "reel") and inside(found.name, "reeld")]
 
 
 @pytest.mark.parametrize(
@@ -164,12 +176,12 @@ def test_imports_point_one_way(package: str, allowed: tuple[str, ...]) -> None:
     """A layer imports only the standard library and the packages listed for it."""
     known = (*sys.stdlib_module_names, *allowed)
 
-    assert [] == [found for found in ALL if inside(found.module, package) and not inside(found.name, *known)]
+    assert [] == [found for found in imports() if inside(found.module, package) and not inside(found.name, *known)]
 
 
 def test_no_import_cycle() -> None:
     """No module depends on itself, not even through an import inside a function or for types only."""
-    closure = {module: reachable(module) for module in GRAPH}
+    closure = {module: reachable(module) for module in graph()}
     cycles = {
         frozenset(other for other in closure[module] if module in closure[other])
         for module in closure
@@ -181,15 +193,15 @@ def test_no_import_cycle() -> None:
 
 def test_no_import_from_a_higher_layer() -> None:
     """A module imports only from its own layer and from those below."""
-    found = [(module, name) for module, names in GRAPH.items() for name in sorted(names)]
+    found = [(module, name) for module, names in graph().items() for name in sorted(names)]
 
     assert [] == [(module, name) for module, name in found if height(name) > height(module)]
 
 
 def test_the_two_clients_do_not_know_each_other() -> None:
     """The blocking and the async client share only modules that do no I/O."""
-    assert [] == [found for found in ALL if inside(found.module, "reel.sync") and inside(found.name, "reel.aio")]
-    assert [] == [found for found in ALL if inside(found.module, "reel.aio") and inside(found.name, "reel.sync")]
+    assert [] == [found for found in imports() if inside(found.module, "reel.sync") and inside(found.name, "reel.aio")]
+    assert [] == [found for found in imports() if inside(found.module, "reel.aio") and inside(found.name, "reel.sync")]
 
 
 @pytest.mark.parametrize(
@@ -202,7 +214,7 @@ def test_the_two_clients_do_not_know_each_other() -> None:
 )
 def test_libraries_have_one_place(library: str, homes: list[str]) -> None:
     """A library that may be replaced is imported in one place; ``reeld`` itself only checks that it is installed."""
-    users = {found.module for found in ALL if inside(found.name, library)}
+    users = {found.module for found in imports() if inside(found.name, library)}
 
     assert users
     assert [] == [module for module in users - {"reeld.__main__"} if not inside(module, *homes)]
@@ -212,7 +224,7 @@ def test_core_does_nothing() -> None:
     """The core does not await, read a clock or do I/O."""
     forbidden = ("asyncio", "io", "os", "pathlib", "random", "secrets", "socket", "threading", "time", "datetime")
 
-    assert [] == [found for found in ALL if inside(found.module, "reeld.core") and inside(found.name, *forbidden)]
+    assert [] == [found for found in imports() if inside(found.module, "reeld.core") and inside(found.name, *forbidden)]
 
 
 @pytest.mark.parametrize("statement", ["import reel", "import reel; reel.connect", "import reel.cli"])

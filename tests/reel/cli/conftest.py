@@ -15,6 +15,7 @@ from reel.cli import main
 from reel.process import answers
 from reel.sync.client import Client
 from tests.patience import PATIENCE
+from tests.places import FILES
 
 
 class Ran(NamedTuple):
@@ -36,14 +37,14 @@ Reel: TypeAlias = Callable[..., Ran]
 @pytest.fixture
 def directory() -> Iterator[Path]:
     """A directory with a path short enough for a socket."""
-    with tempfile.TemporaryDirectory(prefix="reel-", dir="/tmp") as path:
+    with tempfile.TemporaryDirectory(prefix="reel-", dir=FILES) as path:
         yield Path(path)
 
 
 @pytest.fixture(scope="session")
 def daemon() -> Iterator[str]:
     """The socket of a daemon that all tests share; each test has its own agents."""
-    with tempfile.TemporaryDirectory(prefix="reel-", dir="/tmp") as directory:
+    with tempfile.TemporaryDirectory(prefix="reel-", dir=FILES) as directory:
         socket = f"{directory}/s.sock"
         command = [sys.executable, "-m", "reeld", "--socket", socket, "--database", f"{directory}/r.db"]
         with Path(f"{directory}/log").open("wb") as log, subprocess.Popen(command, stdout=log, stderr=log) as process:

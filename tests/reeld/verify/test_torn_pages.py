@@ -24,6 +24,8 @@ from reeld.verify.verifier import open_verifier
 from tests.reeld.store.rows import Rows
 from tests.reeld.verify.pages import SIZE, Page, child_at, data_of, pages, trees, with_child, with_page
 
+pytestmark = pytest.mark.slow  # every page of every tree
+
 # The content of a file, and the pages of each of its trees.
 Sound: TypeAlias = tuple[bytes, dict[str, list[Page]]]
 
