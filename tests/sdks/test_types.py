@@ -9,10 +9,8 @@ from reeld.core.validation import rows_from
 from reeld.formats.ingest import read_request, read_response
 from reeld.formats.openai_responses.items import CALL_KINDS, OUTPUT_KINDS
 from tests.formats.checker import check
-from tests.reeld.formats.sdk_examples import example, faults, keys, members, one_by_one, variants, with_nulls
 from tests.reeld.formats.sending import sent
-
-pytestmark = pytest.mark.slow
+from tests.sdks.examples import example, faults, keys, members, one_by_one, variants, with_nulls
 
 anthropic_types = pytest.importorskip("anthropic.types", reason="the SDKs are not installed")
 beta_types = pytest.importorskip("anthropic.types.beta", reason="the SDKs are not installed")

@@ -12,7 +12,7 @@ from reel.sync.client import Client
 from tests.daemon import Daemon, short_directory
 from tests.end_to_end import answers
 from tests.end_to_end.provider import Provider, serving
-from tests.end_to_end.sdks import MODELS, ask
+from tests.sdks.clients import MODELS, ask
 
 Json = dict[str, Any]
 _SCHEMA = {"type": "object", "properties": {"tape": {"type": "integer"}}}
