@@ -43,6 +43,8 @@ _REMEDIES = {
     "the newest nvim is not installed": ".venv/bin/python -m pip install -e '.[editors]'",
     "the SDKs are not installed": "make install",
     "there is no compiler": "apt-get install gcc",
+    "only Linux lists locks": "run them on Linux",
+    "only Linux lists what is mapped": "run them on Linux",
     "only root can give a file away": "run them as root",
     "unprivileged mounts are not allowed here": "run them as root, or allow user namespaces",
     "the recorded requests are not here": "not part of the project",

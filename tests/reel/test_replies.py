@@ -169,7 +169,7 @@ REPEATED = {"repeated": False}
     ("shape", "expected"),
     [
         (replies.AgentRow, dict.fromkeys(("source", "messages", "first_words", "turn", "drafts"))),
-        (replies.AgentInfo, {"source": None, "command": None, "time": None, **REPEATED}),
+        (replies.AgentInfo, {**dict.fromkeys(("source", "command", "time", "revived", "taken")), **REPEATED}),
         (replies.Added, {"replaced": 0, "numbers_as_text": 0, **REPEATED}),
         (replies.Moved, REPEATED),
         (replies.Marked, REPEATED),
