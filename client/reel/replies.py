@@ -135,7 +135,7 @@ class Rendered(NamedTuple):
 
     ``body`` is JSON text. ``ready`` is whether it can be sent; if not, ``needs`` says what is missing. ``names`` maps
     the names under which tools are sent, if these differ, to their own. ``extends`` is whether the prefix that was
-    given as ``after`` is unchanged.
+    given as ``after`` is unchanged. ``omitted`` is how many older changes ``report`` leaves out.
     """
 
     format: str
@@ -147,6 +147,7 @@ class Rendered(NamedTuple):
     needs: str | None = None
     names: dict[str, str] | None = None
     extends: bool | None = None
+    omitted: int = 0
 
 
 class Loaded(NamedTuple):

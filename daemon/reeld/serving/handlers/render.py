@@ -17,6 +17,8 @@ from reeld.serving.handlers.queries import profile_of
 
 # Characters. No provider takes more, and a client has to hold it in memory.
 MAX_BODY = 48 << 20
+# Changes that a reply lists. A conversation of 100,000 messages may have as many, which no client would take.
+MAX_REPORT = 1000
 
 
 class _Snapshot(NamedTuple):
@@ -65,7 +67,11 @@ def render(
                 f"the body has {len(rendered.body)} characters, more than the limit of {MAX_BODY}; give a budget",
                 limit=MAX_BODY,
             )
-        return {**rendered.as_map(), "at": snapshot.at}
+        newest = rendered._replace(report=rendered.report[-MAX_REPORT:])
+        reply: Result = {**newest.as_map(), "at": snapshot.at}
+        if len(rendered.report) > MAX_REPORT:
+            reply["omitted"] = len(rendered.report) - MAX_REPORT
+        return reply
 
     return Deferred(run)
 

@@ -224,3 +224,16 @@ async def test_cache_breakpoints_are_placed_if_requested(connect: Connect) -> No
     assert 2 == str(await body(peer, cache="1h")).count("cache_control")
     with pytest.raises(InvalidParams):
         await body(peer, cache="2h")
+
+
+async def test_a_long_report(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The newest changes are listed; the others are counted."""
+    peer = connect()
+    calls = [{"type": "tool_call", "id": f"c{number}", "name": "look", "arguments": "{}"} for number in range(9)]
+    await peer.call("add", "demo", ["Hi", {"role": "assistant", "content": calls}, "Go on"], {"create": True})
+    whole = await peer.call("render", "demo", "anthropic", {"extra": {"model": "m", "max_tokens": 9}})
+    monkeypatch.setattr(render_handler, "MAX_REPORT", 3)
+    short = await peer.call("render", "demo", "anthropic", {"extra": {"model": "m", "max_tokens": 9}})
+
+    assert (whole["report"][-3:], len(whole["report"]) - 3) == (short["report"], short["omitted"])
+    assert "omitted" not in whole
