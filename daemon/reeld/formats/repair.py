@@ -30,7 +30,7 @@ Rejected: to repair in each format's writer, because most rules are the same for
 a message is added, because a repair for one API would damage the conversation for the others.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from reel.strict_json import Json
@@ -134,13 +134,17 @@ def repair(
     loop = None if ends_with_assistant else state.loop
     state.restore(saved)
     settled_messages = groups[first_open].start if groups else 0
-    asks = bool(rest) and not ends_with_assistant and _asks(rest[-1].user, groups[-1])
+    asks = bool(rest) and not ends_with_assistant and _asks(rest[-1].user, groups)
     return Repaired(settled, settled_messages, rest, open_calls, loop, ends_with_assistant, asks)
 
 
-def _asks(turn: UserTurn, group: MessageGroup) -> bool:
-    """Whether something is sent of the last message of a history that ends with a user turn (rule X10)."""
-    if group.assistant or group.user[-1]["role"] != "user":
+def _asks(turn: UserTurn, groups: Sequence[MessageGroup]) -> bool:
+    """Whether something is sent of the last message of a history that ends with a user turn (rule X10).
+
+    There are no groups if only results that an interruption left open come after what is settled.
+    """
+    group = groups[-1] if groups else None
+    if group is None or group.assistant or group.user[-1]["role"] != "user":
         return bool(turn.results or turn.pieces)
     last = group.start + len(group.user) - 1
     return any(piece.message_index == last for piece in turn.pieces)
