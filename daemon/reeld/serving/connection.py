@@ -117,6 +117,7 @@ class Connection:
         self.client: str | None = None
         self.limits = limits
         self._stream = stream
+        self._socket = stream.extra(SocketAttribute.raw_socket, None)
         self._services = services
         self._traffic = traffic
         # Bytes of an incomplete message.
@@ -231,7 +232,7 @@ class Connection:
 
     async def _receive(self) -> None:
         try:
-            data = await self._stream.receive(_CHUNK)
+            data = await self._read()
             framing = detect(data[0], self.limits.message, self.limits.values)
             if framing is None:
                 self._outbox.reply(_EXPECTED)
@@ -239,12 +240,32 @@ class Connection:
             self._replies.framing = framing
             while self._take(self.framing.feed(data)):
                 self._count_incomplete(self.framing.held)
-                data = await self._stream.receive(_CHUNK)
+                data = await self._read()
         except anyio.EndOfStream:
             self._take(self.framing.end())
         except BaseException as error:
             clear_frames(error.__traceback__)  # as in Outbox.send
             raise
+
+    async def _read(self) -> bytes:
+        """Return what has arrived.
+
+        The stream would ask the socket first, which nearly always has nothing, and only then wait.
+
+        Raises:
+            anyio.EndOfStream: nothing more will come.
+        """
+        if self._socket is None:
+            return await self._stream.receive(_CHUNK)
+        while True:
+            await anyio.wait_readable(self._socket)
+            try:
+                data: bytes = self._socket.recv(_CHUNK)
+            except BlockingIOError:
+                continue
+            if not data:
+                raise anyio.EndOfStream
+            return data
 
     def _count_incomplete(self, size: int) -> None:
         if size != self._incomplete:
@@ -253,6 +274,10 @@ class Connection:
 
     def _take(self, frames: list[Frame]) -> bool:
         """Submit the calls among the frames; return whether the connection goes on."""
+        with self._traffic.batch:
+            return self._submit_all(frames)
+
+    def _submit_all(self, frames: list[Frame]) -> bool:
         alive, settle = True, self._dispatcher.settle
         for frame in frames:
             if isinstance(frame, Request):

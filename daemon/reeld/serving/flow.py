@@ -8,6 +8,7 @@ has not arrived; if too much of these waits on all connections together, the one
 from typing import NamedTuple, Protocol
 
 from reel.frames import MAX_MESSAGE, MAX_VALUES
+from reeld.core.batch import Batch
 from reeld.serving.client_warnings import ClientWarnings
 
 
@@ -58,6 +59,8 @@ class Traffic:
         self.dropped = 0
         self.peers: set[BufferedPeer] = set()
         self.warnings = ClientWarnings()
+        # At whose end they send.
+        self.batch = Batch()
 
     def buffer(self, size: int, limit: int) -> None:
         """Count bytes that wait; if too many do in all, close the connection with the most.

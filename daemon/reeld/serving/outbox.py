@@ -2,13 +2,17 @@
 
 A reply is always taken; a peer that lets too many of them pile up is closed. A push is taken while there is room,
 so that a publisher never waits for a reader. An empty queue takes a message of any size.
+
+What is queued during a batch (:mod:`reeld.core.batch`) is sent at its end, without waiting; only what the peer does
+not take at once is left to the sender, a task.
 """
 
+import socket
 from collections.abc import Callable, Iterator
 from traceback import clear_frames
 
 import anyio
-from anyio.abc import ByteStream
+from anyio.abc import ByteStream, SocketAttribute
 
 from reel.wakeup import Signal
 from reeld.serving.flow import Limits, Traffic, do_nothing
@@ -44,8 +48,12 @@ class Outbox:
         self._latest: dict[object, bytes] = {}
         self._latest_bytes = 0
         self._filled = Signal()
-        # Not a signal: several subscriptions may wait for room.
-        self._room = anyio.Event()
+        # Set when there is room; ``None`` while nobody waits. Not a signal: several subscriptions may wait for room.
+        self._room: anyio.Event | None = None
+        # What can be sent to without waiting; ``None`` before the sender runs, and for a stream that is not a socket.
+        self._socket: socket.socket | None = None
+        # Whether the sender is at work; all that is queued meanwhile is its business.
+        self._busy = False
         # Whether a piece is being sent, and how many have been: how a stall is noticed.
         self._sending = False
         self._pieces = 0
@@ -72,7 +80,8 @@ class Outbox:
         self._closed = True
         self._queue.clear()
         self._latest.clear()
-        self._room.set()
+        self._announce_room()
+        self._socket = None
         self._give_up = self._on_sent = do_nothing  # they know the connection, and so would keep it
 
     def reply(self, data: bytes) -> None:
@@ -120,18 +129,46 @@ class Outbox:
 
     async def wait_for_room(self) -> None:
         """Wait until something of what was queued has been sent, or nothing will be any more."""
+        if self._closed:
+            return
+        if self._room is None:
+            self._room = anyio.Event()
         await self._room.wait()
 
     def _append(self, data: bytes) -> None:
-        self._queue.append(data)
+        queue, traffic = self._queue, self._traffic
+        queue.append(data)
+        if len(queue) == 1 and not traffic.batch.note(self.send_now):
+            self._filled.set()
+        traffic.buffer(len(data), self._limits.all_waiting)
+
+    def send_now(self) -> None:
+        """Send what is queued as far as that needs no waiting, and leave the rest to the sender."""
+        queue = self._queue
+        if self._busy or not queue:
+            return
+        if self._socket is not None and self._replies + self._pushes <= PIECE:
+            data = queue[0] if len(queue) == 1 else b"".join(queue)
+            try:
+                sent = self._socket.send(data)
+            except OSError:  # there is no room, or nobody at the other end, which the sender will notice
+                sent = 0
+            if sent == len(data):
+                queue.clear()
+                self._take_off(self._replies, self._pushes)
+                return
+            if sent:
+                self._queue = [data[sent:]]
         self._filled.set()
-        self._traffic.buffer(len(data), self._limits.all_waiting)
 
     async def send(self, stream: ByteStream) -> None:
-        """Send what is queued, until cancelled."""
+        """Send what is queued and was not sent at once, until cancelled."""
+        self._socket = stream.extra(SocketAttribute.raw_socket, None)
         while True:
+            self._busy = False
             await self._filled.wait()
             while self._queue:
+                self._busy = True
                 batch, self._queue = self._queue, []
                 replies, pushes = self._replies, self._pushes
                 try:
@@ -147,15 +184,23 @@ class Outbox:
                     raise
                 if self._closed:
                     return
-                self._replies -= replies
-                self._pushes -= pushes
-                self._traffic.waiting -= replies + pushes
-                self._make_room()
-                self._on_sent()
+                self._take_off(replies, pushes)
+
+    def _take_off(self, replies: int, pushes: int) -> None:
+        """Take note that so many bytes have been sent."""
+        self._replies -= replies
+        self._pushes -= pushes
+        self._traffic.waiting -= replies + pushes
+        self._make_room()
+        self._on_sent()
+
+    def _announce_room(self) -> None:
+        if self._room is not None:
+            self._room.set()
+            self._room = None
 
     def _make_room(self) -> None:
-        self._room.set()
-        self._room = anyio.Event()
+        self._announce_room()
         for key in list(self._latest):
             if self._closed or (self._pushes and self._pushes + len(self._latest[key]) > self._limits.pushes):
                 return

@@ -57,6 +57,31 @@ class Future(Generic[T]):
         return self._value  # type: ignore[return-value]  # it is set before the arrival
 
 
+class Callback(Generic[T]):
+    """Takes an outcome as a :class:`Future` does, and gives it to a function that is called in trio's thread.
+
+    Nobody waits, so no task is woken. The function gets the result or the error, and must not raise anything.
+    """
+
+    __slots__ = ("_function", "_token")
+
+    def __init__(self, token: trio.lowlevel.TrioToken, function: Callable[[T | BaseException], None]) -> None:
+        self._token = token
+        self._function = function
+
+    def set_result(self, value: T) -> None:
+        """Give the result."""
+        self._call(value)
+
+    def set_error(self, error: BaseException) -> None:
+        """Give the error."""
+        self._call(error)
+
+    def _call(self, outcome: T | BaseException) -> None:
+        with suppress(trio.RunFinishedError):  # the trio loop has ended, so nobody is interested
+            self._token.run_sync_soon(self._function, outcome)
+
+
 class AsyncioBridge:
     """An asyncio loop that can be called from trio; see :func:`open_bridge`."""
 
@@ -68,6 +93,10 @@ class AsyncioBridge:
     def future(self) -> Future[Any]:
         """Return a new future."""
         return Future(self._token)
+
+    def callback(self, function: Callable[[T | BaseException], None]) -> Callback[T]:
+        """Return what calls a function with an outcome."""
+        return Callback(self._token, function)
 
     def spawn(self, function: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Start an async function on the asyncio side, and do not wait for it."""

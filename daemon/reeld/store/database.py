@@ -21,7 +21,7 @@ from urllib.parse import quote
 import aiosqlite
 import anyio
 
-from reeld.store.bridge import AsyncioBridge, Future
+from reeld.store.bridge import AsyncioBridge, Callback, Future
 
 SQLITE = sqlite3.sqlite_version
 # For the owner only. SQLite gives the WAL and the shared memory the mode of the database.
@@ -53,7 +53,7 @@ class Database:
 
     def __init__(self, bridge: AsyncioBridge) -> None:
         self._bridge = bridge
-        self._jobs: SimpleQueue[tuple[Job[Any], Future[Any]] | None] = SimpleQueue()
+        self._jobs: SimpleQueue[tuple[Job[Any], Future[Any] | Callback[Any]] | None] = SimpleQueue()
         self.waiting = 0
 
     async def run(self, job: Job[T]) -> T:
@@ -65,6 +65,10 @@ class Database:
             return await future.wait()
         finally:
             self.waiting -= 1
+
+    def submit(self, job: Job[T], take: Callable[[T | BaseException], None]) -> None:
+        """Run a job on the connection's thread; ``take`` then gets its result, or its error, in trio's thread."""
+        self._jobs.put((job, self._bridge.callback(take)))
 
     def serve(self, connection: sqlite3.Connection) -> None:
         """Run jobs on the connection's thread until :meth:`end`."""

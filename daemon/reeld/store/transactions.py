@@ -77,7 +77,10 @@ class _BatchInsert:
                 done += size
 
 
-_EVENTS = _BatchInsert(f"INSERT INTO events ({', '.join(COLUMNS)}, checksum)", columns=len(COLUMNS) + 1)
+# The values of an event's row, and where its texts are.
+_WIDTH = len(COLUMNS) + 1
+_CONTENT, _DATA = COLUMNS.index("content"), COLUMNS.index("data_json")
+_EVENTS = _BatchInsert(f"INSERT INTO events ({', '.join(COLUMNS)}, checksum)", _WIDTH)
 _KEYS = _BatchInsert("INSERT INTO keys (key, agent, command, digest, reply, address, about)", columns=7)
 _HEADS = _BatchInsert(
     "WITH news (agent, head, time) AS (",
@@ -119,6 +122,9 @@ class EventWriter:
     def __init__(self, connection: sqlite3.Connection) -> None:
         (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM events").fetchone()
         self.next_id: int = last + 1
+        # How many events were written since somebody asked, and the characters of their texts.
+        self._written = 0
+        self._size = 0
         (_, _, path) = connection.execute("PRAGMA database_list").fetchone()
         self.failures = CommitFailures(path)
         self._pack = packer()
@@ -139,6 +145,11 @@ class EventWriter:
                 return [explain(error) for _ in transactions]
         return [self._alone(connection, transaction) for transaction in transactions]
 
+    def take_written(self) -> tuple[int, int]:
+        """Return how many events were written since the last call, and how many characters their texts have."""
+        written, size, self._written, self._size = self._written, self._size, 0, 0
+        return written, size
+
     def _alone(self, connection: sqlite3.Connection, transaction: Transaction) -> Outcome:
         try:
             return self._transaction(connection, [transaction])[0]
@@ -154,18 +165,18 @@ class EventWriter:
     def _transaction(self, connection: sqlite3.Connection, transactions: Sequence[Transaction]) -> list[list[int]]:
         next_id = self.next_id
         firsts: list[list[int]] = []
-        events: list[Any] = []
+        values: list[Any] = []
         for transaction in transactions:
             firsts.append([])
             for part in transaction.parts:
                 firsts[-1].append(next_id)
-                _event_values(part, next_id, events, self._pack)
+                _event_values(part, next_id, values, self._pack)
                 next_id += len(part.events)
         cursor = connection.cursor()
         cursor.execute("BEGIN IMMEDIATE")
         try:
             _write_agents(cursor, transactions)
-            _EVENTS.write(cursor, events)
+            _EVENTS.write(cursor, values)
             _KEYS.write(cursor, [value for transaction in transactions for key in transaction.keys for value in key])
             for transaction in transactions:
                 if transaction.milestones:
@@ -179,6 +190,8 @@ class EventWriter:
             if _code(error) == sqlite3.SQLITE_IOERR_FSYNC and not _overwrite_unsynced(connection):
                 raise InDoubtError(str(error)) from error
             raise
+        self._written += next_id - self.next_id
+        self._size += sum([len(text) for text in (*values[_CONTENT::_WIDTH], *values[_DATA::_WIDTH]) if text])
         self.next_id = next_id
         self.failures.succeeded()
         return firsts

@@ -1,7 +1,9 @@
 """The persistence task: a batch is whatever queued up during the last commit.
 
 There is no timer and no batch size to configure (Redis's append-only file and bbolt's ``Batch`` work the same way): a
-lone command is committed at once, and under load the batches grow by themselves.
+lone command is committed at once, and under load the batches grow by themselves. A commit begins at the end of a batch
+of requests (:mod:`reeld.core.batch`), or where the commit before it was settled, so that it wakes no task. The writer's
+task does what must await something, such as a checkpoint, and begins a commit that was submitted outside of a batch.
 
 Nobody is told before the commit returned. Each transaction's ``settle`` is then called from here, in commit order, on
 the trio thread: it applies the events and answers without waking another task. An exception in ``settle`` is a bug and
@@ -21,7 +23,7 @@ from anyio.abc import TaskStatus
 
 from reel.errors import Internal, Storage
 from reel.wakeup import Signal
-from reeld.core.events import Event
+from reeld.core.batch import Batch
 from reeld.core.milestones import Milestone
 from reeld.store.database import Database
 from reeld.store.presence import DATABASE, Displaced, Presence
@@ -60,6 +62,17 @@ class Writer:
         self._wake = Signal()
         self._idle = anyio.Event()
         self._closing = False
+        # Whether what is submitted must wait: for a commit, or for the task.
+        self._busy = True
+        # How many transactions of the queue are being committed.
+        self._in_flight = 0
+        self._began = 0.0
+        # Why the next commit is refused.
+        self._displaced: Displaced | None = None
+        # What ends the writer.
+        self._bug: BaseException | None = None
+        # All that is submitted during one shares a commit.
+        self.batch = Batch()
         self._pages = 0
         self._large = _LARGE
         self.commits = 0
@@ -74,9 +87,12 @@ class Writer:
     def submit(self, transaction: Transaction, settle: Settle) -> None:
         """Queue a transaction. Each agent has one in flight at most, so the queue is as long as there are agents."""
         self._queue.append((transaction, settle))
-        self._wake.set()
         if self._idle.is_set():
             self._fail_queued()
+        elif not self._busy:
+            self._busy = True
+            if not self.batch.note(self._commit):
+                self._wake.set()  # in its turn, so that what others submit in this one shares the commit
 
     def note(self, milestones: Sequence[Milestone]) -> None:
         """Write milestones with the next commit; if they are lost before, they are made again when they are missed."""
@@ -112,11 +128,22 @@ class Writer:
                 self._fail_queued()
 
     async def _work(self) -> None:
-        while self._queue or not self._closing:
-            if self._queue:
-                await self._commit()
-            else:
-                await self._wake.wait()
+        """Do what must await something between two commits; the commits themselves wake no task."""
+        while True:
+            if self._bug is not None:
+                raise self._bug
+            if not self._in_flight:
+                if self._displaced is not None:
+                    await self._refuse(self._displaced)
+                if self._pages >= _CHECKPOINT_EVERY:
+                    await self.checkpoint()
+                if self._queue:
+                    self._commit()
+                elif self._closing:
+                    return
+                else:
+                    self._busy = False
+            await self._wake.wait()
 
     def _fail_queued(self) -> None:
         """Fail what still waits, which is nothing unless a bug ended the writer."""
@@ -135,36 +162,56 @@ class Writer:
         with anyio.CancelScope(shield=True):
             await self._idle.wait()
 
-    async def _commit(self) -> None:
-        if (displaced := self.presence.look()) is not None:
-            await self._refuse(displaced)
+    def _commit(self) -> None:
+        """Begin to commit what waits, or wake the task if it must not be committed."""
+        self._displaced = self.presence.look()
+        if self._displaced is not None:
+            self._wake.set()
             return
         if self._milestones:
             self._queue.append((self._take_milestones(), lambda _: None))
         transactions = [transaction for transaction, _ in self._queue]
-        began = time.monotonic()
-        outcomes = await self._database.run(lambda connection: self._event_writer.commit(connection, transactions))
-        self.longest_commit = max(self.longest_commit, time.monotonic() - began)
+        self._in_flight = len(transactions)
+        self._began = time.monotonic()
+        self._database.submit(
+            lambda connection: self._event_writer.commit(connection, transactions), self._on_committed
+        )
+
+    def _on_committed(self, outcomes: list[Outcome] | BaseException) -> None:
+        """Settle a commit, and begin the next one; a bug is for the task to raise."""
+        self._in_flight = 0
+        try:
+            if isinstance(outcomes, BaseException):
+                self._bug = outcomes
+            else:
+                self._settle(outcomes)
+            if self._bug is not None or self._closing or self._pages >= _CHECKPOINT_EVERY:
+                self._wake.set()
+            elif self._queue:
+                self._commit()
+            else:
+                self._busy = False
+        except BaseException as bug:
+            self._bug = bug
+            self._wake.set()
+
+    def _settle(self, outcomes: list[Outcome]) -> None:
+        self.longest_commit = max(self.longest_commit, time.monotonic() - self._began)
         self.commits += 1
-        written = [
-            transaction
-            for transaction, outcome in zip(transactions, outcomes, strict=True)
-            if not isinstance(outcome, Exception)
-        ]
-        events = [event for transaction in written for part in transaction.parts for event in part.events]
-        self.events += len(events)
-        for outcome in outcomes:
-            _, settle = self._queue.popleft()
-            settle(outcome)
-        self._pages += _PAGES_OF_A_COMMIT + _size_of(events) // _PAGE
-        if self._pages >= _CHECKPOINT_EVERY:
-            await self.checkpoint()
+        events, size = self._event_writer.take_written()
+        self.events += events
+        self._pages += _PAGES_OF_A_COMMIT + (events * _ROW + size) // _PAGE
+        with self.batch:
+            for outcome in outcomes:
+                _, settle = self._queue.popleft()
+                settle(outcome)
 
     async def _refuse(self, displaced: Displaced) -> None:
         """Fail what waits now: a commit to a file that is gone would be lost."""
         for _ in range(len(self._queue)):
             _, settle = self._queue.popleft()
             settle(Storage(f"nothing was written: {displaced}"))
+        self._displaced = None
         await anyio.lowlevel.checkpoint()  # let others run, even if the failed callers retry at once
 
     @property
@@ -202,8 +249,3 @@ class Writer:
             readers = await anyio.to_thread.run_sync(wal_readers, self.presence.paths[DATABASE])
             who = f": {', '.join(readers)}" if readers else ""
             log.warning("a reader is slow%s; the WAL has %d MB and grows", who, size >> 20)
-
-
-def _size_of(events: Sequence[Event]) -> int:
-    """Estimate the bytes that events take in the database."""
-    return len(events) * _ROW + sum([len(event.content or "") + len(event.data_json or "") for event in events])

@@ -1,0 +1,110 @@
+"""What an outbox sends at the end of a batch, over a socket of which the test has the other end."""
+
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import anyio
+from trio.testing import wait_all_tasks_blocked
+
+from reeld.serving.flow import Limits, Traffic
+from reeld.serving.outbox import PIECE, Outbox
+
+
+class SocketOutbox:
+    """An outbox with a running sender, and how often it had sent everything."""
+
+    def __init__(self, peer: socket.socket, limits: Limits) -> None:
+        self.peer = peer
+        self.traffic = Traffic()
+        self.times_sent = 0
+        self.box = Outbox(1, limits, self.traffic, lambda: None, self._on_sent)
+
+    def _on_sent(self) -> None:
+        self.times_sent += 1
+
+    def arrived(self, size: int) -> bytes:
+        """Return what is there, of so many bytes at most."""
+        try:
+            return self.peer.recv(size)
+        except BlockingIOError:
+            return b""
+
+
+@asynccontextmanager
+async def connected(limits: Limits | None = None) -> AsyncIterator[SocketOutbox]:
+    """Yield an outbox that sends to a socket."""
+    ours, peer = socket.socketpair()
+    peer.setblocking(False)
+    stream = await anyio.abc.UNIXSocketStream.from_socket(ours)
+    async with stream, anyio.create_task_group() as tasks:
+        made = SocketOutbox(peer, limits or Limits())
+        tasks.start_soon(made.box.send, stream)
+        await wait_all_tasks_blocked()
+        with peer:
+            yield made
+        tasks.cancel_scope.cancel()
+
+
+async def test_a_batch_is_sent_at_its_end() -> None:
+    """What is queued during a batch is sent at its end, as one piece, and no task is needed for it."""
+    async with connected() as it:
+        with it.traffic.batch:
+            it.box.reply(b"a1")
+            assert it.box.push(b"p1")
+            assert b"" == it.arrived(100)
+
+        assert (b"a1p1", True, 1, 0) == (it.arrived(100), it.box.empty, it.times_sent, it.traffic.waiting)
+
+
+async def test_what_finds_no_room_is_left_to_the_sender() -> None:
+    """What the peer does not take at once follows as it reads, in order, and so does what is queued after it."""
+    sent = b"".join(number.to_bytes(4) for number in range(PIECE // 4))
+    async with connected() as it:
+        for _ in range(8):
+            with it.traffic.batch:
+                it.box.reply(sent)
+        assert not it.box.empty
+        found = b""
+        while len(found) < 8 * len(sent):
+            found += it.arrived(1 << 20)
+            await anyio.lowlevel.checkpoint()
+        await wait_all_tasks_blocked()
+
+        assert found == 8 * sent
+        assert (True, 0) == (it.box.empty, it.traffic.waiting)
+
+
+async def test_a_long_reply_is_left_to_the_sender() -> None:
+    """A reply longer than a piece is sent by the sender, which notices a peer that stalls."""
+    async with connected() as it:
+        with it.traffic.batch:
+            it.box.reply(b"x" * (PIECE + 1))
+        assert b"" == it.arrived(1)
+
+
+async def test_a_peer_that_is_gone() -> None:
+    """An end that was closed is noticed by the sender, not at the end of the batch."""
+    ours, peer = socket.socketpair()
+    stream = await anyio.abc.UNIXSocketStream.from_socket(ours)
+    traffic = Traffic()
+    box = Outbox(1, Limits(), traffic, lambda: None, lambda: None)
+    failed = False
+    async with stream, anyio.create_task_group() as tasks:
+
+        async def send() -> None:
+            nonlocal failed
+            try:
+                await box.send(stream)
+            except anyio.BrokenResourceError:
+                failed = True
+
+        tasks.start_soon(send)
+        await wait_all_tasks_blocked()
+        peer.close()
+        with traffic.batch:
+            box.reply(b"x")
+        await wait_all_tasks_blocked()
+        tasks.cancel_scope.cancel()
+
+    assert failed
