@@ -110,7 +110,7 @@ def test_death_in_a_migration(crashing: CrashingDaemon) -> None:
             crashing.launch()
     crashing.start()
     kill_under_load(workload)
-    take_checksums_back(crashing.database)
+    take_back_to_version_three(crashing.database)
     for point in _FOURTH:
         with death_at(crashing, point):
             crashing.launch()
@@ -122,8 +122,23 @@ def test_death_in_a_migration(crashing: CrashingDaemon) -> None:
     workload.verify()
 
 
-def take_checksums_back(path: str) -> None:
+# What the table of events of version three has after these columns.
+_REFERENCES = {
+    "id INTEGER PRIMARY KEY": " AUTOINCREMENT",
+    "agent INTEGER NOT NULL": " REFERENCES agents (id)",
+    "parent INTEGER": " REFERENCES events (id)",
+}
+
+
+def take_back_to_version_three(path: str) -> None:
     """Make a database one of version three."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("ALTER TABLE events DROP COLUMN checksum")
+        connection.execute("DROP TABLE milestones")
+        connection.execute("PRAGMA writable_schema = ON")
+        for column, clause in _REFERENCES.items():
+            connection.execute(
+                "UPDATE sqlite_schema SET sql = replace(sql, ?, ? || ?) WHERE name = 'events'", (column, column, clause)
+            )
+        connection.execute("PRAGMA writable_schema = RESET")
         connection.execute("PRAGMA user_version = 3")
