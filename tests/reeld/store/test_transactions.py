@@ -12,7 +12,7 @@ import anyio
 import pytest
 from msgpack import packb
 
-from reel.errors import Exists, ReelError, Storage
+from reel.errors import Exists, Internal, ReelError, Storage
 from reeld.core.state import Source
 from reeld.store import transactions
 from reeld.store.schema import prepare
@@ -198,6 +198,54 @@ async def test_a_locked_file(store: Store, path: str) -> None:
     assert ["nothing was written: database is locked"] * 2 == [failed(outcome)[1] for outcome in outcomes]
     assert 1 == begun.count("BEGIN IMMEDIATE")
     assert [[3], [4]] == await write(store, said(1, event(2)), said(2, event(2)))
+
+
+class _UnsyncedCursor(sqlite3.Cursor):
+    """A cursor whose commits SQLite cannot sync."""
+
+    def execute(self, sql: str, *values: Any) -> "_UnsyncedCursor":
+        if sql == "COMMIT":
+            raise _unsynced()
+        return super().execute(sql, *values)
+
+
+class _UnsyncedConnection(sqlite3.Connection):
+    """A connection on which no commit can be synced, except the PRAGMA that follows one, if that ``works``."""
+
+    works = True
+
+    def cursor(self, *_: Any) -> Any:
+        return _UnsyncedCursor(self)
+
+    def execute(self, sql: str, *values: Any) -> sqlite3.Cursor:
+        if " = " in sql and not self.works:
+            raise _unsynced()
+        return super().cursor().execute(sql, *values)
+
+
+def _unsynced() -> sqlite3.OperationalError:
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorcode = sqlite3.SQLITE_IOERR_FSYNC
+    return error
+
+
+@pytest.mark.parametrize(
+    ("works", "expected"),
+    [(True, (Storage, "nothing was written: ")), (False, (Internal, "commit state unknown: "))],
+)
+def test_a_commit_that_is_not_synced(path: str, works: bool, expected: tuple[type[ReelError], str]) -> None:
+    """A commit that was not synced is overwritten; if that is not possible either, its caller is told of the doubt."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        prepare(connection, path)
+    done: list[str] = []
+    with closing(sqlite3.connect(path, isolation_level=None, factory=_UnsyncedConnection)) as connection:
+        writer = transactions.EventWriter(connection)
+        connection.works = works
+        connection.set_trace_callback(done.append)
+        (outcome,) = writer.commit(connection, [made(1)])
+
+    assert (expected[0], True) == (failed(outcome)[0], failed(outcome)[1].startswith(expected[1]))
+    assert works == any(" = " in sql for sql in done[done.index("ROLLBACK") :])
 
 
 def test_a_checkpoint_says_what_is_left(path: str) -> None:
