@@ -272,10 +272,12 @@ class Agent:
         """
         state, bus = self.committed, self.bus
         state.profile = part.profile
-        conversation, has_subscribers = state.conversation, bus.has_subscribers(self.row)
-        for event_id, event in enumerate(part.events, first):
-            kept = conversation.apply(event_id, event, past)
-            if has_subscribers:
+        conversation = state.conversation
+        if past is None and not bus.has_subscribers(self.row):
+            conversation.follow(first, part.events)
+        else:
+            for event_id, event in enumerate(part.events, first):
+                kept = conversation.apply(event_id, event, past)
                 bus.publish(CommittedEvent(part.profile, event_id, event, kept, conversation.extent))
         bus.newest = first + len(part.events) - 1
         if conversation.has_new_milestones:

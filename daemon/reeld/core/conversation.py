@@ -318,6 +318,27 @@ class Conversation:
             return self._take_over(Branch(event.parent) if past is None else past)
         return min(before, self.extent)
 
+    def follow(self, first: int, events: Sequence[Event]) -> None:
+        """Do what :meth:`apply` does with several events, of which nobody asks what each left unchanged.
+
+        Args:
+            first: the id of the first one; those of the others follow it.
+            events: the events.
+        """
+        new, entries = tuple.__new__, self.entries
+        for event_id, event in enumerate(events, first):
+            seq, _, kind, _, data_json, _, time, _, message, tools = event
+            if message is None or data_json is not None:
+                self.apply(event_id, event)
+                continue
+            # A plain text, as nearly all are: what `apply` does with it.
+            entries.append(new(Entry, (event_id, seq, kind, None, None, time, message, tools)))
+            self.size += _ENTRY_SIZE + len(message)
+            self.message_count += 1
+            self._since += 1
+            if self._since >= self._step:
+                self._set_milestone(entries[-1])
+
     def _take_over(self, past: Takeover) -> Extent:
         if isinstance(past, Replacement):
             self.become(past.conversation)

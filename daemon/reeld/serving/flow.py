@@ -70,6 +70,10 @@ class Traffic:
             limit: how many may wait in all.
         """
         self.waiting += size
+        self.relieve(limit)
+
+    def relieve(self, limit: int) -> None:
+        """Close the connections with the most while more than so many bytes wait."""
         while self.waiting > limit and self.peers:
             heaviest = max(self.peers, key=lambda peer: peer.waiting)
             if not heaviest.waiting:

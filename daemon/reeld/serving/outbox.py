@@ -140,7 +140,9 @@ class Outbox:
         queue.append(data)
         if len(queue) == 1 and not traffic.batch.note(self.send_now):
             self._filled.set()
-        traffic.buffer(len(data), self._limits.all_waiting)
+        traffic.waiting += len(data)
+        if traffic.waiting > self._limits.all_waiting:
+            traffic.relieve(self._limits.all_waiting)
 
     def send_now(self) -> None:
         """Send what is queued as far as that needs no waiting, and leave the rest to the sender."""

@@ -1,7 +1,10 @@
 """The conversation in memory: cases that the state machine does not reach."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from reel.kinds import CONVERSATION
 from reeld.core.conversation import Conversation, label_of
 from reeld.core.events import Entry, Event, Mark, Node, entry, read
 from reeld.core.state import State, info
@@ -87,3 +90,21 @@ def test_info_of_an_empty_agent() -> None:
         shown[field] for field in ("messages", "conversation", "marks", "open_calls", "ready", "attached")
     )
     assert "source" not in shown
+
+
+@given(st.lists(st.sampled_from(["user", "assistant", "tool_call", "system", "mark", "note", "clear"]), max_size=12))
+def test_events_are_followed_as_they_are_applied(kinds: list[str]) -> None:
+    """Several events at once make the conversation, its milestones and its size that they make one by one."""
+    call = '{"tool_call_id":"a","name":"ls","arguments":"{}"}'
+    events = []
+    for seq, kind in enumerate(kinds, 1):
+        content, data = ("text" if kind in CONVERSATION else None), (call if kind == "tool_call" else None)
+        message, tools = read(pack, kind, content, data, seq, 0)
+        events.append(Event(seq, seq, kind, content, data, None, 0, None, message, tools))
+    one, other = Conversation(step=2), Conversation(step=2)
+    one.follow(1, events)
+    for seq, event in enumerate(events, 1):
+        other.apply(seq, event)
+
+    assert one == other
+    assert (one.entries, one.size, one.milestones) == (other.entries, other.size, other.milestones)
