@@ -138,7 +138,16 @@ HEAVY = {
         (["--version"], {*HEAVY, "reel.sync.client", "msgpack", "socket", "datetime"}),
         (
             ["add", "demo", "hi"],
-            {*HEAVY, "argparse", "gettext", "locale", "reel.messages", "reel.records", "reel.sync.subscription"},
+            {
+                *HEAVY,
+                "argparse",
+                "gettext",
+                "locale",
+                "threading",
+                "reel.messages",
+                "reel.records",
+                "reel.sync.subscription",
+            },
         ),
     ],
 )
