@@ -1,10 +1,12 @@
 """The list of agents as people read it: a table, or a tree with clones below their sources."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
 
 from reel.cli.output import Line, Span
 from reel.cli.terminal import cells, cut, flat, pad, safe
+from reel.light_typing import NamedTuple
 from reel.replies import AgentRow
 
 _GAP = "  "

@@ -4,13 +4,15 @@ A message need not be Markdown, so nothing is rearranged: without colours a text
 fences is neither wrapped nor indented, so that what is copied from the screen is the code.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator
 from enum import Enum
-from typing import NamedTuple
 
 from reel.cli.output import Line, Span
 from reel.cli.terminal import TAB, breaks, safe
+from reel.light_typing import NamedTuple
 
 _FENCE = re.compile(r"\s*(`{3,}(?=[^`]*$)|~{3,})")
 _HEADING = re.compile(r" {0,3}#{1,6}(\s|$)")

@@ -1,16 +1,10 @@
-"""Paging of output that is longer than the screen."""
+"""The pager, for output that is longer than the screen."""
 
 import os
 import shlex
 import signal
 import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from typing import IO
-
-from reel.cli.context import Context
-from reel.cli.output import screen_height
 
 _FALLBACK = "less"
 # Options of less if $LESS is not set: exit at once on short texts, pass colours through, leave the text on the screen.
@@ -79,29 +73,13 @@ class PagerBuffer:
         self.write("".join(kept))
 
 
-@contextmanager
-def paged(ctx: Context, *, at_end: bool = False) -> Iterator[None]:
-    """Page the output of the block, if it is for people and on a terminal.
+def pager_command(setting: str | None, *, at_end: bool) -> list[str]:
+    """Return the command line of the pager; empty for none.
 
     Args:
-        ctx: the command's context.
-        at_end: whether the pager begins at the end, as far as it is known how to tell it.
+        setting: what ``reel.toml`` says.
+        at_end: whether it begins at the end, as far as it is known how to tell it.
     """
-    if not ctx.out.terminal or ctx.out.as_json or ctx.args.no_pager:
-        with ctx.out.printing():
-            yield
-        return
-    buffer = PagerBuffer(sys.stdout, screen_height(sys.stdout), _command(ctx.settings.pager, at_end=at_end))
-    stream = ctx.out.redirect(buffer)
-    try:
-        with suppress(Closed):
-            yield
-    finally:
-        ctx.out.redirect(stream)
-        buffer.end()
-
-
-def _command(setting: str | None, *, at_end: bool) -> list[str]:
     try:
         command = shlex.split(os.environ.get("PAGER", _FALLBACK) if setting is None else setting)
     except ValueError:

@@ -1,5 +1,7 @@
 """The command ``show``: a conversation for people, and its texts for programs."""
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Iterator
 
@@ -8,12 +10,15 @@ from reel.cli.arguments import UsageError
 from reel.cli.context import Context
 from reel.cli.exits import OK, REFUSED
 from reel.cli.output import screen_height
-from reel.cli.pager import paged
+from reel.cli.paging import paged
 from reel.cli.positions import Range, parse_range
 from reel.cli.transcript import Fold, Transcript
 from reel.errors import InvalidParams
-from reel.messages import Message
-from reel.replies import ConversationPage, MessagesPage
+from reel.light_typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from reel.messages import Message
+    from reel.replies import ConversationPage, MessagesPage
 
 # How many messages are read to find the last answer, at first and then.
 _LOOK_BACK = (10, 10_000)

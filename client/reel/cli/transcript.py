@@ -1,13 +1,19 @@
 """A conversation as people read it: roles, texts, tool calls and their results."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import Any, NamedTuple
 
 from reel.cli import markdown
 from reel.cli.output import Line, Span
 from reel.cli.terminal import count, flat, wrap
-from reel.messages import Message, Record
+from reel.light_typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from reel.messages import Message, Record
 
 _STEP = "  "
 
