@@ -47,7 +47,9 @@ class Emacs:
         fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
         # The server waits until Emacs reads keys: what is typed before that may be lost.
         server = f'(setq server-name "{self._server}") (run-with-idle-timer 0 nil (quote server-start))'
-        start = f"(progn (require 'json) (require 'reel) (setq native-comp-deferred-compilation nil) {server})"
+        # Before anything is loaded: it would be compiled, in processes of 80 MB beside the test.
+        no_compiler = "(setq native-comp-deferred-compilation nil native-comp-jit-compilation nil)"
+        start = f"(progn {no_compiler} (require 'json) (require 'reel) {server})"
         words = [program, "-Q", "-nw", "--no-splash", "-L", str(LISP), "--eval", start]
         self.process = subprocess.Popen(
             [sys.executable, "-I", "-c", _ON_TERMINAL, *words],
