@@ -127,6 +127,7 @@ LOADED = [
     pytest.param(name, value, body, place, id=f"{name}-{member.__name__}-{place['role'] if place else 'item'}-{number}")
     for name, kind, body, place in REQUESTS
     for member in members(kind)
+    if member.__name__ != "ItemReference"  # it refers to the outside of a request (rule R8)
     for number, value in enumerate(one_by_one(member) if name == "gemini" else variants(member))
 ]
 
@@ -142,3 +143,18 @@ def test_every_type_of_a_request_is_loaded(name: str, value: Json, body: Json, p
         found, _ = sent(target, [*loaded.messages, "And?"], model)
         problems = check(target.replace("-", "_"), found, model)
         assert [] == [problem for problem in problems if problem.why != "unknown key"]
+
+
+CITATIONS = {kind.__name__: kind for kind in members(beta_types.BetaTextCitation)}
+
+
+@pytest.mark.parametrize("kind", CITATIONS.values(), ids=CITATIONS)
+def test_a_citation_of_an_answer_has_the_keys_of_a_request(kind: Any) -> None:
+    """What only the types of answers have is not sent back (rule A16)."""
+    block = {"type": "text", "text": "x", "citations": [example(kind, full=True)]}
+    message = read_response("anthropic", json.dumps({"content": [block]}))[0]
+    body, report = sent("anthropic", ["Hi", message, "And?"])
+    (citation,) = body["messages"][1]["content"][0]["citations"]
+
+    assert [] == faults(beta_types.BetaTextCitationParam, citation)
+    assert [] == report

@@ -166,7 +166,7 @@ class _StreamReader:
         return BROKEN_PIPE if self._echo.closed else OK
 
     def _why_nothing(self) -> str:
-        if self._stream.events:
+        if self._stream.events or self._stream.cut:
             return "the stream broke off"
         return f"{name_of(self._ctx.word)} is not an event stream of {self._ctx.args.format}"
 

@@ -8,6 +8,7 @@ import re
 from typing import NamedTuple
 
 _LINE_END = re.compile("\r\n?|\n")
+_FIELDS = ("data", "event", "id", "retry")
 # All that changes the state of the scan: brackets, quotes, and an escape with the character that it escapes.
 _TOKEN = re.compile(r'["{}\[\]]|\\(?:.|$)', re.DOTALL)
 _DEPTH = {"{": 1, "[": 1, "}": -1, "]": -1}
@@ -59,6 +60,15 @@ class ServerSentEvents:
         self._give_event(events)
         return events
 
+    @property
+    def inside_event(self) -> bool:
+        """Whether an event has begun and not ended: a line of it has come, or what may become one."""
+        line = "".join(self._line)
+        field, colon, _ = line.partition(":")
+        return bool(self._data or self._name) or (
+            field in _FIELDS if colon else bool(line) and any(name.startswith(line) for name in _FIELDS)
+        )
+
     def _take_line(self, events: list[Event]) -> None:
         line, self._line = "".join(self._line), []
         field, _, value = line.partition(":")
@@ -108,6 +118,11 @@ class ArrayElements:
         if self._depth >= _ELEMENT:
             self._pieces.append(text[start:])
         return events
+
+    @property
+    def inside_event(self) -> bool:
+        """Whether the array has begun and not ended."""
+        return self._depth > 0
 
     def end(self) -> list[Event]:
         """Take the end of the text; an element that is cut off is dropped."""

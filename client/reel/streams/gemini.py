@@ -16,6 +16,7 @@ from reel.strict_json import encode
 
 # The keys that a part may have to be joined with the part before it.
 _TEXT_KEYS = frozenset({"text", "thought", "thoughtSignature"})
+_EMPTY_TEXT_KEYS = frozenset({"text", "thought"})
 # Lists that every chunk extends: the name in the Gemini API, and in Vertex.
 _CITATIONS = ("citationSources", "citations")
 _OF_A_CHUNK = ("candidates", "error")
@@ -75,7 +76,8 @@ class _Candidate:
     def _take(self, part: dict[str, Any]) -> str:
         """Append a part, or join it with the last one: a text that continues, or its signature.
 
-        A signature belongs to the text that it came with or after, so the text that follows it is another part.
+        A signature belongs to the text that it came with or after, so the text that follows it is another part. The
+        empty text with which many streams end is none.
         """
         text = text_or_empty(part.get("text"))
         last = self._parts[-1] if self._parts else None
@@ -87,7 +89,7 @@ class _Candidate:
             last.grow("text", text)
             if "thoughtSignature" in part:
                 last.known["thoughtSignature"] = part["thoughtSignature"]
-        else:
+        elif text or "text" not in part or not part.keys() <= _EMPTY_TEXT_KEYS:
             self._parts.append(IncrementalMap(part))
         return "" if part.get("thought") else text
 

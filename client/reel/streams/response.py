@@ -91,7 +91,7 @@ class IncomingResponse:
             return None
         if self._whole is None and self._stream.error is not None:
             return self._stream.error
-        if self._begun and self._whole is None and not self._stream.events:
+        if self._begun and self._whole is None and not self._stream.events and not self._stream.cut:
             return f"it is not an event stream of {self._format}"
         return "it broke off" if self._begun else "nothing came"
 

@@ -57,6 +57,8 @@ class Stream:
     def __init__(self, format: str) -> None:  # noqa: A002 - the protocol's name
         # The error that the provider reported, or what is wrong with the stream. All that follows is ignored.
         self.error: str | None = None
+        # Whether it ended inside an event.
+        self.cut = False
         # How many events were folded.
         self.events = 0
         self._assembler = ASSEMBLERS[format]()
@@ -99,6 +101,7 @@ class Stream:
         text = self.feed(self._decode(b"", final=True))
         if self._events is None:
             return text
+        self.cut = self._events.inside_event
         # An incomplete event broke off with the stream, and is not an error of its own.
         return text + self._take([event for event in self._events.end() if _is_complete(event.data)])
 

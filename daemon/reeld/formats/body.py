@@ -20,7 +20,7 @@ _MARK_SIZE = 64
 
 
 class Prefix(NamedTuple):
-    """The settled beginning of a rendered history: how many items, and a hash of prompt, tools and these items."""
+    """The settled beginning of a rendered history: how many items, and a hash of model, prompt, tools and items."""
 
     messages: int
     hash: str
@@ -115,7 +115,7 @@ class _Comparison(NamedTuple):
     """What a prefix is a hash of.
 
     Args:
-        top: a digest of the prompt at the top of the body, and of the tools.
+        top: a digest of the model, of the prompt at the top of the body, and of the tools.
         prompt: the prompt.
         leading: the items before the history that the prompt became.
     """
@@ -170,7 +170,7 @@ def assemble(
         fields = {"model": state.model, **fields}
     leading = EncodedTurns()
     leading.add(part.items, prompt.seq if prompt else 0, is_user=False, can_begin=False)
-    compared = _Comparison(digest(encode([part.fields, fields.get("tools")]).encode()), prompt, leading)
+    compared = _Comparison(digest(encode([state.model, part.fields, fields.get("tools")]).encode()), prompt, leading)
     history = _History(state.turns, rest.turns)
     fields, room, placed = _mark_top(request, target, fields, history, prompt, context)
     top = encode(fields).encode()
@@ -291,7 +291,7 @@ def _prefix_change(after: Prefix, compared: _Comparison, history: _History, prev
     first = turns[0].seq if turns else None
     if not after.hash.startswith(compared.top.hex()):
         seq = compared.prompt.seq if compared.prompt else first
-        return Change(seq, None, "prefix_changed", "the prompt or the tools have changed")
+        return Change(seq, None, "prefix_changed", "the model, the prompt or the tools have changed")
     if previous is None or not compared.begins_with(after, compared.leading.digests + previous.turns.digests):
         return Change(first, None, "prefix_changed", "the given prefix is not the beginning of this history")
     return Change(

@@ -27,6 +27,11 @@ def as_error(text: str) -> str:
     return text if text.lower().startswith("error") else f"Error: {text}"
 
 
+def media_title(name: str, call_id: str) -> str:
+    """Return the title of media of a result that follow in a user message."""
+    return f"Media of the result of {name} ({call_id}):"
+
+
 def mime_of(block: Json) -> str:
     """Return the MIME type of a media block; ``image/jpg``, which many write and no API accepts, is ``image/jpeg``."""
     mime: str = block["mime_type"]

@@ -72,7 +72,9 @@ def _response(format: str, body: str) -> tuple[Json, str | None]:  # noqa: A002 
     stream.feed(body)
     stream.end()
     if not stream.complete and not stream.began:
-        why = stream.error or (_BROKE_OFF if stream.events else "it is neither a JSON object nor an event stream")
+        why = stream.error or (
+            _BROKE_OFF if stream.events or stream.cut else "it is neither a JSON object nor an event stream"
+        )
         raise invalid_at("body", f"the answer has no content: {why}")
     return stream.body(), None if stream.complete else stream.error or _BROKE_OFF
 

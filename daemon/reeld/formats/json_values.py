@@ -58,20 +58,24 @@ def is_sendable(value: Any, depth: int = _DEPTH, *, any_number: bool = False) ->
 
 def arguments_as_object(arguments: str) -> Json:
     """Return a call's arguments as an object; other text becomes ``{"INVALID_JSON": text}`` (rule X8)."""
-    if arguments == "":
-        return {}
-    try:
-        value = parse(arguments)
-        if type(value) is dict and is_sendable(value):
-            cleaned: Json = clean_deep(value)[0] if "\\u" in arguments else value
-            return cleaned
-    except (ValueError, RecursionError):
-        pass
-    return {"INVALID_JSON": arguments}
+    return _arguments(arguments)[0]
 
 
 def arguments_as_text(arguments: str) -> str:
     """Return a call's arguments as the text of an object: the stored one if it is such a text (rule X8)."""
-    value = arguments_as_object(arguments)
-    sound = arguments != "" and "INVALID_JSON" not in value and "\\u" not in arguments
-    return arguments if sound else encode(value)
+    value, is_stored = _arguments(arguments)
+    return arguments if is_stored else encode(value)
+
+
+def _arguments(arguments: str) -> tuple[Json, bool]:
+    """Return arguments as an object, and whether their text is that of the object: escapes may stay as they are."""
+    if arguments == "":
+        return {}, False
+    try:
+        value = parse(arguments)
+        if type(value) is dict and is_sendable(value):
+            cleaned, replaced = clean_deep(value) if "\\u" in arguments else (value, 0)
+            return cleaned, not replaced
+    except (ValueError, RecursionError):
+        pass
+    return {"INVALID_JSON": arguments}, False

@@ -18,12 +18,15 @@ from reeld.core.events import Entry
 from reeld.formats.body import OpenTurns, Rendered, RenderRequest, assemble
 from reeld.formats.format import Format, Prompt
 from reeld.formats.json_values import is_sendable
+from reeld.formats.metadata import restore_keys
 from reeld.formats.model import Change, HistorySettings, RenderContext
 from reeld.formats.render_state import EncodedTurns, Marks, RenderState, ServerState
 from reeld.formats.repair import Exchange, Repaired, repair
 from reeld.formats.table import FORMATS
 
 _METADATA = "provider_metadata"
+# What a provider says of a turn that it wants to continue (rule A11).
+_PAUSED = "pause_turn"
 # So many messages are unpacked at once: few enough to be freed again before the garbage collector looks at them.
 _BATCH = 500
 
@@ -73,7 +76,8 @@ def _is_ready(repaired: Repaired, target: Format) -> bool:
     if not target.resumable or not pieces or pieces[-1].block["type"] != "opaque":
         return False
     half = target.server_tool_half(pieces[-1].block)
-    return half is not None and half.is_call
+    paused = restore_keys(pieces[-1].metadata, target.provider, ("finish_reason",)) == {"finish_reason": _PAUSED}
+    return half is not None and (half.is_call or paused)
 
 
 def _format(name: str) -> Format:

@@ -34,7 +34,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from reel.strict_json import Json
-from reeld.formats.content import as_error, texts_of
+from reeld.formats.content import as_error, media_title, texts_of
 from reeld.formats.format import Format, LoopThinking, Position
 from reeld.formats.model import (
     Action,
@@ -54,6 +54,7 @@ from reeld.formats.server_tools import MessageGroup, ServerToolStatus, match_ser
 PLACEHOLDER = "(empty)"
 NO_RESULT = "No result: the call was interrupted before it was answered."
 PLACEHOLDER_TURN = UserTurn([], [placeholder(PLACEHOLDER)])
+_MEDIA = ("media", "opaque")
 _THOUGHTS = ("thinking", "redacted_thinking")
 _UNPAIRED = "a server's tool without the other half of its call and result"
 _LOST_REASONING = "the server requires it together with its reasoning, which is not sent"
@@ -207,7 +208,7 @@ def _user_turn(group: MessageGroup, state: RepairState, rules: _Rules, report: l
             state.abandon(call)
             builder.results[number] = CallResult(call, NO_RESULT, failed=True, piece=None)
             report.append(Change(call.seq, None, "synthesized", f"the call {call.given_id} has no result"))
-    pieces = builder.pieces
+    pieces = [*builder.moved, *builder.pieces]
     if not pieces and not calls and rules.target.alternates and group.assistant:
         pieces = [placeholder(PLACEHOLDER)]
         seq = group.user[0]["seq"] if group.user else None
@@ -226,6 +227,8 @@ class _UserTurnBuilder:
         # By the number of their call.
         self.results: dict[int, CallResult] = {}
         self.pieces: list[Piece] = []
+        # Media of results, each after a title, that the API takes from the user only.
+        self.moved: list[Piece] = []
 
     def _note(self, piece: Piece, action: Action, why: str) -> None:
         self.report.append(Change(piece.seq, piece.block_index, action, why))
@@ -272,17 +275,23 @@ class _UserTurnBuilder:
         block = piece.block
         failed, content = bool(block.get("is_error")), block["content"]
         if isinstance(content, list):
-            content = self._sendable(piece, content, "failed_result" if failed else "result") or ""
+            content = self._sendable(call, piece, content, "failed_result" if failed else "result") or ""
         return CallResult(call, content, failed, piece)
 
-    def _sendable(self, piece: Piece, blocks: list[Json], position: Position) -> list[Json]:
-        sendable = []
+    def _sendable(self, call: ToolCall, piece: Piece, blocks: list[Json], position: Position) -> list[Json]:
+        """Return the blocks that a result may contain; media that only the user may send follow (rule X17)."""
+        sendable, moved = [], []
         for block in blocks:
             why = self.rules.why_unsendable(block, position)
             if why is None:
                 sendable.append(block)
+            elif block["type"] in _MEDIA and self.rules.why_unsendable(block, "user") is None:
+                self._note(piece, "moved", f"{why}: it follows as the user's, after all results")
+                moved.append(piece._replace(block=block))
             else:
                 self._note(piece, "dropped", f"in the result: {why}")
+        if moved:
+            self.moved += [piece._replace(block={"type": "text", "text": media_title(call.name, call.id)}), *moved]
         return sendable
 
 

@@ -33,6 +33,9 @@ def fold(*chunks: dict[str, Any]) -> Gemini:
         ([{"text": "a"}, {"text": "b", "videoMetadata": {}}], [{"text": "a"}, {"text": "b", "videoMetadata": {}}]),
         ([{"thoughtSignature": "s"}, {"text": "b"}], [{"thoughtSignature": "s"}, {"text": "b"}]),
         ([_CALL, _CALL], [_CALL, _CALL]),
+        ([{"text": ""}, {"text": "a"}], [{"text": "a"}]),
+        ([_CALL, {"text": ""}, {"text": "", "thought": True}], [_CALL]),
+        ([_CALL, {"text": "", "thoughtSignature": "s"}], [_CALL, {"text": "", "thoughtSignature": "s"}]),
     ],
 )
 def test_parts_of_gemini_are_joined(given: list[dict[str, Any]], expected: list[dict[str, Any]]) -> None:

@@ -9,6 +9,7 @@ from reel.errors import TooLarge
 from reeld.formats.body import Prefix, Rendered, RenderRequest
 from reeld.formats.render import render
 from reeld.formats.render_state import RenderState
+from reeld.formats.table import FORMATS
 from tests.formats.checker import check
 from tests.reeld.formats.histories import (
     call,
@@ -194,3 +195,14 @@ def test_a_newest_turn_over_the_budget_is_too_large() -> None:
         ask([WORDS], budget=10)
 
     assert 10 == refused.value.data["budget"]
+
+
+def test_a_body_for_another_model_does_not_extend_an_earlier_one() -> None:
+    """A provider's cache belongs to one model."""
+    entries = entries_of(["Hi", model("OK"), "So?"])
+    for name in FORMATS:
+        before = render(RenderRequest(name, "a"), entries)[0].prefix
+        same, other = (render(RenderRequest(name, named, after=before), entries)[0] for named in ("a", "b"))
+
+        assert (True, False) == (same.extends, other.extends)
+        assert "the model, the prompt or the tools have changed" == other.report[-1].why

@@ -237,3 +237,13 @@ def test_a_request_is_read_with_or_without_byte_order_mark() -> None:
         read_request("openai-chat", "data: {}")
     with pytest.raises(InvalidMessage, match=r"^invalid_message: body: expected an object, got a list"):
         read_request("openai-chat", "[]")
+
+
+@each_sample
+def test_a_stream_that_is_cut_inside_its_first_event_broke_off(sample: Sample) -> None:
+    """It is not a stream of an unknown format, wherever it was cut."""
+    data = sample.data.decode()
+    first = data.index("\n\n") if "\n\n" in data else 20
+    for end in range(1, first):
+        with pytest.raises(InvalidMessage, match="the answer broke off"):
+            read_response(sample.format, data[:end])

@@ -40,7 +40,8 @@ def test_arguments_that_are_no_object_are_wrapped(arguments: str, expected: Any)
         ('{"a": 1.0}', '{"a": 1.0}'),
         ("", "{}"),
         ("[]", '{"INVALID_JSON":"[]"}'),
-        ('{"INVALID_JSON": 1}', '{"INVALID_JSON":1}'),
+        ('{"INVALID_JSON": 1}', '{"INVALID_JSON": 1}'),
+        (r'{"a": "\u00e9\n\ud83d\ude00"}', r'{"a": "\u00e9\n\ud83d\ude00"}'),
         ('{"a":"\\ud800"}', '{"a":"\ufffd"}'),
     ],
 )

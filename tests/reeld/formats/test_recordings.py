@@ -23,7 +23,14 @@ OUTSIDE = ("previous_response_id", "conversation", "prompt")
 
 def is_whole(path: Path) -> bool:
     """Whether a recording contains its whole history; one that begins elsewhere is not loaded."""
-    return all(read(path)["body"].get(key) is None for key in OUTSIDE)
+    return not begins_outside(read(path)["body"])
+
+
+def begins_outside(body: dict[str, Any]) -> bool:
+    """Whether a body continues what is not in it."""
+    items = [item for item in body.get("input") or [] if type(item) is dict]
+    refers = any(item.get("type") in ("item_reference", None) and "role" not in item for item in items)
+    return refers or any(body.get(key) is not None for key in OUTSIDE)
 
 
 READ = [path for path in RECORDINGS if is_whole(path)]

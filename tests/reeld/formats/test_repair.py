@@ -184,13 +184,23 @@ def test_a_history_that_begins_with_the_assistant_gets_a_user_turn() -> None:
     assert [["|", "Hi"]] == shown(repaired(model("Hi"), name="openai-chat"))
 
 
-@pytest.mark.parametrize("content", [[text(" ")], [IMAGE, text("x")]])
+@pytest.mark.parametrize("content", [[text(" ")], [SOUND, text("x")]])
 def test_blocks_of_a_result_that_cannot_be_sent_are_dropped(content: Any) -> None:
     """That may be all of them. A failed result contains only text."""
     found = repaired("Hi", model(call()), tool(result("c1", content, is_error=True)))
 
     assert [(3, 0, "dropped")] == actions(found)
     assert found.open[-1].user.results[0].content in ("", [text("x")])
+
+
+def test_media_of_results_follow_all_results_if_they_cannot_be_in_one() -> None:
+    """They come before what the user says, each with a title that names the call (rule X17)."""
+    results = tool(result("c1", [IMAGE], is_error=True), result("c2", [IMAGE, text("x")], is_error=True))
+    found = repaired("Hi", model(call(), call("c2")), results, "See?")
+    said = [piece.block.get("text", piece.block["type"]) for piece in found.open[-1].user.pieces]
+
+    assert ["Media of the result of look (c1):", "media", "Media of the result of look (c2):", "media", "See?"] == said
+    assert [(3, 0, "moved"), (3, 1, "moved")] == actions(found)[:2]
 
 
 def test_half_of_a_servers_tool_call_is_dropped() -> None:

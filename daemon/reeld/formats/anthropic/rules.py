@@ -59,6 +59,13 @@ _OPTIONAL = {
     "browser_state": (CACHE_CONTROL, "state_changes"),
     **dict.fromkeys(("container_upload", "tool_reference", *TOOL_CHANGES), (CACHE_CONTROL,)),
 }
+_OF_A_DOCUMENT = ("type", "cited_text", "document_index", "document_title")
+# The keys of a citation in a request (rule A16), by its type.
+_CITATION_KEYS = {
+    "char_location": (*_OF_A_DOCUMENT, "start_char_index", "end_char_index"),
+    "page_location": (*_OF_A_DOCUMENT, "start_page_number", "end_page_number"),
+    "content_block_location": (*_OF_A_DOCUMENT, "start_block_index", "end_block_index"),
+}
 _SOURCES = ("base64", "url", "file", "text", "content")
 # The keys of a block with a neutral form that the neutral form does not have, by its type here (rule A6).
 _OWN_KEYS = {
@@ -149,12 +156,28 @@ def server_tool_half(block: Json) -> ServerToolHalf | None:
 def own_keys(block: Json, kind: str) -> Json:
     """Return the keys of Anthropic's that were kept with a block of neutral form."""
     metadata = block.get("provider_metadata")
-    return restore_keys(metadata, PROVIDER, _OWN_KEYS[kind]) if metadata else {}
+    return with_citations(restore_keys(metadata, PROVIDER, _OWN_KEYS[kind])) if metadata else {}
+
+
+def with_citations(value: Json) -> Json:
+    """Return a value whose citations have no keys that only answers have, such as ``file_id`` (rule A16)."""
+    citations, content = value.get("citations"), value.get("content")
+    if isinstance(citations, list):
+        value = {**value, "citations": [_citation(found) for found in citations]}
+    if isinstance(content, list):
+        value = {**value, "content": [with_citations(part) if isinstance(part, dict) else part for part in content]}
+    return value
+
+
+def _citation(found: Any) -> Any:
+    accepted = _CITATION_KEYS.get(str(found.get("type"))) if isinstance(found, dict) else None
+    return found if accepted is None else {key: value for key, value in found.items() if key in accepted}
 
 
 def accepted_keys(value: Json) -> Json:
     """Return an opaque block without the keys that the API refuses in a block of a client's (rule A6)."""
     kind = value["type"]
+    value = with_citations(value)
     if kind not in _OPTIONAL:
         return value
     accepted = {"type", *_REQUIRED[kind], *_OPTIONAL[kind]}

@@ -21,7 +21,7 @@ from reeld.formats.fields import (
     response_metadata,
     usage_in,
 )
-from reeld.formats.gemini.rules import BESIDE_DATA, PROVIDER
+from reeld.formats.gemini.rules import BESIDE_DATA, OF_A_RESPONSE, PROVIDER
 from reeld.formats.json_values import dump
 from reeld.formats.metadata import opaque_block, preserve_keys
 from reeld.formats.model import INSTRUCTION_ROLES, split_by_role
@@ -196,11 +196,13 @@ def _with_signature(block: Json, part: Json, model: str | None) -> Json:
     signature = part.get("thoughtSignature")
     signature = signature if type(signature) is str else None
     made_by = {"model": model} if model is not None else {}
+    beside = block if "provider_metadata" in block else {**block, **_beside(part, {})}
     if block["type"] == "thinking":
-        return {**block, "provider": PROVIDER, **made_by, **({"signature": signature} if signature else {})}
+        return {**beside, "provider": PROVIDER, **made_by, **({"signature": signature} if signature else {})}
     if signature:
-        block["provider_metadata"] = {"provider": PROVIDER, **made_by, "signature": signature}
-    return block
+        kept = {**beside.get("provider_metadata", {}), "provider": PROVIDER, **made_by, "signature": signature}
+        return {**beside, "provider_metadata": kept}
+    return beside
 
 
 def _text(part: Json, where: str) -> Json | None:
@@ -237,8 +239,13 @@ def _file(part: Json, where: str) -> Json | None:
 def _beside_data(found: Json, part: Json) -> Json:
     """Return the name of media, and the provider even without other keys: what came from Gemini it reads (rule G6)."""
     named = {"name": found["displayName"]} if found.get("displayName") else {}
-    kept = preserve_keys(PROVIDER, {key: part[key] for key in BESIDE_DATA if key in part}).get("provider_metadata")
+    kept = _beside(part, {"thought": part.get("thought") or None}).get("provider_metadata")
     return {**named, "provider_metadata": kept or {"provider": PROVIDER}}
+
+
+def _beside(part: Json, more: Json) -> Json:
+    """Return the keys of a part beside its data, and more, as metadata (rule G12)."""
+    return preserve_keys(PROVIDER, {**{key: part[key] for key in BESIDE_DATA if key in part}, **more})
 
 
 _READERS: dict[str, Callable[[Json, str], Json | None]] = {
@@ -260,7 +267,8 @@ def _result(part: Json, where: str, call_id: str) -> Json:
     said = text if is_plain else dump(response)
     elements = require_elements(found.get("parts"), where)
     media = [_block(_part_at(inside, where), where, "", None) for inside in elements]
-    kept = {} if is_plain else {"provider_metadata": {"provider": PROVIDER, "response_json": said}}
+    own = {key: found.get(key) for key in OF_A_RESPONSE}
+    kept = _beside(part, own if is_plain else {**own, "response_json": said})
     return {
         "type": "tool_result",
         "tool_call_id": call_id,

@@ -28,6 +28,8 @@ BESIDE_DATA = (
     "spreadsheetMetadata",
     "audioMetadata",
 )
+# The keys of a function response beside its result.
+OF_A_RESPONSE = ("scheduling", "willContinue")
 _SIGNATURE = ("thought", "thoughtSignature")
 _MEDIA_KEYS = ("data", "mimeType", "fileUri", "displayName")
 # The media that it reads (rule G6).
@@ -46,7 +48,7 @@ def why_unsendable(block: Json, position: Position, model: str | None) -> str | 
         return "Gemini has no redacted thinking"
     if kind == "opaque":
         return _why_opaque_unsendable(opaque_object(block), position, model)
-    return None if block["text"].strip() else "an empty thought"
+    return None if block["text"].strip() or block.get("signature") else "an empty thought"
 
 
 def _why_media_unsendable(block: Json, position: Position, model: str | None) -> str | None:

@@ -6,7 +6,7 @@ from typing import Any
 from reel.strict_json import Json
 from reeld.formats.content import ANY_PICTURE, mime_of, texts_of
 from reeld.formats.format import Prompt, PromptPart
-from reeld.formats.gemini.rules import BESIDE_DATA, PROVIDER, accepted_keys, is_signing, signature
+from reeld.formats.gemini.rules import BESIDE_DATA, OF_A_RESPONSE, PROVIDER, accepted_keys, is_signing, signature
 from reeld.formats.json_values import arguments_as_object
 from reeld.formats.metadata import opaque_object, restore_keys
 from reeld.formats.model import AssistantTurn, CallResult, Piece, RenderContext, Turn
@@ -103,11 +103,16 @@ def _signed_parts(pieces: list[Piece], model: str | None) -> list[Json]:
 
 
 def _part(block: Json, model: str | None) -> Json:
-    part = _WRITERS[block["type"]](block)
+    part = {**_WRITERS[block["type"]](block), **_beside(block)}
     signed = signature(block, model)
     if signed:
         part["thoughtSignature"] = signed
     return part
+
+
+def _beside(block: Json) -> Json:
+    """Return the keys that were beside the data of a part (rule G12)."""
+    return {} if block["type"] == "opaque" else restore_keys(block.get("provider_metadata"), PROVIDER, BESIDE_DATA)
 
 
 def _text(block: Json) -> Json:
@@ -125,7 +130,8 @@ def _call(block: Json) -> Json:
 
 def _media(block: Json) -> Json:
     named = {"displayName": block["name"]} if block.get("name") else {}
-    beside = restore_keys(block.get("provider_metadata"), PROVIDER, BESIDE_DATA)
+    thought = restore_keys(block.get("provider_metadata"), PROVIDER, ("thought",))
+    beside = thought if thought.get("thought") is True else {}
     mime = mime_of(block)
     if block.get("url") is not None:
         typed = {} if mime == ANY_PICTURE else {"mimeType": mime}
@@ -134,7 +140,9 @@ def _media(block: Json) -> Json:
 
 
 def _opaque(block: Json) -> Json:
-    return accepted_keys(opaque_object(block) or {})
+    """Return a part as it came; a signature alone is the signature of an empty text (rule G3)."""
+    part = accepted_keys(opaque_object(block) or {})
+    return {"text": "", **part} if part.keys() <= {"thought", "thoughtSignature"} else part
 
 
 _WRITERS: dict[str, Callable[[Json], Json]] = {
@@ -149,10 +157,11 @@ _WRITERS: dict[str, Callable[[Json], Json]] = {
 def _response(result: CallResult) -> Json:
     """Return a functionResponse: Gemini's own object if it came from there, else the text under a key (rule G4)."""
     written: Json = {"name": result.call.name, "response": _response_object(result), "id": result.call.id}
-    media = [_WRITERS[block["type"]](block) for block in result.blocks if block["type"] != "text"]
+    written |= restore_keys(result.metadata, PROVIDER, OF_A_RESPONSE)
+    media = [{**_WRITERS[block["type"]](block), **_beside(block)} for block in result.blocks if block["type"] != "text"]
     if media:
         written["parts"] = media
-    return {"functionResponse": written}
+    return {"functionResponse": written, **restore_keys(result.metadata, PROVIDER, BESIDE_DATA)}
 
 
 def _response_object(result: CallResult) -> Json:

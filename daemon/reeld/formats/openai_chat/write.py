@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from reel.strict_json import Json
-from reeld.formats.content import shortest, url_of
+from reeld.formats.content import media_title, shortest, url_of
 from reeld.formats.format import Prompt, PromptPart
 from reeld.formats.json_values import arguments_as_text
 from reeld.formats.metadata import opaque_object, restore_keys
@@ -49,8 +49,7 @@ def _results(results: Sequence[CallResult], context: RenderContext) -> Iterator[
         media = [_part(block) for block in blocks if block["type"] == "media"]
         if media and result.piece is not None:
             context.note(result.piece, "moved", "media of a result follow in a user message after all results")
-            title = f"Media of the result of {result.call.name} ({result.call.id}):"
-            shown += [{"type": "text", "text": title}, *media]
+            shown += [{"type": "text", "text": media_title(result.call.name, result.call.id)}, *media]
         yield {"role": "tool", "tool_call_id": result.call.id, "content": _content(texts)}
     if shown:
         yield {"role": "user", "content": shown}

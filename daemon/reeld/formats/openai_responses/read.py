@@ -163,6 +163,8 @@ class _MessageBuilder:
         """
         item = {"role": "user", "content": given} if type(given) is str else require_map(given, where)
         kind = item.get("type") or ("message" if "role" in item else "item_reference")
+        if kind == "item_reference":
+            raise invalid_at(where, "refers to an item outside this body; load a request that contains all of it")
         if kind == "message":
             self._add_message(item, where)
         elif served:

@@ -8,7 +8,7 @@ from reel.strict_json import Json
 from reeld.formats.content import shortest, texts_of, url_of
 from reeld.formats.format import Prompt, PromptPart
 from reeld.formats.json_values import arguments_as_text
-from reeld.formats.metadata import restore_keys
+from reeld.formats.metadata import is_own, restore_keys
 from reeld.formats.model import CallResult, Piece, RenderContext, Turn, UserTurn
 from reeld.formats.naming import sent_id
 from reeld.formats.openai import (
@@ -200,13 +200,14 @@ def _annotation(given: Any) -> Any:
 
 
 def _media_part(block: Json) -> Json:
+    detail = restore_keys(block.get("provider_metadata"), PROVIDER, ("detail",))
+    accepted = detail if detail.get("detail") in DETAILS else {}
     if block["mime_type"].startswith("image/"):
-        detail = restore_keys(block.get("provider_metadata"), PROVIDER, ("detail",))
-        accepted = detail if detail.get("detail") in DETAILS else {}
         return {"type": "input_image", "image_url": url_of(block), **accepted}
     if block.get("url") is not None:
-        return {"type": "input_file", "file_url": block["url"]}
-    return {"type": "input_file", "filename": filename(block), "file_data": url_of(block)}
+        named = {"filename": block["name"]} if block.get("name") and is_own(block, PROVIDER) else {}
+        return {"type": "input_file", "file_url": block["url"], **named, **accepted}
+    return {"type": "input_file", "filename": filename(block), "file_data": url_of(block), **accepted}
 
 
 def _kind_of(metadata: Json, call_id: str) -> str:

@@ -87,7 +87,7 @@ def test_other_providers_get_no_thinking(other: str) -> None:
 
 
 def test_images_and_pdfs_are_sent_from_user_and_results() -> None:
-    """A failed result has no media, and media that Anthropic does not read are left out."""
+    """Those of a failed result follow as the user's (rule X17), and what Anthropic does not read is left out."""
     url = {"type": "media", "mime_type": "image/tiff", "url": "https://example.org/a"}
     named = {**PDF, "name": "A", "provider_metadata": {"provider": "anthropic", "context": "C"}}
     history = [
@@ -105,7 +105,8 @@ def test_images_and_pdfs_are_sent_from_user_and_results() -> None:
     ]
     assert ["A", "C"] == [asked["content"][1]["title"], asked["content"][1]["context"]]
     assert ["tool_use", "tool_use"] == [block["type"] for block in said["content"]]
-    assert [[image, text("x")], [text("x")]] == [block["content"] for block in answered["content"]]
+    assert [[image, text("x")], [text("x")]] == [block["content"] for block in answered["content"][:2]]
+    assert [text("Media of the result of look (b):"), image] == answered["content"][2:]
 
 
 def test_opaque_blocks_go_back_where_they_are_allowed() -> None:
@@ -288,3 +289,28 @@ def test_an_expired_container_is_left_out(expires_at: Any, now: float, expired: 
     name, report = container("Hi", boxed("box", expires_at), "So?", now=now)
 
     assert expired == (name is None) == (report == [f"the container box expired at {expires_at}"])
+
+
+@pytest.mark.parametrize("kind", ["char_location", "page_location", "content_block_location"])
+def test_citations_go_back_without_the_keys_of_answers(kind: str) -> None:
+    """They are in texts, and in the results of a server's tools (rule A16)."""
+    cited = {"type": kind, "cited_text": "x", "document_index": 0, "document_title": None}
+    said = {"type": "text", "text": "x", "citations": [{**cited, "file_id": None}]}
+    used = {"type": "mcp_tool_use", "id": "m1", "name": "n", "server_name": "s", "input": {}}
+    found = {"type": "mcp_tool_result", "tool_use_id": "m1", "is_error": False, "content": [said]}
+    content = read_response({"content": [said, used, found], "model": RECENT}).message["content"]
+    text_sent, _, result_sent = first(*content)
+
+    assert [cited] == text_sent["citations"]
+    assert [cited] == result_sent["content"][0]["citations"]
+
+
+@pytest.mark.parametrize(("reason", "ready"), [("pause_turn", True), ("end_turn", False)])
+def test_a_paused_turn_that_ends_in_a_result_is_continued(reason: str, ready: bool) -> None:
+    """The answer says whether it was paused (rule A11)."""
+    used = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}}
+    found = {"type": "web_search_tool_result", "tool_use_id": "s1", "content": []}
+    answer = read_response({"content": [used, found], "stop_reason": reason, "model": RECENT}).message
+    rendered, _ = render(RenderRequest("anthropic", RECENT), entries_of(["Hi", answer]))
+
+    assert ready == rendered.ready

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from reeld.formats.gemini.read import read_request, read_response
 from tests.formats.checker import check
 from tests.reeld.formats.histories import IMAGE, PDF, call, model, opaque, result, text, thinking, tool, user
 from tests.reeld.formats.sending import sent
@@ -78,7 +79,7 @@ def test_signatures_go_back_only_to_their_model_family() -> None:
     [
         thinking(),
         thinking(provider=None),
-        thinking(" ", provider="gemini"),
+        thinking(" ", None, "gemini"),
         thinking(provider="gemini", model=GEMINI_2),
         {"type": "redacted_thinking", "data": "AAAA", "provider": "gemini"},
         opaque("[]", "gemini"),
@@ -181,3 +182,55 @@ def test_a_linked_picture_of_unknown_type_has_no_mime_type() -> None:
 
     assert [{"fileData": {"fileUri": "https://example.org/a"}}] == body["contents"][0]["parts"]
     assert [] == report
+
+
+BESIDE = {"partMetadata": {"a": 1}, "speechMetadata": {"speaker": "x"}}
+PICTURE = {"inlineData": {"data": "AAAA", "mimeType": "image/png"}}
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"text": "x", **BESIDE},
+        {"text": "x", **BESIDE, "thoughtSignature": "c2ln"},
+        {"text": "x", "thought": True, **BESIDE, "thoughtSignature": "c2ln"},
+        {"functionCall": {"name": "look", "args": {}, "id": "c1"}, **BESIDE, "thoughtSignature": "c2ln"},
+        {**PICTURE, "thought": True, "thoughtSignature": "c2ln"},
+        {**PICTURE, **BESIDE},
+        {"text": "", "thoughtSignature": "c2ln"},
+        {"text": "", "thought": True, "thoughtSignature": "c2ln"},
+    ],
+)
+def test_a_part_of_an_answer_goes_back_as_it_came(part: dict[str, Any]) -> None:
+    """With all that is beside its data, and with a signature even if its text is empty (rules G3 and G12)."""
+    found = [part, {"text": "end"}]
+    answer = {"candidates": [{"content": {"parts": found}}], "modelVersion": GEMINI_3}
+
+    assert sorted(map(str, found)) == sorted(map(str, first(*read_response(answer).message["content"])))
+
+
+def test_a_function_response_goes_back_as_it_came() -> None:
+    """Its scheduling, and whether it continues, are the client's (rule G12)."""
+    called = {"functionCall": {"name": "look", "args": {}, "id": "c1"}, "thoughtSignature": "c2ln"}
+    response = {
+        "name": "look",
+        "response": {"result": "x"},
+        "id": "c1",
+        "scheduling": "WHEN_IDLE",
+        "willContinue": True,
+    }
+    said = {"functionResponse": response, **BESIDE}
+    asked = {"role": "user", "parts": [{"text": "Hi"}]}
+    body = {"contents": [asked, {"role": "model", "parts": [called]}, {"role": "user", "parts": [said]}]}
+
+    assert [said] == contents(*read_request(body, GEMINI_3).messages)[2]["parts"]
+
+
+def test_pictures_of_a_result_follow_for_a_model_that_takes_none_in_it() -> None:
+    """They are the user's, after all results (rules G7 and X17)."""
+    history = ["Hi", model(call("a"), call("b")), tool(result("a", [IMAGE]), result("b", "x"))]
+    *_, responses, noted, pictures = contents(*history, named=GEMINI_2)
+
+    assert ["a", "b"] == [part["functionResponse"]["id"] for part in responses["parts"]]
+    assert "model" == noted["role"]
+    assert ["Media of the result of look (a):", None] == [part.get("text") for part in pictures["parts"]]

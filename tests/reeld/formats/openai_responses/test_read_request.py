@@ -177,7 +177,6 @@ def test_the_output_of_a_custom_tool_is_a_plain_result() -> None:
     [
         ({"type": "additional_tools", "role": "developer", "tools": []}, "user"),
         ({"type": "compaction", "encrypted_content": "x"}, "assistant"),
-        ({"type": "item_reference", "id": "msg_1"}, "assistant"),
     ],
 )
 def test_items_without_a_neutral_form_are_opaque(item: dict[str, Any], role: str) -> None:
@@ -191,9 +190,13 @@ def test_items_without_a_neutral_form_are_opaque(item: dict[str, Any], role: str
     )
 
 
-def test_an_item_with_only_an_id_is_a_reference() -> None:
-    """The API does not require its type."""
-    assert loaded({"type": "item_reference", "id": "msg_1"}) == loaded({"id": "msg_1"})
+@pytest.mark.parametrize("item", [{"type": "item_reference", "id": "msg_1"}, {"id": "msg_1"}])
+def test_a_reference_to_an_item_is_refused(item: dict[str, Any]) -> None:
+    """What it refers to is not in the body; the API does not require its type (rule R8)."""
+    with pytest.raises(InvalidMessage, match="outside this body") as refused:
+        loaded(item)
+
+    assert "input[0]" == refused.value.data["field"]
 
 
 def test_unused_keys_of_a_responses_request_are_reported() -> None:

@@ -547,3 +547,24 @@ def test_the_name_and_namespace_of_an_output_go_back() -> None:
     sent_back = items(*read_request({"input": given}).messages)
 
     assert {**output, "name": sent_back[1]["name"]} == sent_back[2]
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"type": "input_file", "file_url": "https://x/a.pdf", "filename": "a.pdf", "detail": "high"},
+        {"type": "input_file", "filename": "a.pdf", "file_data": "data:application/pdf;base64,QUJD", "detail": "low"},
+    ],
+)
+def test_a_file_goes_back_as_it_came(part: dict[str, Any]) -> None:
+    """With its name, also beside a URL, and its detail (rule R4)."""
+    given = [{"role": "user", "content": [part, {"type": "input_text", "text": "x"}]}]
+
+    assert part == items(*read_request({"input": given}).messages)[0]["content"][0]
+
+
+def test_the_arguments_of_a_call_are_sent_as_they_are_stored() -> None:
+    """Its escapes too: a cache compares bytes (rule X8)."""
+    arguments = r'{ "a" : "\u00e9\/" }'
+
+    assert arguments == items(ASK, model(call("c", arguments=arguments)), tool(result("c")))[1]["arguments"]
