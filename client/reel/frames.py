@@ -87,7 +87,7 @@ class SharedPush:
         self.fields = fields
         self.packed = packed
         # By the name of the framing.
-        self.encodings: dict[str, bytes] = {}
+        self.encodings: dict[str, Any] = {}
 
 
 def memory_cost(size: int, values: int) -> int:

@@ -16,6 +16,8 @@ class Batch:
     def __init__(self) -> None:
         self._depth = 0
         self._noted: list[Callable[[], None]] = []
+        # What is done before the rest.
+        self._urgent: list[Callable[[], None]] = []
 
     def __enter__(self) -> None:
         """Begin a batch."""
@@ -26,15 +28,20 @@ class Batch:
     ) -> None:
         """End a batch, whether it failed or not."""
         if self._depth == 1:
-            while self._noted:
-                noted, self._noted = self._noted, []
+            while self._urgent or self._noted:
+                noted, self._urgent, self._noted = self._urgent + self._noted, [], []
                 for function in noted:
                     function()
         self._depth -= 1
 
-    def note(self, function: Callable[[], None]) -> bool:
-        """Call a function at the end of the batch; return whether there is one, or the caller must help itself."""
+    def note(self, function: Callable[[], None], *, urgent: bool = False) -> bool:
+        """Call a function at the end of the batch; return whether there is one, or the caller must help itself.
+
+        Args:
+            function: the function.
+            urgent: whether to call it before those that are not.
+        """
         if self._depth:
-            self._noted.append(function)
+            (self._urgent if urgent else self._noted).append(function)
             return True
         return False

@@ -91,8 +91,9 @@ class Outbox:
         if self._replies and self._replies + len(data) > self._limits.unread:
             self._overflow(self._replies)
             return
+        # The reply of a writer leaves before the pushes to all who follow.
         self._replies += len(data)
-        self._append(data)
+        self._append(data, urgent=self._replies == len(data))
 
     def _overflow(self, waiting: int) -> None:
         text = "connection=%d does not read; %d bytes wait; closing it"
@@ -106,7 +107,7 @@ class Outbox:
         if self._pushes and self._pushes + len(data) > self._limits.pushes:
             return False
         self._pushes += len(data)
-        self._append(data)
+        self._append(data, urgent=False)
         return True
 
     def push_latest(self, key: object, data: bytes) -> None:
@@ -135,10 +136,10 @@ class Outbox:
             self._room = anyio.Event()
         await self._room.wait()
 
-    def _append(self, data: bytes) -> None:
+    def _append(self, data: bytes, *, urgent: bool) -> None:
         queue, traffic = self._queue, self._traffic
         queue.append(data)
-        if len(queue) == 1 and not traffic.batch.note(self.send_now):
+        if (urgent or len(queue) == 1) and not traffic.batch.note(self.send_now, urgent=urgent):
             self._filled.set()
         traffic.waiting += len(data)
         if traffic.waiting > self._limits.all_waiting:

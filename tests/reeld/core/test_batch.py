@@ -43,3 +43,15 @@ def test_a_batch_that_fails_ends_as_well() -> None:
 
     assert [1] == done
     assert not batch.note(lambda: None)
+
+
+def test_what_is_urgent_is_done_first() -> None:
+    """An urgent function is called before those that are not, also if it was noted later."""
+    batch = Batch()
+    done: list[str] = []
+
+    with batch:
+        batch.note(lambda: done.append("any"))
+        batch.note(lambda: done.append("urgent"), urgent=True)
+
+    assert ["urgent", "any"] == done

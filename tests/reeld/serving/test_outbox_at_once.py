@@ -3,8 +3,10 @@
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 
 import anyio
+from anyio.abc import ByteStream
 from trio.testing import wait_all_tasks_blocked
 
 from reeld.serving.flow import Limits, Traffic
@@ -14,7 +16,8 @@ from reeld.serving.outbox import PIECE, Outbox
 class SocketOutbox:
     """An outbox with a running sender, and how often it had sent everything."""
 
-    def __init__(self, peer: socket.socket, limits: Limits) -> None:
+    def __init__(self, stream: ByteStream, peer: socket.socket, limits: Limits) -> None:
+        self.stream = stream
         self.peer = peer
         self.traffic = Traffic()
         self.times_sent = 0
@@ -38,7 +41,7 @@ async def connected(limits: Limits | None = None) -> AsyncIterator[SocketOutbox]
     peer.setblocking(False)
     stream = await anyio.abc.UNIXSocketStream.from_socket(ours)
     async with stream, anyio.create_task_group() as tasks:
-        made = SocketOutbox(peer, limits or Limits())
+        made = SocketOutbox(stream, peer, limits or Limits())
         tasks.start_soon(made.box.send, stream)
         await wait_all_tasks_blocked()
         with peer:
@@ -108,3 +111,25 @@ async def test_a_peer_that_is_gone() -> None:
         tasks.cancel_scope.cancel()
 
     assert failed
+
+
+async def test_replies_leave_before_pushes() -> None:
+    """At the end of a batch a connection with a reply sends before those that have pushes only."""
+    sent: list[str] = []
+    traffic = Traffic()
+    follower, writer = (
+        Outbox(number, Limits(), traffic, lambda: None, partial(sent.append, name))
+        for number, name in enumerate(("follower", "writer"))
+    )
+    async with connected() as one, connected() as two, anyio.create_task_group() as tasks:
+        tasks.start_soon(follower.send, one.stream)
+        tasks.start_soon(writer.send, two.stream)
+        await wait_all_tasks_blocked()
+        with traffic.batch:
+            assert follower.push(b"event")
+            assert writer.push(b"event")
+            writer.reply(b"reply")
+        tasks.cancel_scope.cancel()
+
+        assert ["writer", "follower"] == sent
+        assert (b"event", b"eventreply") == (one.arrived(100), two.arrived(100))
