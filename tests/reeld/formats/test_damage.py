@@ -1,0 +1,170 @@
+"""Damaged answers: each prefix and each change of a byte gives an answer, an interrupted one, or one error."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from reel.errors import InvalidMessage
+from reeld.core.validation import rows_from
+from reeld.formats.body import RenderRequest
+from reeld.formats.ingest import read_response
+from reeld.formats.render import render
+from tests.formats.checker import check
+from tests.reel.streams.samples import sse
+from tests.reeld.formats.histories import Json, entries_of, user
+
+pytestmark = pytest.mark.slow
+
+# What a byte is replaced by, besides itself with its lowest bit flipped: structure, escapes, digits, not UTF-8.
+REPLACEMENTS = b'"{}[],:\\0-n \n\x00\xc3\xff'
+MODELS = {
+    "openai-chat": "gpt-5",
+    "openai-responses": "gpt-5",
+    "anthropic": "claude-opus-4-8",
+    "gemini": "gemini-3-pro-preview",
+}
+USED = {"input_tokens": 1}
+CALL = {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "look", "arguments": '{"a":"é"}'}
+THOUGHT = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "AAAA"}
+BODIES: dict[str, Json] = {
+    "openai-chat": {
+        "id": "1",
+        "model": "gpt-5",
+        "choices": [
+            {
+                "index": 0,
+                "finish_reason": "stop",
+                "message": {
+                    "role": "assistant",
+                    "content": "é\n",
+                    "tool_calls": [
+                        {"id": "c1", "type": "function", "function": {"name": "look", "arguments": '{"a":1}'}}
+                    ],
+                },
+            }
+        ],
+        "usage": {"total_tokens": 1},
+    },
+    "openai-responses": {"id": "1", "model": "gpt-5", "status": "completed", "output": [THOUGHT, CALL], "usage": USED},
+    "anthropic": {
+        "id": "1",
+        "model": "claude-opus-4-8",
+        "content": [
+            {"type": "thinking", "thinking": "é", "signature": "AAAA"},
+            {"type": "text", "text": "x", "citations": [{"type": "char_location", "file_id": None}]},
+            {"type": "tool_use", "id": "c1", "name": "look", "input": {"a": 1}},
+        ],
+        "stop_reason": "tool_use",
+        "usage": USED,
+        "container": {"id": "b", "expires_at": "2030-01-01T00:00:00Z"},
+    },
+    "gemini": {
+        "candidates": [
+            {
+                "content": {
+                    "role": "model",
+                    "parts": [
+                        {"text": "é", "thought": True, "thoughtSignature": "AAAA"},
+                        {"functionCall": {"name": "look", "args": {"a": 1}}, "thoughtSignature": "AAAA"},
+                    ],
+                },
+                "finishReason": "STOP",
+            }
+        ],
+        "modelVersion": "gemini-3-pro-preview",
+        "usageMetadata": {"totalTokenCount": 1},
+    },
+}
+CALLED = {"tool_calls": [{"index": 0, "id": "c1", "function": {"name": "look", "arguments": '{"a":1}'}}]}
+TOP = {"id": "1", "model": "gpt-5"}
+STREAMS: dict[str, bytes] = {
+    "openai-chat": sse(
+        [
+            {**TOP, "choices": [{"index": 0, "delta": {"content": "é"}}]},
+            {**TOP, "choices": [{"index": 0, "delta": CALLED, "finish_reason": "stop"}]},
+        ],
+        done=True,
+    ),
+    "openai-responses": sse(
+        [
+            {"type": "response.output_item.done", "output_index": 0, "item": THOUGHT},
+            {"type": "response.output_item.added", "output_index": 1, "item": {**CALL, "arguments": ""}},
+            {"type": "response.function_call_arguments.delta", "output_index": 1, "delta": '{"a":1}'},
+            {"type": "response.completed", "response": {**TOP, "status": "completed", "usage": USED}},
+        ],
+        named=True,
+    ),
+    "anthropic": sse(
+        [
+            {"type": "message_start", "message": {"id": "1", "model": "claude-opus-4-8", "content": []}},
+            {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+            {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "é"}},
+            {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 1}},
+            {"type": "message_stop"},
+        ],
+        named=True,
+    ),
+    "gemini": sse(
+        [
+            {"candidates": [{"content": {"parts": [{"text": "é"}]}}]},
+            {"candidates": [{"content": {"parts": [{"text": "", "thoughtSignature": "A"}]}, "finishReason": "STOP"}]},
+        ]
+    ),
+}
+ENCODED = {name: json.dumps(body, ensure_ascii=False).encode() for name, body in BODIES.items()}
+SAMPLES = [
+    pytest.param(name, data, id=f"{name}-{kind}")
+    for kind, samples in (("body", ENCODED), ("stream", STREAMS))
+    for name, data in samples.items()
+]
+# An item or a key that is not known goes back to its maker as it came: it may be newer than this code.
+NEWER = ("unknown key", "no block of a fitting type")
+
+
+def damaged(data: bytes) -> Iterator[bytes]:
+    """Return every prefix of an answer, and every change of one byte of it."""
+    yield from (data[:end] for end in range(len(data)))
+    for place, byte in enumerate(data):
+        for other in {byte ^ 1, *REPLACEMENTS} - {byte}:
+            yield data[:place] + bytes([other]) + data[place + 1 :]
+
+
+@pytest.mark.parametrize(("name", "data"), SAMPLES)
+def test_a_damaged_answer_is_read_or_refused_with_its_place(name: str, data: bytes) -> None:
+    """What is read is accepted when it is added, and by the provider; it is rendered the same ever after."""
+    seen: set[str] = set()
+    for given in {found.decode(errors="replace") for found in damaged(data)}:
+        read = read_or_refused(name, given)
+        key = json.dumps(read[:1], sort_keys=True)
+        if key not in seen and read:
+            assert rows_from(read)
+            stays_the_same(name, read)
+        seen.add(key)
+
+    assert len(seen) > 1
+
+
+def read_or_refused(name: str, given: str) -> list[Any]:
+    """Return the messages of an answer; none if it is refused, which must quote the place."""
+    try:
+        return read_response(name, given, MODELS[name])
+    except InvalidMessage as error:
+        if error.data["field"] not in str(error):
+            raise AssertionError(given) from error
+        return []
+
+
+def stays_the_same(name: str, read: list[Any]) -> None:
+    """Check that an answer is rendered the same at once and in steps, before and after what follows it."""
+    history = [user("Hi"), *read, user("So?"), {"role": "assistant", "content": "OK"}, user("And?")]
+    entries = entries_of(history)
+    request = RenderRequest(name, MODELS[name])
+    earlier, kept = render(request, entries[:-2])
+    later, _ = render(request._replace(after=earlier.prefix), entries, None, kept)
+
+    assert later == render(request._replace(after=earlier.prefix), entries)[0]
+    assert later.extends
+    problems = check(name.replace("-", "_"), json.loads(later.body), MODELS[name])
+    assert [] == [problem for problem in problems if problem.why not in NEWER]
