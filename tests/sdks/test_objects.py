@@ -1,5 +1,6 @@
 """The objects that the official SDKs return are answers as they are: events of a stream, and whole responses."""
 
+import gc
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, cast
 
@@ -25,6 +26,13 @@ def daemon() -> Iterator[Daemon]:
         daemon.close()
 
 
+@pytest.fixture
+def tidied() -> Iterator[None]:
+    """Close what the SDKs leave open within the test, which ignores the warnings about it, not in a later one."""
+    yield
+    gc.collect()
+
+
 def _chat(url: str, request: Json) -> Any:
     return openai.OpenAI(api_key="none", base_url=f"{url}/v1").chat.completions.create(**request)
 
@@ -48,6 +56,7 @@ def _gemini(url: str, request: Json) -> Any:
     return client.models.generate_content(model="gemini-3-pro-preview", contents=request["contents"])
 
 
+@pytest.mark.usefixtures("tidied")
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize(
     ("name", "ask", "response", "expected"),
