@@ -64,6 +64,7 @@ _WATCH_EVERY = 1.0
 def main(config: Config) -> int:
     """Run until told to stop; return the exit status."""
     logs.set_up(config.log_level)
+    memory.use_one_heap()
     os.umask(0o077)
     config = config._replace(socket=os.path.abspath(config.socket), database=os.path.abspath(config.database))  # noqa: PTH100 - a symlink stays one
     # Live conversations are long-lived and acyclic: repeated passes of the collector over them would find nothing.

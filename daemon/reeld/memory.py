@@ -7,7 +7,22 @@ that did not read, 4 MB each, the daemon kept 595 MB for good, and more after ea
 import ctypes
 
 # glibc only; other C libraries either have nothing to give back or do it by themselves.
-_trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+_libc = ctypes.CDLL(None)
+_trim = getattr(_libc, "malloc_trim", None)
+_set = getattr(_libc, "mallopt", None)
+# From malloc.h.
+_M_ARENA_MAX = -8
+
+
+def use_one_heap() -> None:
+    """Let all threads allocate from one heap; called before there are others.
+
+    With a heap for each thread that reads, every one of them kept pages with next to nothing on them: in 100 seconds of
+    a mixed load the daemon grew from 41 MB to 47, with one heap from 40 to 41. Python's own lock makes the threads take
+    turns anyway.
+    """
+    if _set is not None:
+        _set(_M_ARENA_MAX, 1)
 
 
 def give_back() -> None:
