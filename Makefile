@@ -15,7 +15,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run install check lint format types test slow coverage crash fuzz bench bench-large docs man vsix clean
+.PHONY: help run install check lint format types test slow coverage crash fuzz soak bench bench-large docs man vsix clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -80,6 +80,10 @@ crash: $(READY)  ## kill the daemon and fail its disk, hundreds of times
 FUZZ ?= 20000
 fuzz: $(READY)  ## fuzz a daemon (FUZZ=20000 inputs of each kind)
 	FUZZ=$(FUZZ) $(BIN)/pytest -o timeout=0 tests/fuzz
+
+SOAK_SECONDS ?= 600
+soak: $(READY)  ## load a daemon and see what it keeps (SOAK_SECONDS=600)
+	SOAK_SECONDS=$(SOAK_SECONDS) $(BIN)/pytest -s -o timeout=0 tests/soak
 
 bench: $(READY)  ## measure it on this machine, beside comparable programs (4 minutes; ROW=add-64 for one row)
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'

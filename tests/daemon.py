@@ -135,3 +135,20 @@ class Daemon:
         """End it if it runs."""
         if self._process is not None and self._process.poll() is None:
             self.end()
+
+
+# The daemon itself, with maintenance twice a second.
+_TIDY = """
+import sys
+from reeld import app, config
+app._MAINTENANCE_EVERY = 0.5
+sys.exit(app.main(config.parse()))
+"""
+
+
+class TidyDaemon(Daemon):
+    """A daemon whose maintenance does not take a minute to come."""
+
+    def command(self) -> list[str]:
+        """Return the command line."""
+        return [sys.executable, "-c", _TIDY, *super().command()[3:]]

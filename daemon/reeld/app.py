@@ -135,7 +135,8 @@ async def serve(config: Config, supervisor: Supervisor, inherited: socket.socket
         def counters() -> dict[str, Any]:
             uptime = int((time.monotonic() - began) * 1000)
             where = {"socket": config.socket, "database": config.database, "log": logs.destination()}
-            return {"uptime": uptime, "sqlite": SQLITE, **where, **server.counters()}
+            running = len(anyio.get_running_tasks())
+            return {"uptime": uptime, "sqlite": SQLITE, **where, **server.counters(), "tasks": running}
 
         drafts = Drafts(registry.bus)
         services = Services(

@@ -1,7 +1,6 @@
 """Memory that the daemon no longer needs goes back to the system."""
 
 import socket
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -9,24 +8,9 @@ from pathlib import Path
 import pytest
 from msgpack import packb
 
-from tests.daemon import Daemon, until
+from tests.daemon import Daemon, TidyDaemon, until
 
 MIB = 1 << 20
-# The daemon itself, with maintenance ten times a second.
-_PROGRAM = """
-import sys
-from reeld import app, config
-app._MAINTENANCE_EVERY = 0.1
-sys.exit(app.main(config.parse()))
-"""
-
-
-class TidyDaemon(Daemon):
-    """A daemon whose maintenance does not take a minute to come."""
-
-    def command(self) -> list[str]:
-        """Return the command line."""
-        return [sys.executable, "-c", _PROGRAM, *super().command()[3:]]
 
 
 @pytest.fixture

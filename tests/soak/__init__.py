@@ -1,0 +1,1 @@
+"""A mixed load for minutes, and what it leaves behind in the daemon."""

@@ -1,0 +1,85 @@
+"""What the daemon has while nobody asks it for anything."""
+
+import math
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from reel.sync.client import Client
+from tests.daemon import Daemon, until
+
+_MIB = 1 << 20
+# By how much two measures may differ: a tenth, or so many bytes, files, tasks and seconds. The WAL is overwritten when
+# it has four megabytes, but its file keeps the size that it had at the busiest moment.
+_SHARE = 0.1
+_SLACK = {"memory": 2 * _MIB, "descriptors": 1, "tasks": 1, "wal": 16 * _MIB, "p50": 0.0002, "p99": 0.002}
+# After a few seconds the caches are not full yet, and a busy machine answers late.
+_SHORT_SLACK = {**_SLACK, "memory": 8 * _MIB, "p50": math.inf, "p99": math.inf}
+
+
+class Measures(NamedTuple):
+    """One moment: bytes of memory (``RssAnon``), descriptors, tasks, bytes of the WAL, and seconds of an add."""
+
+    memory: int
+    descriptors: int
+    tasks: int
+    wal: int
+    p50: float
+    p99: float
+
+    def __str__(self) -> str:
+        return (
+            f"memory {self.memory / _MIB:6.1f} MiB, descriptors {self.descriptors:4}, tasks {self.tasks:4},"
+            f" WAL {self.wal / _MIB:5.1f} MiB, add p50 {self.p50 * 1e3:6.2f} ms, p99 {self.p99 * 1e3:6.2f} ms"
+        )
+
+
+def measure(daemon: Daemon, client: Client, agent: str, adds: int) -> Measures:
+    """Wait until the daemon has let go of everything that nobody uses, and measure.
+
+    Args:
+        daemon: the daemon; every other client is silent.
+        client: asks it.
+        agent: a new agent, for the adds.
+        adds: how many are timed.
+    """
+    latencies = sorted(_latencies(client, agent, adds))
+    until(lambda: _is_idle(client))
+    memory = 0
+    while memory != (memory := daemon.anonymous_memory()):
+        time.sleep(1.2)  # a round of maintenance and more
+    stats = client.stats()
+    descriptors = len(list(Path(f"/proc/{daemon.process.pid}/fd").iterdir()))
+    p50, p99 = latencies[adds // 2], latencies[adds * 99 // 100]
+    return Measures(memory, descriptors, stats["tasks"], stats["wal_bytes"], p50, p99)
+
+
+def _latencies(client: Client, agent: str, adds: int) -> Iterator[float]:
+    client.create(agent)
+    for number in range(adds):
+        began = time.perf_counter()
+        client.add(agent, f"{number}")
+        yield time.perf_counter() - began
+
+
+def _is_idle(client: Client) -> bool:
+    stats = client.stats()
+    return (stats["requests_in_flight"], stats["bytes_waiting"], stats["loaded_agents"]) == (1, 0, 0)
+
+
+def differences(one: Measures, other: Measures, *, is_long: bool) -> list[str]:
+    """Return what differs by more than a tenth.
+
+    Args:
+        one: the first measures.
+        other: later ones.
+        is_long: whether the load lasted for minutes.
+    """
+    slack = _SLACK if is_long else _SHORT_SLACK
+    pairs = [(name, getattr(one, name), getattr(other, name)) for name in slack]
+    return [
+        f"{name}: {before:,} and {after:,}"
+        for name, before, after in pairs
+        if abs(after - before) > max(_SHARE * before, slack[name])
+    ]
