@@ -17,6 +17,9 @@ from reeld.formats.repair import PLACEHOLDER_TURN
 _BRACKETS = len(',"":[]}')
 # About the bytes of a breakpoint that is placed.
 _MARK_SIZE = 64
+# The hexadecimal digits of the two digests in a prefix's hash; what follows them tells models apart.
+_HASH_SIZE = 4 * DIGEST_SIZE
+_MODEL_SIZE = 8
 
 
 class Prefix(NamedTuple):
@@ -115,21 +118,29 @@ class _Comparison(NamedTuple):
     """What a prefix is a hash of.
 
     Args:
-        top: a digest of the model, of the prompt at the top of the body, and of the tools.
+        top: a digest of the prompt at the top of the body, and of the tools.
         prompt: the prompt.
         leading: the items before the history that the prompt became.
+        model: what tells the model from others; empty if it is not known.
     """
 
     top: bytes
     prompt: Prompt | None
     leading: EncodedTurns
+    model: str
 
     def hash(self, digests: bytes | bytearray) -> str:
-        return self.top.hex() + digest(digests).hex()
+        return self.top.hex() + digest(digests).hex() + self.model
 
     def begins_with(self, after: Prefix, digests: bytes | bytearray) -> bool:
         """Whether the first of some items, with prompt and tools, have the hash of an earlier prefix."""
-        return self.hash(digests[: after.messages * DIGEST_SIZE]) == after.hash
+        found = self.hash(digests[: after.messages * DIGEST_SIZE])
+        return found[:_HASH_SIZE] == after.hash[:_HASH_SIZE] and not self.is_of_another_model(after)
+
+    def is_of_another_model(self, after: Prefix) -> bool:
+        """Whether an earlier prefix was for another model; one that is not known is not another."""
+        earlier = after.hash[_HASH_SIZE:]
+        return bool(earlier and self.model) and earlier != self.model
 
 
 def assemble(
@@ -170,7 +181,9 @@ def assemble(
         fields = {"model": state.model, **fields}
     leading = EncodedTurns()
     leading.add(part.items, prompt.seq if prompt else 0, is_user=False, can_begin=False)
-    compared = _Comparison(digest(encode([state.model, part.fields, fields.get("tools")]).encode()), prompt, leading)
+    compared = _Comparison(
+        digest(encode([part.fields, fields.get("tools")]).encode()), prompt, leading, _tag(state.model)
+    )
     history = _History(state.turns, rest.turns)
     fields, room, placed = _mark_top(request, target, fields, history, prompt, context)
     top = encode(fields).encode()
@@ -216,6 +229,10 @@ def _mark_top(
     fields, left_out, room = target.caching.fit_top(fields)
     context.report += too_many(left_out, prompt.seq if prompt else None)
     return fields, room, None
+
+
+def _tag(model: str | None) -> str:
+    return "" if model is None else digest(model.encode()).hex()[:_MODEL_SIZE]
 
 
 def _joined(target: Format, top: bytes, turns: Sequence[memoryview]) -> str:
@@ -289,9 +306,11 @@ def _prefix_change(after: Prefix, compared: _Comparison, history: _History, prev
     """Return the report line that says from which seq on this rendering differs from an earlier prefix."""
     turns = [*history.settled.extents, *history.open.extents]
     first = turns[0].seq if turns else None
+    if compared.is_of_another_model(after):
+        return Change(first, None, "prefix_changed", "the model has changed")
     if not after.hash.startswith(compared.top.hex()):
         seq = compared.prompt.seq if compared.prompt else first
-        return Change(seq, None, "prefix_changed", "the model, the prompt or the tools have changed")
+        return Change(seq, None, "prefix_changed", "the prompt or the tools have changed")
     if previous is None or not compared.begins_with(after, compared.leading.digests + previous.turns.digests):
         return Change(first, None, "prefix_changed", "the given prefix is not the beginning of this history")
     return Change(

@@ -198,11 +198,11 @@ def test_a_newest_turn_over_the_budget_is_too_large() -> None:
 
 
 def test_a_body_for_another_model_does_not_extend_an_earlier_one() -> None:
-    """A provider's cache belongs to one model."""
+    """A provider's cache belongs to one model; one that is not known is not another."""
     entries = entries_of(["Hi", model("OK"), "So?"])
     for name in FORMATS:
         before = render(RenderRequest(name, "a"), entries)[0].prefix
-        same, other = (render(RenderRequest(name, named, after=before), entries)[0] for named in ("a", "b"))
+        found = [render(RenderRequest(name, named, after=before), entries)[0] for named in ("a", None, "b")]
 
-        assert (True, False) == (same.extends, other.extends)
-        assert "the model, the prompt or the tools have changed" == other.report[-1].why
+        assert [True, True, False] == [rendered.extends for rendered in found]
+        assert "the model has changed" == found[-1].report[-1].why
