@@ -6,6 +6,7 @@ begins one commit, and each connection sends what it got with one system call. O
 that, which costs a turn of the event loop.
 """
 
+from collections import deque
 from collections.abc import Callable
 from types import TracebackType
 
@@ -15,9 +16,9 @@ class Batch:
 
     def __init__(self) -> None:
         self._depth = 0
-        self._noted: list[Callable[[], None]] = []
+        self._noted: deque[Callable[[], None]] = deque()
         # What is done before the rest.
-        self._urgent: list[Callable[[], None]] = []
+        self._urgent: deque[Callable[[], None]] = deque()
 
     def __enter__(self) -> None:
         """Begin a batch."""
@@ -27,12 +28,11 @@ class Batch:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         """End a batch, whether it failed or not."""
-        if self._depth == 1:
-            while self._urgent or self._noted:
-                noted, self._urgent, self._noted = self._urgent + self._noted, [], []
-                for function in noted:
-                    function()
-        self._depth -= 1
+        try:
+            while self._depth == 1 and (self._urgent or self._noted):
+                (self._urgent or self._noted).popleft()()
+        finally:  # after a bug the next batch does what is left
+            self._depth -= 1
 
     def note(self, function: Callable[[], None], *, urgent: bool = False) -> bool:
         """Call a function at the end of the batch; return whether there is one, or the caller must help itself.

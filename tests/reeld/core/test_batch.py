@@ -55,3 +55,25 @@ def test_what_is_urgent_is_done_first() -> None:
         batch.note(lambda: done.append("urgent"), urgent=True)
 
     assert ["urgent", "any"] == done
+
+
+def test_a_bug_leaves_the_rest_to_the_next_batch() -> None:
+    """If a function fails at the end of a batch, those after it are called at the end of the next one."""
+    batch = Batch()
+    done: list[int] = []
+
+    def fail() -> None:
+        raise ZeroDivisionError
+
+    def run() -> None:
+        with batch:
+            batch.note(fail)
+            batch.note(lambda: done.append(1))
+
+    with pytest.raises(ZeroDivisionError):
+        run()
+    assert [] == done
+    with batch:
+        pass
+
+    assert [1] == done
