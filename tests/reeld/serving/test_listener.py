@@ -5,12 +5,13 @@ import logging
 import os
 import socket
 import stat
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
-from anyio.abc import ByteReceiveStream, ByteStream, SocketStream
+from anyio.abc import ByteStream, SocketAttribute, SocketStream
 from anyio.streams.stapled import StapledByteStream
 from trio.testing import wait_all_tasks_blocked
 
@@ -284,13 +285,27 @@ async def test_bye_beside_one_that_does_not_read(
     assert Notification("bye", [{"reason": "the daemon stops"}], said.size) == said  # type: ignore[union-attr]
 
 
-class _FailingReceiver(ByteReceiveStream):
-    """The receiving half of a stream with a bug."""
+class _FailingSocket:
+    """A socket with a bug in what receives."""
 
-    async def receive(self, max_bytes: int = 65536) -> bytes:  # noqa: ARG002 - the interface has it
+    def __init__(self, raw: Any) -> None:
+        self._raw = raw
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._raw, name)
+
+    def recv(self, size: int) -> bytes:  # noqa: ARG002 - a socket has it
         raise RuntimeError("a bug")
 
-    async def aclose(self) -> None: ...
+
+class _FailingStream(StapledByteStream):
+    """A stream that shows such a socket."""
+
+    @property
+    def extra_attributes(self) -> Mapping[Any, Callable[[], Any]]:
+        attributes = super().extra_attributes
+        raw = attributes[SocketAttribute.raw_socket]
+        return {**attributes, SocketAttribute.raw_socket: lambda: _FailingSocket(raw())}
 
 
 class _FailingListener:
@@ -304,7 +319,7 @@ class _FailingListener:
     async def accept(self) -> ByteStream:
         stream: ByteStream = await self._listener.accept()
         self._accepted += 1
-        return StapledByteStream(stream, _FailingReceiver()) if self._accepted == 2 else stream
+        return _FailingStream(stream, stream) if self._accepted == 2 else stream
 
 
 async def test_connection_that_fails(
@@ -318,7 +333,8 @@ async def test_connection_that_fails(
             async with await anyio.connect_unix(path) as other:
                 await ping(other)
                 async with await anyio.connect_unix(path) as unlucky:
-                    with pytest.raises(anyio.EndOfStream):
+                    await unlucky.send(b"{")
+                    with pytest.raises((anyio.EndOfStream, anyio.BrokenResourceError)):
                         await unlucky.receive()
                 assert {"pong": True} == (await ping(other)).result
             await server.close()
