@@ -11,11 +11,13 @@ from tests.daemon import Daemon, until
 
 _MIB = 1 << 20
 # By how much two measures may differ: a tenth, or so many bytes, files, tasks and seconds. The WAL is overwritten when
-# it has four megabytes, but its file keeps the size that it had at the busiest moment.
+# it has four megabytes, but its file keeps the size that it had at the busiest moment. So do, in part, the heaps of
+# Python and of the C library: from minute to minute they differed by up to 6 MB, what is in use by less than 1.
+# A leak of 400 bytes for each of the 26,000 short connections of ten minutes is more than that.
 _SHARE = 0.1
-_SLACK = {"memory": 2 * _MIB, "descriptors": 1, "tasks": 1, "wal": 16 * _MIB, "p50": 0.0002, "p99": 0.002}
-# After a few seconds the caches are not full yet, and a busy machine answers late.
-_SHORT_SLACK = {**_SLACK, "memory": 8 * _MIB, "p50": math.inf, "p99": math.inf}
+_SLACK = {"memory": 8 * _MIB, "descriptors": 1, "tasks": 1, "wal": 16 * _MIB, "p50": 0.0002, "p99": 0.002}
+# A machine that is busy answers late.
+_SHORT_SLACK = {**_SLACK, "p50": math.inf, "p99": math.inf}
 
 
 class Measures(NamedTuple):
