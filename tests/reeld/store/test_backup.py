@@ -1,14 +1,17 @@
 """A backup: a whole copy in a new file, or nothing."""
 
 import os
+import threading
 from pathlib import Path
 
 import anyio
 import pytest
+from trio.testing import wait_all_tasks_blocked
 
 from reel.errors import InvalidParams, Storage
 from reeld.store import backup
 from reeld.store.store import Store, open_store
+from tests.patience import PATIENCE
 from tests.reeld.store.making import event, made, mode, profile, query, said, size, write
 from tests.reeld.store.rows import Rows
 
@@ -89,11 +92,15 @@ async def test_a_backup_that_cannot_be_written(store: Store, tmp_path: Path, nam
 
 async def test_a_backup_that_nobody_waits_for_ends(store: Store, tmp_path: Path) -> None:
     """A cancelled backup leaves nothing, and the next one is written."""
-    before = names(tmp_path)
+    before, over = names(tmp_path), threading.Event()
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(store.backup, str(tmp_path / "copy.db"))
+        # Else it might be written before it is cancelled.
+        tasks.start_soon(store._copier.run, lambda _: over.wait(PATIENCE))
         await anyio.lowlevel.checkpoint()
+        tasks.start_soon(store.backup, str(tmp_path / "copy.db"))
+        await wait_all_tasks_blocked()
         tasks.cancel_scope.cancel()
+    over.set()
     await store.backup(str(tmp_path / "next.db"))
 
     assert {"next.db"} == names(tmp_path) - before
