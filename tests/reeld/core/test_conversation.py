@@ -5,10 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reel.kinds import CONVERSATION
+from reeld.core import commands
+from reeld.core.commands import Stage
 from reeld.core.conversation import Conversation, label_of
-from reeld.core.events import Entry, Event, Mark, Node, entry, read
+from reeld.core.events import Entry, Event, Mark, Node, Tools, entry, read
+from reeld.core.milestones import MAX_OPEN_CALLS, Extent, Foundation
+from reeld.core.reading import Reader
 from reeld.core.state import State, info
-from tests.reeld.core.memory import pack, profile
+from reeld.core.validation import rows_from
+from tests.reeld.core.memory import MemoryLog, pack, profile
 
 
 def _entry(number: int, kind: str = "user", message: bytes | None = b"m") -> Entry:
@@ -108,3 +113,43 @@ def test_events_are_followed_as_they_are_applied(kinds: list[str]) -> None:
 
     assert one == other
     assert (one.entries, one.size, one.milestones) == (other.entries, other.size, other.milestones)
+
+
+def test_the_length_of_the_empty_prefix() -> None:
+    """Every conversation has the empty one as a prefix."""
+    assert Extent(0, 0) == Conversation([_entry(1)]).extent_at(None)
+
+
+def test_an_entry_with_many_open_calls_has_no_milestone() -> None:
+    """Each milestone repeats the open calls, so there is none while there are too many."""
+    calls = Tools(tuple((f"c{number}", "look") for number in range(MAX_OPEN_CALLS + 1)), ())
+    results = Tools((), tuple(call_id for call_id, _ in calls.calls))
+    entries = [_entry(1)._replace(tools=calls), _entry(2), _entry(3)._replace(tools=results)]
+
+    assert [3] == [milestone.id for milestone in Conversation(entries, step=1).milestones]
+
+
+def test_a_milestone_with_open_calls() -> None:
+    """A conversation that goes on after a milestone knows the calls that were open there."""
+    call = Tools((("c1", "look"),), ())
+    (milestone,) = Conversation([_entry(1)._replace(tools=call)], step=1).milestones
+    later = Conversation([_entry(2)._replace(tools=Tools((), ("c1",)))], Foundation(milestone, [], None))
+
+    assert ([], 2) == (list(later.open_calls), later.extent.records)
+    later.cut(1)
+    assert ["c1"] == [found.id for found in later.open_calls]
+
+
+@pytest.mark.parametrize("lost", [1, 2])
+def test_a_milestone_that_is_missing(lost: int) -> None:
+    """If a milestone that is needed cannot be read, an older one is taken, or the state begins at the root."""
+    log, state = MemoryLog(), State(profile(1), Conversation(step=1))
+    for command in (commands.mark, commands.add, commands.mark, commands.add, commands.add):
+        stage = Stage(state, 1, pack)
+        command(stage, rows_from("x")[0] if command is commands.add else "m")  # type: ignore[operator]
+        log.commit(state, stage)
+    del log.milestones[sorted(log.milestones)[-lost - 1]]
+    reader = Reader(log, step=1, least=0)
+
+    assert state.conversation == reader.state(state.conversation.tip)[0]
+    assert None in [reader.recomputed(each) for each in log.milestones.values()]

@@ -23,8 +23,6 @@ from reeld.core.validation import rows_from
 from tests.model import Marked, ModelAgent, Said, refusal
 from tests.reeld.core.memory import MemoryLog, Past, pack, profile
 
-pytestmark = pytest.mark.slow
-
 _IDS = st.sampled_from(["a", "b", "c"])
 _ELEMENTS = st.one_of(
     st.text(max_size=8),
@@ -298,10 +296,6 @@ def _record(entry: Entry) -> dict[str, Any]:
     return {name: getattr(entry, name) for name in ("seq", "kind", "content", "data_json", "time")}
 
 
-Conversations.TestCase.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
-TestConversations = Conversations.TestCase
-
-
 class ShortMemory(Conversations):
     """The same with one entry in memory, or a few, and a milestone after each third node."""
 
@@ -309,5 +303,13 @@ class ShortMemory(Conversations):
     least = 1
 
 
+class Briefly(ShortMemory):
+    """The same few runs each time, among the fast tests."""
+
+
+Conversations.TestCase.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
 ShortMemory.TestCase.settings = Conversations.TestCase.settings
-TestShortMemory = ShortMemory.TestCase
+Briefly.TestCase.settings = settings(max_examples=15, stateful_step_count=40, deadline=None, derandomize=True)
+TestConversations = pytest.mark.slow(Conversations.TestCase)
+TestShortMemory = pytest.mark.slow(ShortMemory.TestCase)
+TestBriefly = Briefly.TestCase

@@ -1,0 +1,78 @@
+"""Cache breakpoints: which are sent, and where one is placed."""
+
+from typing import Any
+
+import pytest
+
+from reeld.formats.anthropic.caching import keep_newest, mark_end
+from reeld.formats.breakpoints import mark_last
+from reeld.formats.openai_responses.items import SERVER_ITEMS, strip_item
+from reeld.formats.render_state import EncodedTurns, Marks, TurnExtent
+from reeld.formats.table import FORMATS
+
+CACHING = FORMATS["anthropic"].caching
+MARK = {"cache_control": {"type": "ephemeral"}}
+
+
+def turn(*content: dict[str, Any]) -> dict[str, Any]:
+    """Return a message."""
+    return {"role": "user", "content": list(content)}
+
+
+def test_blocks_without_a_breakpoint_stay() -> None:
+    """Only breakpoints that are too many are taken away."""
+    first, second, third = ({"type": "text", "text": text} for text in "abc")
+    kept = keep_newest(turn({**first, **MARK}, second, {**third, **MARK}), 1)
+
+    assert turn(first, second, {**third, **MARK}) == kept
+
+
+def test_a_thought_has_no_breakpoint() -> None:
+    """A message of thoughts alone can have none."""
+    assert mark_end({"role": "assistant", "content": [{"type": "thinking", "thinking": "hm"}]}, "5m") is None
+
+
+@pytest.mark.parametrize("items", [[], [{"role": "assistant", "content": [{"type": "thinking", "thinking": "hm"}]}]])
+def test_nothing_can_have_a_breakpoint(items: list[dict[str, Any]]) -> None:
+    """If nothing of some turns can have a breakpoint, none is placed."""
+    assert CACHING is not None
+    turns = EncodedTurns()
+    turns.add(items, 1, is_user=False, can_begin=False)
+    turns.add([], 2, is_user=True, can_begin=True)
+
+    assert [] == mark_last(turns, CACHING, "5m")
+
+
+def test_an_item_whose_bytes_are_others() -> None:
+    """A breakpoint is placed only if the bytes are those that it would replace."""
+    assert CACHING is not None
+    turns = EncodedTurns()
+    turns.data += b'{"role": "user", "content": [{"type": "text", "text": "a"}]},'
+    turns.extents.append(TurnExtent(1, len(turns.data), 1, is_user=True, can_begin=True))
+
+    assert [] == mark_last(turns, CACHING, "5m")
+
+
+def test_old_breakpoints_are_forgotten() -> None:
+    """Of many breakpoints only the items of the newest are kept: no API accepts more than a few."""
+    assert CACHING is not None
+    turns = EncodedTurns()
+    for seq in range(1, 13):
+        item = turn({"type": "text", "text": str(seq), **MARK})
+        turns.add([item], seq, is_user=True, can_begin=True, marks=Marks(CACHING, [(seq, 0)]))
+
+    assert [4, 8] == [sum((each.item is None) == lost for each in turns.marked) for lost in (True, False)]
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"type": "function_call", "call_id": "c", "name": "a b", "arguments": "{}"},
+        {"type": "function_call", "call_id": "c", "name": "look", "arguments": "{"},
+        {"type": "custom_tool_call", "call_id": "c", "name": "look", "input": 7},
+        {"type": "function_call", "call_id": 7, "name": "look", "arguments": "{}"},
+    ],
+)
+def test_a_call_that_the_api_would_refuse(item: dict[str, Any]) -> None:
+    """A call of the server's answers whose name, arguments, input or id are not accepted is not sent."""
+    assert strip_item(item, SERVER_ITEMS) is None
