@@ -1,5 +1,7 @@
 """The conversation in memory: cases that the state machine does not reach."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 from reel.kinds import CONVERSATION
 from reeld.core import commands
 from reeld.core.commands import Stage
-from reeld.core.conversation import Conversation, label_of
+from reeld.core.conversation import Conversation, Replacement, label_of
 from reeld.core.events import Entry, Event, Mark, Node, Tools, entry, read
 from reeld.core.milestones import MAX_OPEN_CALLS, Extent, Foundation
 from reeld.core.reading import Reader
@@ -144,12 +146,29 @@ def test_a_milestone_with_open_calls() -> None:
 def test_a_milestone_that_is_missing(lost: int) -> None:
     """If a milestone that is needed cannot be read, an older one is taken, or the state begins at the root."""
     log, state = MemoryLog(), State(profile(1), Conversation(step=1))
-    for command in (commands.mark, commands.add, commands.mark, commands.add, commands.add):
+    steps: list[Any] = [commands.mark, commands.add, commands.mark, commands.add, commands.add]
+    for command in steps:
         stage = Stage(state, 1, pack)
-        command(stage, rows_from("x")[0] if command is commands.add else "m")  # type: ignore[operator]
+        command(stage, rows_from("x")[0] if command is commands.add else "m")
         log.commit(state, stage)
     del log.milestones[sorted(log.milestones)[-lost - 1]]
     reader = Reader(log, step=1, least=0)
 
     assert state.conversation == reader.state(state.conversation.tip)[0]
     assert None in [reader.recomputed(each) for each in log.milestones.values()]
+
+
+def test_a_milestone_of_another_path() -> None:
+    """A milestone whose predecessor is not on its path follows from nothing, and two paths share nothing."""
+    log, state = MemoryLog(), State(profile(1), Conversation(step=1))
+    steps: list[Any] = [commands.add, commands.add, commands.clear, commands.add]
+    for command in steps:
+        stage = Stage(state, 1, pack)
+        command(stage, rows_from("x")[0] if command is commands.add else state)
+        log.commit(state, stage)
+    reader, newest = Reader(log, step=1, least=0), log.milestones[4]
+
+    assert (newest, None) == (reader.recomputed(newest), reader.recomputed(newest._replace(previous=2)))
+    past = reader.takeover(2, state.conversation)
+    assert isinstance(past, Replacement)
+    assert (Extent(0, 0), 2) == (past.kept, past.conversation.extent.records)

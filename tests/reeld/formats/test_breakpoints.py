@@ -6,7 +6,6 @@ import pytest
 
 from reeld.formats.anthropic.caching import keep_newest, mark_end
 from reeld.formats.breakpoints import mark_last
-from reeld.formats.openai_responses.items import SERVER_ITEMS, strip_item
 from reeld.formats.render_state import EncodedTurns, Marks, TurnExtent
 from reeld.formats.table import FORMATS
 
@@ -62,17 +61,3 @@ def test_old_breakpoints_are_forgotten() -> None:
         turns.add([item], seq, is_user=True, can_begin=True, marks=Marks(CACHING, [(seq, 0)]))
 
     assert [4, 8] == [sum((each.item is None) == lost for each in turns.marked) for lost in (True, False)]
-
-
-@pytest.mark.parametrize(
-    "item",
-    [
-        {"type": "function_call", "call_id": "c", "name": "a b", "arguments": "{}"},
-        {"type": "function_call", "call_id": "c", "name": "look", "arguments": "{"},
-        {"type": "custom_tool_call", "call_id": "c", "name": "look", "input": 7},
-        {"type": "function_call", "call_id": 7, "name": "look", "arguments": "{}"},
-    ],
-)
-def test_a_call_that_the_api_would_refuse(item: dict[str, Any]) -> None:
-    """A call of the server's answers whose name, arguments, input or id are not accepted is not sent."""
-    assert strip_item(item, SERVER_ITEMS) is None

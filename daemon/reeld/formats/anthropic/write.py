@@ -139,9 +139,8 @@ def _block(block: Json, piece: Piece, context: RenderContext) -> Json:
     """
     written = _WRITERS[block["type"]](block)
     if block["type"] == "opaque" and isinstance(written.get("content"), list):
-        for part in written["content"]:
-            if isinstance(part, dict):
-                _note_breakpoint(part, piece, context)
+        for part in [part for part in written["content"] if isinstance(part, dict)]:
+            _note_breakpoint(part, piece, context)
     _note_breakpoint(written, piece, context)
     return written
 
