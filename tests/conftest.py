@@ -43,6 +43,8 @@ _REMEDIES = {
     "the newest nvim is not installed": ".venv/bin/python -m pip install -e '.[editors]'",
     "the SDKs are not installed": "make install",
     "there is no compiler": "apt-get install gcc",
+    "only glibc has these functions": "run them on a Linux with glibc",
+    "only Linux lists descriptors and memory": "run them on Linux",
     "only Linux lists locks": "run them on Linux",
     "only Linux lists what is mapped": "run them on Linux",
     "only root can give a file away": "run them as root",
