@@ -1,7 +1,7 @@
 """Both clients let a model answer: what is fed is drafted, and added at the end or when the program gives up."""
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Iterator
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
 from itertools import islice
 from typing import Any
@@ -11,7 +11,7 @@ import pytest
 
 import reel
 from reel.pushes import DraftPush
-from tests.daemon import Daemon, short_directory
+from tests.daemon import Daemon
 from tests.reel.both_clients import CLIENTS, Run, runner
 from tests.reel.streams.samples import CHAT, chunk, sse
 
@@ -79,15 +79,6 @@ class Fed:
 async def awaited(value: Any) -> Any:
     """Await what the async client returns; return what the blocking one does."""
     return await value if isinstance(value, Awaitable) else value
-
-
-@pytest.fixture(scope="module")
-def daemon() -> Iterator[Daemon]:
-    """A daemon that runs for the whole module."""
-    with short_directory() as directory:
-        daemon = Daemon(directory).start()
-        yield daemon
-        daemon.close()
 
 
 @pytest.fixture(params=CLIENTS)

@@ -1,4 +1,4 @@
-"""A real daemon that the tests of a module share, a client of it, and a daemon that follows a script."""
+"""A client of the daemon, and a daemon that follows a script."""
 
 from collections.abc import Iterator
 
@@ -9,18 +9,9 @@ from tests.daemon import Daemon, short_directory
 from tests.reel.blocking.scripted_daemon import Script
 
 
-@pytest.fixture(scope="module")
-def daemon() -> Iterator[Daemon]:
-    """A daemon that the tests of this module share."""
-    with short_directory() as directory:
-        daemon = Daemon(directory).start()
-        yield daemon
-        daemon.close()
-
-
 @pytest.fixture
 def client(daemon: Daemon) -> Iterator[Client]:
-    """A client of that daemon."""
+    """A client of the daemon that the tests of a module share."""
     with daemon.client() as client:
         yield client
 

@@ -1,20 +1,9 @@
 """Both clients of one daemon, on every event loop."""
 
-from collections.abc import Iterator
-
 import pytest
 
-from tests.daemon import Daemon, short_directory
+from tests.daemon import Daemon
 from tests.reel.both_clients import CLIENTS, Awaited, Run, runner
-
-
-@pytest.fixture(scope="module")
-def daemon() -> Iterator[Daemon]:
-    """A daemon that runs for the whole module."""
-    with short_directory() as directory:
-        daemon = Daemon(directory).start()
-        yield daemon
-        daemon.close()
 
 
 @pytest.fixture(params=CLIENTS)
