@@ -26,6 +26,6 @@ def use_one_heap() -> None:
 
 
 def give_back() -> None:
-    """Return freed memory to the system: 50 us for each megabyte that is returned, next to nothing if there is none."""
+    """Return freed memory to the system: 50 us a megabyte, and almost nothing if no memory is free."""
     if _trim is not None:
         _trim(0)

@@ -122,7 +122,7 @@ class _Handle(Protocol):
 
 
 def open_process(pid: int) -> _Handle | None:
-    """Return a handle of a process, or ``None`` if it has ended: a pidfd, or a queue of events where there is none."""
+    """Return a handle of a process, or ``None`` if it has ended: a pidfd on Linux, a kqueue on a Mac."""
     try:
         if hasattr(os, "pidfd_open"):
             return open(os.pidfd_open(pid), "rb", buffering=0)  # noqa: PTH123 - it has no path; the caller closes it

@@ -94,9 +94,9 @@ def _retry_until_running(ctx: Context, ask: Callable[[], R], lost: Callable[[], 
 
 
 def _wait_for_daemon(ctx: Context) -> None:
-    """Wait until a daemon answers; nothing signals that it is back."""
+    """Wait until a daemon answers."""
     while True:
-        time.sleep(RETRY_INTERVAL)
+        time.sleep(RETRY_INTERVAL)  # nothing signals that it is back
         with suppress(NotRunning, Timeout):
             ctx.client.ping()
             return

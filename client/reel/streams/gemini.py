@@ -76,8 +76,8 @@ class _Candidate:
     def _take(self, part: dict[str, Any]) -> str:
         """Append a part, or join it with the last one: a text that continues, or its signature.
 
-        A signature belongs to the text that it came with or after, so the text that follows it is another part. The
-        empty text with which many streams end is none.
+        A signature belongs to the text that it came with or after, so the text that follows it is another part.
+        Many streams end with an empty text, which is not a part.
         """
         text = text_or_empty(part.get("text"))
         last = self._parts[-1] if self._parts else None

@@ -95,7 +95,7 @@ def note_asked_model(message: Json, asked: str | None) -> None:
 
 
 def why_signature_lost(block: Json, provider: str, model: str | None) -> str | None:
-    """Return why the signature of a text, a call or media cannot be sent; ``None`` if it can, or if there is none."""
+    """Return why the signature of a text, a call or media cannot be sent; ``None`` if it can, or has no signature."""
     metadata = block.get("provider_metadata") or {}
     if not metadata.get("signature"):
         return None

@@ -70,11 +70,11 @@ class Callback(Generic[T]):
         self._function = function
 
     def set_result(self, value: T) -> None:
-        """Give the result."""
+        """Call the function with the result."""
         self._call(value)
 
     def set_error(self, error: BaseException) -> None:
-        """Give the error."""
+        """Call the function with the error."""
         self._call(error)
 
     def _call(self, outcome: T | BaseException) -> None:

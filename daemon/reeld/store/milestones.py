@@ -45,7 +45,7 @@ def write_milestones(cursor: sqlite3.Cursor, milestones: Iterable[Milestone], pa
 
 
 def milestone(connection: sqlite3.Connection, node_id: int, pack: Pack) -> Milestone | None:
-    """Return the milestone at a node; ``None`` if there is none, or it is damaged."""
+    """Return the milestone at a node; ``None`` if it is missing or damaged."""
     found = connection.execute(_ONE, (node_id,)).fetchone()
     if found is None or not _is_intact(found, pack):
         return None
