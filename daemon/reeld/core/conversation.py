@@ -13,12 +13,10 @@ and with all of them.
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
-from reel.blocks import InvalidRecord
 from reel.kinds import CONVERSATION, ROLES
-from reel.records import parse_data, system_text
-from reeld.core.events import Entry, Event, Mark, Node
+from reeld.core.events import Entry, Event, Mark, Node, label_of, system_of
 from reeld.core.milestones import MAX_OPEN_CALLS, STEP, Extent, Foundation, Milestone
 from reeld.core.open_calls import OpenCall, OpenCalls
 
@@ -389,22 +387,3 @@ def _size_of(entry: Entry) -> int:
     if entry.data_json is not None:
         size += len(entry.data_json)
     return size
-
-
-def system_of(prompt: Entry | None) -> str | None:
-    """Return the system prompt that a system event sets; ``None`` if it removes it, or there is no such event."""
-    return None if prompt is None else system_text(prompt.content)
-
-
-def label_of(data_json: str | None) -> str | None:
-    """Return a mark's label; a mark whose data cannot be read has none."""
-    label = data_of(data_json).get("label")
-    return label if isinstance(label, str) else None
-
-
-def data_of(data_json: str | None) -> dict[str, Any]:
-    """Return the data of a state event; data that cannot be read is empty."""
-    try:
-        return parse_data(data_json or "{}")
-    except InvalidRecord:
-        return {}

@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
+from reel.blocks import InvalidRecord
 from reel.kinds import ROLES
 from reel.msgpack_codec import packer, unpack
-from reel.records import Parts, read_row
+from reel.records import Parts, parse_data, read_row, system_text
 
 Pack: TypeAlias = Callable[[Any], bytes]
 
@@ -153,3 +154,22 @@ def pack_message(
     calls = tuple((block["id"], block["name"]) for block in parts.content if block["type"] == "tool_call")
     results = tuple(block["tool_call_id"] for block in parts.content if block["type"] == "tool_result")
     return message, Tools(calls, results) if calls or results else None
+
+
+def system_of(prompt: Entry | None) -> str | None:
+    """Return the system prompt that a system event sets; ``None`` if it removes it, or there is no such event."""
+    return None if prompt is None else system_text(prompt.content)
+
+
+def label_of(data_json: str | None) -> str | None:
+    """Return a mark's label; a mark whose data cannot be read has none."""
+    label = data_of(data_json).get("label")
+    return label if isinstance(label, str) else None
+
+
+def data_of(data_json: str | None) -> dict[str, Any]:
+    """Return the data of a state event; data that cannot be read is empty."""
+    try:
+        return parse_data(data_json or "{}")
+    except InvalidRecord:
+        return {}

@@ -32,7 +32,7 @@ class Log(Protocol):
         """Return nodes by their ascending ids."""
 
     def milestone(self, node_id: int) -> Milestone | None:
-        """Return the milestone at a node; ``None`` if there is none, or it cannot be read."""
+        """Return the milestone at a node; ``None`` if it is missing or cannot be read."""
 
     def chain(self, node_id: int) -> Iterator[Waypoint]:
         """Yield where the milestone at a node is, and those before it; end before one that cannot be read."""

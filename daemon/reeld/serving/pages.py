@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from reel.frames import PackedList
 from reel.msgpack_codec import packer
-from reeld.core.conversation import Conversation, system_of
-from reeld.core.events import Entry, Pack
+from reeld.core.conversation import Conversation
+from reeld.core.events import Entry, Pack, system_of
 from reeld.core.milestones import Milestone
 from reeld.core.paging import PackedPage, packed_page
 from reeld.core.state import Profile

@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from reeld.core.conversation import data_of
+from reeld.core.events import data_of
 from reeld.core.state import Profile, Source
 from reeld.core.undo import UNDOABLE_KINDS, Command, Newest, Undone, end_of_first_state, redoable, undoable
 from reeld.store.schema import UNKNOWN_KIND

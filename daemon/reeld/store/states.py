@@ -11,8 +11,7 @@ from sys import intern
 from typing import Any, NamedTuple
 
 from reel.blocks import InvalidRecord
-from reeld.core.conversation import label_of
-from reeld.core.events import Mark, Node, Pack, entry, read
+from reeld.core.events import Mark, Node, Pack, entry, label_of, read
 from reeld.core.milestones import Milestone, Waypoint
 from reeld.core.tree import tip_after
 from reeld.store.checksums import AGENT, DAMAGED, EVENT_COLUMNS, PARENT, SEQ, is_intact
@@ -152,7 +151,7 @@ class SqlLog:
         return [self._node(row) if is_intact(self._pack, row, stored) else _empty_node(row) for *row, stored in found]
 
     def milestone(self, node_id: int) -> Milestone | None:
-        """Return the milestone at a node; ``None`` if there is none, or it is damaged."""
+        """Return the milestone at a node; ``None`` if it is missing or damaged."""
         with suppress(sqlite3.DatabaseError):
             return milestone(self._connection, node_id, self._pack)
         return None

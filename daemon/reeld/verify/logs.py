@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing
 
 from reel.msgpack_codec import packer, unpack
-from reeld.core.conversation import Conversation, label_of
-from reeld.core.events import Mark, Pack
+from reeld.core.conversation import Conversation
+from reeld.core.events import Mark, Pack, label_of
 from reeld.core.reading import Reader
 from reeld.core.state import Profile
 from reeld.core.tree import tip_after

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from reel.kinds import CONVERSATION
 from reeld.core import commands
 from reeld.core.commands import Stage
-from reeld.core.conversation import Conversation, Replacement, label_of
-from reeld.core.events import Entry, Event, Mark, Node, Tools, entry, read
+from reeld.core.conversation import Conversation, Replacement
+from reeld.core.events import Entry, Event, Mark, Node, Tools, entry, label_of, read
 from reeld.core.milestones import MAX_OPEN_CALLS, Extent, Foundation
 from reeld.core.reading import Reader
 from reeld.core.state import State, info
