@@ -167,14 +167,14 @@ class Store:
         """
         return await self._read_log(lambda connection: use(_reader(connection).entries(base, since, last, counts)))
 
-    async def rebuild(self, row: int, at: int | None = None) -> Rebuilt:
+    async def rebuild(self, row: int, at: Position | None = None) -> Rebuilt:
         """Return an agent's state, now or at a position, made from its log alone, and write its milestones again."""
 
         def job(connection: Any) -> tuple[Rebuilt, list[Milestone]]:
             if at is None:
                 tip, skipped = states.sound_tip_of(connection, row, packer())
             else:
-                tip, skipped = states.position(connection, row, at).tip, []
+                tip, skipped = at.tip, []
             sql = SqlLog(connection, packer())
             conversation, made = Reader(sql).rebuild(tip)
             return Rebuilt(conversation, skipped + sql.skipped), made

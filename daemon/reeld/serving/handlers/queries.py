@@ -250,7 +250,7 @@ def replay(
         wanted = profile.head if at is None else at
         require_position(wanted, profile.head, profile.name)
         position = await services.store.position(agent.row, wanted)
-        rebuilt = await services.store.rebuild(agent.row, wanted)
+        rebuilt = await services.store.rebuild(agent.row, position)
         skipped = rebuilt.skipped + await services.store.unknown_kinds(agent.row, position.at)
         if strict:
             exclusive.require_sound(skipped)
