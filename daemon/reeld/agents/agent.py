@@ -117,8 +117,6 @@ class Agent:
         self.last_used = time.monotonic()
         self.repairs = 0
         self.state: State | None = None
-        # Whether this agent has given up and answers every job with an error.
-        self.failed = False
         self._phase = Phase.LOADING
         self._room = mailbox
         self._on_growth = on_growth
@@ -133,6 +131,11 @@ class Agent:
     def idle(self) -> bool:
         """Whether nothing would be lost if the registry dropped this agent."""
         return self._phase is Phase.IDLE and not self._mailbox
+
+    @property
+    def failed(self) -> bool:
+        """Whether this agent has given up and answers every job with an error."""
+        return self._phase is Phase.FAILED
 
     @property
     def committed(self) -> State:
@@ -359,7 +362,6 @@ class Agent:
 
     def _fail(self, error: ReelError) -> None:
         """Answer every job that waits with an error, and end."""
-        self.failed = True
         self._phase = Phase.FAILED
         waiting, self._mailbox = self._mailbox, deque()
         for job in waiting:
