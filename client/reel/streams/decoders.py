@@ -1,7 +1,8 @@
-"""The two ways in which the events of a stream arrive: text in, events out.
+"""The ways in which the events of a stream arrive: text in, events out.
 
 Most APIs send server-sent events (WHATWG HTML, section 9.2). Their fields ``id`` and ``retry`` are for reconnecting,
-which is not done here, so they are ignored. Gemini sends a JSON array if ``alt=sse`` was not requested.
+which is not done here, so they are ignored. Gemini sends a JSON array if ``alt=sse`` was not requested. Others send
+JSON objects one after the other, often one a line (NDJSON).
 """
 
 import re
@@ -12,8 +13,9 @@ _FIELDS = ("data", "event", "id", "retry")
 # All that changes the state of the scan: brackets, quotes, and an escape with the character that it escapes.
 _TOKEN = re.compile(r'["{}\[\]]|\\(?:.|$)', re.DOTALL)
 _DEPTH = {"{": 1, "[": 1, "}": -1, "]": -1}
-# The depth of an element of the outermost array.
-_ELEMENT = 2
+_BLANK = " \t\r\n"
+# The depth of an object: in a sequence of objects, and in an array.
+IN_SEQUENCE, IN_ARRAY = 1, 2
 
 
 class Event(NamedTuple):
@@ -86,17 +88,26 @@ class ServerSentEvents:
         self._name, self._data = "", []
 
 
-class ArrayElements:
-    """A decoder of a JSON array in pieces of any size; each object in it is an event without a name."""
+class JsonObjects:
+    """A decoder of JSON objects in pieces of any size; each is an event without a name.
 
-    def __init__(self) -> None:
+    Args:
+        level: how deep the objects are, ``IN_SEQUENCE`` or ``IN_ARRAY``.
+    """
+
+    def __init__(self, level: int) -> None:
+        self._level = level
         self._pieces: list[str] = []
         self._depth = 0
         self._in_string = False
         self._in_escape = False
 
     def feed(self, text: str) -> list[Event]:
-        """Take received text; return the elements that it completes, in order."""
+        """Take received text; return the objects that it completes, in order.
+
+        What is between the objects of a sequence is an event too, because it means that one of them is damaged. Between
+        the elements of an array there are commas.
+        """
         events: list[Event] = []
         start = 0
         position = 0
@@ -104,26 +115,35 @@ class ArrayElements:
             self._in_escape, position = False, 1
         for token in _TOKEN.finditer(text, position):
             mark = token.group()
-            if mark[0] == "\\":
+            if self._depth == 0 and self._is_stray(text[start : token.start()], mark):
+                events.append(Event("", text[start : token.end()]))
+                start = token.end()
+            elif mark[0] == "\\":
                 self._in_escape = len(mark) == 1
             elif mark == '"':
                 self._in_string = not self._in_string
             elif not self._in_string:
                 self._depth += _DEPTH[mark]
-                if _DEPTH[mark] > 0 and self._depth == _ELEMENT:
+                if _DEPTH[mark] > 0 and self._depth == self._level:
                     self._pieces, start = [], token.start()
-                elif _DEPTH[mark] < 0 and self._depth == _ELEMENT - 1:
+                elif _DEPTH[mark] < 0 and self._depth == self._level - 1:
                     events.append(Event("", "".join((*self._pieces, text[start : token.end()]))))
                     self._pieces, start = [], token.end()
-        if self._depth >= _ELEMENT:
+        if self._depth >= self._level:
             self._pieces.append(text[start:])
+        elif self._depth == 0 and self._is_stray(text[start:], "{"):
+            events.append(Event("", text[start:]))
         return events
+
+    def _is_stray(self, before: str, mark: str) -> bool:
+        """Whether text outside of every object, with the mark after it, is not just the beginning of an object."""
+        return self._level == IN_SEQUENCE and (mark != "{" or bool(before.strip(_BLANK)))
 
     @property
     def inside_event(self) -> bool:
-        """Whether the array has begun and not ended."""
+        """Whether the array, or an object, has begun and not ended."""
         return self._depth > 0
 
     def end(self) -> list[Event]:
-        """Take the end of the text; an element that is cut off is dropped."""
+        """Take the end of the text; an object that is cut off is dropped."""
         return []

@@ -9,7 +9,7 @@ import codecs
 from typing import Any, Protocol
 
 from reel.streams.anthropic import Anthropic
-from reel.streams.decoders import ArrayElements, Event, ServerSentEvents
+from reel.streams.decoders import IN_ARRAY, IN_SEQUENCE, Event, JsonObjects, ServerSentEvents
 from reel.streams.gemini import Gemini
 from reel.streams.incremental import dict_or_empty, text_or_empty
 from reel.streams.openai_chat import OpenAIChat
@@ -20,8 +20,8 @@ from reel.strict_json import parse_bounded
 MAX_STREAM = 256 << 20
 _BOM = "\ufeff"
 _DONE = "[DONE]"
-# The fields that hold the answer in the response bodies of the four APIs.
-_ANSWERS = ("choices", "output", "content", "candidates")
+# The first character of a stream, and how deep its objects are; any other begins server-sent events.
+_LEVELS = {"[": IN_ARRAY, "{": IN_SEQUENCE}
 
 
 class Assembler(Protocol):
@@ -45,10 +45,17 @@ ASSEMBLERS: dict[str, type[Assembler]] = {
     "anthropic": Anthropic,
     "gemini": Gemini,
 }
+# The field of a response body that holds the answer.
+_ANSWERS = {
+    "openai-chat": "choices",
+    "openai-responses": "output",
+    "anthropic": "content",
+    "gemini": "candidates",
+}
 
 
 class Stream:
-    """A stream of one of the four APIs.
+    """A stream of one of the APIs.
 
     Args:
         format: a key of ``ASSEMBLERS``.
@@ -62,9 +69,10 @@ class Stream:
         # How many events were folded.
         self.events = 0
         self._assembler = ASSEMBLERS[format]()
+        self._answer = _ANSWERS[format]
         # Bytes that are not UTF-8 become lone surrogates, so that the daemon can count what it replaces.
         self._decode = codecs.getincrementaldecoder("utf-8")("surrogateescape").decode
-        self._events: ServerSentEvents | ArrayElements | None = None
+        self._events: ServerSentEvents | JsonObjects | None = None
         self._over = False
         self._size = 0
 
@@ -76,8 +84,7 @@ class Stream:
     @property
     def began(self) -> bool:
         """Whether any part of an answer has come."""
-        body = self._assembler.body()
-        return any(body.get(field) for field in _ANSWERS)
+        return bool(self._assembler.body().get(self._answer))
 
     def feed(self, data: bytes | str) -> str:
         """Take what arrived, in pieces of any size; return the text that it adds."""
@@ -89,7 +96,8 @@ class Stream:
             text = text.lstrip(f"{_BOM} \t\r\n")
             if not text:
                 return ""
-            self._events = ArrayElements() if text[0] == "[" else ServerSentEvents()
+            level = _LEVELS.get(text[0])
+            self._events = ServerSentEvents() if level is None else JsonObjects(level)
         return self._take(self._events.feed(text))
 
     def feed_event(self, event: dict[str, Any]) -> str:
@@ -147,7 +155,7 @@ def _parsed(data: str) -> Any:
 
 
 def _problem(name: str, event: dict[str, Any]) -> str | None:
-    """Return the error that an event reports, or ``None``; each of the four APIs has a form of its own."""
+    """Return the error that an event reports, or ``None``; each API has a form of its own."""
     failed = event.get("type") == "response.failed"
     error = dict_or_empty(event.get("response")).get("error") if failed else event.get("error")
     if error is None and not failed and "error" not in (name, event.get("type")):

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reel.streams.decoders import ArrayElements
+from reel.streams.decoders import IN_ARRAY, JsonObjects
 
 values = st.recursive(
     st.none() | st.integers() | st.text(alphabet='a"\\{}[],\n\u00e9'),
@@ -17,7 +17,7 @@ values = st.recursive(
 
 
 def elements(pieces: list[str]) -> list[Any]:
-    decoder = ArrayElements()
+    decoder = JsonObjects(IN_ARRAY)
     events = [event for piece in pieces for event in decoder.feed(piece)] + decoder.end()
     return [json.loads(event.data) for event in events]
 
