@@ -39,6 +39,7 @@ _MODELS = {
     "openai-responses": "gpt-5.2",
     "anthropic": "claude-opus-5",
     "gemini": "gemini-3-pro",
+    "ollama": "qwen3:8b",
 }
 # It stands in what a row is about, as it is and in base64.
 _MARK, _MARK_BASE64 = "MARK", "TUFSS"
@@ -69,7 +70,8 @@ _SIGNED: Json = {"provider": "gemini", "model": "gemini-3-pro", "signature": _MA
 _LOST: dict[str, list[Any]] = {
     "texts, tool calls, results": [user("x"), model(call()), tool(result(content=_MARK))],
     "truncated arguments": [user("x"), model(call(arguments='{"a": "MARK'))],
-    "images and PDFs from the user": [user(media("image/png")), user(media("application/pdf"))],
+    "images from the user": [user(media("image/png"))],
+    "PDFs from the user": [user(media("application/pdf"))],
     "GIFs from the user": [user(media("image/gif"))],
     "audio": [user(media("audio/wav"))],
     "images from the assistant": [user("x"), model(media("image/png"), "y")],
@@ -81,6 +83,7 @@ _LOST: dict[str, list[Any]] = {
     ],
     "Gemini thinking": [user("x"), model(thinking(_MARK, None, "gemini", model="gemini-3-pro"), "y")],
     "Gemini signatures": [user("x"), model(text("y", provider_metadata=_SIGNED))],
+    "Ollama thinking": [user("x"), model(thinking(_MARK, None, "ollama", model="qwen3:8b"), "y")],
     "OpenAI reasoning items": [user("x"), model(_REASONING, "y")],
     "Anthropic server tools": [user("x"), model(*_SEARCH, "y")],
     "Anthropic server tools of another model family": [user("x"), model(*searched("claude-haiku-4-5"), "y")],
@@ -99,7 +102,12 @@ _SAID: dict[str, list[Any]] = {
     "`media`, a PDF": [user(media("application/pdf"))],
     "`thinking`": [
         user("x"),
-        model(thinking(model="claude-opus-5"), thinking("hm", None, "gemini", model="gemini-3-pro"), "y"),
+        model(
+            thinking(model="claude-opus-5"),
+            thinking("hm", None, "gemini", model="gemini-3-pro"),
+            thinking("hm", None, "ollama", model="qwen3:8b"),
+            "y",
+        ),
     ],
     "`redacted_thinking`": [
         user("x"),

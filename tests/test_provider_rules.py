@@ -12,10 +12,11 @@ from tests.formats.rules import RULES
 ROOT = Path(__file__).parent.parent
 DOCUMENT = ROOT / "docs" / "provider-rules.md"
 FORMATS = ROOT / "daemon" / "reeld" / "formats"
-LETTERS = {"openai_chat": "C", "openai_responses": "R", "anthropic": "A", "gemini": "G"}
+LETTERS = {"openai_chat": "C", "openai_responses": "R", "anthropic": "A", "gemini": "G", "ollama": "O"}
 # "rule A7", "rules A7 and X2", "rules A1, A2 and X4"
-CITATION = re.compile(r"\b[Rr]ules? ((?:[XCRAG]\d+)(?:, [XCRAG]\d+)*(?:,? (?:and|or) [XCRAG]\d+)?)")
-NUMBER = re.compile(r"[XCRAG]\d+")
+_ONE = rf"[X{''.join(LETTERS.values())}]\d+"
+CITATION = re.compile(rf"\b[Rr]ules? ((?:{_ONE})(?:, {_ONE})*(?:,? (?:and|or) {_ONE})?)")
+NUMBER = re.compile(_ONE)
 
 
 class Rule(NamedTuple):
@@ -68,7 +69,7 @@ NUMBERS = [rule.number for rule in ALL]
 
 def test_rules_are_numbered_in_order() -> None:
     """Each letter counts from 1 without a gap, so that a number never changes its meaning unnoticed."""
-    for letter in "XCRAG":
+    for letter in ("X", *LETTERS.values()):
         found = [int(number[1:]) for number in NUMBERS if number[0] == letter]
 
         assert list(range(1, len(found) + 1)) == found

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Literal, Protocol, TypeAlias, get_args
 
-Format: TypeAlias = Literal["openai-chat", "openai-responses", "anthropic", "gemini"]
+Format: TypeAlias = Literal["openai-chat", "openai-responses", "anthropic", "gemini", "ollama"]
 # The one list of the formats, in the order in which they are shown.
 FORMATS: tuple[Format, ...] = get_args(Format)
 

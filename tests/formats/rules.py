@@ -25,4 +25,8 @@ RULES = {
         *("shape", "empty-parts", "part-data", "empty-text", "tool-name", "media-resolution"),
         *("tool-declared-twice", "thought-signature", "system-parts", "empty-history"),
     },
+    "ollama": {
+        *("empty-history", "shape", "role", "arguments-object", "image-data", "image-role", "tool-call-unanswered"),
+        *("tool-result-orphan", "tool-result-duplicate", "tool-call-duplicate", "tool-result-name"),
+    },
 }

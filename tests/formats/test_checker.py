@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.formats.cases import anthropic, gemini, openai_chat, openai_responses
+from tests.formats.cases import anthropic, gemini, ollama, openai_chat, openai_responses
 from tests.formats.cases.case import Case
 from tests.formats.checker import CHECKS, check
 from tests.formats.checker import anthropic as anthropic_rules
 from tests.formats.checker import gemini as gemini_rules
+from tests.formats.checker import ollama as ollama_rules
 from tests.formats.checker import openai_chat as openai_chat_rules
 from tests.formats.checker import openai_responses as openai_responses_rules
 from tests.formats.checker.binding import prefix_changed
@@ -24,14 +25,22 @@ CASES: dict[str, ModuleType] = {
     "openai_responses": openai_responses,
     "anthropic": anthropic,
     "gemini": gemini,
+    "ollama": ollama,
 }
 RULES: dict[str, ModuleType] = {
     "openai_chat": openai_chat_rules,
     "openai_responses": openai_responses_rules,
     "anthropic": anthropic_rules,
     "gemini": gemini_rules,
+    "ollama": ollama_rules,
 }
-HISTORY = {"openai_chat": "messages", "openai_responses": "input", "anthropic": "messages", "gemini": "contents"}
+HISTORY = {
+    "openai_chat": "messages",
+    "openai_responses": "input",
+    "anthropic": "messages",
+    "gemini": "contents",
+    "ollama": "messages",
+}
 WORDS = ["user", "assistant", "model", "system", "tool", "text", "thinking", "tool_use", "tool_result", "reasoning"]
 KEYS = ["role", "type", "content", "parts", "text", "id", "call_id", "tool_calls", "functionCall", "function", "output"]
 

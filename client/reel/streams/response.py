@@ -1,7 +1,8 @@
 """A provider's response as it comes in, whole or streamed: pieces in, and the body that is ingested out.
 
 A piece is text or bytes as they were received, cut anywhere, or what an SDK returns: an event of a stream or a whole
-response, as a map or as an object. A text that begins with ``{`` is a whole response, or the provider's error.
+response, as a map or as an object. A text that begins with ``{`` is a whole response, or the provider's error, unless
+the events of the format begin so too.
 """
 
 import codecs
@@ -9,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from reel.formats import Body, Format, json_text
-from reel.streams.stream import Stream
+from reel.streams.stream import Stream, is_whole
 from reel.strict_json import encode, parse_bounded
 from reel.values import clean
 
@@ -104,7 +105,7 @@ class IncomingResponse:
         if not self._begun:
             start = (piece.decode(errors="ignore") if isinstance(piece, bytes) else piece).lstrip(_BLANK)
             self._begun = bool(start)
-            self._whole = [] if start.startswith("{") else None
+            self._whole = [] if is_whole(self._format, start) else None
         if self._whole is None:
             return self._stream.feed(piece)
         self._whole.append(piece if isinstance(piece, str) else self._decode(piece))

@@ -12,6 +12,7 @@ from reel.streams.anthropic import Anthropic
 from reel.streams.decoders import IN_ARRAY, IN_SEQUENCE, Event, JsonObjects, ServerSentEvents
 from reel.streams.gemini import Gemini
 from reel.streams.incremental import dict_or_empty, text_or_empty
+from reel.streams.ollama import Ollama
 from reel.streams.openai_chat import OpenAIChat
 from reel.streams.openai_responses import OpenAIResponses
 from reel.strict_json import parse_bounded
@@ -44,6 +45,7 @@ ASSEMBLERS: dict[str, type[Assembler]] = {
     "openai-responses": OpenAIResponses,
     "anthropic": Anthropic,
     "gemini": Gemini,
+    "ollama": Ollama,
 }
 # The field of a response body that holds the answer.
 _ANSWERS = {
@@ -51,7 +53,15 @@ _ANSWERS = {
     "openai-responses": "output",
     "anthropic": "content",
     "gemini": "candidates",
+    "ollama": "message",
 }
+# The formats in which a whole response is an event like any other, so that both begin with the same character.
+_WHOLE_IS_EVENT = frozenset({"ollama"})
+
+
+def is_whole(format: str, text: str) -> bool:  # noqa: A002 - the protocol's name
+    """Whether a text without leading blanks begins a whole response, which is not read as a stream."""
+    return text.startswith("{") and format not in _WHOLE_IS_EVENT
 
 
 class Stream:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from reel.errors import InvalidMessage
-from reel.streams.stream import Stream
+from reel.streams.stream import Stream, is_whole
 from reel.strict_json import Json, parse_bounded
 from reeld.formats.fields import LoadedRequest, invalid_at, require_map
 from reeld.formats.json_values import dump
@@ -66,7 +66,7 @@ def read_request(format: str, body: str, model: str | None = None) -> LoadedRequ
 
 def _response(format: str, body: str) -> tuple[Json, str | None]:  # noqa: A002 - as above
     """Return the body of a response, and why it is incomplete, if it is."""
-    if body.lstrip(_BLANK)[:1] == "{":
+    if is_whole(format, body.lstrip(_BLANK)):
         return _object(body), None
     stream = Stream(format)
     stream.feed(body)

@@ -1,4 +1,4 @@
-"""What the two APIs of OpenAI have in common."""
+"""What the two APIs of OpenAI have in common, and those that were made like them."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -24,16 +24,19 @@ def by_message(pieces: Sequence[Piece]) -> Iterator[list[Piece]]:
         yield list(group)
 
 
-def with_error_prefix(result: CallResult, blocks: list[Json], context: RenderContext) -> list[Json]:
+def with_error_prefix(
+    result: CallResult, blocks: list[Json], context: RenderContext, provider: str = PROVIDER
+) -> list[Json]:
     """Return a result's blocks; those of a failed one begin with "Error:", for these APIs have no flag (rule C9).
 
     Args:
-        result: the result. A synthesized one says already that it failed, and one that came from OpenAI never had a
-            flag.
+        result: the result. A synthesized one says already that it failed, and one that came from the provider never
+            had a flag.
         blocks: its blocks.
         context: where the change is reported.
+        provider: the provider.
     """
-    if not result.failed or result.piece is None or is_own(result.piece.block, PROVIDER):
+    if not result.failed or result.piece is None or is_own(result.piece.block, provider):
         return blocks
     context.note(result.piece, "downgraded", "this API has no flag for a failed result; its text says so")
     first, rest = (blocks[0], blocks[1:]) if blocks and blocks[0]["type"] == "text" else (_EMPTY, blocks)

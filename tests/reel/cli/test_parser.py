@@ -15,6 +15,7 @@ from reel.cli.parser import command_parser, top_parser
 from reel.cli.parsing import find_command, parse_arguments, parse_beginning, split_at_dashes
 from reel.cli.positions import FORMS
 from reel.cli.table import all_commands, command_names
+from reel.formats import FORMATS
 
 
 def parsed(*argv: str) -> SimpleNamespace:
@@ -62,10 +63,7 @@ def test_after_two_dashes_everything_is_positional() -> None:
         (["add", "--rol", "user"], "unrecognized arguments: --rol (did you mean --role?)", "add"),
         (
             ["render", "--format", "openai"],
-            (
-                "--format: 'openai' is not one of openai-chat, openai-responses, anthropic, gemini"
-                " (did you mean openai-chat?)"
-            ),
+            (f"--format: 'openai' is not one of {', '.join(FORMATS)} (did you mean openai-chat?)"),
             "render",
         ),
         (["show", "--at", "x"], f"--at: 'x' is not a position; write {FORMS}", "show"),

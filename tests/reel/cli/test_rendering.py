@@ -7,6 +7,7 @@ import pytest
 
 from reel.cli.arguments import UsageError
 from reel.cli.rendering import extra
+from reel.formats import FORMATS
 from tests.formats.checker import check
 
 from .conftest import Reel
@@ -119,7 +120,7 @@ def test_a_long_report_is_cut(reel: Reel, name: str) -> None:
 @pytest.mark.parametrize(
     ("argv", "status", "expected"),
     [
-        ([], 2, "--format is missing; it is one of openai-chat, openai-responses, anthropic, gemini"),
+        ([], 2, f"--format is missing; it is one of {', '.join(FORMATS)}"),
         (["--format", "anthropic", "--set", "x"], 2, "--set 'x' is not of the form K=V"),
         (["--format", "anthropic", "--set", "messages=[]"], 1, "extra.messages: comes from the conversation"),
         (["--format", "anthropic", "--open", "refuse"], 5, "1 calls have no result; see them with: reel info "),

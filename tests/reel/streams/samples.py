@@ -1,4 +1,4 @@
-"""Streams in the shapes of the four APIs, and the response that each forms."""
+"""Streams in the shapes of the APIs, and the response that each forms."""
 
 import json
 from collections.abc import Sequence
@@ -21,6 +21,11 @@ def sse(events: Sequence[Any], *, named: bool = False, done: bool = False) -> by
         for event in events
     ]
     return "".join([*lines, "data: [DONE]\n\n" if done else ""]).encode()
+
+
+def ndjson(events: Sequence[Any]) -> bytes:
+    """Encode events one a line."""
+    return "".join(f"{json.dumps(event)}\n" for event in events).encode()
 
 
 def chunk(delta: dict[str, Any], finish: str | None = None, **top: Any) -> dict[str, Any]:
@@ -284,10 +289,43 @@ GEMINI_ARRAY = Sample(
     "gemini", ("[" + "\n,\r\n".join(json.dumps(c, indent=2) for c in _GEMINI_CHUNKS) + "\n]\n").encode(), *GEMINI[2:]
 )
 
+
+def said(done: bool = False, **message: Any) -> dict[str, Any]:
+    """Make a chunk of Ollama's."""
+    ended = {"done_reason": "stop", "eval_count": 8} if done else {}
+    head = {"model": "qwen3:8b", "created_at": "2026-11-22T00:00:00Z"}
+    return {**head, "message": {"role": "assistant", "content": "", **message}, "done": done, **ended}
+
+
+_OLLAMA_CALLS = [
+    {"id": "call_1", "function": {"index": 0, "name": "weather", "arguments": {"city": "Oslo"}}},
+    {"function": {"index": 1, "name": "time", "arguments": {}}},
+]
+_OLLAMA_BODY = said(done=True, content="Let me look \U0001f50e.", thinking="Hm, rain?", tool_calls=_OLLAMA_CALLS)
+OLLAMA = Sample(
+    "ollama",
+    ndjson(
+        [
+            said(thinking="Hm, ", images=None),
+            said(thinking="rain?"),
+            said(content="Let me "),
+            said(content="look \U0001f50e."),
+            said(tool_calls=_OLLAMA_CALLS[:1]),
+            said(tool_calls=_OLLAMA_CALLS[1:]),
+            said(done=True),
+        ]
+    ),
+    "Let me look \U0001f50e.",
+    _OLLAMA_BODY,
+)
+OLLAMA_WHOLE = Sample("ollama", json.dumps(_OLLAMA_BODY, indent=2).encode(), *OLLAMA[2:])
+
 SAMPLES = {
     "chat": CHAT,
     "responses": RESPONSES,
     "anthropic": ANTHROPIC,
     "gemini": GEMINI,
     "gemini-array": GEMINI_ARRAY,
+    "ollama": OLLAMA,
+    "ollama-whole": OLLAMA_WHOLE,
 }

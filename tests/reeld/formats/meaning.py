@@ -104,11 +104,29 @@ def _camel(found: Json) -> Json:
     return {re.sub(r"(?<=[a-z])_([a-z])", lambda match: match[1].upper(), key): value for key, value in found.items()}
 
 
+def ollama(body: Json) -> Any:
+    """An id is what it pairs; a key that is empty or null is not there; blanks say nothing."""
+    said: list[Json] = []
+    ids: dict[str, int] = {}
+    for message in body["messages"]:
+        found = {key: value for key, value in message.items() if value not in (None, "", [])}
+        found["content"] = found.get("content", "").strip()
+        for call in found.get("tool_calls", []):
+            ids[call.get("id") or call["function"]["name"]] = len(said)
+            call["id"] = len(said)
+            call["function"].pop("index", None)
+        if found["role"] == "tool":
+            found["tool_call_id"] = ids[found.get("tool_call_id") or found["tool_name"]]
+        said.append(found)
+    return said
+
+
 MEANINGS = {
     "openai_chat": openai_chat,
     "openai_responses": openai_responses,
     "anthropic": anthropic,
     "gemini": gemini,
+    "ollama": ollama,
 }
 
 

@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterator
 from copy import deepcopy
 from typing import Any
 
+from tests.formats.test_checker import HISTORY
+
 Json = dict[str, Any]
 Path = tuple[str | int, ...]
-HISTORY = {"openai_chat": "messages", "openai_responses": "input", "anthropic": "messages", "gemini": "contents"}
 PROMPTS = ("system", "instructions", "systemInstruction", "system_instruction")
 IDS = ("id", "tool_use_id", "call_id", "tool_call_id", "name")
 SYSTEM: Json = {"role": "system", "content": "Be brief"}

@@ -22,6 +22,7 @@ MODELS = {
     "gemini": ["gemini-3-pro-preview", "gemini-2.5-flash", None],
     "openai-chat": ["gpt-5", None],
     "openai-responses": ["gpt-5", None],
+    "ollama": ["qwen3:8b", None],
 }
 CASES = [(name, model) for name in FORMATS for model in MODELS[name]]
 

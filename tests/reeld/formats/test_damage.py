@@ -12,7 +12,7 @@ from reeld.formats.body import RenderRequest
 from reeld.formats.ingest import read_response
 from reeld.formats.render import render
 from tests.formats.checker import check
-from tests.reel.streams.samples import sse
+from tests.reel.streams.samples import ndjson, sse
 from tests.reeld.formats.histories import Json, entries_of, user
 
 pytestmark = pytest.mark.slow
@@ -24,6 +24,7 @@ MODELS = {
     "openai-responses": "gpt-5",
     "anthropic": "claude-opus-4-8",
     "gemini": "gemini-3-pro-preview",
+    "ollama": "qwen3:8b",
 }
 USED = {"input_tokens": 1}
 CALL = {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "look", "arguments": '{"a":"é"}'}
@@ -76,6 +77,19 @@ BODIES: dict[str, Json] = {
         "modelVersion": "gemini-3-pro-preview",
         "usageMetadata": {"totalTokenCount": 1},
     },
+    "ollama": {
+        "model": "qwen3:8b",
+        "created_at": "2026-11-22T00:00:00Z",
+        "message": {
+            "role": "assistant",
+            "content": "é\n",
+            "thinking": "hm",
+            "tool_calls": [{"id": "c1", "function": {"index": 0, "name": "look", "arguments": {"a": 1}}}],
+        },
+        "done": True,
+        "done_reason": "stop",
+        "eval_count": 1,
+    },
 }
 CALLED = {"tool_calls": [{"index": 0, "id": "c1", "function": {"name": "look", "arguments": '{"a":1}'}}]}
 TOP = {"id": "1", "model": "gpt-5"}
@@ -110,6 +124,13 @@ STREAMS: dict[str, bytes] = {
         [
             {"candidates": [{"content": {"parts": [{"text": "é"}]}}]},
             {"candidates": [{"content": {"parts": [{"text": "", "thoughtSignature": "A"}]}, "finishReason": "STOP"}]},
+        ]
+    ),
+    "ollama": ndjson(
+        [
+            {"model": "qwen3:8b", "message": {"role": "assistant", "content": "é", "thinking": "h"}, "done": False},
+            {"message": {"tool_calls": [{"function": {"name": "look", "arguments": {"a": 1}}}]}, "done": False},
+            {"message": {"role": "assistant", "content": ""}, "done": True, "done_reason": "stop", "eval_count": 1},
         ]
     ),
 }

@@ -35,7 +35,7 @@ def begins_outside(body: dict[str, Any]) -> bool:
 
 READ = [path for path in RECORDINGS if is_whole(path)]
 ACCEPTED = [path for path in READ if "-200-" in path.name and path.name.rsplit("-", 2)[0] in MEANINGS]
-MODELS = {"anthropic": "claude-opus-4-8", "gemini": "gemini-3-pro-preview"}
+MODELS = {"anthropic": "claude-opus-4-8", "gemini": "gemini-3-pro-preview", "ollama": "qwen3:8b"}
 
 
 def loaded(recording: dict[str, Any]) -> LoadedRequest:
