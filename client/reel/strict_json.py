@@ -4,6 +4,7 @@ import math
 import os
 import re
 from json import JSONDecoder, JSONEncoder
+from json.encoder import encode_basestring
 from typing import Any, TypeAlias
 
 from reel.values import Numeral
@@ -65,6 +66,9 @@ def _encoders(*, ascii_only: bool) -> tuple[JSONEncoder, JSONEncoder]:
 _ENCODERS = _encoders(ascii_only=False)
 _ASCII_ENCODERS = _encoders(ascii_only=True)
 
+# Maps every byte that a string has to escape to 1, and all others to 0.
+_ESCAPED = bytes(byte < ord(" ") or byte in b'"\\' for byte in range(256))
+
 # The depth limit for a provider's JSON. It is encoded again later, from a deeper stack, so this is far below the
 # recursion limit.
 DEPTH = 500
@@ -122,3 +126,11 @@ def encode(value: Any, *, ascii_only: bool = False) -> str:
         return quick.encode(value)
     except _NumeralFound:
         return _MARKED.sub(r"\1", marking.encode(value))
+
+
+def encode_text(text: bytes) -> bytes:
+    """Return a text as :func:`encode` would, both in UTF-8.
+
+    Most texts contain nothing that has to be escaped. To find that out takes a fifth of the time of an encoder.
+    """
+    return encode_basestring(text.decode()).encode() if 1 in text.translate(_ESCAPED) else b'"%b"' % text

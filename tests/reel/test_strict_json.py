@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reel.strict_json import DEPTH, encode, parse, parse_bounded
+from reel.strict_json import DEPTH, encode, encode_text, parse, parse_bounded
 from reel.values import Numeral
 
 values = st.recursive(
@@ -109,6 +109,12 @@ def test_deeper_than_the_bound() -> None:
 def test_encode_is_compact_and_not_escaped_to_ascii() -> None:
     """The text has no spaces between values and keeps every letter as it is."""
     assert '{"a":[1,"\u00fc"],"b":null}' == encode({"a": [1, "\u00fc"], "b": None})
+
+
+@given(st.text() | st.text(st.sampled_from('a"\\/\n\x00\x1f\x7fé\u2028')))
+def test_a_text_is_encoded_as_a_value(text: str) -> None:
+    """The quick way escapes what the encoder escapes."""
+    assert encode(text).encode() == encode_text(text.encode())
 
 
 def test_encode_refuses_a_number_that_is_not_finite() -> None:

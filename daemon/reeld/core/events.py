@@ -21,6 +21,9 @@ TEXT_HEADS: dict[str | None, bytes] = {
     )
     for kind in ("user", "assistant")
 }
+# How many bytes say how long a text is, by the first byte of it as MessagePack; none if that byte says it itself.
+_SIZE_BYTES = {0xD9: 1, 0xDA: 2, 0xDB: 4}
+_SHORT_SIZE = 0x1F
 _BEFORE_SEQ = b"".join((_pack("provider_metadata"), _pack({}), _pack("seq")))
 _BEFORE_TIME = _pack("time")
 
@@ -132,6 +135,17 @@ def text_message(pack: Pack, head: bytes, text: str, seq: int, packed_time: byte
         packed_time: the time of the row as MessagePack, which is the same for many.
     """
     return b"".join((head, pack(text), _BEFORE_SEQ, pack(seq), _BEFORE_TIME, packed_time))
+
+
+def plain_text(entry: Entry) -> bytes | None:
+    """Return the text of an entry that is nothing but a text, in UTF-8; ``None`` if it is not. Nothing is unpacked."""
+    message, head = entry.message, TEXT_HEADS.get(entry.kind)
+    if message is None or head is None or entry.data_json is not None:
+        return None
+    first = len(head)
+    begin = first + 1 + _SIZE_BYTES.get(message[first], 0)
+    size = int.from_bytes(message[first + 1 : begin], "big") if begin > first + 1 else message[first] & _SHORT_SIZE
+    return message[begin : begin + size]
 
 
 def pack_message(

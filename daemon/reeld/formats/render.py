@@ -20,6 +20,7 @@ from reeld.formats.format import Format, Prompt
 from reeld.formats.json_values import is_sendable
 from reeld.formats.metadata import restore_keys
 from reeld.formats.model import Change, HistorySettings, RenderContext
+from reeld.formats.plain import PlainRun, Templates, find_templates, plain_runs
 from reeld.formats.render_state import EncodedTurns, Marks, RenderState, ServerState
 from reeld.formats.repair import Exchange, Repaired, repair
 from reeld.formats.table import FORMATS
@@ -147,17 +148,43 @@ def _context(state: RenderState) -> RenderContext:
 
 
 def _settle_all(state: RenderState, entries: Sequence[Entry], target: Format) -> tuple[Repaired, ServerState | None]:
-    """Repair in batches, and return what the last one found.
+    """Settle all that can be, plain exchanges in the short way, and return what the last repair found."""
+    templates: Templates | None = None
+    for run in plain_runs(entries, state.count):
+        templates = templates or find_templates(target, _context(state))
+        if templates is None:
+            break
+        # The first message of the run settles all that is before it.
+        _settle_until(state, entries, run.start + 1, target)
+        _settle_plain(state, entries, run, templates)
+    return _settle_until(state, entries, len(entries), target)
+
+
+def _settle_plain(state: RenderState, entries: Sequence[Entry], run: PlainRun, templates: Templates) -> None:
+    """Extend a state by plain exchanges: they need no repair, and leave nothing to the exchanges after them."""
+    texts = iter(run.texts)
+    for index, (text, answer) in enumerate(zip(texts, texts, strict=True)):
+        seq = entries[run.start + 2 * index].seq
+        state.turns.add_encoded(templates.user.fill(text), seq, is_user=True)
+        state.turns.add_encoded(templates.assistant.fill(answer), seq, is_user=False)
+    state.count = run.start + len(run.texts)
+    state.last = entries[state.count - 1].id
+
+
+def _settle_until(
+    state: RenderState, entries: Sequence[Entry], end: int, target: Format
+) -> tuple[Repaired, ServerState | None]:
+    """Repair the entries up to one in batches, and return what the last repair found.
 
     A batch in which nothing settles is repaired again with the next one, so the batches grow as long as nothing
     settles: 20,000 user messages without an answer take 0.4 s, and took 1.9 s with batches of one size.
     """
     batch = _BATCH
-    while state.count + batch < len(entries):
+    while state.count + batch < end:
         before = state.count
         _settle(state, entries[before : before + batch], target)
         batch = _BATCH if state.count > before else 2 * batch
-    return _settle(state, entries[state.count :], target)
+    return _settle(state, entries[state.count : end], target)
 
 
 def _settle(state: RenderState, new: Sequence[Entry], target: Format) -> tuple[Repaired, ServerState | None]:

@@ -35,6 +35,8 @@ DIGEST_SIZE = 16
 _OBJECT_SIZE = 200
 # More cache breakpoints than any API accepts.
 _MOST_MARKS = 8
+# Creates a named tuple in half the time that calling its class takes.
+_new = tuple.__new__
 
 
 class TurnExtent(NamedTuple):
@@ -121,6 +123,19 @@ class EncodedTurns:
         self.extents.append(TurnExtent(len(items), size, seq, is_user, can_begin))
         if marks:
             self._forget_old_marks()
+
+    def add_encoded(self, item: bytes, seq: int, *, is_user: bool) -> None:
+        """Append a turn of one item, at which a history may begin.
+
+        Args:
+            item: the item in UTF-8.
+            seq: the seq of its exchange's first message.
+            is_user: whether it is a user turn.
+        """
+        self.data += item
+        self.data += b","
+        self.digests += digest(item)
+        self.extents.append(_new(TurnExtent, (1, len(item) + 1, seq, is_user, True)))
 
     def _forget_old_marks(self) -> None:
         """Keep the items of the newest breakpoints only: no API accepts more than a few."""

@@ -11,7 +11,7 @@ from reel.records import read_row
 from reeld.core import commands
 from reeld.core.commands import Stage
 from reeld.core.conversation import Conversation
-from reeld.core.events import pack_message, read
+from reeld.core.events import Event, pack_message, plain_text, read
 from reeld.core.state import State
 from reeld.core.validation import UNALTERED, rows_from
 from tests.reeld.core.memory import pack, profile
@@ -63,3 +63,14 @@ def test_a_reply_that_is_encoded_at_once(elements: list[Any], now: int) -> None:
     assert isinstance(reply, bytes) == (altered is UNALTERED)
     assert one.events == other.events
     assert one.profile == other.profile
+
+
+@given(
+    st.sampled_from(("user", "assistant")),
+    st.text() | st.sampled_from((31, 32, 255, 256, 65535, 65536)).map("x".__mul__),
+)
+def test_a_text_is_read_without_unpacking_its_message(kind: str, text: str) -> None:
+    """It is the text of the row, however long it is."""
+    event = Event(1, 1, kind, text, None, None, 0, None, *read(pack, kind, text, None, 1, 0))
+
+    assert text.encode() == plain_text(event.entry(1))
