@@ -177,13 +177,14 @@ class RenderContext:
         by_id: whether the provider looks up by its id what it made.
     """
 
-    __slots__ = ("breakpoints", "by_id", "is_last", "model", "reasoning_ids", "report", "thinking")
+    __slots__ = ("breakpoints", "by_id", "is_last", "model", "report", "sent_once", "thinking")
 
     def __init__(self, model: str | None, *, by_id: bool = False) -> None:
         self.model = model
         self.by_id = by_id
-        # The ids with which reasoning was sent; a dict, because the order says which the open turns added.
-        self.reasoning_ids: dict[str, None] = {}
+        # The ids or names that a history may have only once and that were sent; a dict, because the order says which
+        # the open turns added.
+        self.sent_once: dict[str, None] = {}
         # The seq and the number of the block of each cache breakpoint of the turn, in their order.
         self.breakpoints: list[tuple[int | None, int]] = []
         # Whether nothing follows the turn, so that nothing may be invented in it.

@@ -129,21 +129,21 @@ def _extend(
     """Render what is new: extend the state by what is settled of it, and return the open turns."""
     repaired, server_state = _settle_all(state, entries, target)
     context = _context(state)
-    sent_ids = len(state.reasoning_ids)
+    sent = len(state.sent_once)
     rest = OpenTurns(EncodedTurns(), [], server_state)
     _write(repaired.open[:-1], rest.turns, rest.report, context, target)
     context.thinking = settings.thinking or not repaired.ends_with_assistant
     context.is_last = bool(repaired.open) and not repaired.open[-1].assistant.pieces
     _write(repaired.open[-1:], rest.turns, rest.report, context, target)
-    while len(state.reasoning_ids) > sent_ids:
-        state.reasoning_ids.popitem()
+    while len(state.sent_once) > sent:
+        state.sent_once.popitem()
     return repaired, rest
 
 
 def _context(state: RenderState) -> RenderContext:
     """Return the context in which the turns after those that a state covers are written."""
     context = RenderContext(state.model, by_id=state.settings.by_id)
-    context.reasoning_ids = state.reasoning_ids
+    context.sent_once = state.sent_once
     return context
 
 

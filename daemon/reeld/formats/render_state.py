@@ -195,9 +195,9 @@ class RenderState:
         "format_name",
         "last",
         "model",
-        "reasoning_ids",
         "repair",
         "report",
+        "sent_once",
         "server_state",
         "settings",
         "turns",
@@ -207,7 +207,7 @@ class RenderState:
         self.format_name = format_name
         self.model = model
         self.settings = settings.of_settled
-        self.reasoning_ids: dict[str, None] = {}
+        self.sent_once: dict[str, None] = {}
         self.repair = RepairState()
         self.turns = EncodedTurns()
         self.report: list[Change] = []

@@ -111,10 +111,10 @@ def _assistant(pieces: Sequence[Piece], context: RenderContext) -> Iterator[Json
     for item, after in zip_longest(items, items[1:], fillvalue=_NOTHING):
         if item.get("type") == "reasoning" and "id" in item:
             tied = context.by_id and "id" in after and after["type"] != "reasoning"
-            if not tied or item["id"] in context.reasoning_ids:
+            if not tied or item["id"] in context.sent_once:
                 del item["id"]
             else:
-                context.reasoning_ids[item["id"]] = None
+                context.sent_once[item["id"]] = None
         yield item
 
 
