@@ -173,16 +173,16 @@ def assemble(
     context = RenderContext(state.model)
     part = target.write_prompt(prompt, context)
     if rest.server_state is not None:
-        extra, why = target.continue_state(extra, rest.server_state.value, request.now)
-        if why is not None:
-            context.report.append(Change(rest.server_state.seq, None, "dropped", why))
+        extra, notice = target.continue_state(extra, rest.server_state.value, request.now)
+        if notice is not None:
+            context.report.append(Change(rest.server_state.seq, None, *notice))
     fields = {**_with_sent_names(target, extra, names), **part.fields}
     if target.has_model and state.model is not None:
         fields = {"model": state.model, **fields}
     leading = EncodedTurns()
     leading.add(part.items, prompt.seq if prompt else 0, is_user=False, can_begin=False)
     compared = _Comparison(
-        digest(encode([part.fields, fields.get("tools")]).encode()), prompt, leading, _tag(state.model)
+        digest(encode([part.fields, fields.get(target.tools_key)]).encode()), prompt, leading, _tag(state.model)
     )
     history = _History(state.turns, rest.turns)
     fields, room, placed = _mark_top(request, target, fields, history, prompt, context)

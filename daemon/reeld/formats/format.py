@@ -11,11 +11,13 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from reel.strict_json import Json
 from reeld.formats.fields import LoadedRequest, Response
-from reeld.formats.model import HistorySettings, RenderContext, Turn
+from reeld.formats.model import Action, HistorySettings, RenderContext, Turn
 
 # Where a block is: in a message of a role, in a tool's result, or in a result that failed, for which APIs have other
 # rules.
 Position: TypeAlias = Literal["user", "assistant", "result", "failed_result"]
+# What is reported about the top of a body: an action and why.
+Notice: TypeAlias = tuple[Action, str]
 
 
 class ServerToolHalf(NamedTuple):
@@ -90,6 +92,7 @@ class Format(NamedTuple):
         rename_tools: ``extra`` with the names of its tools, and of the tool that it chooses, put through a function.
         read_request: the messages of a request body; the model is who wrote the assistant's, if the body has none.
         read_response: the message of a response body; the model is who answered, if the body has none.
+        tools_key: the key of the body that has the tools.
         has_model: whether the body names the model.
         alternates: whether user and assistant must take turns, the user first (rules A1 and G1). An empty turn
             then gets a placeholder (rule X11).
@@ -103,7 +106,8 @@ class Format(NamedTuple):
         why_invalid: why ``extra`` cannot be sent with a history that ends in such a tool loop (``None``: in none).
         caching: its cache breakpoints; ``None`` if it has none, or ignores where they are.
         server_state: what of a message of the assistant's the top of the next request has to name, such as a container.
-        continue_state: the top of a body that names such a state, and why it cannot, at a time in seconds since 1970.
+        continue_state: the top of a body that names such a state, at a time in seconds since 1970, and what is reported
+            about it: an action and why.
         resumable: whether a turn that ends in a call of a server's tool is sent as it is, to be continued.
     """
 
@@ -117,6 +121,7 @@ class Format(NamedTuple):
     rename_tools: Callable[[Json, Callable[[str], str]], Json]
     read_request: Callable[[Json, str | None], LoadedRequest]
     read_response: Callable[[Json, str | None], Response]
+    tools_key: str = "tools"
     has_model: bool = True
     alternates: bool = False
     calls_last: bool = True
@@ -129,5 +134,8 @@ class Format(NamedTuple):
     why_invalid: Callable[[Json, LoopThinking | None], str | None] = lambda _extra, _loop: None
     caching: Caching | None = None
     server_state: Callable[[Json], Json | None] = _nothing
-    continue_state: Callable[[Json, Json, float], tuple[Json, str | None]] = lambda extra, _state, _now: (extra, None)
+    continue_state: Callable[[Json, Json, float], tuple[Json, Notice | None]] = lambda extra, _state, _now: (
+        extra,
+        None,
+    )
     resumable: bool = False

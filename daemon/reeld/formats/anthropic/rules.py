@@ -7,7 +7,7 @@ from typing import Any
 
 from reel.strict_json import Json
 from reeld.formats.content import mime_of
-from reeld.formats.format import LoopThinking, Position, Prompt, ServerToolHalf
+from reeld.formats.format import LoopThinking, Notice, Position, Prompt, ServerToolHalf
 from reeld.formats.metadata import opaque_object, restore_keys
 from reeld.formats.model import HistorySettings
 from reeld.formats.naming import why_not_transferable
@@ -210,8 +210,8 @@ def container_of(message: Json) -> Json | None:
     return found if isinstance(found, dict) and isinstance(found.get("id"), str) else None
 
 
-def continue_container(extra: Json, container: Json, now: float) -> tuple[Json, str | None]:
-    """Return ``extra`` with a container that the next request continues, and why it cannot (rule A14).
+def continue_container(extra: Json, container: Json, now: float) -> tuple[Json, Notice | None]:
+    """Return ``extra`` with a container that the next request continues, or why it cannot (rule A14).
 
     Args:
         extra: the top of the body. A container in it is the caller's own, unless it has only skills.
@@ -222,7 +222,7 @@ def continue_container(extra: Json, container: Json, now: float) -> tuple[Json, 
     if not isinstance(own, dict) or "id" in own:
         return extra, None
     if (expires := _timestamp(container.get("expires_at"))) is not None and expires <= now:
-        return extra, f"the container {container['id']} expired at {container['expires_at']}"
+        return extra, ("dropped", f"the container {container['id']} expired at {container['expires_at']}")
     return {**extra, "container": {**own, "id": container["id"]} if own else container["id"]}, None
 
 
