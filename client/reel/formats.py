@@ -1,5 +1,6 @@
 """What the providers speak: the names of their formats, and bodies in the forms in which a program has them."""
 
+import binascii
 from collections.abc import Mapping
 from typing import Any, Literal, Protocol, TypeAlias, get_args
 
@@ -20,8 +21,28 @@ class Model(Protocol):
 Body: TypeAlias = str | bytes | Mapping[str, Any] | Model
 
 
+def json_map(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a map as it is in JSON: bytes become base64, as in the JSON of every provider.
+
+    Raises:
+        ValueError: it is nested too deep.
+    """
+    try:
+        return {key: _json_value(value) for key, value in body.items()}
+    except RecursionError as error:
+        raise ValueError(f"it is nested too deep ({error})") from None
+
+
+def _json_value(value: Any) -> Any:
+    if isinstance(value, bytes | bytearray):
+        return binascii.b2a_base64(value, newline=False).decode()
+    if isinstance(value, Mapping):
+        return {key: _json_value(inside) for key, inside in value.items()}
+    return [_json_value(inside) for inside in value] if isinstance(value, list | tuple) else value
+
+
 def json_text(body: Body) -> str:
-    """Return a body as text; a text is returned unchanged.
+    """Return a body as text; a text is returned unchanged. Bytes in a map become base64.
 
     Raises:
         ValueError: it cannot be written as JSON.
@@ -33,7 +54,7 @@ def json_text(body: Body) -> str:
     from reel.strict_json import encode  # noqa: PLC0415 - a text needs no encoder
 
     try:
-        return encode(dict(body)) if isinstance(body, Mapping) else body.model_dump_json(by_alias=True)
+        return encode(json_map(body)) if isinstance(body, Mapping) else body.model_dump_json(by_alias=True)
     except (AttributeError, TypeError, RecursionError) as error:
         expected = "expected text, a map, or an object of a provider's SDK"
         raise ValueError(f"{expected}, got a {type(body).__name__} ({error})") from None

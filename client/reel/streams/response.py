@@ -9,7 +9,7 @@ import codecs
 from collections.abc import Mapping
 from typing import Any
 
-from reel.formats import Body, Format, json_text
+from reel.formats import Body, Format, json_map, json_text
 from reel.streams.stream import Stream, is_whole
 from reel.strict_json import encode, parse_bounded
 from reel.values import clean
@@ -112,7 +112,7 @@ class IncomingResponse:
         return ""
 
     def _feed_object(self, piece: Any) -> str:
-        event = dict(piece) if isinstance(piece, Mapping) else parse_bounded(json_text(piece))
+        event = json_map(piece) if isinstance(piece, Mapping) else parse_bounded(json_text(piece))
         field, value = _WHOLE.get(self._format, ("", ""))
         if not self._begun and field and event.get(field) == value:
             self._begun, self._whole = True, [encode(event)]

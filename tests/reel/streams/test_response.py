@@ -56,6 +56,26 @@ def test_events_of_an_sdk() -> None:
     assert json.loads(_WHOLE) == json.loads(_fed(json.loads(_WHOLE)).body())
 
 
+def test_bytes_in_an_event() -> None:
+    """They become base64, as in the JSON of a provider, also in a whole response."""
+    chunk = {"choices": [{"index": 0, "delta": {"audio": {"data": b"tape"}}}]}
+    whole = {"object": "chat.completion", "choices": ({"message": {"audio": {"data": bytearray(b"tape")}}},)}
+
+    for given in (chunk, whole):
+        (choice,) = json.loads(_fed(given).body())["choices"]
+        assert {"data": "dGFwZQ=="} == choice["message"]["audio"]
+
+
+def test_an_event_that_is_too_deep() -> None:
+    """It is refused as what cannot be written."""
+    deep: dict[str, Any] = {}
+    for _ in range(100_000):
+        deep = {"a": deep}
+
+    with pytest.raises(ValueError, match="nested too deep"):
+        _fed(deep)
+
+
 def test_the_error_of_a_provider() -> None:
     """An error in the middle of a stream is the reason why it is not complete."""
     assert "overloaded" in str(_fed(_STREAM, 'data: {"error": {"message": "overloaded"}}\n\n').problem)
