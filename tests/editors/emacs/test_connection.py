@@ -93,9 +93,9 @@ def test_emacs_refuses_another_users_socket(daemon: Daemon, emacs: Emacs) -> Non
 def test_a_restart_under_open_buffers_of_emacs(daemon: Daemon, emacs: Emacs, shown: Shown, client: Client) -> None:
     """After the daemon was killed or stopped, open buffers continue with everything they missed."""
     for name in ("one", "two"):
-        client.add(name, "Hello", create=True)
+        client.add(name, f"Hello {name}", create=True)
         emacs.command("reel-open", name)
-    emacs.until_text(shown("two"))
+        emacs.until_text(shown(name))
     for end in (daemon.kill, daemon.end):
         end()
         emacs.until(lambda: emacs.eval("reel-copy-state") == "away")
