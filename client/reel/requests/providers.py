@@ -31,7 +31,7 @@ def render(  # noqa: PLR0913, PLR0917 - the parameters of the protocol
 
     Args:
         agent: a name or an id.
-        format: ``openai-chat``, ``openai-responses``, ``anthropic`` or ``gemini``.
+        format: one of ``FORMATS``, such as ``anthropic``.
         at: the conversation as it was at this seq.
         model: the model to render for. Default: the one in ``extra``.
         extra: further fields of the body, such as ``model``, ``tools``, ``max_tokens``: a map, or JSON text if it is
@@ -83,7 +83,7 @@ def answer(
 
     Args:
         agent: a name or an id.
-        format: ``openai-chat``, ``openai-responses``, ``anthropic`` or ``gemini``.
+        format: one of ``FORMATS``, such as ``anthropic``.
         extra: further fields of the body, such as ``model``, ``tools``, ``max_tokens``, ``stream``.
         model: the model to render for, and that answers if the response does not name one. Default: the one in
             ``extra``.

@@ -176,7 +176,7 @@ def assemble(
         extra, notice = target.continue_state(extra, rest.server_state.value, request.now)
         if notice is not None:
             context.report.append(Change(rest.server_state.seq, None, *notice))
-    fields = {**_with_sent_names(target, extra, names), **part.fields}
+    fields = {**target.defaults, **_with_sent_names(target, extra, names), **part.fields}
     if target.has_model and state.model is not None:
         fields = {"model": state.model, **fields}
     leading = EncodedTurns()

@@ -6,8 +6,9 @@ on their arguments alone. To add a format, write a package with a ``FORMAT`` and
 :mod:`reeld.formats.table`; no other format has to change.
 """
 
-from collections.abc import Callable
-from typing import Literal, NamedTuple, TypeAlias
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from reel.strict_json import Json
 from reeld.formats.fields import LoadedRequest, Response
@@ -93,6 +94,7 @@ class Format(NamedTuple):
         read_request: the messages of a request body; the model is who wrote the assistant's, if the body has none.
         read_response: the message of a response body; the model is who answered, if the body has none.
         tools_key: the key of the body that has the tools.
+        defaults: what the top of the body has unless ``extra`` has it.
         has_model: whether the body names the model.
         alternates: whether user and assistant must take turns, the user first (rules A1 and G1). An empty turn
             then gets a placeholder (rule X11).
@@ -122,6 +124,7 @@ class Format(NamedTuple):
     read_request: Callable[[Json, str | None], LoadedRequest]
     read_response: Callable[[Json, str | None], Response]
     tools_key: str = "tools"
+    defaults: Mapping[str, Any] = MappingProxyType({})
     has_model: bool = True
     alternates: bool = False
     calls_last: bool = True

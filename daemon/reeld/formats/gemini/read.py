@@ -21,7 +21,7 @@ from reeld.formats.fields import (
     response_metadata,
     usage_in,
 )
-from reeld.formats.gemini.rules import BESIDE_DATA, OF_A_RESPONSE, PROVIDER
+from reeld.formats.gemini.rules import BESIDE_DATA, OF_A_RESPONSE, PROVIDER, is_uploaded
 from reeld.formats.json_values import dump
 from reeld.formats.metadata import opaque_block, preserve_keys
 from reeld.formats.model import INSTRUCTION_ROLES, split_by_role
@@ -30,8 +30,6 @@ from reeld.formats.prompt import system_message
 
 _API = "Gemini"
 _SNAKE = re.compile(r"(?<=[a-z])_([a-z])")
-# Where Google keeps uploaded files; no other provider can read them (rule G10).
-_UPLOADED = re.compile(r"gs://|https://generativelanguage\.googleapis\.com/")
 # The keys of a response that are read, or that only Google's SDK adds to it.
 _TOP_KEYS = ("candidates", "modelVersion", "responseId", "usageMetadata", "sdkHttpResponse", "parsed")
 # The keys of a candidate that are read, or say nothing about the message.
@@ -231,7 +229,7 @@ def _file(part: Json, where: str) -> Json | None:
     where = f"{where}.fileData"
     found = require_map(part["fileData"], where)
     url = require_str(found.get("fileUri"), f"{where}.fileUri")
-    if _UPLOADED.match(url) or not isinstance(found.get("mimeType"), str):
+    if is_uploaded(url) or not isinstance(found.get("mimeType"), str):
         return None
     return {"type": "media", "mime_type": found["mimeType"], "url": url, **_beside_data(found, part)}
 

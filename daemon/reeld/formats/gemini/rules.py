@@ -35,6 +35,8 @@ _MEDIA_KEYS = ("data", "mimeType", "fileUri", "displayName")
 # The media that it reads (rule G6).
 _READABLE = ("application/pdf", *(f"image/{kind}" for kind in ("png", "jpeg", "webp", "heic", "heif")))
 _READABLE_KINDS = ("audio/", "video/", "text/")
+# Where Google keeps uploaded files; no other provider can read them (rule G10).
+_UPLOADED = re.compile(r"gs://|https://generativelanguage\.googleapis\.com/")
 
 
 def why_unsendable(block: Json, position: Position, model: str | None) -> str | None:
@@ -68,6 +70,11 @@ def _is_readable(block: Json) -> bool:
         return True
     is_linked_picture = mime == ANY_PICTURE and block.get("url") is not None
     return mime in _READABLE or mime.startswith(_READABLE_KINDS) or is_linked_picture
+
+
+def is_uploaded(url: str) -> bool:
+    """Whether a URL is that of a file that was uploaded to Google (rule G10)."""
+    return _UPLOADED.match(url) is not None
 
 
 def _why_opaque_unsendable(part: Json | None, position: Position, model: str | None) -> str | None:

@@ -151,7 +151,7 @@ async def test_an_unknown_format(connect: Connect) -> None:
     """The error of an unknown format lists the formats."""
     peer = connect()
     await talk(peer)
-    with pytest.raises(InvalidParams, match=r"openai-chat or openai-responses or anthropic or gemini"):
+    with pytest.raises(InvalidParams, match=" or ".join(FORMATS)):
         await peer.call("render", "demo", "cohere")
 
 
