@@ -39,6 +39,7 @@ _MODELS = {
     "openai-responses": "gpt-5.2",
     "anthropic": "claude-opus-5",
     "gemini": "gemini-3-pro",
+    "gemini-interactions": "gemini-3-pro",
     "ollama": "qwen3:8b",
 }
 # It stands in what a row is about, as it is and in base64.
@@ -66,6 +67,13 @@ def searched(by: str) -> list[Json]:
 _SEARCH = searched("claude-opus-5")
 _REASONING = item("openai", "gpt-5.2", {"type": "reasoning", "summary": [], "encrypted_content": _MARK})
 _CODE = item("gemini", "gemini-3-pro", {"executableCode": {"language": "PYTHON", "code": _MARK}})
+_STEPS = [
+    item("gemini", "gemini-3-pro", value)
+    for value in (
+        {"type": "google_search_call", "id": "s1", "arguments": {"queries": [_MARK]}},
+        {"type": "google_search_result", "call_id": "s1", "result": []},
+    )
+]
 _SIGNED: Json = {"provider": "gemini", "model": "gemini-3-pro", "signature": _MARK_BASE64 + "w=="}
 _LOST: dict[str, list[Any]] = {
     "texts, tool calls, results": [user("x"), model(call()), tool(result(content=_MARK))],
@@ -81,8 +89,10 @@ _LOST: dict[str, list[Any]] = {
         user("x"),
         model(thinking(_MARK, model="claude-haiku-4-5"), "y"),
     ],
-    "Gemini thinking": [user("x"), model(thinking(_MARK, None, "gemini", model="gemini-3-pro"), "y")],
+    "Gemini thinking": [user("x"), model(thinking(_MARK, provider="gemini", model="gemini-3-pro"), "y")],
     "Gemini signatures": [user("x"), model(text("y", provider_metadata=_SIGNED))],
+    "Gemini server tools of `generateContent`": [user("x"), model(_CODE, "y")],
+    "Gemini server tools of Interactions": [user("x"), model(*_STEPS, "y")],
     "Ollama thinking": [user("x"), model(thinking(_MARK, None, "ollama", model="qwen3:8b"), "y")],
     "OpenAI reasoning items": [user("x"), model(_REASONING, "y")],
     "Anthropic server tools": [user("x"), model(*_SEARCH, "y")],
@@ -104,7 +114,7 @@ _SAID: dict[str, list[Any]] = {
         user("x"),
         model(
             thinking(model="claude-opus-5"),
-            thinking("hm", None, "gemini", model="gemini-3-pro"),
+            thinking(provider="gemini", model="gemini-3-pro"),
             thinking("hm", None, "ollama", model="qwen3:8b"),
             "y",
         ),
@@ -113,7 +123,7 @@ _SAID: dict[str, list[Any]] = {
         user("x"),
         model({"type": "redacted_thinking", "data": "x", "provider": "anthropic", "model": "claude-opus-5"}, "y"),
     ],
-    "`opaque` of its own": [user("x"), model(*_SEARCH, _REASONING, _CODE, "y")],
+    "`opaque` of its own": [user("x"), model(*_SEARCH, _REASONING, _CODE, *_STEPS, "y")],
 }
 
 

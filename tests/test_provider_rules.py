@@ -12,7 +12,14 @@ from tests.formats.rules import RULES
 ROOT = Path(__file__).parent.parent
 DOCUMENT = ROOT / "docs" / "provider-rules.md"
 FORMATS = ROOT / "daemon" / "reeld" / "formats"
-LETTERS = {"openai_chat": "C", "openai_responses": "R", "anthropic": "A", "gemini": "G", "ollama": "O"}
+LETTERS = {
+    "openai_chat": "C",
+    "openai_responses": "R",
+    "anthropic": "A",
+    "gemini": "G",
+    "gemini_interactions": "I",
+    "ollama": "O",
+}
 # "rule A7", "rules A7 and X2", "rules A1, A2 and X4"
 _ONE = rf"[X{''.join(LETTERS.values())}]\d+"
 CITATION = re.compile(rf"\b[Rr]ules? ((?:{_ONE})(?:, {_ONE})*(?:,? (?:and|or) {_ONE})?)")

@@ -25,6 +25,12 @@ RULES = {
         *("shape", "empty-parts", "part-data", "empty-text", "tool-name", "media-resolution"),
         *("tool-declared-twice", "thought-signature", "system-parts", "empty-history"),
     },
+    "gemini_interactions": {
+        *("empty-history", "first-step", "tool-call-unanswered", "tool-result-orphan", "tool-result-duplicate"),
+        *("tool-call-duplicate", "function-names", "tool-result-not-first", "tool-call-not-last"),
+        *("thought-signature", "thought-last", "server-tool-unanswered", "server-tool-orphan", "empty-text"),
+        *("tool-name", "tool-declared-twice", "last-role", "shape"),
+    },
     "ollama": {
         *("empty-history", "shape", "role", "arguments-object", "image-data", "image-role", "tool-call-unanswered"),
         *("tool-result-orphan", "tool-result-duplicate", "tool-call-duplicate", "tool-result-name"),

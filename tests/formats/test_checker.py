@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.formats.cases import anthropic, gemini, ollama, openai_chat, openai_responses
+from tests.formats.cases import anthropic, gemini, gemini_interactions, ollama, openai_chat, openai_responses
 from tests.formats.cases.case import Case
 from tests.formats.checker import CHECKS, check
 from tests.formats.checker import anthropic as anthropic_rules
 from tests.formats.checker import gemini as gemini_rules
+from tests.formats.checker import gemini_interactions as gemini_interactions_rules
 from tests.formats.checker import ollama as ollama_rules
 from tests.formats.checker import openai_chat as openai_chat_rules
 from tests.formats.checker import openai_responses as openai_responses_rules
@@ -25,6 +26,7 @@ CASES: dict[str, ModuleType] = {
     "openai_responses": openai_responses,
     "anthropic": anthropic,
     "gemini": gemini,
+    "gemini_interactions": gemini_interactions,
     "ollama": ollama,
 }
 RULES: dict[str, ModuleType] = {
@@ -32,6 +34,7 @@ RULES: dict[str, ModuleType] = {
     "openai_responses": openai_responses_rules,
     "anthropic": anthropic_rules,
     "gemini": gemini_rules,
+    "gemini_interactions": gemini_interactions_rules,
     "ollama": ollama_rules,
 }
 HISTORY = {
@@ -39,9 +42,13 @@ HISTORY = {
     "openai_responses": "input",
     "anthropic": "messages",
     "gemini": "contents",
+    "gemini_interactions": "input",
     "ollama": "messages",
 }
-WORDS = ["user", "assistant", "model", "system", "tool", "text", "thinking", "tool_use", "tool_result", "reasoning"]
+WORDS = [
+    *("user", "assistant", "model", "system", "tool", "text", "thinking", "tool_use", "tool_result", "reasoning"),
+    *("user_input", "model_output", "thought", "function_call", "function_result", "google_search_call"),
+]
 KEYS = ["role", "type", "content", "parts", "text", "id", "call_id", "tool_calls", "functionCall", "function", "output"]
 
 

@@ -70,9 +70,9 @@ def is_map(kind: Any) -> bool:
 
 
 def bare(kind: Any) -> Any:
-    """Return a type without what is written around it."""
-    while get_origin(kind) in (Annotated, Required, NotRequired):
-        kind = get_args(kind)[0]
+    """Return a type without what is written around it, and without its alias."""
+    while get_origin(kind) in (Annotated, Required, NotRequired) or hasattr(kind, "__value__"):
+        kind = kind.__value__ if hasattr(kind, "__value__") else get_args(kind)[0]
     return kind
 
 

@@ -17,6 +17,7 @@ beta_types = pytest.importorskip("anthropic.types.beta", reason="the SDKs are no
 chat_types = pytest.importorskip("openai.types.chat", reason="the SDKs are not installed")
 responses_types = pytest.importorskip("openai.types.responses", reason="the SDKs are not installed")
 gemini_types = pytest.importorskip("google.genai.types", reason="the SDKs are not installed")
+interactions = pytest.importorskip("google.genai.interactions", reason="the SDKs are not installed")
 
 Json = dict[str, Any]
 ANSWERS = {
@@ -25,6 +26,7 @@ ANSWERS = {
     "ChatCompletion": ("openai-chat", chat_types.ChatCompletion),
     "Response": ("openai-responses", responses_types.Response),
     "GenerateContentResponse": ("gemini", gemini_types.GenerateContentResponse),
+    "Interaction": ("gemini-interactions", interactions.Interaction),
 }
 each_answer = pytest.mark.parametrize(("name", "kind"), ANSWERS.values(), ids=ANSWERS)
 # The keys of an answer with another name in the metadata, or that are its content.
@@ -37,6 +39,7 @@ READ = {
 NOT_KEPT = {
     *("content", "choices", "output", "candidates", "message", "index"),
     *("object", "type", "role", "instructions", "tools", "sdkHttpResponse", "parsed"),
+    *("steps", "input", "system_instruction", "output_text", "output_image", "output_audio", "output_video"),
 }
 
 
@@ -48,8 +51,9 @@ def test_everything_beside_an_answer_is_kept(name: str, kind: Any) -> None:
     beside = {**body, **(body[inside][0] if inside else {})}
     message = read_response(name, json.dumps(body))[0]
     kept = {key.removesuffix("_json") for key in message["provider_metadata"]}
+    read = {**READ, **({"status": "finish_reason"} if name == "gemini-interactions" else {})}
 
-    assert set() == {READ.get(key, key) for key in beside.keys() - NOT_KEPT} - kept
+    assert set() == {read.get(key, key) for key in beside.keys() - NOT_KEPT} - kept
     assert rows_from([message])
 
 
@@ -63,7 +67,10 @@ def test_an_answer_with_nulls_is_that_without(name: str, kind: Any) -> None:
     assert keys(kind)
 
 
-FINISHED: dict[str, Json] = {"gemini": {"candidates": [{"content": {"parts": [{"text": "x"}]}}]}}
+FINISHED: dict[str, Json] = {
+    "gemini": {"candidates": [{"content": {"parts": [{"text": "x"}]}}]},
+    "gemini-interactions": {"status": "completed", "steps": []},
+}
 
 
 OUTPUT_ITEMS = {kind.__name__: kind for kind in members(responses_types.ResponseOutputItem)}
@@ -113,6 +120,7 @@ MODELS = {
     "openai-responses": "gpt-5",
     "anthropic": "claude-opus-4-8",
     "gemini": "gemini-3-pro-preview",
+    "gemini-interactions": "gemini-3-pro-preview",
 }
 REQUESTS: list[tuple[str, Any, Json, Any]] = [
     ("openai-responses", responses_types.ResponseInputItemParam, {"input": [{"role": "user", "content": "Hi"}]}, None),
@@ -122,6 +130,8 @@ REQUESTS: list[tuple[str, Any, Json, Any]] = [
     ("anthropic", beta_types.BetaContentBlockParam, {"messages": []}, {"role": "assistant", "key": "content"}),
     ("gemini", gemini_types.Part, {"contents": []}, {"role": "user", "key": "parts"}),
     ("gemini", gemini_types.Part, {"contents": []}, {"role": "model", "key": "parts"}),
+    ("gemini-interactions", interactions.StepParam, {"input": []}, None),
+    ("gemini-interactions", interactions.ContentParam, {"input": []}, None),
 ]
 LOADED = [
     pytest.param(name, value, body, place, id=f"{name}-{member.__name__}-{place['role'] if place else 'item'}-{number}")
@@ -158,3 +168,33 @@ def test_a_citation_of_an_answer_has_the_keys_of_a_request(kind: Any) -> None:
 
     assert [] == faults(beta_types.BetaTextCitationParam, citation)
     assert [] == report
+
+
+STEPS = {kind.__name__: kind for kind in members(interactions.StepParam)}
+
+
+def step_with(kind: Any) -> list[Json]:
+    """Return a step of an answer, and what belongs to it: its call, or its result."""
+    step = example(kind, full=True)
+    of = step["type"].removesuffix("_call").removesuffix("_result")
+    halves = sorted((example(other, full=True) for other in STEPS.values()), key=lambda half: str(half["type"]))
+    pair = [found for found in halves if found["type"] in (f"{of}_call", f"{of}_result")]
+    names = {"id": "x1", "call_id": "x1", "arguments": {}}
+    return [{**half, **{key: names[key] for key in names.keys() & half.keys()}} for half in pair or [step]]
+
+
+@pytest.mark.parametrize("kind", STEPS.values(), ids=STEPS)
+def test_every_step_of_an_interaction_goes_back_as_the_sdk_has_it(kind: Any) -> None:
+    """A request to Interactions is one of the SDK's own type, without steps that it does not know (rule I6)."""
+    history = [{"type": "user_input", "content": [{"type": "text", "text": "Hi"}]}, *step_with(kind)]
+    model = MODELS["gemini-interactions"]
+    loaded = read_request("gemini-interactions", json.dumps({"input": history}), model).messages
+    body, report = sent("gemini-interactions", [*loaded, "And?"], model)
+    parsed = interactions.CreateModelInteraction.model_validate(body)
+    wrong = [fault for step in body["input"] for fault in faults(interactions.StepParam, step)]
+
+    assert [step["type"] for step in body["input"]] == [step.type for step in parsed.input]
+    assert [] == wrong
+    if kind is not interactions.ThoughtStepParam:  # alone it is no turn
+        assert example(kind, full=True)["type"] in [step["type"] for step in body["input"]]
+        assert {"merged"} >= {change.action for change in report}

@@ -20,8 +20,8 @@ _CHUNK = 1 << 16
 _ENDS_WITHIN = 2.0
 # Characters of the end of what a command wrote to stderr that are shown.
 _SHOWN = 2000
-# The APIs whose requests say whether to stream; Gemini has another address for it.
-_ASKED_TO_STREAM = ("openai-chat", "openai-responses", "anthropic")
+# The APIs whose requests say whether to stream; generateContent of Gemini's has another address for it.
+_ASKED_TO_STREAM = ("openai-chat", "openai-responses", "anthropic", "gemini-interactions")
 
 
 class Provider(NamedTuple):

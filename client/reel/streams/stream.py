@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from reel.streams.anthropic import Anthropic
 from reel.streams.decoders import IN_ARRAY, IN_SEQUENCE, Event, JsonObjects, ServerSentEvents
 from reel.streams.gemini import Gemini
+from reel.streams.gemini_interactions import GeminiInteractions
 from reel.streams.incremental import dict_or_empty, text_or_empty
 from reel.streams.ollama import Ollama
 from reel.streams.openai_chat import OpenAIChat
@@ -45,6 +46,7 @@ ASSEMBLERS: dict[str, type[Assembler]] = {
     "openai-responses": OpenAIResponses,
     "anthropic": Anthropic,
     "gemini": Gemini,
+    "gemini-interactions": GeminiInteractions,
     "ollama": Ollama,
 }
 # The field of a response body that holds the answer.
@@ -53,6 +55,7 @@ _ANSWERS = {
     "openai-responses": "output",
     "anthropic": "content",
     "gemini": "candidates",
+    "gemini-interactions": "steps",
     "ollama": "message",
 }
 # The formats in which a whole response is an event like any other, so that both begin with the same character.

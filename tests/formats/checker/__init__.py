@@ -7,6 +7,7 @@ from typing import Any
 
 from tests.formats.checker.anthropic import check as check_anthropic
 from tests.formats.checker.gemini import check as check_gemini
+from tests.formats.checker.gemini_interactions import check as check_gemini_interactions
 from tests.formats.checker.ollama import check as check_ollama
 from tests.formats.checker.openai_chat import check as check_openai_chat
 from tests.formats.checker.openai_responses import check as check_openai_responses
@@ -19,6 +20,7 @@ CHECKS = {
     "openai_responses": check_openai_responses,
     "anthropic": check_anthropic,
     "gemini": check_gemini,
+    "gemini_interactions": check_gemini_interactions,
     "ollama": check_ollama,
 }
 

@@ -290,6 +290,82 @@ GEMINI_ARRAY = Sample(
 )
 
 
+def step(index: int, start: dict[str, Any], *deltas: dict[str, Any]) -> list[dict[str, Any]]:
+    """Make the events of a step of an interaction."""
+    return [
+        {"event_type": "step.start", "index": index, "step": start},
+        *({"event_type": "step.delta", "index": index, "delta": delta} for delta in deltas),
+        {"event_type": "step.stop", "index": index},
+    ]
+
+
+_SEARCH_RESULT = {"title": "a.example", "url": "https://a.example"}
+_CITED = {"type": "url_citation", "url": "https://a.example", "start_index": 0, "end_index": 4}
+_INTERACTION = {"id": "", "object": "interaction", "model": "gemini-3-pro"}
+_INTERACTION_USAGE = {"total_input_tokens": 4, "total_output_tokens": 8}
+INTERACTIONS = Sample(
+    "gemini-interactions",
+    sse(
+        [
+            {"event_type": "interaction.created", "interaction": {**_INTERACTION, "status": "in_progress"}},
+            {"event_type": "interaction.status_update", "interaction_id": "", "status": "in_progress"},
+            *step(
+                0,
+                {"type": "thought"},
+                {"type": "thought_summary", "content": {"type": "text", "text": "Hm, "}},
+                {"type": "thought_summary", "content": {"type": "text", "text": "rain?"}},
+                {"type": "thought_signature", "signature": "c2ln"},
+            ),
+            *step(
+                1,
+                {"id": "s1", "signature": "", "type": "google_search_call"},
+                {"type": "google_search_call", "arguments": {"queries": ["rain"]}},
+            ),
+            *step(
+                2,
+                {"call_id": "s1", "signature": "", "type": "google_search_result"},
+                {"type": "google_search_result", "result": [_SEARCH_RESULT]},
+            ),
+            *step(
+                3,
+                {"type": "model_output"},
+                {"type": "text", "text": "Let me "},
+                {"type": "text", "text": "look \U0001f50e."},
+                {"type": "text_annotation_delta", "annotations": [_CITED]},
+            ),
+            *step(
+                4,
+                {"type": "function_call", "id": "c1", "name": "weather", "arguments": {}},
+                {"type": "arguments_delta", "arguments": '{"city":'},
+                {"type": "arguments_delta", "arguments": '"Oslo"}'},
+            ),
+            *step(5, {"type": "function_call", "id": "c2", "name": "time", "arguments": {}}),
+            {
+                "event_type": "interaction.completed",
+                "interaction": {**_INTERACTION, "status": "requires_action", "usage": _INTERACTION_USAGE},
+            },
+        ]
+    ),
+    "Let me look \U0001f50e.",
+    {
+        **_INTERACTION,
+        "status": "requires_action",
+        "usage": _INTERACTION_USAGE,
+        "steps": [
+            {"type": "thought", "signature": "c2ln", "summary": [{"type": "text", "text": "Hm, rain?"}]},
+            {"type": "google_search_call", "id": "s1", "arguments": {"queries": ["rain"]}},
+            {"type": "google_search_result", "call_id": "s1", "result": [_SEARCH_RESULT]},
+            {
+                "type": "model_output",
+                "content": [{"type": "text", "text": "Let me look \U0001f50e.", "annotations": [_CITED]}],
+            },
+            {"type": "function_call", "id": "c1", "name": "weather", "arguments": {"city": "Oslo"}},
+            {"type": "function_call", "id": "c2", "name": "time", "arguments": {}},
+        ],
+    },
+)
+
+
 def said(done: bool = False, **message: Any) -> dict[str, Any]:
     """Make a chunk of Ollama's."""
     ended = {"done_reason": "stop", "eval_count": 8} if done else {}
@@ -326,6 +402,7 @@ SAMPLES = {
     "anthropic": ANTHROPIC,
     "gemini": GEMINI,
     "gemini-array": GEMINI_ARRAY,
+    "interactions": INTERACTIONS,
     "ollama": OLLAMA,
     "ollama-whole": OLLAMA_WHOLE,
 }

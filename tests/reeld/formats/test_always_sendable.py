@@ -20,6 +20,7 @@ pytestmark = pytest.mark.slow
 MODELS = {
     "anthropic": ["claude-opus-4-8", "claude-haiku-4-5", None],
     "gemini": ["gemini-3-pro-preview", "gemini-2.5-flash", None],
+    "gemini-interactions": ["gemini-3-pro-preview", "gemini-2.5-flash", None],
     "openai-chat": ["gpt-5", None],
     "openai-responses": ["gpt-5", None],
     "ollama": ["qwen3:8b", None],

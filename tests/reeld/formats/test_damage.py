@@ -12,7 +12,7 @@ from reeld.formats.body import RenderRequest
 from reeld.formats.ingest import read_response
 from reeld.formats.render import render
 from tests.formats.checker import check
-from tests.reel.streams.samples import ndjson, sse
+from tests.reel.streams.samples import ndjson, sse, step
 from tests.reeld.formats.histories import Json, entries_of, user
 
 pytestmark = pytest.mark.slow
@@ -24,6 +24,7 @@ MODELS = {
     "openai-responses": "gpt-5",
     "anthropic": "claude-opus-4-8",
     "gemini": "gemini-3-pro-preview",
+    "gemini-interactions": "gemini-3-pro-preview",
     "ollama": "qwen3:8b",
 }
 USED = {"input_tokens": 1}
@@ -77,6 +78,19 @@ BODIES: dict[str, Json] = {
         "modelVersion": "gemini-3-pro-preview",
         "usageMetadata": {"totalTokenCount": 1},
     },
+    "gemini-interactions": {
+        "id": "1",
+        "model": "gemini-3-pro-preview",
+        "status": "requires_action",
+        "steps": [
+            {"type": "thought", "signature": "AAAA", "summary": [{"type": "text", "text": "é"}]},
+            {"type": "google_search_call", "id": "s1", "arguments": {"queries": ["x"]}},
+            {"type": "google_search_result", "call_id": "s1", "result": []},
+            {"type": "model_output", "content": [{"type": "text", "text": "é"}]},
+            {"type": "function_call", "id": "c1", "name": "look", "arguments": {"a": 1}},
+        ],
+        "usage": USED,
+    },
     "ollama": {
         "model": "qwen3:8b",
         "created_at": "2026-11-22T00:00:00Z",
@@ -124,6 +138,16 @@ STREAMS: dict[str, bytes] = {
         [
             {"candidates": [{"content": {"parts": [{"text": "é"}]}}]},
             {"candidates": [{"content": {"parts": [{"text": "", "thoughtSignature": "A"}]}, "finishReason": "STOP"}]},
+        ]
+    ),
+    "gemini-interactions": sse(
+        [
+            *step(0, {"type": "thought"}, {"type": "thought_signature", "signature": "AAAA"}),
+            *step(1, {"type": "model_output"}, {"type": "text", "text": "é"}),
+            *step(
+                2, {"type": "function_call", "id": "c1", "name": "look"}, {"type": "arguments_delta", "arguments": "{}"}
+            ),
+            {"event_type": "interaction.completed", "interaction": {"status": "requires_action", "usage": USED}},
         ]
     ),
     "ollama": ndjson(

@@ -35,7 +35,12 @@ def begins_outside(body: dict[str, Any]) -> bool:
 
 READ = [path for path in RECORDINGS if is_whole(path)]
 ACCEPTED = [path for path in READ if "-200-" in path.name and path.name.rsplit("-", 2)[0] in MEANINGS]
-MODELS = {"anthropic": "claude-opus-4-8", "gemini": "gemini-3-pro-preview", "ollama": "qwen3:8b"}
+MODELS = {
+    "anthropic": "claude-opus-4-8",
+    "gemini": "gemini-3-pro-preview",
+    "gemini-interactions": "gemini-3-pro-preview",
+    "ollama": "qwen3:8b",
+}
 
 
 def loaded(recording: dict[str, Any]) -> LoadedRequest:

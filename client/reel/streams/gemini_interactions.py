@@ -1,0 +1,183 @@
+"""Events of the Interactions API (``InteractionSSEEvent`` of ``google.genai``) folded into an interaction."""
+
+import binascii
+from base64 import b64decode, b64encode
+from typing import Any
+
+from reel.streams.incremental import (
+    IncrementalMap,
+    dict_or_empty,
+    index_or_zero,
+    join_surrogates,
+    list_or_empty,
+    text_or_empty,
+)
+from reel.strict_json import parse_bounded
+
+_LIFE = ("interaction.created", "interaction.completed", "interaction.status_update")
+_OF_AN_EVENT = ("event_type", "event_id", "interaction", "interaction_id")
+_MEDIA = ("image", "audio", "video", "document")
+
+
+class GeminiInteractions:
+    """The interaction so far; ``complete`` once it has ended, however it ended."""
+
+    def __init__(self) -> None:
+        self.complete = False
+        self._top: dict[str, Any] = {}
+        self._steps: dict[int, _Step] = {}
+
+    def feed(self, name: str, event: dict[str, Any]) -> str:
+        """Fold an event; return the text that it adds."""
+        kind = event.get("event_type", name)
+        if kind == "step.start":
+            step = self._steps[index_or_zero(event.get("index"))] = _Step(dict_or_empty(event.get("step")))
+            return step.text
+        if kind == "step.delta":
+            step = self._steps.setdefault(index_or_zero(event.get("index")), _Step({"type": "model_output"}))
+            return step.feed(dict_or_empty(event.get("delta")))
+        if kind in _LIFE:
+            beside = {key: value for key, value in event.items() if key not in _OF_AN_EVENT}
+            given = {**beside, **dict_or_empty(event.get("interaction"))}
+            self._top.update({key: value for key, value in given.items() if value is not None})
+            self.complete = self.complete or kind == "interaction.completed"
+        elif "steps" in event and not self._steps:
+            # A whole interaction, as Google's SDK returns it.
+            self._top, self.complete = event, True
+            return "".join(_Step(dict_or_empty(step)).text for step in list_or_empty(event["steps"]))
+        return ""
+
+    def done(self) -> None:
+        """Ignore a ``[DONE]``, which this API does not send."""
+
+    def body(self) -> dict[str, Any]:
+        """Return the interaction, as far as it has come."""
+        steps = self._top.get("steps") if self.complete else None
+        return {**self._top, "steps": steps or [step.value() for _, step in sorted(self._steps.items())]}
+
+
+class _Step:
+    """A step whose members come in pieces.
+
+    Args:
+        start: the step as it begins; most begin with their type alone.
+    """
+
+    def __init__(self, start: dict[str, Any]) -> None:
+        self._step = IncrementalMap({key: value for key, value in start.items() if value not in (None, "")})
+        self._is_shown = start.get("type") == "model_output"
+        # The key of the parts that a step consists of, and these.
+        self._field = "summary" if start.get("type") == "thought" else "content"
+        self._parts = [_Part(dict_or_empty(part)) for part in list_or_empty(start.get(self._field))]
+        self._arguments: list[str] = []
+
+    @property
+    def text(self) -> str:
+        """The texts of its parts, if they are shown."""
+        return "".join(part.text for part in self._parts) if self._is_shown else ""
+
+    def feed(self, delta: dict[str, Any]) -> str:
+        """Take the next piece; return the text that it adds."""
+        kind = delta.get("type")
+        if kind == "text":
+            return self._add_text(delta)
+        if kind in _MEDIA:
+            self._add_part(delta)
+        elif kind == "thought_summary":
+            content = dict_or_empty(delta.get("content"))
+            (self._add_text if content.get("type") == "text" else self._add_part)(content)
+        elif kind == "thought_signature":
+            self._set("signature", delta.get("signature"))
+        elif kind == "arguments_delta":
+            self._arguments.append(text_or_empty(delta.get("arguments")))
+        elif kind == "text_annotation_delta":
+            self._last_text().annotations += list_or_empty(delta.get("annotations"))
+        else:
+            for key, value in delta.items():
+                if key != "type":
+                    self._set(key, value)
+        return ""
+
+    def _set(self, key: str, value: Any) -> None:
+        """Take a member of the step: lists and the texts of results grow, others come whole."""
+        known = self._step.known
+        if key == "result" and isinstance(value, str):
+            self._step.grow(key, value)
+        elif key == "result" and isinstance(value, list):
+            known[key] = list_or_empty(known.get(key)) + value
+        elif value not in (None, ""):
+            known[key] = value
+
+    def _last_text(self) -> "_Part":
+        if not self._parts or not self._parts[-1].is_text:
+            self._parts.append(_Part({"type": "text", "text": ""}))
+        return self._parts[-1]
+
+    def _add_text(self, delta: dict[str, Any]) -> str:
+        text = text_or_empty(delta.get("text"))
+        self._last_text().grow(text)
+        return text if self._is_shown else ""
+
+    def _add_part(self, given: dict[str, Any]) -> None:
+        """Append media; sound comes in pieces, each with bytes of its own."""
+        if not self._parts or not self._parts[-1].goes_on(given):
+            self._parts.append(_Part(given))
+
+    def value(self) -> dict[str, Any]:
+        """Return the step, as far as it has come; arguments that broke off are a text."""
+        found = self._step.value()
+        if self._parts:
+            found[self._field] = [part.value() for part in self._parts]
+        if arguments := "".join(self._arguments):
+            found["arguments"] = _arguments(join_surrogates(arguments))
+        return found
+
+
+class _Part:
+    """A part of a step: a text that grows, or media."""
+
+    def __init__(self, start: dict[str, Any]) -> None:
+        self.is_text = start.get("type") == "text"
+        self.annotations: list[Any] = list(list_or_empty(start.get("annotations")))
+        self._map = IncrementalMap({key: value for key, value in start.items() if key != "annotations"})
+        self._data = [text_or_empty(start.get("data"))]
+
+    @property
+    def text(self) -> str:
+        """Its text; media have none."""
+        return self._map.text("text") if self.is_text else ""
+
+    def grow(self, text: str) -> None:
+        """Append to its text."""
+        self._map.grow("text", text)
+
+    def goes_on(self, given: dict[str, Any]) -> bool:
+        """Take the next piece of a sound, if it is one."""
+        same = all(given.get(key) == self._map.known.get(key) for key in ("type", "mime_type"))
+        if not same or given.get("type") != "audio" or not self._data[0]:
+            return False
+        self._data.append(text_or_empty(given.get("data")))
+        return True
+
+    def value(self) -> dict[str, Any]:
+        """Return the part, as far as it has come."""
+        found = self._map.value()
+        if len(self._data) > 1:
+            found["data"] = _joined(self._data)
+        return {**found, "annotations": self.annotations} if self.annotations else found
+
+
+def _joined(pieces: list[str]) -> str:
+    """Join pieces of base64, each of which may end in padding."""
+    try:
+        return b64encode(b"".join(b64decode(piece, validate=True) for piece in pieces)).decode()
+    except (binascii.Error, ValueError):
+        return "".join(pieces)
+
+
+def _arguments(text: str) -> Any:
+    try:
+        found = parse_bounded(text)
+    except (ValueError, RecursionError):
+        return text
+    return found if isinstance(found, dict) else text

@@ -1,0 +1,292 @@
+"""Requests and responses of the Interactions API, read: both have the same steps."""
+
+from itertools import dropwhile
+from typing import Any
+
+from reel.strict_json import Json
+from reeld.formats.content import ANY_PICTURE
+from reeld.formats.fields import (
+    LoadedRequest,
+    Response,
+    arguments_of,
+    error_message,
+    id_prefix,
+    invalid_at,
+    raise_provider_error,
+    report_unused_keys,
+    require_elements,
+    require_history,
+    require_list,
+    require_map,
+    require_role,
+    require_str,
+    response_metadata,
+    usage_in,
+)
+from reeld.formats.gemini.rules import PROVIDER, is_uploaded
+from reeld.formats.gemini_interactions.rules import OUTSIDE
+from reeld.formats.gemini_interactions.steps import BESIDE_MEDIA
+from reeld.formats.json_values import dump
+from reeld.formats.metadata import opaque_block, preserve_keys
+from reeld.formats.model import INSTRUCTION_ROLES
+from reeld.formats.pairing import Pairing
+from reeld.formats.prompt import system_message
+
+_API = "Interactions"
+# The states of an interaction that is incomplete (rule I9).
+_UNFINISHED = ("queued", "in_progress", "failed", "cancelled", "requires_continuation")
+# The steps of a request, which a response may repeat before its own.
+_INPUT = ("user_input", "function_result")
+# The keys of a response that are read, that repeat the request, or that Google's SDK adds (rule I10).
+_READ = (
+    *("id", "object", "model", "steps", "usage", "status", "input", "system_instruction", "tools"),
+    *("output_text", "output_image", "output_audio", "output_video"),
+)
+_TEXT: Json = {"type": "text", "text": ""}
+
+
+def read_request(body: Json, model: str | None = None) -> LoadedRequest:
+    """Read a request body.
+
+    Args:
+        body: the whole object, with its ``input``.
+        model: the model that wrote the model's steps, if the body does not name it.
+
+    Raises:
+        InvalidMessage: something in it is not a step, or the history begins outside the body; ``data.field`` is the
+            place.
+    """
+    for key in OUTSIDE:
+        if body.get(key) is not None:
+            raise invalid_at(key, "the history begins outside this body; load a request that contains all of it")
+    given = body.get("input")
+    steps = require_history([given] if type(given) is str else given, "input", _API)
+    made_by = body.get("model") or model
+    builder = _MessageBuilder(made_by if type(made_by) is str else None, "call")
+    for index, step in enumerate(steps):
+        builder.add(step, f"input[{index}]", str(index))
+    unused = report_unused_keys(body, ("input", "system_instruction", "model"))
+    return LoadedRequest([*_prompt(body), *builder.messages], [*builder.pairing.report, *unused])
+
+
+def _prompt(body: Json) -> list[Json]:
+    if not body.get("system_instruction"):
+        return []
+    text = {"type": "text", "text": require_str(body["system_instruction"], "system_instruction")}
+    metadata = {"provider": PROVIDER, "role": "system"}
+    return system_message(PROVIDER, [{"role": "user", "content": [text], "provider_metadata": metadata}])
+
+
+def read_response(body: Json, model: str | None = None) -> Response:
+    """Read a response body: all steps that the model made are one message.
+
+    Args:
+        body: the whole object, with its ``steps``.
+        model: the model that answered, if the body does not name it.
+
+    Raises:
+        InvalidMessage: the body has no answer; ``data.field`` is the place.
+    """
+    if not body.get("steps"):
+        raise_provider_error(body)
+    status = body.get("status")
+    if "steps" not in body:
+        raise invalid_at("steps", f"is missing; a response of {_API} has it")
+    steps = list(enumerate(require_list(body["steps"], "steps")))
+    if not steps and status in _UNFINISHED:
+        raise invalid_at("steps", f"is empty, and the interaction is {_why_unfinished(body)}")
+    made_by = body.get("model") or model
+    builder = _MessageBuilder(made_by if type(made_by) is str else None, f"call_{id_prefix(body, 'id')}")
+    for index, step in dropwhile(lambda place: _type_of(place[1]) in _INPUT, steps):
+        builder.add_made(require_map(step, f"steps[{index}]"), f"steps[{index}]", str(index))
+    usage = usage_in(body)
+    error = builder.error or body.get("error")
+    metadata = response_metadata(
+        PROVIDER,
+        {**body, "error": error},
+        _READ,
+        model=made_by,
+        response_id=body.get("id") or None,
+        finish_reason=status,
+        usage=usage,
+    )
+    blocks = [block for message in builder.messages for block in message["content"]] or [dict(_TEXT)]
+    message = {"role": "assistant", "content": blocks, "provider_metadata": metadata}
+    return Response(message, usage, _why_incomplete(body, error))
+
+
+def _why_incomplete(body: Json, error: Any) -> str | None:
+    if body.get("status") in _UNFINISHED:
+        return f"the interaction is {_why_unfinished(body)}"
+    return None if error is None else f"the answer has an error: {error_message(error)}"
+
+
+def _why_unfinished(body: Json) -> str:
+    """Return the status of an interaction with its errors, which alone say why it failed."""
+    errors = body.get("errors")
+    given = [*(errors if type(errors) is list else []), body.get("error")]
+    causes = [str(error_message(error)) for error in given if error is not None]
+    return ": ".join([str(body["status"]), *(["; ".join(causes)] if causes else [])])
+
+
+def _type_of(value: Any) -> str:
+    kind = value.get("type") if type(value) is dict else None
+    return kind if type(kind) is str else ""
+
+
+class _MessageBuilder:
+    """Builds messages from steps in their order; ``messages`` are those so far.
+
+    Args:
+        model: the model that made the model's steps, if it is known.
+        prefix: what the ids of calls without one begin with.
+    """
+
+    def __init__(self, model: str | None, prefix: str) -> None:
+        self.messages: list[Json] = []
+        self.pairing = Pairing()
+        # The error that the newest output of the model's ended in.
+        self.error: Any = None
+        self._maker = {"provider": PROVIDER, **({} if model is None else {"model": model})}
+        self._prefix = prefix
+
+    def add(self, given: Any, where: str, place: str) -> None:
+        """Add one step of a request; a content, or a bare string, is the user's.
+
+        Args:
+            given: the step.
+            where: its place, for errors.
+            place: what tells the ids of calls apart that have none.
+        """
+        step = {"type": "text", "text": given} if type(given) is str else require_map(given, where)
+        kind = _type_of(step)
+        if kind == "user_input" or (kind == "" and "role" in step):
+            self._add_turn(step, where, place)
+        elif kind == "function_result":
+            self._add("tool", [self._result(step, where)])
+        elif kind in ("text", *BESIDE_MEDIA):
+            self._add("user", [self._content(step, where)])
+        else:
+            self.add_made(step, where, place)
+
+    def _add_turn(self, step: Json, where: str, place: str) -> None:
+        """Add what the user says; a step with a role is a turn, as the API had it before its steps (rule X12)."""
+        role = require_role(step.get("role") or "user", f"{where}.role", _API)
+        kept = {"provider_metadata": {"provider": PROVIDER, "role": role}} if role in INSTRUCTION_ROLES else {}
+        given = step.get("content")
+        parts = [given] if type(given) is str else require_elements(given, f"{where}.content")
+        if role == "assistant":
+            for number, part in enumerate(parts):
+                self._add_part(part, f"{where}.content[{number}]", f"{place}_{number}")
+            return
+        contents: list[Json] = []
+        for number, part in enumerate(parts):
+            inside = f"{where}.content[{number}]"
+            if _type_of(part) == "function_result":
+                self._add("tool", [self._result(part, inside)])
+            else:
+                contents.append(self._content(part, inside))
+        if contents or not parts:
+            self.messages.append({"role": "user", "content": contents or [dict(_TEXT)], **kept})
+
+    def _add_part(self, part: Any, where: str, place: str) -> None:
+        """Add a part of a turn of the model's."""
+        if type(part) is str or _type_of(part) in ("text", *BESIDE_MEDIA):
+            self._add("assistant", [self._content(part, where)])
+        else:
+            self.add_made(require_map(part, where), where, place)
+
+    def add_made(self, step: Json, where: str, place: str) -> None:
+        """Add one step of the model's; what has no neutral form is kept whole."""
+        kind = _type_of(step)
+        if kind == "model_output":
+            parts = require_elements(step.get("content"), f"{where}.content")
+            blocks = [self._content(part, f"{where}.content[{number}]") for number, part in enumerate(parts)]
+            self.error = step.get("error") or self.error
+        elif kind == "thought":
+            blocks = [self._thought(step, where)]
+        elif kind == "function_call":
+            blocks = [self._call(step, where, place)]
+        else:
+            blocks = [opaque_block(PROVIDER, step, self._maker.get("model") if step.get("signature") else None)]
+        self._add("assistant", blocks)
+
+    def _add(self, role: str, blocks: list[Json]) -> None:
+        """Add blocks to the message before, if it has the same role, or begin one."""
+        if self.messages and self.messages[-1]["role"] == role and "provider_metadata" not in self.messages[-1]:
+            self.messages[-1]["content"] += blocks
+        elif blocks:
+            self.messages.append({"role": role, "content": blocks})
+
+    @staticmethod
+    def _signature(step: Json, where: str) -> Json:
+        """Return the signature of a step; an empty one is none (rule I3)."""
+        signature = step.get("signature")
+        return {"signature": require_str(signature, f"{where}.signature")} if signature else {}
+
+    def _thought(self, step: Json, where: str) -> Json:
+        """Read a thought: its texts; a summary that is more than one text is kept beside them."""
+        parts = require_elements(step.get("summary"), f"{where}.summary")
+        texts = [
+            require_str(part.get("text"), f"{where}.summary[{number}].text")
+            for number, part in enumerate(parts)
+            if require_map(part, f"{where}.summary[{number}]").get("type", "text") == "text"
+        ]
+        text = "".join(texts)
+        is_plain = parts in ([], [{"type": "text", "text": text}])
+        kept = {} if is_plain else preserve_keys(PROVIDER, {"summary": parts})
+        return {"type": "thinking", "text": text, **self._maker, **self._signature(step, where), **kept}
+
+    def _call(self, step: Json, where: str, place: str) -> Json:
+        name = require_str(step.get("name"), f"{where}.name")
+        given = require_str(step.get("id") or "", f"{where}.id")
+        call_id = given or f"{self._prefix}_{place}"
+        if given:
+            self.pairing.add_call(given, name)
+        else:
+            self.pairing.add_call_without_id(call_id, name, where)
+        signed = self._signature(step, where)
+        kept = {"provider_metadata": {**self._maker, **signed}} if signed else {}
+        arguments = arguments_of(step.get("arguments"))
+        return {"type": "tool_call", "id": call_id, "name": name, "arguments": arguments, **kept}
+
+    def _result(self, step: Json, where: str) -> Json:
+        """Read a function_result: a text, contents, or an object, which is kept beside its text (rule I5)."""
+        call_id = self.pairing.id_for_result(step.get("call_id"), step.get("name"), f"{where}.call_id")
+        found = {"type": "tool_result", "tool_call_id": call_id, "is_error": step.get("is_error") is True}
+        value = step.get("result")
+        if value is None or type(value) is str:
+            return {**found, "content": value or ""}
+        if type(value) is list:
+            blocks = [self._content(part, f"{where}.result[{number}]") for number, part in enumerate(value)]
+            return {**found, "content": blocks or ""}
+        kept = preserve_keys(PROVIDER, {"response_json": dump(value)} if type(value) is dict else {})
+        return {**found, "content": dump(value), **kept}
+
+    @staticmethod
+    def _content(part: Any, where: str) -> Json:
+        """Read a content; what has no neutral form is kept whole."""
+        if type(part) is str:
+            return {"type": "text", "text": part}
+        found = require_map(part, where)
+        kind = found.get("type", "text")
+        if kind == "text":
+            text = require_str(found.get("text"), f"{where}.text")
+            return {"type": "text", "text": text, **preserve_keys(PROVIDER, found, ("type", "text"))}
+        block = _media(found, where) if type(kind) is str and kind in BESIDE_MEDIA else None
+        return opaque_block(PROVIDER, found) if block is None else block
+
+
+def _media(found: Json, where: str) -> Json | None:
+    """Read media with a MIME type, which a picture by its address need not have (rule I7)."""
+    kept = preserve_keys(PROVIDER, found, ("type", "data", "uri", "mime_type"))
+    beside = kept.get("provider_metadata") or {"provider": PROVIDER}
+    mime, data, url = found.get("mime_type"), found.get("data"), found.get("uri")
+    if type(url) is str and is_uploaded(url) and type(mime) is str:
+        return {**opaque_block(PROVIDER, {"fileData": {"fileUri": url, "mimeType": mime}}), **kept}
+    source = {"data_base64": require_str(data, f"{where}.data")} if data is not None else {"url": url}
+    if mime is None and found["type"] == "image" and data is None:
+        mime = ANY_PICTURE
+    if type(mime) is not str or type(next(iter(source.values()))) is not str:
+        return None
+    return {"type": "media", "mime_type": mime, **source, "provider_metadata": beside}

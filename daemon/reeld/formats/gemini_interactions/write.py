@@ -1,0 +1,160 @@
+"""Turns and the prompt as the Interactions API has them: steps, in the order in which they came."""
+
+from collections.abc import Callable
+from typing import Any
+
+from reel.strict_json import Json
+from reeld.formats.content import ANY_PICTURE, mime_of, texts_of
+from reeld.formats.format import Prompt, PromptPart
+from reeld.formats.gemini.rules import PROVIDER, is_signing, signature
+from reeld.formats.gemini.write import UNSIGNED
+from reeld.formats.gemini_interactions.steps import (
+    BESIDE_MEDIA,
+    content_part,
+    kind_of_media,
+    lone_signature,
+    media_part,
+    server_step,
+)
+from reeld.formats.json_values import arguments_as_object
+from reeld.formats.metadata import restore_keys
+from reeld.formats.model import AssistantTurn, CallResult, RenderContext, Turn
+
+_CITATIONS = ("url_citation", "file_citation", "place_citation", "word_info", "speech_metadata")
+
+
+def write_turn(turn: Turn, context: RenderContext) -> list[Json]:
+    """Return the steps that a turn becomes: results come before what the user says (rules I1 and I2)."""
+    if isinstance(turn, AssistantTurn):
+        return _signed([step for piece in turn.pieces for step in _steps(piece.block, context.model)], context.model)
+    for piece in turn.pieces:
+        if piece.privileged_role:
+            context.note(piece, "downgraded", f"a {piece.privileged_role} message is sent as the user's")
+    results = [_result(result) for result in turn.results]
+    content = [_content(piece.block) for piece in turn.pieces]
+    return [*results, {"type": "user_input", "content": content}] if content else results
+
+
+def write_prompt(prompt: Prompt | None, _context: RenderContext) -> PromptPart:
+    """Return the prompt, which is a text."""
+    return PromptPart({} if prompt is None else {"system_instruction": prompt.text}, [])
+
+
+def rename_tools(extra: Json, rename: Callable[[str], str]) -> Json:
+    """Return ``extra`` with the names of functions put through a function."""
+    renamed = dict(extra)
+    if type(extra.get("tools")) is list:
+        renamed["tools"] = [_renamed_tool(tool, rename) for tool in extra["tools"]]
+    config = extra.get("generation_config")
+    if type(config) is dict and type(config.get("tool_choice")) is dict:
+        renamed["generation_config"] = {**config, "tool_choice": _renamed_choice(config["tool_choice"], rename)}
+    return renamed
+
+
+def _renamed_tool(tool: Any, rename: Callable[[str], str]) -> Any:
+    if type(tool) is dict and tool.get("type") == "function" and type(tool.get("name")) is str:
+        return {**tool, "name": rename(tool["name"])}
+    return tool
+
+
+def _renamed_choice(choice: Json, rename: Callable[[str], str]) -> Json:
+    allowed = choice.get("allowed_tools")
+    if type(allowed) is not dict or type(allowed.get("tools")) is not list:
+        return choice
+    names = [rename(name) if type(name) is str else name for name in allowed["tools"]]
+    return {**choice, "allowed_tools": {**allowed, "tools": names}}
+
+
+def _steps(block: Json, model: str | None) -> list[Json]:
+    """Return the steps that a block becomes; a signature of its own is a thought before it (rule I3)."""
+    signed = signature(block, model)
+    if block["type"] == "thinking":
+        return [_thought(block, signed)]
+    if block["type"] == "opaque":
+        lone = lone_signature(block)
+        if lone is not None:
+            return [{"type": "thought", "signature": lone}]
+        return [server_step(block) or {"type": "model_output", "content": [_content(block)]}]
+    before = [{"type": "thought", "signature": signed}] if signed else []
+    if block["type"] == "tool_call":
+        return [*before, _call(block)]
+    return [*before, {"type": "model_output", "content": [_content(block)]}]
+
+
+def _signed(steps: list[Json], model: str | None) -> list[Json]:
+    """Return the steps of a turn, its texts and media joined; it begins with a thought if it must (rule I3)."""
+    joined: list[Json] = []
+    for step in steps:
+        if step["type"] == "model_output" and joined and joined[-1]["type"] == "model_output":
+            joined[-1]["content"] += step["content"]
+        else:
+            joined.append(step)
+    if is_signing(model) and joined and joined[0]["type"] != "thought" and any(map(_requires_thought, joined)):
+        return [{"type": "thought", "signature": UNSIGNED}, *joined]
+    return joined
+
+
+def _requires_thought(step: Json) -> bool:
+    """Whether a turn with a step begins with a thought: all but texts require that."""
+    return step["type"] != "model_output" or any(part["type"] != "text" for part in step["content"])
+
+
+def _thought(block: Json, signed: str | None) -> Json:
+    given = restore_keys(block.get("provider_metadata"), PROVIDER, ("summary",)).get("summary")
+    if type(given) is not list:
+        given = [{"type": "text", "text": block["text"]}]
+    summary = [part for part in map(_summary_part, given) if part is not None]
+    return {"type": "thought", "signature": signed, **({"summary": summary} if summary else {})}
+
+
+def _summary_part(part: Any) -> Json | None:
+    """Return a part of a summary, which is a text or a picture; ``None`` if it is neither."""
+    if type(part) is not dict or part.get("type") not in ("text", "image"):
+        return None
+    if part["type"] == "image":
+        return media_part(part)
+    text = part.get("text")
+    return {"type": "text", "text": text} if type(text) is str and text.strip() else None
+
+
+def _call(block: Json) -> Json:
+    arguments = arguments_as_object(block["arguments"])
+    return {"type": "function_call", "id": block["id"], "name": block["name"], "arguments": arguments}
+
+
+def _content(block: Json) -> Json:
+    if block["type"] == "text":
+        return {"type": "text", "text": block["text"], **_annotations(block)}
+    if block["type"] == "opaque":
+        return content_part(block) or {}
+    mime = mime_of(block)
+    kind = kind_of_media(mime)
+    beside = restore_keys(block.get("provider_metadata"), PROVIDER, BESIDE_MEDIA[kind])
+    if block.get("url") is None:
+        return {"type": kind, "data": block["data_base64"], "mime_type": mime, **beside}
+    typed = {} if mime == ANY_PICTURE else {"mime_type": mime}
+    return {"type": kind, "uri": block["url"], **typed, **beside}
+
+
+def _annotations(block: Json) -> Json:
+    given = restore_keys(block.get("provider_metadata"), PROVIDER, ("annotations",)).get("annotations")
+    found = [cited for cited in given if _is_citation(cited)] if type(given) is list else []
+    return {"annotations": found} if found else {}
+
+
+def _is_citation(value: Any) -> bool:
+    return type(value) is dict and value.get("type") in _CITATIONS
+
+
+def _result(result: CallResult) -> Json:
+    """Return a function_result: Gemini's own object if it came from there, else a text or contents (rule I5)."""
+    failed = {"is_error": True} if result.failed else {}
+    named = {"type": "function_result", "name": result.call.name, "call_id": result.call.id}
+    return {**named, "result": _result_value(result), **failed}
+
+
+def _result_value(result: CallResult) -> Any:
+    if any(block["type"] != "text" for block in result.blocks):
+        return [_content(block) for block in result.blocks]
+    own = restore_keys(result.metadata, PROVIDER, ("response",)).get("response")
+    return own if type(own) is dict else texts_of(result.blocks)
