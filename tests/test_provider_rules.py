@@ -14,6 +14,7 @@ DOCUMENT = ROOT / "docs" / "provider-rules.md"
 FORMATS = ROOT / "daemon" / "reeld" / "formats"
 LETTERS = {
     "openai_chat": "C",
+    "chat_dialects": "D",
     "openai_responses": "R",
     "anthropic": "A",
     "gemini": "G",

@@ -1,4 +1,4 @@
-"""What the providers speak: the names of their formats, and bodies in the forms in which a program has them."""
+"""What the providers speak: the names of formats and dialects, and bodies in the forms in which a program has them."""
 
 import binascii
 from collections.abc import Mapping
@@ -7,6 +7,21 @@ from typing import Any, Literal, Protocol, TypeAlias, get_args
 Format: TypeAlias = Literal["openai-chat", "openai-responses", "anthropic", "gemini", "gemini-interactions", "ollama"]
 # The one list of the formats, in the order in which they are shown.
 FORMATS: tuple[Format, ...] = get_args(Format)
+Dialect: TypeAlias = Literal[
+    "openai",
+    "deepseek",
+    "kimi",
+    "qwen",
+    "openrouter",
+    "gemini",
+    "mistral",
+    "xai",
+    "vllm",
+    "llama.cpp",
+    "lm-studio",
+]
+# The dialects of openai-chat, in the order in which they are shown.
+DIALECTS: tuple[Dialect, ...] = get_args(Dialect)
 
 
 class Model(Protocol):

@@ -1,11 +1,14 @@
 """The names that the checker has for the rules of docs/provider-rules.md, by provider."""
 
+from tests.formats.checker.chat_dialects import RULES as DIALECT_RULES
+
 RULES = {
     "openai_chat": {
         *("tool-call-unanswered", "tool-result-orphan", "tool-result-duplicate", "tool-call-duplicate"),
         *("null-content", "empty-content-array", "empty-tool-calls", "empty-text", "shape", "arguments-json"),
         *("image-role", "audio-model", "tool-call-id", "tool-name", "message-name", "empty-history"),
     },
+    "chat_dialects": set(DIALECT_RULES),
     "openai_responses": {
         *("tool-call-unanswered", "tool-result-orphan", "tool-result-duplicate", "tool-call-duplicate"),
         *("tool-call-id", "item-id", "item-id-duplicate", "part-role", "role", "empty-content-array"),

@@ -55,7 +55,8 @@ def add_question(
 
 def _again(ctx: Context) -> str:
     via = ["--via", ctx.args.via, "--format", ctx.args.format] if ctx.args.via else []
-    return ctx.command("ask", "-a", ctx.agent, *via)
+    dialect = ["--dialect", ctx.args.dialect] if ctx.args.dialect else []
+    return ctx.command("ask", "-a", ctx.agent, *via, *dialect)
 
 
 def _question(ctx: Context) -> str | None:
@@ -85,7 +86,7 @@ def answer(ctx: Context, agent: str, provider: Provider) -> Outcome:
     run: Run | None = None
     end = (0, "")
     try:
-        with ctx.client.answer(agent, provider.format, provider.extra) as begun:
+        with ctx.client.answer(agent, provider.format, provider.extra, dialect=provider.dialect) as begun:
             if not begun.ready:
                 raise UsageError(f"{agent}: there is nothing to answer; say something first")
             echo.wait("waiting for the answer")

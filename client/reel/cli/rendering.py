@@ -29,6 +29,7 @@ def render(ctx: Context) -> None:
         pin=args.pin,
         after=from_report(args.after, "prefix"),
         cache=args.cache,
+        dialect=args.dialect,
     )
     if args.report:
         _write_report(args.report, reply)

@@ -129,7 +129,7 @@ def _check_agent(value: Any) -> str | None:
 
 
 def _check_providers(value: Any) -> str | None:
-    from reel.formats import FORMATS  # noqa: PLC0415 - only if there are providers
+    from reel.formats import DIALECTS, FORMATS  # noqa: PLC0415 - only if there are providers
 
     expected = 'write a table: [providers.NAME], then command = "..." and format = "..."'
     if not isinstance(value, dict):
@@ -141,10 +141,12 @@ def _check_providers(value: Any) -> str | None:
             return f"{name}.command: {problem}"
         if provider.get("format") not in FORMATS:
             return f"{name}.format: write one of {', '.join(FORMATS)}, not {provider.get('format')!r}"
+        if provider.get("dialect") not in (None, *DIALECTS):
+            return f"{name}.dialect: write one of {', '.join(DIALECTS)}, not {provider['dialect']!r}"
         if (problem := _check_fields(provider.get("set", {}))) is not None:
             return f"{name}.set: {problem}"
-        for key in provider.keys() - {"command", "format", "set"}:
-            return f"{name}.{key}: there is no such setting; a provider has command, format and set"
+        for key in provider.keys() - {"command", "format", "dialect", "set"}:
+            return f"{name}.{key}: there is no such setting; a provider has command, format, dialect and set"
     return None
 
 

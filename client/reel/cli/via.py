@@ -13,7 +13,7 @@ from typing import IO, Any, NamedTuple
 from reel.cli.arguments import UsageError
 from reel.cli.context import Context
 from reel.cli.rendering import body_settings, format_of
-from reel.formats import Format
+from reel.formats import Dialect, Format
 
 _CHUNK = 1 << 16
 # Seconds in which a command that was told to end may do so.
@@ -25,11 +25,12 @@ _ASKED_TO_STREAM = ("openai-chat", "openai-responses", "anthropic", "gemini-inte
 
 
 class Provider(NamedTuple):
-    """A command line, the format that it speaks, and the fields to add to the body."""
+    """A command line, the format that it speaks, the fields to add to the body, and the dialect if it has one."""
 
     command: str
     format: Format
     extra: dict[str, Any]
+    dialect: Dialect | None = None
 
 
 def provider_of(ctx: Context) -> Provider:
@@ -53,7 +54,7 @@ def provider_of(ctx: Context) -> Provider:
     spoken = format_of(ctx)
     streaming = {"stream": True} if spoken in _ASKED_TO_STREAM else {}
     extra = {**streaming, **named.get("set", {}), **body_settings(ctx.args.set or (), ctx.args.tools)}
-    return Provider(named.get("command", via), spoken, extra)
+    return Provider(named.get("command", via), spoken, extra, ctx.args.dialect or named.get("dialect"))
 
 
 class Run:

@@ -5,7 +5,7 @@
 
 from typing import Any, Literal
 
-from reel.formats import Body, Format
+from reel.formats import Body, Dialect, Format
 from reel.messages import Addable
 
-__all__ = ["Addable", "Any", "Body", "Format", "Literal"]
+__all__ = ["Addable", "Any", "Body", "Dialect", "Format", "Literal"]

@@ -12,7 +12,7 @@ from reel.requests.calls import Call, call, reply_reader
 if TYPE_CHECKING:
     from typing import Any, Literal
 
-    from reel.formats import Body, Format
+    from reel.formats import Body, Dialect, Format
 
 
 def render(  # noqa: PLR0913, PLR0917 - the parameters of the protocol
@@ -26,6 +26,7 @@ def render(  # noqa: PLR0913, PLR0917 - the parameters of the protocol
     pin: str | None = None,
     after: replies.Prefix | Mapping[str, Any] | None = None,
     cache: Literal["5m", "1h"] | None = None,
+    dialect: Dialect | None = None,
 ) -> Call[replies.Rendered]:
     """Render the conversation as the body of a request to a provider.
 
@@ -42,6 +43,8 @@ def render(  # noqa: PLR0913, PLR0917 - the parameters of the protocol
         after: the prefix of an earlier rendering, to learn whether this one extends it.
         cache: place cache breakpoints for Anthropic, with this time to live, unless the body has some of its own. The
             other providers cache without.
+        dialect: the server that speaks ``openai-chat``, such as ``deepseek``, ``openrouter`` or ``vllm``, for servers
+            differ in what they accept. Default: the one that the model's name tells, else ``openai``.
 
     Raises:
         Conflict: with ``open="refuse"``, calls have no result; ``data`` lists them.
@@ -60,10 +63,11 @@ def render(  # noqa: PLR0913, PLR0917 - the parameters of the protocol
         pin=pin,
         after=after._asdict() if isinstance(after, replies.Prefix) else after,
         cache=cache,
+        dialect=dialect,
     )
 
 
-def answer(
+def answer(  # noqa: PLR0913 - the parameters of the protocol
     agent: str,
     format: Format,  # noqa: A002 - the protocol's name
     extra: Mapping[str, Any] | str | None = None,
@@ -73,6 +77,7 @@ def answer(
     open: Literal["close", "refuse"] | None = None,  # noqa: A002 - the protocol's name
     pin: str | None = None,
     cache: Literal["5m", "1h"] | None = None,
+    dialect: Dialect | None = None,
 ) -> Call[replies.Rendered]:
     """Let a model answer: a block that renders the conversation, and adds what is fed to the answer.
 
@@ -91,12 +96,15 @@ def answer(
         open: what to do about calls without a result: ``close`` them with a made-up result, or ``refuse``.
         pin: the label of a mark; with a budget, everything before the mark is kept.
         cache: as in :func:`render`.
+        dialect: as in :func:`render`.
 
     Raises:
         InvalidMessage: what was fed is not a response, but for example the provider's error.
         Conflict: the conversation has moved on; ``answer.response`` has what came.
     """
-    return render(agent, format, model=model, extra=extra, budget=budget, open=open, pin=pin, cache=cache)
+    return render(
+        agent, format, model=model, extra=extra, budget=budget, open=open, pin=pin, cache=cache, dialect=dialect
+    )
 
 
 def ingest(  # noqa: PLR0913 - the parameters of the protocol

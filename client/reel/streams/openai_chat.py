@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from reel.streams.chat_fragments import joined_details, joined_parts, parts_of, text_in
 from reel.streams.incremental import IncrementalMap, dict_or_empty, index_or_zero, list_or_empty, text_or_empty
 
 # Keys of a chunk that a completion does not have; ``obfuscation`` only pads the packets.
@@ -44,6 +45,10 @@ class _Choice:
     def __init__(self, index: int) -> None:
         self._top: dict[str, Any] = {"index": index, "finish_reason": None}
         self._message = IncrementalMap({"role": "assistant", "content": None})
+        # The fragments of content that is a list of parts; ``None`` while it is a text.
+        self._parts: list[Any] | None = None
+        # The fragments of the lists beside the content.
+        self._lists: dict[str, list[Any]] = {}
         self._calls: list[_ToolCall] = []
 
     def feed(self, choice: dict[str, Any]) -> str:
@@ -58,18 +63,27 @@ class _Choice:
         for key, value in delta.items():
             if key != "tool_calls":
                 self._grow(key, value)
-        return text_or_empty(delta.get("content")) + text_or_empty(delta.get("refusal"))
+        return text_in(delta.get("content")) + text_or_empty(delta.get("refusal"))
 
     def _grow(self, key: str, value: Any) -> None:
         known = self._message.known
-        if isinstance(value, str) and key not in _WHOLE:
+        if key == "content" and (isinstance(value, list) or self._parts is not None):
+            self._grow_parts(value)
+        elif isinstance(value, str) and key not in _WHOLE:
             self._message.grow(key, value)
         elif isinstance(value, list):
-            known[key] = list_or_empty(known.get(key)) + value
+            self._lists.setdefault(key, []).extend(value)
         elif isinstance(value, dict):
             known[key] = _joined(dict_or_empty(known.get(key)), value)
         elif value is not None:
             known[key] = value
+
+    def _grow_parts(self, value: Any) -> None:
+        """Append to content that is a list, or becomes one: Mistral streams reasoning so, and texts as texts."""
+        if self._parts is None:
+            text = self._message.text("content")
+            self._parts = parts_of(text) if text else []
+        self._parts += parts_of(value)
 
     def _call(self, piece: dict[str, Any]) -> "_ToolCall":
         """Return the call that a piece belongs to.
@@ -84,7 +98,11 @@ class _Choice:
         return self._calls[-1]
 
     def value(self) -> dict[str, Any]:
-        message = self._message.value()
+        message = {**self._message.value(), **self._lists}
+        if self._parts is not None:
+            message["content"] = joined_parts(self._parts)
+        if "reasoning_details" in self._lists:
+            message["reasoning_details"] = joined_details(self._lists["reasoning_details"])
         if self._calls:
             message["tool_calls"] = [call.value() for call in self._calls]
         return {**self._top, "message": message}

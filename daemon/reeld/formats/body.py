@@ -43,6 +43,7 @@ class RenderRequest(NamedTuple):
         cache: for how long what the request shares with the next one is cached, ``5m`` or ``1h``, if the provider wants
             cache breakpoints; without it, or if the body has its own, none are placed.
         now: the time in seconds since 1970, for what expires at the provider; without it nothing has expired.
+        dialect: the dialect of the format that the server speaks; without it, the one that the model's name tells.
     """
 
     format: str
@@ -54,6 +55,7 @@ class RenderRequest(NamedTuple):
     after: Prefix | None = None
     cache: Literal["5m", "1h"] | None = None
     now: float = 0
+    dialect: str | None = None
 
 
 class Rendered(NamedTuple):

@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from reel.strict_json import Json
 from reeld.formats.fields import LoadedRequest, Response
 from reeld.formats.model import Action, HistorySettings, RenderContext, Turn
+from reeld.formats.naming import sent_id
 
 # Where a block is: in a message of a role, in a tool's result, or in a result that failed, for which APIs have other
 # rules.
@@ -82,7 +83,7 @@ class Format(NamedTuple):
     """A format.
 
     Args:
-        name: its name in the protocol.
+        name: its name in the protocol; for a dialect, the dialect's name follows after a slash.
         provider: whose signatures and opaque blocks it accepts: ``openai``, ``anthropic`` or ``gemini``.
         history_key: the key of the body that holds the history: a list of items (messages, input items, contents).
         reserved_keys: the keys of the body that only the conversation may fill, ``history_key`` among them.
@@ -111,6 +112,10 @@ class Format(NamedTuple):
         continue_state: the top of a body that names such a state, at a time in seconds since 1970, and what is reported
             about it: an action and why.
         resumable: whether a turn that ends in a call of a server's tool is sent as it is, to be continued.
+        sent_id: the id under which a call is sent, by its own id, the ids in use, and the seq and number of its block.
+        dialects: the names of its dialects: the servers that speak it differ in what they accept.
+        in_dialect: the format in a dialect, by the dialect's name and the model's; without a name, in the dialect that
+            the model's name tells. ``None`` if it has no dialects.
     """
 
     name: str
@@ -142,3 +147,6 @@ class Format(NamedTuple):
         None,
     )
     resumable: bool = False
+    sent_id: Callable[[str, Mapping[str, None], int, int], str] = sent_id
+    dialects: tuple[str, ...] = ()
+    in_dialect: Callable[[str | None, str | None], "Format"] | None = None

@@ -158,10 +158,12 @@ class HistorySettings(NamedTuple):
     Args:
         thinking: whether the last turn may contain thinking, if it is the assistant's.
         by_id: whether the provider looks up by its id what it made, and then requires what belongs to it.
+        past_reasoning: whether the model reads its reasoning of earlier turns, though its server ignores it otherwise.
     """
 
     thinking: bool = True
     by_id: bool = False
+    past_reasoning: bool = False
 
     @property
     def of_settled(self) -> "HistorySettings":
@@ -175,13 +177,25 @@ class RenderContext:
     Args:
         model: the model that will answer, if it is known.
         by_id: whether the provider looks up by its id what it made.
+        past_reasoning: whether the model reads its reasoning of earlier turns.
     """
 
-    __slots__ = ("breakpoints", "by_id", "is_last", "model", "report", "sent_once", "thinking")
+    __slots__ = (
+        "breakpoints",
+        "by_id",
+        "follows_results",
+        "is_last",
+        "model",
+        "past_reasoning",
+        "report",
+        "sent_once",
+        "thinking",
+    )
 
-    def __init__(self, model: str | None, *, by_id: bool = False) -> None:
+    def __init__(self, model: str | None, *, by_id: bool = False, past_reasoning: bool = False) -> None:
         self.model = model
         self.by_id = by_id
+        self.past_reasoning = past_reasoning
         # The ids or names that a history may have only once and that were sent; a dict, because the order says which
         # the open turns added.
         self.sent_once: dict[str, None] = {}
@@ -189,6 +203,8 @@ class RenderContext:
         self.breakpoints: list[tuple[int | None, int]] = []
         # Whether nothing follows the turn, so that nothing may be invented in it.
         self.is_last = False
+        # Whether the turn is the assistant's and follows results alone: the user has not spoken since the calls.
+        self.follows_results = False
         # Whether the turn may contain thinking.
         self.thinking = True
         self.report: list[Change] = []

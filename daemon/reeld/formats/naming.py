@@ -1,6 +1,7 @@
 """Ids of tool calls, names of tools, and families of models: what all four providers understand by a name."""
 
 import re
+from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
@@ -24,7 +25,7 @@ _RELEASE = re.compile(
 _ROUTE = re.compile(r"^(.*/)?([a-z-]+\.)*(?=[a-z])")
 
 
-def sent_id(given: str, used: dict[str, None], seq: int, index: int) -> str:
+def sent_id(given: str, used: Mapping[str, None], seq: int, index: int) -> str:
     """Return the id under which a call and its result are sent (rule X6).
 
     It is the given one if every provider accepts it and no earlier call has it; else a hash. The hash is of the id

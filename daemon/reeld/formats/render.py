@@ -47,18 +47,19 @@ def render(
         what was rendered, and the state for the next time.
 
     Raises:
-        InvalidParams: the format is unknown, or ``extra`` is invalid, by itself or with this history.
+        InvalidParams: the format or its dialect is unknown, or ``extra`` is invalid, by itself or with this history.
         Conflict: there are open calls, and the request refuses them.
         TooLarge: not even the newest turn fits the budget.
     """
     target = _format(request.format)
     extra = _extra(request, target)
     model = extra.get("model", request.model)
+    target = _dialect(target, request.dialect, model)
     said = _prompt(prompt)
     settings = target.history_settings(extra, said)
     previous = None
-    if state is None or not state.fits(request.format, model, settings) or not state.covers(entries):
-        previous, state = state, RenderState(request.format, model, settings)
+    if state is None or not state.fits(target.name, model, settings) or not state.covers(entries):
+        previous, state = state, RenderState(target.name, model, settings)
     repaired, rest = _extend(state, entries, target, settings)
     if request.open == "refuse" and repaired.open_calls:
         calls = [call.as_map() for call in repaired.open_calls]
@@ -86,6 +87,15 @@ def _format(name: str) -> Format:
     if target is None:
         raise InvalidParams(f"format: expected one of {', '.join(FORMATS)}, got {name!r}", field="format")
     return target
+
+
+def _dialect(target: Format, name: str | None, model: str | None) -> Format:
+    """Return a format in a dialect: the one that is named, else the one that the model's name tells."""
+    if name is not None and name not in target.dialects:
+        names = ", ".join(target.dialects)
+        expected = f"expected one of {names}" if names else f"{target.name} has no dialects, leave it out"
+        raise InvalidParams(f"dialect: {expected}, got {name!r}", field="dialect")
+    return target if target.in_dialect is None else target.in_dialect(name, model)
 
 
 def _extra(request: RenderRequest, target: Format) -> Json:
@@ -142,7 +152,8 @@ def _extend(
 
 def _context(state: RenderState) -> RenderContext:
     """Return the context in which the turns after those that a state covers are written."""
-    context = RenderContext(state.model, by_id=state.settings.by_id)
+    settings = state.settings
+    context = RenderContext(state.model, by_id=settings.by_id, past_reasoning=settings.past_reasoning)
     context.sent_once = state.sent_once
     return context
 
@@ -236,6 +247,7 @@ def _write(
         user = target.write_turn(exchange.user, context)
         can_begin = not exchange.user.results and bool(exchange.user.pieces)
         turns.add(user, exchange.seq, is_user=True, can_begin=can_begin, marks=_marks(context, target))
+        context.follows_results = bool(exchange.user.results) and not exchange.user.pieces
         assistant = target.write_turn(exchange.assistant, context)
         can_begin = bool(assistant) and not exchange.continues_server_tool
         turns.add(assistant, exchange.seq, is_user=False, can_begin=can_begin, marks=_marks(context, target))

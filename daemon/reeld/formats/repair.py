@@ -306,7 +306,7 @@ def _assistant_turn(group: MessageGroup, state: RepairState, rules: _Rules, repo
             piece = Piece(message, message_index, block_index, block)
             if block["type"] == "tool_call":
                 made = _without_lost_reasoning(piece, rules, report)
-                calls.append(state.add_call(made))
+                calls.append(state.add_call(made, rules.target.sent_id))
                 _note_lost_signature(made, rules, report)
                 (calls_at_end if rules.target.calls_last else pieces).append(_sent_call(calls[-1], made, report))
             elif (why := _why_left_out(piece, state, rules)) is not None:

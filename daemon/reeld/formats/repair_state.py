@@ -1,5 +1,6 @@
 """The state between two repairs: enough to repair the next exchange as if the whole history were repaired at once."""
 
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from reeld.formats.format import LoopThinking
@@ -54,11 +55,16 @@ class RepairState:
         abandoned = [call for calls in self.abandoned.values() for call in calls]
         return sorted([*abandoned, *self.pending], key=lambda call: call.seq)
 
-    def add_call(self, piece: Piece) -> ToolCall:
-        """Return a call with the id and the name under which it is sent."""
+    def add_call(self, piece: Piece, make_id: Callable[[str, Mapping[str, None], int, int], str] = sent_id) -> ToolCall:
+        """Return a call with the id and the name under which it is sent.
+
+        Args:
+            piece: the call.
+            make_id: returns the id, as ``sent_id`` of a :class:`~reeld.formats.format.Format`.
+        """
         given_id, given_name = piece.block["id"], piece.block["name"]
         seq: int = piece.message["seq"]
-        call_id, name = sent_id(given_id, self.used_ids, seq, piece.block_index), sent_name(given_name)
+        call_id, name = make_id(given_id, self.used_ids, seq, piece.block_index), sent_name(given_name)
         self.used_ids[call_id] = None
         if name != given_name:
             self.tool_names[name] = given_name

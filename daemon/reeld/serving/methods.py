@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+from reel.formats import DIALECTS
 from reel.streams.stream import ASSEMBLERS
 from reeld.serving import params
 from reeld.serving.call import Call, Result, Services, Work
@@ -177,6 +178,7 @@ _ALL = (
         Param("pin", params.label),
         Param("after", params.prefix),
         Param("cache", params.one_of("5m", "1h")),
+        Param("dialect", params.one_of(*DIALECTS)),
     ),
     _command(
         ingest.ingest,

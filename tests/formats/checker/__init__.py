@@ -6,6 +6,7 @@ It is written from docs/provider-rules.md and the types of the official SDKs, an
 from typing import Any
 
 from tests.formats.checker.anthropic import check as check_anthropic
+from tests.formats.checker.chat_dialects import check_dialect
 from tests.formats.checker.gemini import check as check_gemini
 from tests.formats.checker.gemini_interactions import check as check_gemini_interactions
 from tests.formats.checker.ollama import check as check_ollama
@@ -28,7 +29,11 @@ CHECKS = {
 def check(provider: str, body: dict[str, Any], model: str | None = None) -> list[Problem]:
     """List what the provider's API would refuse in a body; the model is the body's own where none is given.
 
-    Without any (Gemini has it in the URL) the rules that depend on the model are skipped.
+    Without any (Gemini has it in the URL) the rules that depend on the model are skipped. A dialect of Chat Completions
+    follows after a slash.
     """
+    provider, _, dialect = provider.partition("/")
+    if dialect:
+        return check_dialect(dialect.replace("_", "-"), body, model)
     named = body.get("model")
     return CHECKS[provider](body, model or (named if isinstance(named, str) else None))

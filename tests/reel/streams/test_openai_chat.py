@@ -86,6 +86,13 @@ def test_other_fields_grow_too() -> None:
     } == message(first, second, last)
 
 
+def test_content_that_becomes_a_list() -> None:
+    """A text before the first part is a part, too."""
+    found = message({"content": "a"}, {"content": [{"type": "thinking", "thinking": "b"}]}, {"content": "c"})
+
+    assert ["text", "thinking", "text"] == [part["type"] for part in found["content"]]
+
+
 def test_logprobs_are_put_together() -> None:
     """Lists of other servers continue, and null counts as absent."""
     chunks = [

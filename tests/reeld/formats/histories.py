@@ -87,6 +87,12 @@ _METADATA = st.sampled_from([
     {"provider_metadata": _MARK},
     {"provider_metadata": {"provider": "gemini", "signature": "c2ln", "model": "gemini-3-pro-preview"}},
     {"provider_metadata": {"provider": "gemini", "response_json": '{"a":1}'}},
+    {"provider_metadata": {
+        "provider": "openai",
+        "type": "custom_tool_call",
+        "reasoning_details_json": '[{"type":"reasoning.text","text":"hm","id":"functions.look:0"}]',
+        "extra_content_json": '{"google":{"thought_signature":"c2ln"}}',
+    }},
     {"provider_metadata": {"provider": "other", "note": LEAK, "cache_control": LEAK}},
     {"provider_metadata": {"note": LEAK}},
 ])  # fmt: skip

@@ -13,6 +13,7 @@ from reeld.formats.render import render
 from reeld.formats.render_state import RenderState
 from reeld.formats.table import FORMATS
 from tests.formats.checker import check
+from tests.formats.checker.chat_dialects import SERVERS
 from tests.reeld.formats.histories import HISTORIES, LEAK, entries_of, prompt_in
 
 pytestmark = pytest.mark.slow
@@ -25,7 +26,25 @@ MODELS = {
     "openai-responses": ["gpt-5", None],
     "ollama": ["qwen3:8b", None],
 }
-CASES = [(name, model) for name in FORMATS for model in MODELS[name]]
+# A dialect follows after a slash.
+CASES = [
+    *((name, model) for name in FORMATS for model in MODELS[name]),
+    *((f"openai-chat/{dialect}", None) for dialect in SERVERS),
+    ("openai-chat/gemini", "gemini-2.5-flash"),
+    ("openai-chat/vllm", "mistralai/Devstral-Small-2"),
+]
+
+
+def request(name: str, model: str | None, **how: Any) -> RenderRequest:
+    """Return the request for a format, or for a dialect of one."""
+    format, _, dialect = name.partition("/")  # noqa: A001 - the protocol's word
+    return RenderRequest(format, model, dialect=dialect or None, **how)
+
+
+def items(name: str, body: str) -> list[Any]:
+    """Return the history in a body, without what moves as it grows."""
+    found: list[Any] = unmarked(json.loads(body)[FORMATS[name.partition("/")[0]].history_key])
+    return found
 
 
 def unmarked(value: Any) -> Any:
@@ -41,7 +60,7 @@ def rendered(
     name: str, model: str | None, messages: list[Any], kept: RenderState | None = None
 ) -> tuple[Rendered, RenderState]:
     entries = entries_of(messages) if messages else []
-    return render(RenderRequest(name, model), entries, prompt_in(entries), kept)
+    return render(request(name, model), entries, prompt_in(entries), kept)
 
 
 @pytest.mark.parametrize(("name", "model"), CASES)
@@ -71,12 +90,12 @@ def test_a_rendering_is_the_beginning_of_every_later_one(
     for end in sorted({min(cut, len(messages)) for cut in cuts} | {len(messages)}):
         entries = entries_of(messages[:end]) if end else []
         after = before[0].prefix if before else None
-        found, kept = render(RenderRequest(name, model, after=after), entries, prompt_in(entries), kept)
-        fresh, _ = render(RenderRequest(name, model, after=after), entries, prompt_in(entries))
-        history = unmarked(json.loads(found.body)[FORMATS[name].history_key])
+        found, kept = render(request(name, model, after=after), entries, prompt_in(entries), kept)
+        fresh, _ = render(request(name, model, after=after), entries, prompt_in(entries))
+        history = items(name, found.body)
         if before is not None and before[1] == prompt_in(entries):
             settled = before[0].prefix.messages
-            earlier = unmarked(json.loads(before[0].body)[FORMATS[name].history_key])
+            earlier = items(name, before[0].body)
 
             assert found.extends
             assert earlier[:settled] == history[:settled]
@@ -93,11 +112,11 @@ def test_any_history_cut_to_any_budget_is_accepted(
     """Wherever it is cut, the rest breaks no rule and is as small as requested."""
     entries = entries_of([*messages, "Go on"])
     try:
-        found, _ = render(RenderRequest(name, model, budget=budget, pin=pin, cache=cache), entries, prompt_in(entries))
+        found, _ = render(request(name, model, budget=budget, pin=pin, cache=cache), entries, prompt_in(entries))
     except TooLarge:
         return
     body = json.loads(found.body)
 
     assert [] == check(name.replace("-", "_"), body, model)
     assert len(found.body.encode()) <= budget * 4
-    assert found.prefix.messages <= len(body[FORMATS[name].history_key])
+    assert found.prefix.messages <= len(items(name, found.body))

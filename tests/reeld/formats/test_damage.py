@@ -107,6 +107,7 @@ BODIES: dict[str, Json] = {
 }
 CALLED = {"tool_calls": [{"index": 0, "id": "c1", "function": {"name": "look", "arguments": '{"a":1}'}}]}
 TOP = {"id": "1", "model": "gpt-5"}
+CHAT_CALL = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": '{"a":1}'}}
 STREAMS: dict[str, bytes] = {
     "openai-chat": sse(
         [
@@ -158,6 +159,24 @@ STREAMS: dict[str, bytes] = {
         ]
     ),
 }
+# What the servers add that speak Chat Completions; a dialect follows after a slash.
+BESIDE: dict[str, Json] = {
+    "openai-chat/kimi": {"content": "é", "reasoning_content": "hm", "tool_calls": [CHAT_CALL]},
+    "openai-chat/openrouter": {
+        "content": "é",
+        "reasoning": "hm",
+        "reasoning_details": [{"type": "reasoning.text", "text": "hm", "signature": "AA", "index": 0}],
+        "tool_calls": [CHAT_CALL],
+    },
+    "openai-chat/gemini": {"tool_calls": [{**CHAT_CALL, "extra_content": {"google": {"thought_signature": "AA"}}}]},
+    "openai-chat/mistral": {
+        "content": [{"type": "thinking", "thinking": [{"type": "text", "text": "é"}], "closed": True}],
+        "tool_calls": [CHAT_CALL],
+    },
+}
+BODIES |= {name: {**TOP, "choices": [{"message": message}]} for name, message in BESIDE.items()}
+STREAMS |= {name: sse([{**TOP, "choices": [{"delta": delta}]}] * 2, done=True) for name, delta in BESIDE.items()}
+MODELS |= dict.fromkeys(BESIDE, "1")
 ENCODED = {name: json.dumps(body, ensure_ascii=False).encode() for name, body in BODIES.items()}
 SAMPLES = [
     pytest.param(name, data, id=f"{name}-{kind}")
@@ -194,7 +213,7 @@ def test_a_damaged_answer_is_read_or_refused_with_its_place(name: str, data: byt
 def read_or_refused(name: str, given: str) -> list[Any]:
     """Return the messages of an answer; none if it is refused, which must quote the place."""
     try:
-        return read_response(name, given, MODELS[name])
+        return read_response(name.partition("/")[0], given, MODELS[name])
     except InvalidMessage as error:
         if error.data["field"] not in str(error):
             raise AssertionError(given) from error
@@ -205,7 +224,8 @@ def stays_the_same(name: str, read: list[Any]) -> None:
     """Check that an answer is rendered the same at once and in steps, before and after what follows it."""
     history = [user("Hi"), *read, user("So?"), {"role": "assistant", "content": "OK"}, user("And?")]
     entries = entries_of(history)
-    request = RenderRequest(name, MODELS[name])
+    format, _, dialect = name.partition("/")  # noqa: A001 - the protocol's word
+    request = RenderRequest(format, MODELS[name], dialect=dialect or None)
     earlier, kept = render(request, entries[:-2])
     later, _ = render(request._replace(after=earlier.prefix), entries, None, kept)
 

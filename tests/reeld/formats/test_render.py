@@ -52,6 +52,7 @@ def body(messages: list[Any], name: str = "anthropic", **how: Any) -> Any:
         ("extra.system", {"extra": '{"system": "Be brief"}'}),
         ("extra", {"extra": {"model": 1}}),
         ("extra", {"extra": {"model": "claude-opus-4-8"}, "model": "claude-haiku-4-5"}),
+        ("dialect", {"dialect": "mistral"}),
     ],
 )
 def test_an_invalid_render_request_is_refused(field: str, how: dict[str, Any]) -> None:

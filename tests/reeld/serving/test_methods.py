@@ -31,7 +31,7 @@ PROTOCOL = {
     "messages": "agent since? limit? last? at? view? max_bytes?",
     "history": "agent since? limit? kinds? inherited? max_bytes?",
     "replay": "agent at? view? strict? since? limit? max_bytes?",
-    "render": "agent format at? model? extra? budget? open? pin? after? cache?",
+    "render": "agent format at? model? extra? budget? open? pin? after? cache? dialect?",
     "ingest": "agent format body model? create? names? interrupted? *",
     "load": "agent format body model? create? *",
     "call_async": "token method params?",

@@ -2,10 +2,16 @@
 
 from reel.cli.arguments import number, text
 from reel.cli.command import CREATE, Command, at, option
-from reel.formats import FORMATS
+from reel.formats import DIALECTS, FORMATS
 
 _FORMAT = option("--format", choices=FORMATS, metavar="FORMAT", help=f"the provider's format: {', '.join(FORMATS)}")
 
+_DIALECT = option(
+    "--dialect",
+    choices=DIALECTS,
+    metavar="NAME",
+    help=f"for openai-chat, the server that speaks it, if the model's name does not tell: {', '.join(DIALECTS)}",
+)
 _SET = option("--set", metavar="K=V", action="append", type=text, help="set a key of the body; V is JSON or text")
 _TOOLS = option("--tools", metavar="FILE", help="file with the tools of the body, as JSON")
 _VIA = option(
@@ -24,6 +30,7 @@ COMMANDS = (
         (
             _VIA,
             _FORMAT,
+            _DIALECT,
             _SET,
             _TOOLS,
             option("--with", dest="with_file", metavar="FILE", help="append a file to TEXT; - is stdin"),
@@ -44,6 +51,7 @@ COMMANDS = (
         (
             _VIA,
             _FORMAT,
+            _DIALECT,
             _SET,
             _TOOLS,
             option("--system", metavar="TEXT", type=text, help="system prompt of an agent that is created"),
@@ -76,6 +84,7 @@ COMMANDS = (
             option(
                 "--cache", choices=("5m", "1h"), help="place cache breakpoints for anthropic, unless it has its own"
             ),
+            _DIALECT,
             option("--after", metavar="FILE", help="report whether the body extends the one of this earlier --report"),
             option("--report", metavar="FILE", help="write everything except the body to FILE, as JSON"),
         ),

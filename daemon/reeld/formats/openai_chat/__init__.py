@@ -1,20 +1,39 @@
-"""OpenAI Chat Completions, and the servers with the same API (the C rules of docs/provider-rules.md)."""
+"""OpenAI Chat Completions, and the servers with the same API (the C and D rules of docs/provider-rules.md)."""
+
+from functools import cache, partial
 
 from reeld.formats.format import Format
 from reeld.formats.openai import PROVIDER, rename_tools
+from reeld.formats.openai_chat.dialects import DIALECTS, dialect_for
+from reeld.formats.openai_chat.dialects.dialect import Dialect
 from reeld.formats.openai_chat.read import read_request, read_response
-from reeld.formats.openai_chat.rules import NAME, why_unsendable
+from reeld.formats.openai_chat.rules import NAME, history_settings, is_thought, why_unsendable
 from reeld.formats.openai_chat.write import write_prompt, write_turn
 
-FORMAT = Format(
-    name=NAME,
-    provider=PROVIDER,
-    history_key="messages",
-    reserved_keys=frozenset({"messages"}),
-    why_unsendable=why_unsendable,
-    write_turn=write_turn,
-    write_prompt=write_prompt,
-    rename_tools=rename_tools,
-    read_request=read_request,
-    read_response=read_response,
-)
+
+@cache
+def _format(dialect: Dialect) -> Format:
+    """Return the format in a dialect; only OpenAI's own is in the table of formats."""
+    return Format(
+        name=NAME if dialect.is_openai else f"{NAME}/{dialect.name}",
+        provider=PROVIDER,
+        history_key="messages",
+        reserved_keys=frozenset({"messages"}),
+        why_unsendable=partial(why_unsendable, dialect),
+        write_turn=partial(write_turn, dialect),
+        write_prompt=partial(write_prompt, dialect),
+        rename_tools=rename_tools,
+        read_request=read_request,
+        read_response=read_response,
+        alternates=dialect.alternates,
+        must_precede_content=is_thought,
+        history_settings=partial(history_settings, dialect),
+        sent_id=dialect.sent_id,
+    )
+
+
+def _in_dialect(name: str | None, model: str | None) -> Format:
+    return _format(dialect_for(name, model))
+
+
+FORMAT = _format(DIALECTS["openai"])._replace(dialects=tuple(DIALECTS), in_dialect=_in_dialect)

@@ -1,7 +1,8 @@
 """Requests and responses of Chat Completions, read: both have the same messages."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, TypeAlias
 
 from reel.strict_json import Json
 from reeld.formats.content import ANY_PICTURE, media_from, shortest
@@ -26,14 +27,16 @@ from reeld.formats.fields import (
 from reeld.formats.metadata import opaque_block, preserve_keys
 from reeld.formats.model import INSTRUCTION_ROLES
 from reeld.formats.openai import PROVIDER, custom_tool_arguments
+from reeld.formats.openai_chat.reasoning import read_reasoning, thinking_part
 from reeld.formats.openai_chat.rules import NAME
 from reeld.formats.pairing import Pairing
 from reeld.formats.prompt import system_message
 
 _API = "Chat Completions"
+_Reader: TypeAlias = Callable[[Json, str], Json]
 _SOUNDS = {"mp3": "audio/mpeg"}
 # The keys of an assistant's message that become blocks; the others are kept as its metadata.
-_BLOCK_KEYS = ("role", "content", "refusal", "reasoning_content", "audio", "annotations", "tool_calls")
+_BLOCK_KEYS = ("role", "content", "refusal", "audio", "annotations", "tool_calls")
 
 
 def read_request(body: Json, model: str | None = None) -> LoadedRequest:
@@ -166,23 +169,18 @@ def _assistant(message: Json, where: str, model: str | None) -> Json:
     Returns:
         a message in the form that is added; one without content has an empty text.
     """
-    blocks = [*_reasoning(message, where, model), *_said(message, where), *_calls(message, where)]
-    return {"role": "assistant", "content": blocks or [_text("")], **preserve_keys(PROVIDER, message, _BLOCK_KEYS)}
+    thoughts, read = read_reasoning(message, where, model)
+    blocks = [*thoughts, *_said(message, where, model), *_calls(message, where)]
+    kept = preserve_keys(PROVIDER, message, (*_BLOCK_KEYS, *read))
+    return {"role": "assistant", "content": blocks or [_text("")], **kept}
 
 
-def _reasoning(message: Json, where: str, model: str | None) -> list[Json]:
-    """Read the reasoning that servers other than OpenAI's add; no API accepts it back in this form (rule C8)."""
-    found = message.get("reasoning_content")
-    if not found:
-        return []
-    block = {"type": "thinking", "text": require_str(found, f"{where}.reasoning_content"), "provider": PROVIDER}
-    return [{**block, "model": model} if model is not None else block]
-
-
-def _said(message: Json, where: str) -> list[Json]:
-    blocks = [block for block in _blocks(message.get("content"), f"{where}.content") if block != _text("")]
-    if blocks and blocks[0]["type"] == "text" and "provider_metadata" not in blocks[0]:
-        blocks[0].update(preserve_keys(PROVIDER, {"annotations": message.get("annotations")}))
+def _said(message: Json, where: str, model: str | None) -> list[Json]:
+    readers: Mapping[str, _Reader] = {**_PART_READERS, "thinking": partial(thinking_part, model=model)}
+    blocks = [block for block in _blocks(message.get("content"), f"{where}.content", readers) if block != _text("")]
+    first = next((block for block in blocks if block["type"] == "text"), None)
+    if first is not None and "provider_metadata" not in first:
+        first.update(preserve_keys(PROVIDER, {"annotations": message.get("annotations")}))
     if message.get("refusal") is not None:
         blocks.append(_refusal(require_str(message["refusal"], f"{where}.refusal")))
     if message.get("audio") is not None:
@@ -242,11 +240,12 @@ def _call(call: Json, where: str) -> Json:
     }
 
 
-def _blocks(content: Any, where: str) -> list[Json]:
+def _blocks(content: Any, where: str, readers: Mapping[str, _Reader] | None = None) -> list[Json]:
     """Read the content of a message; null and an empty list are no block."""
     if type(content) is str:
         return [_text(content)]
-    return [_block(part, f"{where}[{index}]") for index, part in enumerate(require_elements(content, where))]
+    parts = enumerate(require_elements(content, where))
+    return [_block(part, f"{where}[{index}]", readers or _PART_READERS) for index, part in parts]
 
 
 def _text(value: str, **metadata: Any) -> Json:
@@ -262,10 +261,10 @@ def _opaque(part: Json) -> Json:
     return opaque_block(PROVIDER, part, format=NAME)
 
 
-def _block(part: Any, where: str) -> Json:
+def _block(part: Any, where: str, readers: Mapping[str, _Reader]) -> Json:
     if type(part) is str:
         return _text(part)
-    read = _PART_READERS.get(str(require_map(part, where).get("type")))
+    read = readers.get(str(require_map(part, where).get("type")))
     return _opaque(part) if read is None else read(part, where)
 
 
@@ -310,7 +309,7 @@ def _file_part(part: Json, where: str) -> Json:
     return _media(block, part, "file")
 
 
-_PART_READERS: dict[str, Callable[[Json, str], Json]] = {
+_PART_READERS: dict[str, _Reader] = {
     "text": _text_part,
     "refusal": _refusal_part,
     "image_url": _image_part,

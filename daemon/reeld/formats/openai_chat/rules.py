@@ -4,10 +4,13 @@ import re
 
 from reel.strict_json import Json
 from reeld.formats.content import mime_of
-from reeld.formats.format import Position
+from reeld.formats.format import Position, Prompt
 from reeld.formats.metadata import is_own, opaque_object, restore_keys
+from reeld.formats.model import HistorySettings
 from reeld.formats.naming import why_not_transferable
-from reeld.formats.openai import PICTURES, PROVIDER
+from reeld.formats.openai import PROVIDER
+from reeld.formats.openai_chat.dialects.dialect import Dialect
+from reeld.formats.openai_chat.reasoning import KEPT_OF_THOUGHTS
 
 # Also the mark of opaque blocks: the two APIs of OpenAI do not accept each other's.
 NAME = "openai-chat"
@@ -17,32 +20,57 @@ _SPEAKER = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _WITHOUT_INSTRUCTIONS = re.compile(r"o1-(mini|preview)")
 
 
-def why_unsendable(block: Json, position: Position, model: str | None) -> str | None:
+def why_unsendable(dialect: Dialect, block: Json, position: Position, model: str | None) -> str | None:
     """Return why a block that is not a text cannot be sent."""
     kind = block["type"]
     if kind == "opaque":
-        return _why_opaque_unsendable(block, position)
+        return _why_opaque_unsendable(dialect, block, position)
     if kind != "media":
-        return why_not_transferable(block, PROVIDER, None) or "Chat Completions does not accept reasoning"  # rule C8
-    return "media from the assistant" if position == "assistant" else _why_media_unsendable(block, model)
+        return _why_thought_unsendable(dialect, block, model)
+    return "media from the assistant" if position == "assistant" else _why_media_unsendable(dialect, block, model)
 
 
-def _why_media_unsendable(block: Json, model: str | None) -> str | None:
+def _why_thought_unsendable(dialect: Dialect, block: Json, model: str | None) -> str | None:
+    """Return why reasoning cannot be sent; OpenAI accepts none (rule C8)."""
+    if dialect.reasoning is None:
+        return why_not_transferable(block, PROVIDER, None) or f"{dialect.server} does not accept reasoning"
+    if (why := why_not_transferable(block, PROVIDER, model)) is not None:
+        return why
+    if block["type"] == "redacted_thinking":
+        return f"{dialect.server} has no redacted thinking"
+    kept = restore_keys(block.get("provider_metadata"), PROVIDER, KEPT_OF_THOUGHTS)
+    return None if block["text"].strip() or kept else "an empty thought"
+
+
+def _why_media_unsendable(dialect: Dialect, block: Json, model: str | None) -> str | None:
     """Return why media cannot be sent (rules C6 and C7)."""
     mime_type = mime_of(block)
-    ours = is_own(block, PROVIDER)
+    is_url = block.get("data_base64") is None
     if mime_type in SOUNDS:
-        if block.get("data_base64") is None:
-            return "sound by URL; Chat Completions accepts only its bytes"
-        return None if model is None or "audio" in model else f"sound; {model} does not accept it"
-    if mime_type in PICTURES or (mime_type.startswith("image/") and (ours or block.get("url") is not None)):
-        return None
-    if block.get("data_base64") is None:
-        return "a file by URL; Chat Completions accepts only its bytes"
+        if is_url:
+            return f"sound by URL; {dialect.server} accepts only its bytes"
+        return None if dialect.media.hears(model) else f"sound; {model or dialect.server} does not accept it"
+    if mime_type.startswith("image/"):
+        return _why_picture_unsendable(dialect, block, mime_type, is_url=is_url)
+    if not dialect.media.files:
+        return f"a file; {dialect.server} does not accept it"
+    if is_url:
+        return f"a file by URL; {dialect.server} accepts only its bytes"
+    ours = dialect.is_openai and is_own(block, PROVIDER)
     return None if ours or mime_type == "application/pdf" else f"media of type {mime_type}"
 
 
-def _why_opaque_unsendable(block: Json, position: Position) -> str | None:
+def _why_picture_unsendable(dialect: Dialect, block: Json, mime_type: str, *, is_url: bool) -> str | None:
+    """Return why a picture cannot be sent; what is behind a URL is known to the server alone."""
+    if is_url and not dialect.media.picture_urls:
+        return f"a picture by URL; {dialect.server} does not accept it"
+    known = is_url or mime_type in dialect.media.pictures or (dialect.is_openai and is_own(block, PROVIDER))
+    return None if known else f"media of type {mime_type}"
+
+
+def _why_opaque_unsendable(dialect: Dialect, block: Json, position: Position) -> str | None:
+    if not dialect.is_openai:
+        return f"an opaque block; {dialect.server} has none"
     if (why := why_not_transferable(block, PROVIDER, None)) is not None:
         return why
     if restore_keys(block.get("provider_metadata"), PROVIDER, ("format",)) != {"format": NAME}:
@@ -53,6 +81,17 @@ def _why_opaque_unsendable(block: Json, position: Position) -> str | None:
         case "user", {"type": "file", "file": {"file_id": str()}}:
             return None
     return "an opaque block that Chat Completions does not accept"
+
+
+def is_thought(block: Json) -> bool:
+    """Whether a block is reasoning, of which alone a message cannot consist."""
+    return str(block["type"]) == "thinking"
+
+
+def history_settings(dialect: Dialect, extra: Json, _prompt: Prompt | None) -> HistorySettings:
+    """Return what ``extra`` leaves to the history: whether the server reads reasoning outside of a tool loop."""
+    key = dialect.history_setting
+    return HistorySettings(past_reasoning=key is not None and extra.get(key) is True)
 
 
 def accepts_instruction_roles(model: str | None) -> bool:

@@ -7,140 +7,240 @@ from reeld.formats.content import media_title, shortest, url_of
 from reeld.formats.format import Prompt, PromptPart
 from reeld.formats.json_values import arguments_as_text
 from reeld.formats.metadata import opaque_object, restore_keys
-from reeld.formats.model import AssistantTurn, CallResult, Piece, RenderContext, Turn, UserTurn
+from reeld.formats.model import AssistantTurn, Change, Piece, RenderContext, Turn, UserTurn
 from reeld.formats.openai import (
     CACHE_BREAKPOINT,
     PROVIDER,
     by_message,
     custom_tool_input,
-    filename,
     with_error_prefix,
 )
-from reeld.formats.openai_chat.rules import SOUNDS, accepts_instruction_roles, is_speaker_name
+from reeld.formats.openai_chat.dialects.dialect import Dialect
+from reeld.formats.openai_chat.rules import SOUNDS, accepts_instruction_roles, is_speaker_name, is_thought
 from reeld.formats.prompt import original_prompt_pieces
 
 _DETAILS = ("auto", "low", "high")
+# What the assistant says between results and the user's words (rules D10 and D12).
+_NOTED = {"role": "assistant", "content": "(noted)"}
+_BRIDGED = "the assistant must speak between results and the user's words"
 
 
-def write_turn(turn: Turn, context: RenderContext) -> list[Json]:
+def write_turn(dialect: Dialect, turn: Turn, context: RenderContext) -> list[Json]:
     """Return the messages that a turn becomes: results directly after their calls, each message by itself."""
     if isinstance(turn, UserTurn):
-        return [*_results(turn.results, context), *(_user(pieces, context) for pieces in by_message(turn.pieces))]
-    return list(_assistant(turn, context))
+        return list(_user_turn(dialect, turn, context))
+    return list(_assistant(dialect, turn, context))
 
 
-def write_prompt(prompt: Prompt | None, context: RenderContext) -> PromptPart:
+def write_prompt(dialect: Dialect, prompt: Prompt | None, context: RenderContext) -> PromptPart:
     """Return the prompt as leading messages: those that it was loaded from, or one of its text."""
     if prompt is None:
         return PromptPart({}, [])
-    pieces = original_prompt_pieces(PROVIDER, prompt)
+    pieces = original_prompt_pieces(PROVIDER, prompt) if dialect.instructions_anywhere else []
     if pieces:
-        return PromptPart({}, [_user(group, context) for group in by_message(pieces)])
+        return PromptPart({}, [_user(dialect, group, context) for group in by_message(pieces)])
     role = "system" if accepts_instruction_roles(context.model) else "user"
     return PromptPart({}, [{"role": role, "content": prompt.text}])
 
 
-def _results(results: Sequence[CallResult], context: RenderContext) -> Iterator[Json]:
-    """Return the results; the media of all of them follow in one user message (rule C6)."""
+def _user_turn(dialect: Dialect, turn: UserTurn, context: RenderContext) -> Iterator[Json]:
+    """Return the results; the media of all of them follow in one user message, then what the user says (rule C6)."""
     shown: list[Json] = []
-    for result in results:
+    follows = list(turn.pieces[:1])
+    for result in turn.results:
         blocks = result.blocks
         texts = with_error_prefix(result, [block for block in blocks if block["type"] == "text"], context)
-        media = [_part(block) for block in blocks if block["type"] == "media"]
+        media = [_part(dialect, block) for block in blocks if block["type"] == "media"]
         if media and result.piece is not None:
             context.note(result.piece, "moved", "media of a result follow in a user message after all results")
             shown += [{"type": "text", "text": media_title(result.call.name, result.call.id)}, *media]
-        yield {"role": "tool", "tool_call_id": result.call.id, "content": _content(texts)}
+            follows.append(result.piece)
+        yield {"role": "tool", "tool_call_id": result.call.id, "content": _content(dialect, texts)}
+    if dialect.bridges and turn.results and follows:
+        context.note(follows[0], "synthesized", _BRIDGED)
+        yield _NOTED
+    if dialect.alternates:
+        said = [_part(dialect, piece.block) for piece in turn.pieces]
+        for group in by_message(turn.pieces):
+            _note_lost_role(group, context)
+        if shown or said:
+            yield {"role": "user", "content": _joined(dialect, [*shown, *said])}
+        return
     if shown:
         yield {"role": "user", "content": shown}
+    yield from (_user(dialect, pieces, context) for pieces in by_message(turn.pieces))
 
 
-def _user(pieces: Sequence[Piece], context: RenderContext) -> Json:
+def _user(dialect: Dialect, pieces: Sequence[Piece], context: RenderContext) -> Json:
     """Return a message of the user's, or of an instruction role if the model accepts it and all of it is text.
 
     Args:
+        dialect: the dialect.
         pieces: the pieces of one message.
         context: where a role or a name that cannot be sent is reported.
     """
     blocks = [piece.block for piece in pieces]
-    kept = restore_keys(pieces[0].metadata, PROVIDER, ("name",))
     role = pieces[0].privileged_role or "user"
-    if role != "user" and not (accepts_instruction_roles(context.model) and _is_text(blocks)):
-        context.note(pieces[0], "downgraded", f"a {role} message is sent as the user's")
+    accepted = dialect.instructions_anywhere and accepts_instruction_roles(context.model)
+    if role != "user" and not (accepted and all(block["type"] == "text" for block in blocks)):
+        _note_lost_role(pieces, context)
         role = "user"
-    return {"role": role, "content": _content(blocks), **_name(pieces[0], kept, context)}
+    if role == "developer" and not dialect.is_openai:
+        role = "system"
+    return {"role": role, "content": _content(dialect, blocks), **_name(dialect, pieces[0], context)}
 
 
-def _is_text(blocks: Sequence[Json]) -> bool:
-    return all(block["type"] == "text" for block in blocks)
+def _note_lost_role(pieces: Sequence[Piece], context: RenderContext) -> None:
+    """Report that a message is sent as the user's if it had an instruction role."""
+    if (role := pieces[0].privileged_role) is not None:
+        context.note(pieces[0], "downgraded", f"a {role} message is sent as the user's")
 
 
-def _assistant(turn: AssistantTurn, context: RenderContext) -> Iterator[Json]:
+def _assistant(dialect: Dialect, turn: AssistantTurn, context: RenderContext) -> Iterator[Json]:
     """Return the assistant's messages; all calls are in the last one, which their results follow (rule C1)."""
+    if dialect.bridges and not turn.pieces and context.follows_results and not context.is_last:
+        # Nothing is left of an answer to results, and the user speaks next.
+        context.report.append(Change(None, None, "synthesized", _BRIDGED))
+        yield _NOTED
     calls = [piece for piece in turn.pieces if piece.block["type"] == "tool_call"]
-    said = list(by_message([piece for piece in turn.pieces if piece.block["type"] != "tool_call"]))
-    if calls and not (said and any(said[-1][0].message_index == call.message_index for call in calls)):
+    pieces = [piece for piece in turn.pieces if piece.block["type"] != "tool_call"]
+    said = ([pieces] if pieces else []) if dialect.alternates else list(_messages(pieces))
+    if calls and not (said and (dialect.alternates or _belongs(calls, said[-1]))):
         said.append([])
-    for pieces in said:
-        yield _assistant_message(pieces, calls if pieces is said[-1] else [], context)
+    in_loop = context.follows_results or bool(calls)
+    for group in said:
+        message = _assistant_message(dialect, group, calls if group is said[-1] else [], context)
+        yield _with_reasoning(dialect, message, group, calls, context, in_loop=in_loop)
 
 
-def _assistant_message(pieces: Sequence[Piece], calls: Sequence[Piece], context: RenderContext) -> Json:
+def _messages(pieces: Sequence[Piece]) -> Iterator[list[Piece]]:
+    """Group the pieces of one message; one that is nothing but reasoning joins the next."""
+    waiting: list[Piece] = []
+    for group in by_message(pieces):
+        waiting += group
+        if not all(is_thought(piece.block) for piece in group):
+            yield waiting
+            waiting = []
+    if waiting:
+        yield waiting
+
+
+def _belongs(calls: Sequence[Piece], pieces: Sequence[Piece]) -> bool:
+    """Whether a message has calls, or nothing but the reasoning that led to them."""
+    made = {call.message_index for call in calls}
+    return all(is_thought(piece.block) for piece in pieces) or any(piece.message_index in made for piece in pieces)
+
+
+def _assistant_message(
+    dialect: Dialect, pieces: Sequence[Piece], calls: Sequence[Piece], context: RenderContext
+) -> Json:
+    """Return a message of the assistant's without its reasoning."""
     first = (*pieces, *calls)[0]
-    name = _name(first, restore_keys(first.metadata, PROVIDER, ("name",)), context)
     blocks = [piece.block for piece in pieces]
     texts = [block for block in blocks if block["type"] == "text"]
-    refusals = [block["text"] for block in texts if _is_refusal(block)]
-    said = [block for block in texts if not _is_refusal(block)]
+    refusals = [block["text"] for block in texts if dialect.is_openai and _is_refusal(block)]
+    said = [block for block in texts if not (dialect.is_openai and _is_refusal(block))]
     sound = [opaque_object(block) or {} for block in blocks if block["type"] == "opaque"]
     # Null content is accepted only beside calls, a refusal or audio (rule C2); nothing else is left without a text.
-    message: Json = {"role": "assistant", "content": _content(said) if said else None, **name}
+    nothing = None if dialect.null_content else ""
+    message: Json = {"role": "assistant", "content": _content(dialect, said) if said else nothing}
+    message |= _name(dialect, first, context)
     if refusals:
         message["refusal"] = "\n".join(refusals)
     if sound:
         message["audio"] = {"id": sound[-1]["audio"]["id"]}
     if calls:
-        message["tool_calls"] = [_call(call.block) for call in calls]
+        message["tool_calls"] = [_call(dialect, call, context, is_first=index == 0) for index, call in enumerate(calls)]
+    for group in by_message([*pieces, *calls]):
+        if kept := restore_keys(group[0].metadata, PROVIDER, _SIGNED):
+            message |= _noted(dialect.message_keys(group[0].metadata, context.model), kept, group[0], context)
     return message
+
+
+# The keys beside content and calls that one server signs, and only its own model reads (rule D9).
+_SIGNED = ("extra_content",)
+
+
+def _noted(sent: Json, kept: Json, piece: Piece, context: RenderContext) -> Json:
+    """Return the keys that are sent, and report those that an answer had and that are not sent as they were."""
+    if sent != kept:
+        context.note(piece, "dropped", "the signature in extra_content: only the model that made it reads it")
+    return sent
+
+
+def _with_reasoning(
+    dialect: Dialect,
+    message: Json,
+    pieces: Sequence[Piece],
+    calls: Sequence[Piece],
+    context: RenderContext,
+    *,
+    in_loop: bool,
+) -> Json:
+    """Return a message with the reasoning that led to it, if the server reads it (rule D3)."""
+    if dialect.reasoning is None:
+        return message
+    thoughts = [piece for piece in pieces if is_thought(piece.block)]
+    if dialect.reasoning.in_loops_only and not (in_loop or context.past_reasoning):
+        for piece in thoughts:
+            context.note(piece, "dropped", f"{dialect.server} ignores reasoning outside of a tool loop")
+        thoughts = []
+    ids = {call.message["content"][call.block_index]["id"]: call.block["id"] for call in calls}
+    return dialect.reasoning.add(message, [piece.block for piece in thoughts], ids)
 
 
 def _is_refusal(block: Json) -> bool:
     return restore_keys(block.get("provider_metadata"), PROVIDER, ("refusal",)) != {}
 
 
-def _name(piece: Piece, kept: Json, context: RenderContext) -> Json:
-    """Return the name of a speaker if it can be sent (rule C5)."""
-    name = kept.get("name")
-    if name is None or is_speaker_name(name):
+def _name(dialect: Dialect, piece: Piece, context: RenderContext) -> Json:
+    """Return the name of a speaker if it can be sent (rules C5 and D1)."""
+    name = restore_keys(piece.metadata, PROVIDER, ("name",)).get("name")
+    if name is None or (dialect.names and is_speaker_name(name)):
         return {"name": name} if name is not None else {}
     context.note(piece, "dropped", f"the name {name!r}: the API does not accept it")
     return {}
 
 
-def _call(block: Json) -> Json:
-    """Return a call, in the kind in which it was made."""
-    if restore_keys(block.get("provider_metadata"), PROVIDER, ("type",)) == {"type": "custom_tool_call"}:
-        custom = {"name": block["name"], "input": custom_tool_input(block["arguments"])}
-        return {"id": block["id"], "type": "custom", "custom": custom}
+def _call(dialect: Dialect, piece: Piece, context: RenderContext, *, is_first: bool) -> Json:
+    """Return a call, in the kind in which it was made if the server has that kind."""
+    block = piece.block
+    metadata = block.get("provider_metadata")
+    if restore_keys(metadata, PROVIDER, ("type",)) == {"type": "custom_tool_call"}:
+        if dialect.is_openai:
+            custom = {"name": block["name"], "input": custom_tool_input(block["arguments"])}
+            return {"id": block["id"], "type": "custom", "custom": custom}
+        context.note(piece, "downgraded", f"{dialect.server} has no custom tools; it is sent as a function call")
     function = {"name": block["name"], "arguments": arguments_as_text(block["arguments"])}
-    return {"id": block["id"], "type": "function", "function": function}
+    beside: Json = dialect.call_keys(piece, context.model, is_first=is_first)
+    if kept := restore_keys(metadata, PROVIDER, _SIGNED):
+        _noted(beside, kept, piece, context)
+    return {"id": block["id"], "type": "function", "function": function, **beside}
 
 
-def _content(blocks: Sequence[Json]) -> str | list[Json]:
-    return shortest([_part(block) for block in blocks])
+def _content(dialect: Dialect, blocks: Sequence[Json]) -> str | list[Json]:
+    return _joined(dialect, [_part(dialect, block) for block in blocks])
 
 
-def _part(block: Json) -> Json:
+def _joined(dialect: Dialect, parts: list[Json]) -> str | list[Json]:
+    """Return parts as content; servers whose templates expect a text get one if there are only texts."""
+    if dialect.one_text and all(part["type"] == "text" for part in parts):
+        return "\n\n".join(part["text"] for part in parts)
+    return shortest(parts)
+
+
+def _part(dialect: Dialect, block: Json) -> Json:
     """Return the content part of a block, with no key that the API does not know (rule C3)."""
-    cached = restore_keys(block.get("provider_metadata"), PROVIDER, (CACHE_BREAKPOINT,))
+    kept = (CACHE_BREAKPOINT,) if dialect.is_openai else ()
+    cached = restore_keys(block.get("provider_metadata"), PROVIDER, kept)
     if block["type"] == "opaque":
         return opaque_object(block) or {}
     if block["type"] == "media":
-        return {**_media_part(block), **cached}
+        return {**_media_part(dialect, block), **cached}
     return {"type": "text", "text": block["text"], **cached}
 
 
-def _media_part(block: Json) -> Json:
+def _media_part(dialect: Dialect, block: Json) -> Json:
     mime_type: str = block["mime_type"]
     if mime_type in SOUNDS:
         return {"type": "input_audio", "input_audio": {"data": block["data_base64"], "format": SOUNDS[mime_type]}}
@@ -148,4 +248,4 @@ def _media_part(block: Json) -> Json:
         detail = restore_keys(block.get("provider_metadata"), PROVIDER, ("detail",))
         accepted = detail if detail.get("detail") in _DETAILS else {}
         return {"type": "image_url", "image_url": {"url": url_of(block), **accepted}}
-    return {"type": "file", "file": {"filename": filename(block), "file_data": url_of(block)}}
+    return dialect.media.file_part(block)

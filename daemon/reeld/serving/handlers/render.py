@@ -44,6 +44,7 @@ def render(
     pin: str | None,
     after: dict[str, Any] | None,
     cache: str | None,
+    dialect: str | None,
 ) -> Deferred:
     """Render the current conversation, or the one at an earlier seq."""
     earlier = None if after is None else Prefix(**after)
@@ -60,6 +61,7 @@ def render(
             earlier,
             cast("Literal['5m', '1h'] | None", cache),
             time.time(),
+            dialect,
         )
         rendered = await _render(services, agent, asked, snapshot, current=at is None)
         if len(rendered.body) > MAX_BODY:

@@ -114,6 +114,58 @@ def test_reasoning_content_of_other_servers_is_thinking() -> None:
     assert {"type": "text", "text": "4"} == said
 
 
+@pytest.mark.parametrize(
+    ("beside", "text", "kept"),
+    [
+        ({"reasoning": "hm"}, "hm", {}),
+        ({"reasoning": "hm", "reasoning_content": "hm"}, "hm", {}),
+        ({"reasoning": "short", "reasoning_content": "long"}, "long", {"reasoning": "short"}),
+        ({"reasoning": {"effort": "low"}, "reasoning_content": "hm"}, "hm", {"reasoning": {"effort": "low"}}),
+        ({"reasoning_details": "x", "reasoning": "hm"}, "hm", {"reasoning_details": "x"}),
+    ],
+)
+def test_reasoning_under_another_name_is_thinking(beside: dict[str, Any], text: str, kept: dict[str, Any]) -> None:
+    """What says something else is kept as metadata."""
+    message = read_response(body({"content": "4", **beside})).message
+    thinking = message["content"][0]
+
+    assert {"type": "thinking", "text": text, "provider": "openai", "model": "gpt-5"} == thinking
+    assert kept == {key: message["provider_metadata"].get(key) for key in kept}
+
+
+def test_reasoning_details_are_kept_with_their_text() -> None:
+    """They go back as they came, also if there is no text to read (rule D8)."""
+    details = [{"type": "reasoning.encrypted", "data": "gAAA"}]
+    thinking, _ = blocks({"content": "4", "reasoning_details": details, "reasoning": None})
+
+    assert ("", details) == (thinking["text"], json.loads(thinking["provider_metadata"]["reasoning_details_json"]))
+
+
+@pytest.mark.parametrize(
+    ("part", "text", "kept"),
+    [
+        ({"thinking": "hm"}, "hm", {}),
+        ({"thinking": [{"type": "text", "text": "h"}, {"type": "text", "text": "m"}]}, "hm", {}),
+        ({"thinking": [{"type": "text", "text": "hm"}], "closed": False}, "hm", {"closed": False}),
+        ({"thinking": [{"type": "text", "text": "hm"}, 5]}, "hm", {"thinking_json": '[{"type":"text","text":"hm"},5]'}),
+    ],
+)
+def test_a_part_that_is_reasoning_is_thinking(part: dict[str, Any], text: str, kept: dict[str, Any]) -> None:
+    """What is more than texts is kept as well (rule D14)."""
+    thinking, said = blocks({"content": [{"type": "thinking", **part}, {"type": "text", "text": "4"}]})
+
+    assert (text, "gpt-5", "4") == (thinking["text"], thinking["model"], said["text"])
+    assert ({"provider": "openai", **kept} if kept else None) == thinking.get("provider_metadata")
+
+
+def test_citations_of_a_text_after_reasoning() -> None:
+    """They are metadata of the first text."""
+    part = {"type": "thinking", "thinking": "hm"}
+    _, said = blocks({"content": [part, {"type": "text", "text": "4"}], "annotations": [{"a": 1}]})
+
+    assert '[{"a":1}]' == said["provider_metadata"]["annotations_json"]
+
+
 def test_reasoning_of_an_unknown_model_has_no_model() -> None:
     """A model that nobody names is left out."""
     message = read_response({"choices": [{"message": {"content": "4", "reasoning_content": "2 + 2"}}]}).message
@@ -148,6 +200,7 @@ def test_unknown_parts_and_keys_of_chat_are_kept() -> None:
         (body({"refusal": 5}), "choices[0].message.refusal"),
         (body({"audio": 5}), "choices[0].message.audio"),
         (body({"reasoning_content": 5}), "choices[0].message.reasoning_content"),
+        (body({"content": [{"type": "thinking"}]}), "choices[0].message.content[0].thinking"),
         (body({"tool_calls": 5}), "choices[0].message.tool_calls"),
         (body({"tool_calls": [5]}), "choices[0].message.tool_calls[0]"),
         (body({"tool_calls": [{"id": "x"}]}), "choices[0].message.tool_calls[0].function"),

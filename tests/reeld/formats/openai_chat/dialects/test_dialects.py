@@ -1,0 +1,156 @@
+"""What the servers that speak Chat Completions have in common, and which one a model's name tells."""
+
+import json
+from typing import Any
+
+import pytest
+
+from reel.formats import DIALECTS as NAMES
+from reeld.formats.body import RenderRequest
+from reeld.formats.openai_chat.dialects import DIALECTS, dialect_for
+from reeld.formats.render import render
+from tests.formats.checker.chat_dialects import SERVERS
+from tests.reeld.formats.histories import IMAGE, PDF, SOUND, call, entries_of, model, result, text, tool, user
+from tests.reeld.formats.openai_chat.dialects.chatting import CALL, answer, chat, loop
+
+CUSTOM = {"provider": "openai", "type": "custom_tool_call"}
+PDF_BYTES = {"type": "media", "mime_type": "application/pdf", "data_base64": "AAAA"}
+LINKED = {"type": "media", "mime_type": "image/*", "url": "https://example.org/a.png"}
+OTHERS = list(SERVERS)
+
+
+def test_client_checker_and_daemon_know_the_same_dialects() -> None:
+    """They are listed in one order."""
+    assert NAMES == tuple(DIALECTS) == ("openai", *SERVERS)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("deepseek-v4-pro", "deepseek"),
+        ("deepseek-chat", "deepseek"),
+        ("kimi-k2.6", "kimi"),
+        ("moonshot-v1-8k", "kimi"),
+        ("qwen3.7-max", "qwen"),
+        ("qwen3-coder-plus", "qwen"),
+        ("openrouter/auto", "openrouter"),
+        ("deepseek/deepseek-r1:free", "openrouter"),
+        ("gemini-3-pro-preview", "gemini"),
+        ("mistral-large-latest", "mistral"),
+        ("open-mistral-nemo", "mistral"),
+        ("grok-4-1-fast", "xai"),
+        ("gpt-5.2", "openai"),
+        ("deepseek-ai/DeepSeek-V4", "openai"),
+        ("anthropic/claude-opus-5", "openai"),
+        ("qwen3:8b", "openai"),
+        ("qwen3-32b", "openai"),
+        (None, "openai"),
+    ],
+)
+def test_a_model_tells_its_dialect(name: str | None, expected: str) -> None:
+    """A name that may be anybody's tells none (rule D2)."""
+    assert expected == dialect_for(None, name).name
+
+
+def test_a_dialect_that_is_named_wins_over_the_model() -> None:
+    """A request for DeepSeek's model through OpenRouter has OpenRouter's form."""
+    messages, _ = chat("openrouter", ["Hi", *loop("hm", model="deepseek-v4-pro"), "And?"], "deepseek-v4-pro")
+
+    assert "hm" == messages[1]["reasoning"]
+
+
+def test_openai_as_a_dialect_is_the_format_itself() -> None:
+    """Its name forbids what the model's name would tell."""
+    entries = entries_of(["Hi", *loop("hm", model="deepseek-v4-pro"), "And?"])
+    rendered, _ = render(RenderRequest("openai-chat", "deepseek-v4-pro", dialect="openai"), entries)
+
+    assert "reasoning_content" not in rendered.body
+
+
+@pytest.mark.parametrize("dialect", OTHERS)
+def test_what_only_openai_has_is_sent_in_another_form(dialect: str) -> None:
+    """A custom tool is a function, a refusal a text, a developer's message a system message (rule D1)."""
+    refused = text("no", provider_metadata={"provider": "openai", "refusal": True})
+    custom = call(name="sql", arguments='{"input": "SELECT"}', provider_metadata=CUSTOM)
+    messages, why = chat(
+        dialect,
+        [
+            {"role": "system", "content": "Be brief"},
+            user("Hi"),
+            model(refused),
+            user("Now", provider="openai", role="developer"),
+            model(custom),
+            tool(result()),
+            model("OK"),
+            "Go on",
+        ],
+    )
+
+    assert "no" in [message["content"] for message in messages]
+    assert [{"name": "sql", "arguments": '{"input": "SELECT"}'}] == [
+        made["function"] for message in messages for made in message.get("tool_calls", [])
+    ]
+    assert any("no custom tools" in reason for reason in why)
+
+
+@pytest.mark.parametrize("dialect", OTHERS)
+def test_media_that_a_server_does_not_read_are_left_out(dialect: str) -> None:
+    """What is sent suits the server, and what is not is reported (rules D4, D10, D13 and D20)."""
+    every = [IMAGE, LINKED, PDF, PDF_BYTES, SOUND, {**IMAGE, "mime_type": "image/webp"}]
+    messages, why = chat(dialect, [user("See", *every)])
+    content = messages[0]["content"]
+    sent = len(content) - 1 if isinstance(content, list) else 0
+
+    assert len(every) == sent + len(why)
+
+
+def test_media_are_sent_in_the_form_of_the_server() -> None:
+    """A document is Mistral's own part, and a picture for Gemini (rules D10 and D13)."""
+    assert [{"type": "document_url", "document_url": "data:application/pdf;base64,AAAA"}] == chat(
+        "mistral", [user(PDF_BYTES)]
+    )[0][0]["content"]
+    assert [{"type": "image_url", "image_url": {"url": "data:application/pdf;base64,AAAA"}}] == chat(
+        "gemini", [user(PDF_BYTES)]
+    )[0][0]["content"]
+
+
+@pytest.mark.parametrize("dialect", ["mistral", "qwen", "gemini", "vllm", "llama.cpp", "lm-studio"])
+def test_a_speaker_without_a_name(dialect: str) -> None:
+    """The name is left out, and that is reported, except where messages are joined (rule D1)."""
+    messages, _ = chat(dialect, [user("Hi", provider="openai", name="ada")])
+
+    assert [{"role": "user", "content": "Hi"}] == messages
+
+
+@pytest.mark.parametrize("dialect", OTHERS)
+def test_reasoning_of_another_model_is_not_sent(dialect: str) -> None:
+    """It is left out, and reported (rule X7)."""
+    messages, why = chat(dialect, ["Hi", *loop("SECRET", model="other-1"), "And?"], "one-2")
+
+    assert "SECRET" not in json.dumps(messages)
+    assert 2 == len([reason for reason in why if "thinking" in reason or "reasoning" in reason])
+
+
+@pytest.mark.parametrize("dialect", OTHERS)
+def test_signatures_that_a_server_does_not_read_are_reported(dialect: str) -> None:
+    """Only Gemini's endpoint gets them (rule D9)."""
+    signed: dict[str, Any] = {"extra_content": {"google": {"thought_signature": "c2ln"}}}
+    said = answer({"content": "x", "tool_calls": [{**CALL, **signed}], **signed}, "gemini-3-pro")
+    messages, why = chat(dialect, ["Hi", said, tool(result("call_1"))], "gemini-3-pro")
+
+    assert ("c2ln" in json.dumps(messages)) == (dialect == "gemini")
+    assert [2, 0][dialect == "gemini"] == len([reason for reason in why if "signature" in reason])
+
+
+def test_a_thought_without_text_is_left_out() -> None:
+    """Nothing of it can be sent, and that is reported."""
+    _, why = chat("vllm", ["Hi", model({"type": "thinking", "text": " ", "provider": "openai"}, "x"), "And?"])
+
+    assert ["an empty thought"] == why
+
+
+def test_redacted_thinking_is_anthropics() -> None:
+    """It is left out, whatever provider it names."""
+    hidden = {"type": "redacted_thinking", "data": "x", "provider": "openai"}
+
+    assert ["vLLM has no redacted thinking"] == chat("vllm", ["Hi", model(hidden, "x"), "And?"])[1]
