@@ -19,11 +19,12 @@ from reeld.formats.body import OpenTurns, Rendered, RenderRequest, assemble
 from reeld.formats.format import Format, Prompt
 from reeld.formats.json_values import is_sendable
 from reeld.formats.metadata import restore_keys
-from reeld.formats.model import Change, HistorySettings, RenderContext
-from reeld.formats.plain import PlainRun, Templates, find_templates, plain_runs
+from reeld.formats.model import Change, HistorySettings, RenderContext, Turn, UserTurn
+from reeld.formats.plain import PlainRun, plain_runs
 from reeld.formats.render_state import EncodedTurns, Marks, RenderState, ServerState
 from reeld.formats.repair import Exchange, Repaired, repair
 from reeld.formats.table import FORMATS
+from reeld.formats.templates import NO_TEMPLATES, Template, Templates, find_templates, only_text
 
 _METADATA = "provider_metadata"
 # What a provider says of a turn that it wants to continue (rule A11).
@@ -60,6 +61,7 @@ def render(
     previous = None
     if state is None or not state.fits(target.name, model, settings) or not state.covers(entries):
         previous, state = state, RenderState(target.name, model, settings)
+        state.templates = find_templates(target, _context(state))
     repaired, rest = _extend(state, entries, target, settings)
     if request.open == "refuse" and repaired.open_calls:
         calls = [call.as_map() for call in repaired.open_calls]
@@ -160,24 +162,24 @@ def _context(state: RenderState) -> RenderContext:
 
 def _settle_all(state: RenderState, entries: Sequence[Entry], target: Format) -> tuple[Repaired, ServerState | None]:
     """Settle all that can be, plain exchanges in the short way, and return what the last repair found."""
-    templates: Templates | None = None
-    for run in plain_runs(entries, state.count):
-        templates = templates or find_templates(target, _context(state))
-        if templates is None:
-            break
-        # The first message of the run settles all that is before it.
-        _settle_until(state, entries, run.start + 1, target)
-        _settle_plain(state, entries, run, templates)
+    user, assistant, _ = state.templates
+    if user is not None and assistant is not None:
+        for run in plain_runs(entries, state.count):
+            # The first message of the run settles all that is before it.
+            _settle_until(state, entries, run.start + 1, target)
+            _settle_plain(state, entries, run, user, assistant)
     return _settle_until(state, entries, len(entries), target)
 
 
-def _settle_plain(state: RenderState, entries: Sequence[Entry], run: PlainRun, templates: Templates) -> None:
+def _settle_plain(
+    state: RenderState, entries: Sequence[Entry], run: PlainRun, user: Template, assistant: Template
+) -> None:
     """Extend a state by plain exchanges: they need no repair, and leave nothing to the exchanges after them."""
     texts = iter(run.texts)
     for index, (text, answer) in enumerate(zip(texts, texts, strict=True)):
         seq = entries[run.start + 2 * index].seq
-        state.turns.add_encoded(templates.user.fill(text), seq, is_user=True)
-        state.turns.add_encoded(templates.assistant.fill(answer), seq, is_user=False)
+        state.turns.add_encoded([user.fill(text)], seq, is_user=True, can_begin=True)
+        state.turns.add_encoded([assistant.fill(answer)], seq, is_user=False, can_begin=True)
     state.count = run.start + len(run.texts)
     state.last = entries[state.count - 1].id
 
@@ -208,7 +210,7 @@ def _settle(state: RenderState, new: Sequence[Entry], target: Format) -> tuple[R
     messages = [_message(new[index]) for index in shown]
     repaired = repair(messages, state.repair, target, state.model, state.settings)
     context = _context(state)
-    _write(repaired.settled, state.turns, state.report, context, target)
+    _write(repaired.settled, state.turns, state.report, context, target, state.templates)
     if repaired.settled_messages:
         last = shown[repaired.settled_messages - 1]
         state.last = new[last].id
@@ -240,18 +242,40 @@ def _message(entry: Entry) -> Json:
 
 
 def _write(
-    exchanges: Sequence[Exchange], turns: EncodedTurns, report: list[Change], context: RenderContext, target: Format
+    exchanges: Sequence[Exchange],
+    turns: EncodedTurns,
+    report: list[Change],
+    context: RenderContext,
+    target: Format,
+    templates: Templates = NO_TEMPLATES,
 ) -> None:
-    for exchange in exchanges:
-        context.report = exchange.report
-        user = target.write_turn(exchange.user, context)
-        can_begin = not exchange.user.results and bool(exchange.user.pieces)
-        turns.add(user, exchange.seq, is_user=True, can_begin=can_begin, marks=_marks(context, target))
-        context.follows_results = bool(exchange.user.results) and not exchange.user.pieces
-        assistant = target.write_turn(exchange.assistant, context)
-        can_begin = bool(assistant) and not exchange.continues_server_tool
-        turns.add(assistant, exchange.seq, is_user=False, can_begin=can_begin, marks=_marks(context, target))
-        report += exchange.report
+    """Append exchanges to some turns and to a report; those that are not settled are written without templates."""
+    for user, assistant, changes, seq, continues_server_tool in exchanges:
+        context.report, context.follows_results = changes, False
+        _write_turn(user, seq, turns, context, target, templates.user, can_begin=not user.results)
+        context.follows_results = bool(user.results) and not user.pieces
+        template = templates.after_results if context.follows_results else templates.assistant
+        _write_turn(assistant, seq, turns, context, target, template, can_begin=not continues_server_tool)
+        report += changes
+
+
+def _write_turn(
+    turn: Turn,
+    seq: int,
+    turns: EncodedTurns,
+    context: RenderContext,
+    target: Format,
+    template: Template | None,
+    *,
+    can_begin: bool,
+) -> None:
+    text = None if template is None else only_text(turn)
+    if template is not None and text is not None:
+        turns.add_encoded([template.fill(text)], seq, is_user=type(turn) is UserTurn, can_begin=can_begin)
+        return
+    items = target.write_turn(turn, context)
+    marks = _marks(context, target)
+    turns.add(items, seq, is_user=type(turn) is UserTurn, can_begin=can_begin and bool(items), marks=marks)
 
 
 def _marks(context: RenderContext, target: Format) -> Marks | None:

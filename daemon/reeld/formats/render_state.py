@@ -29,6 +29,7 @@ from reeld.core.events import Entry
 from reeld.formats.format import Caching
 from reeld.formats.model import Change, HistorySettings
 from reeld.formats.repair_state import RepairState
+from reeld.formats.templates import NO_TEMPLATES
 
 DIGEST_SIZE = 16
 # An estimate for a tuple with its numbers or short texts; a thousand of them more or less do not matter.
@@ -108,34 +109,33 @@ class EncodedTurns:
             can_begin: whether a history may begin here.
             marks: its cache breakpoints, if it has any.
         """
-        size = 0
-        places = list(marks.places) if marks else []
-        for item in items:
-            found = marks.caching.count(item) if marks else 0
-            data = encode(marks.caching.keep_newest(item, 0) if marks and found else item).encode()
-            if found:
-                self.marked.append(MarkedItem(len(self.data), len(data), item, places[:found]))
-                del places[:found]
-            self.data += data
-            self.data += b","
-            self.digests += digest(data)
-            size += len(data) + 1
-        self.extents.append(TurnExtent(len(items), size, seq, is_user, can_begin))
+        encoded = [encode(item).encode() for item in items] if marks is None else self._without_marks(items, marks)
+        self.add_encoded(encoded, seq, is_user=is_user, can_begin=can_begin)
         if marks:
             self._forget_old_marks()
 
-    def add_encoded(self, item: bytes, seq: int, *, is_user: bool) -> None:
-        """Append a turn of one item, at which a history may begin.
+    def add_encoded(self, items: list[bytes], seq: int, *, is_user: bool, can_begin: bool) -> None:
+        """Append the items of a turn in UTF-8, without cache breakpoints; the arguments are those of :meth:`add`."""
+        size = 0
+        for item in items:
+            self.data += item
+            self.data += b","
+            self.digests += blake2b(item, digest_size=DIGEST_SIZE).digest()
+            size += len(item) + 1
+        self.extents.append(_new(TurnExtent, (len(items), size, seq, is_user, can_begin)))
 
-        Args:
-            item: the item in UTF-8.
-            seq: the seq of its exchange's first message.
-            is_user: whether it is a user turn.
-        """
-        self.data += item
-        self.data += b","
-        self.digests += digest(item)
-        self.extents.append(_new(TurnExtent, (1, len(item) + 1, seq, is_user, True)))
+    def _without_marks(self, items: list[Json], marks: Marks) -> list[bytes]:
+        """Encode items without their cache breakpoints, and note those that have some."""
+        offset, places, encoded = len(self.data), list(marks.places), list[bytes]()
+        for item in items:
+            found = marks.caching.count(item)
+            data = encode(marks.caching.keep_newest(item, 0) if found else item).encode()
+            if found:
+                self.marked.append(MarkedItem(offset, len(data), item, places[:found]))
+                del places[:found]
+            encoded.append(data)
+            offset += len(data) + 1
+        return encoded
 
     def _forget_old_marks(self) -> None:
         """Keep the items of the newest breakpoints only: no API accepts more than a few."""
@@ -200,6 +200,7 @@ class RenderState:
         "sent_once",
         "server_state",
         "settings",
+        "templates",
         "turns",
     )
 
@@ -212,6 +213,7 @@ class RenderState:
         self.turns = EncodedTurns()
         self.report: list[Change] = []
         self.server_state: ServerState | None = None
+        self.templates = NO_TEMPLATES
         # How many of the conversation's entries it covers, and the id of the last.
         self.count = 0
         self.last = 0

@@ -61,3 +61,14 @@ def test_old_breakpoints_are_forgotten() -> None:
         turns.add([item], seq, is_user=True, can_begin=True, marks=Marks(CACHING, [(seq, 0)]))
 
     assert [4, 8] == [sum((each.item is None) == lost for each in turns.marked) for lost in (True, False)]
+
+
+def test_an_item_without_breakpoints_in_a_turn_with_some() -> None:
+    """Only items with breakpoints are noted, with the places where their bytes are."""
+    assert CACHING is not None
+    turns = EncodedTurns()
+    plain, marked = turn({"type": "text", "text": "a"}), turn({"type": "text", "text": "b", **MARK})
+    turns.add([plain, marked], 1, is_user=True, can_begin=True, marks=Marks(CACHING, [(2, 0)]))
+
+    assert [marked] == [each.item for each in turns.marked]
+    assert b'"b"' in turns.data[turns.marked[0].offset :]

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from reeld.core.events import Entry
 from reeld.formats.body import Rendered, RenderRequest
 from reeld.formats.model import AssistantTurn, RenderContext, Turn
-from reeld.formats.plain import find_templates, plain_runs
+from reeld.formats.plain import plain_runs
 from reeld.formats.render import render
 from reeld.formats.render_state import RenderState
 from reeld.formats.table import FORMATS
+from reeld.formats.templates import find_templates
 from tests.reeld.formats.histories import MESSAGES, Json, call, entries_of, model, result, thinking, tool, user
 
 LOOP = [model(thinking(), call()), tool(result())]
@@ -63,7 +64,7 @@ def test_a_long_chat_is_rendered_the_same_in_both_ways(name: str) -> None:
     """It is longer than what is looked at together."""
     entries = entries_of([*chat(1100), *LOOP, *chat(3), "Bye"])
 
-    assert find_templates(FORMATS[name], RenderContext(None)) is not None
+    assert None not in find_templates(FORMATS[name], RenderContext(None))
     assert render(RenderRequest(name), the_long_way(entries))[0] == render(RenderRequest(name), entries)[0]
 
 
@@ -75,11 +76,18 @@ def test_exchanges_that_follow_a_plain_one_and_are_settled() -> None:
     assert [15] == [len(run.texts) + 1 for run in runs[2:]]
 
 
-@pytest.mark.parametrize("write_turn", [numbered, doubled])
+def reported(turn: Turn, context: RenderContext) -> list[Json]:
+    """Report every text."""
+    for piece in turn.pieces:
+        context.note(piece, "downgraded", "it is in capital letters")
+    return [{"content": piece.block["text"]} for piece in turn.pieces]
+
+
+@pytest.mark.parametrize("write_turn", [numbered, doubled, reported])
 def test_a_format_that_writes_texts_in_different_ways(write_turn: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """All of its turns go the long way."""
-    monkeypatch.setitem(FORMATS, "other", FORMATS["openai-chat"]._replace(write_turn=write_turn))
+    monkeypatch.setitem(FORMATS, "other", FORMATS["gemini"]._replace(write_turn=write_turn))
     entries = entries_of([*chat(4), user("Bye")])
 
-    assert find_templates(FORMATS["other"], RenderContext(None)) is None
+    assert None in find_templates(FORMATS["other"], RenderContext(None))
     assert render(RenderRequest("other"), the_long_way(entries))[0] == render(RenderRequest("other"), entries)[0]
