@@ -41,6 +41,7 @@ _MODELS = {
     "gemini": "gemini-3-pro",
     "gemini-interactions": "gemini-3-pro",
     "ollama": "qwen3:8b",
+    "bedrock-converse": "anthropic.claude-opus-5",
 }
 # It stands in what a row is about, as it is and in base64.
 _MARK, _MARK_BASE64 = "MARK", "TUFSS"
@@ -74,6 +75,13 @@ _STEPS = [
         {"type": "google_search_result", "call_id": "s1", "result": []},
     )
 ]
+_GROUNDED = [
+    item("bedrock", "anthropic.claude-opus-5", value)
+    for value in (
+        {"toolUse": {"toolUseId": "s1", "name": "nova_grounding", "input": {}, "type": "server_tool_use"}},
+        {"toolResult": {"toolUseId": "s1", "content": [], "type": "nova_grounding_result"}},
+    )
+]
 _SIGNED: Json = {"provider": "gemini", "model": "gemini-3-pro", "signature": _MARK_BASE64 + "w=="}
 _LOST: dict[str, list[Any]] = {
     "texts, tool calls, results": [user("x"), model(call()), tool(result(content=_MARK))],
@@ -94,6 +102,7 @@ _LOST: dict[str, list[Any]] = {
     "Gemini server tools of `generateContent`": [user("x"), model(_CODE, "y")],
     "Gemini server tools of Interactions": [user("x"), model(*_STEPS, "y")],
     "Ollama thinking": [user("x"), model(thinking(_MARK, None, "ollama", model="qwen3:8b"), "y")],
+    "Bedrock reasoning": [user("x"), model(thinking(_MARK, "x", "bedrock", model="anthropic.claude-opus-5"), "y")],
     "OpenAI reasoning items": [user("x"), model(_REASONING, "y")],
     "Anthropic server tools": [user("x"), model(*_SEARCH, "y")],
     "Anthropic server tools of another model family": [user("x"), model(*searched("claude-haiku-4-5"), "y")],
@@ -116,14 +125,19 @@ _SAID: dict[str, list[Any]] = {
             thinking(model="claude-opus-5"),
             thinking(provider="gemini", model="gemini-3-pro"),
             thinking("hm", None, "ollama", model="qwen3:8b"),
+            thinking("hm", "c2ln", "bedrock", model="anthropic.claude-opus-5"),
             "y",
         ),
     ],
     "`redacted_thinking`": [
         user("x"),
-        model({"type": "redacted_thinking", "data": "x", "provider": "anthropic", "model": "claude-opus-5"}, "y"),
+        model(
+            {"type": "redacted_thinking", "data": "x", "provider": "anthropic", "model": "claude-opus-5"},
+            {"type": "redacted_thinking", "data": "dGFwZQ==", "provider": "bedrock"},
+            "y",
+        ),
     ],
-    "`opaque` of its own": [user("x"), model(*_SEARCH, _REASONING, _CODE, *_STEPS, "y")],
+    "`opaque` of its own": [user("x"), model(*_SEARCH, _REASONING, _CODE, *_STEPS, *_GROUNDED, "y")],
 }
 
 

@@ -4,7 +4,9 @@ import binascii
 from collections.abc import Mapping
 from typing import Any, Literal, Protocol, TypeAlias, get_args
 
-Format: TypeAlias = Literal["openai-chat", "openai-responses", "anthropic", "gemini", "gemini-interactions", "ollama"]
+Format: TypeAlias = Literal[
+    "openai-chat", "openai-responses", "anthropic", "gemini", "gemini-interactions", "ollama", "bedrock-converse"
+]
 # The one list of the formats, in the order in which they are shown.
 FORMATS: tuple[Format, ...] = get_args(Format)
 Dialect: TypeAlias = Literal[

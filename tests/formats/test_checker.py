@@ -10,10 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.formats.cases import anthropic, gemini, gemini_interactions, ollama, openai_chat, openai_responses
+from tests.formats.cases import (
+    anthropic,
+    bedrock_converse,
+    gemini,
+    gemini_interactions,
+    ollama,
+    openai_chat,
+    openai_responses,
+)
 from tests.formats.cases.case import Case
 from tests.formats.checker import CHECKS, check
 from tests.formats.checker import anthropic as anthropic_rules
+from tests.formats.checker import bedrock_converse as bedrock_converse_rules
 from tests.formats.checker import gemini as gemini_rules
 from tests.formats.checker import gemini_interactions as gemini_interactions_rules
 from tests.formats.checker import ollama as ollama_rules
@@ -28,6 +37,7 @@ CASES: dict[str, ModuleType] = {
     "gemini": gemini,
     "gemini_interactions": gemini_interactions,
     "ollama": ollama,
+    "bedrock_converse": bedrock_converse,
 }
 RULES: dict[str, ModuleType] = {
     "openai_chat": openai_chat_rules,
@@ -36,6 +46,7 @@ RULES: dict[str, ModuleType] = {
     "gemini": gemini_rules,
     "gemini_interactions": gemini_interactions_rules,
     "ollama": ollama_rules,
+    "bedrock_converse": bedrock_converse_rules,
 }
 HISTORY = {
     "openai_chat": "messages",
@@ -44,6 +55,7 @@ HISTORY = {
     "gemini": "contents",
     "gemini_interactions": "input",
     "ollama": "messages",
+    "bedrock_converse": "messages",
 }
 WORDS = [
     *("user", "assistant", "model", "system", "tool", "text", "thinking", "tool_use", "tool_result", "reasoning"),

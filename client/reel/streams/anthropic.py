@@ -2,8 +2,14 @@
 
 from typing import Any
 
-from reel.streams.incremental import IncrementalMap, dict_or_empty, index_or_zero, list_or_empty, text_or_empty
-from reel.strict_json import parse_bounded
+from reel.streams.incremental import (
+    IncrementalMap,
+    dict_or_empty,
+    index_or_zero,
+    list_or_empty,
+    object_or_text,
+    text_or_empty,
+)
 
 _PIECES = {"text_delta": "text", "thinking_delta": "thinking"}
 # A signature comes in one piece, and so does the content of a compaction.
@@ -87,13 +93,4 @@ class _Block:
     def value(self) -> dict[str, Any]:
         block = self._block.value()
         text = self._input.text("json")
-        return {**block, "input": _arguments(text)} if text else block
-
-
-def _arguments(text: str) -> Any:
-    """Return the arguments that the pieces of a call form, or the text itself if it broke off or is not an object."""
-    try:
-        found = parse_bounded(text)
-    except (ValueError, RecursionError):
-        return text
-    return found if isinstance(found, dict) else text
+        return {**block, "input": object_or_text(text)} if text else block

@@ -5,6 +5,7 @@ A provider may send anything. So a value of the wrong type counts as empty, and 
 
 from typing import Any
 
+from reel.strict_json import parse_bounded
 from reel.values import is_clean
 
 
@@ -26,6 +27,15 @@ def text_or_empty(value: Any) -> str:
 def index_or_zero(value: Any) -> int:
     """Return an index, by which items are identified and sorted, or 0 in place of anything else."""
     return value if type(value) is int else 0
+
+
+def object_or_text(text: str) -> Any:
+    """Return the arguments that the pieces of a call form, or the text itself if it broke off or is not an object."""
+    try:
+        found = parse_bounded(text) if text else {}
+    except (ValueError, RecursionError):
+        return text
+    return found if isinstance(found, dict) else text
 
 
 class IncrementalMap:

@@ -9,6 +9,7 @@ import codecs
 from typing import Any, Protocol
 
 from reel.streams.anthropic import Anthropic
+from reel.streams.bedrock_converse import BedrockConverse
 from reel.streams.decoders import IN_ARRAY, IN_SEQUENCE, Event, JsonObjects, ServerSentEvents
 from reel.streams.gemini import Gemini
 from reel.streams.gemini_interactions import GeminiInteractions
@@ -22,6 +23,9 @@ from reel.strict_json import parse_bounded
 MAX_STREAM = 256 << 20
 _BOM = "\ufeff"
 _DONE = "[DONE]"
+# How the name of an error of AWS ends that takes the place of an event, and the keys of one that takes the place of a
+# response.
+_EXCEPTION, _ONLY_ERROR = "Exception", frozenset({"message", "__type"})
 # The first character of a stream, and how deep its objects are; any other begins server-sent events.
 _LEVELS = {"[": IN_ARRAY, "{": IN_SEQUENCE}
 
@@ -48,6 +52,7 @@ ASSEMBLERS: dict[str, type[Assembler]] = {
     "gemini": Gemini,
     "gemini-interactions": GeminiInteractions,
     "ollama": Ollama,
+    "bedrock-converse": BedrockConverse,
 }
 # The field of a response body that holds the answer.
 _ANSWERS = {
@@ -57,9 +62,10 @@ _ANSWERS = {
     "gemini": "candidates",
     "gemini-interactions": "steps",
     "ollama": "message",
+    "bedrock-converse": "output",
 }
 # The formats in which a whole response is an event like any other, so that both begin with the same character.
-_WHOLE_IS_EVENT = frozenset({"ollama"})
+_WHOLE_IS_EVENT = frozenset({"ollama", "bedrock-converse"})
 
 
 def is_whole(format: str, text: str) -> bool:  # noqa: A002 - the protocol's name
@@ -171,6 +177,11 @@ def _problem(name: str, event: dict[str, Any]) -> str | None:
     """Return the error that an event reports, or ``None``; each API has a form of its own."""
     failed = event.get("type") == "response.failed"
     error = dict_or_empty(event.get("response")).get("error") if failed else event.get("error")
+    thrown = next((key for key in (name, *event) if str(key).endswith(_EXCEPTION)), None)
+    if thrown is not None:
+        return ": ".join((thrown, text_or_empty(dict_or_empty(event.get(thrown, event)).get("message"))))
+    if isinstance(event.get("message"), str) and event.keys() <= _ONLY_ERROR:
+        error = event
     if error is None and not failed and "error" not in (name, event.get("type")):
         return None
     if isinstance(error, str):

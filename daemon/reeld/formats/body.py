@@ -196,7 +196,7 @@ def assemble(
         history, report = _fit_budget(request.budget, request.pin, base, target, history, report)
     settled, open_ = list[Marked](), list[Marked]()
     if placed is not None and target.caching is not None:
-        settled = mark_last(history.settled, target.caching, placed)
+        settled = mark_last(history.settled, target.caching, placed, state.model)
     elif target.caching is not None:
         (settled, open_), left_out = newest_marks((history.settled, history.open), room, target.caching)
         report += left_out
@@ -227,7 +227,7 @@ def _mark_top(
         return fields, 0, None
     own = has_marks(fields, target.caching) or history.settled.marked or history.open.marked
     if request.cache is not None and not own:
-        return target.caching.mark_top(fields, request.cache), 0, request.cache
+        return target.caching.mark_top(fields, request.cache, context.model), 0, request.cache
     fields, left_out, room = target.caching.fit_top(fields)
     context.report += too_many(left_out, prompt.seq if prompt else None)
     return fields, room, None

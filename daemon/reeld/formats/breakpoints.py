@@ -57,7 +57,7 @@ def newest_marks(
     return found, left_out
 
 
-def mark_last(turns: EncodedTurns, caching: Caching, ttl: str) -> list[Marked]:
+def mark_last(turns: EncodedTurns, caching: Caching, ttl: str, model: str | None) -> list[Marked]:
     """Place a breakpoint at the end of some turns; none if nothing there can have one."""
     end = len(turns.data)
     for extent in reversed(turns.extents):
@@ -67,7 +67,7 @@ def mark_last(turns: EncodedTurns, caching: Caching, ttl: str) -> list[Marked]:
             start = end - 1 - len(data)
             if turns.data[start : end - 1] != data:
                 return []
-            if (marked := caching.mark_end(item, ttl)) is not None:
+            if (marked := caching.mark_end(item, ttl, model)) is not None:
                 return [Marked(start, len(data), encode(marked).encode())]
             end = start
     return []

@@ -6,6 +6,8 @@ from reel.strict_json import Json
 
 # The type of a picture of which a request has only the URL.
 ANY_PICTURE = "image/*"
+# The standard alphabet, with its padding: what every decoder takes.
+_BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
 _DATA_URL = re.compile(r"data:([^;,]*)((?:;[^;,]*)*),")
 
 
@@ -36,6 +38,11 @@ def mime_of(block: Json) -> str:
     """Return the MIME type of a media block; ``image/jpg``, which many write and no API accepts, is ``image/jpeg``."""
     mime: str = block["mime_type"]
     return "image/jpeg" if mime == "image/jpg" else mime
+
+
+def is_base64(data: str) -> bool:
+    """Whether a text is the base64 of some bytes, as APIs that decode it at once require."""
+    return _BASE64.fullmatch(data) is not None
 
 
 def media_from(url: str, mime_type: str) -> Json:

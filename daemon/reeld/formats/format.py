@@ -64,15 +64,15 @@ class Caching(NamedTuple):
         keep_newest: an item with only its newest ones, so many.
         fit_top: a body without its history, with no more than are allowed; how many were left out, and how many the
             history may have.
-        mark_top: a body without its history, with breakpoints where they pay, for a time to live.
-        mark_end: an item with one at its end; ``None`` if it can have none.
+        mark_top: a body without its history, with breakpoints where they pay, for a time to live and a model.
+        mark_end: an item with one at its end, for a time to live and a model; ``None`` if it can have none.
     """
 
     count: Callable[[Json], int]
     keep_newest: Callable[[Json, int], Json]
     fit_top: Callable[[Json], tuple[Json, int, int]]
-    mark_top: Callable[[Json, str], Json]
-    mark_end: Callable[[Json, str], Json | None]
+    mark_top: Callable[[Json, str, str | None], Json]
+    mark_end: Callable[[Json, str, str | None], Json | None]
 
 
 def _nothing(_block: Json) -> None:

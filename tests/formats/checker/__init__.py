@@ -6,6 +6,7 @@ It is written from docs/provider-rules.md and the types of the official SDKs, an
 from typing import Any
 
 from tests.formats.checker.anthropic import check as check_anthropic
+from tests.formats.checker.bedrock_converse import check as check_bedrock_converse
 from tests.formats.checker.chat_dialects import check_dialect
 from tests.formats.checker.gemini import check as check_gemini
 from tests.formats.checker.gemini_interactions import check as check_gemini_interactions
@@ -23,6 +24,7 @@ CHECKS = {
     "gemini": check_gemini,
     "gemini_interactions": check_gemini_interactions,
     "ollama": check_ollama,
+    "bedrock_converse": check_bedrock_converse,
 }
 
 

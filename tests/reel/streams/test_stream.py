@@ -108,6 +108,17 @@ def test_what_is_not_an_event_stream(format: str, data: str) -> None:  # noqa: A
             "the provider reported an error without details",
         ),
         ("gemini", 'data: {"error": {"code": 503, "message": "Overloaded", "status": "X"}}\n\n', "Overloaded"),
+        (
+            "bedrock-converse",
+            '{"throttlingException": {"message": "Too many requests"}}',
+            "throttlingException: Too many requests",
+        ),
+        (
+            "bedrock-converse",
+            'event: modelStreamErrorException\ndata: {"message": "x"}\n\n',
+            "modelStreamErrorException: x",
+        ),
+        ("bedrock-converse", '{"message": "The text field is blank."}', "The text field is blank."),
         ("gemini", '[{"error": {"code": 400, "message": "API key not valid."}}\n]', "API key not valid."),
     ],
 )

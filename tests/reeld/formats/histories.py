@@ -80,7 +80,7 @@ _NAMES = st.sampled_from(["look", "a.b", "1st", "y" * 70, "ü", "_x-1"])
 _ARGUMENTS = st.sampled_from(["{}", "", '{"a": 1.0}', "[]", '{"a":', '"x"', '{"a":"\\ud800"}', '{"a": 1e999}', "null"])
 _WORDS = st.sampled_from(["Hi", "", " ", "\n", "x ", "Late result of look (c1): done"])
 _MODELS = st.sampled_from([None, "claude-opus-4-8", "gemini-3-pro-preview", "gpt-5"])
-_PROVIDERS = st.sampled_from(["anthropic", "gemini", "openai"])
+_PROVIDERS = st.sampled_from(["anthropic", "gemini", "openai", "ollama", "bedrock"])
 _MARK: Json = {"provider": "anthropic", "cache_control": {"type": "ephemeral"}}
 _METADATA = st.sampled_from([
     {},
@@ -93,6 +93,8 @@ _METADATA = st.sampled_from([
         "reasoning_details_json": '[{"type":"reasoning.text","text":"hm","id":"functions.look:0"}]',
         "extra_content_json": '{"google":{"thought_signature":"c2ln"}}',
     }},
+    {"provider_metadata": {"provider": "bedrock", "cachePoint_json": '{"type":"default"}', "guard": True}},
+    {"provider_metadata": {"provider": "bedrock", "citations_json": "[]", "json": True}},
     {"provider_metadata": {"provider": "other", "note": LEAK, "cache_control": LEAK}},
     {"provider_metadata": {"note": LEAK}},
 ])  # fmt: skip
@@ -113,6 +115,10 @@ _NATIVE = st.sampled_from([
     '{"text":"x"}',
     '{"type":"reasoning","summary":[],"encrypted_content":"AAAA"}',
     '{"type":"web_search_call","id":"ws_1","status":"completed"}',
+    '{"toolUse":{"toolUseId":"b1","name":"x","input":{},"type":"server_tool_use"}}',
+    '{"toolResult":{"toolUseId":"b1","content":[{"text":"x"}],"type":"x"}}',
+    '{"document":{"name":"a.b","source":{"text":"x"}}}',
+    '{"searchResult":{"source":"x","title":"x","content":[{"text":"x"}]}}',
     "[]",
     "1e999",
 ])  # fmt: skip

@@ -2,12 +2,13 @@
 
 import json
 import re
+from copy import deepcopy
 from typing import Any
 
 from tests.reeld.formats.openai_meaning import openai_chat, openai_responses
 
 Json = dict[str, Any]
-MADE_UP = ({"text": "(noted)"}, {"text": "(empty)"})
+MADE_UP = ({"text": "(noted)"}, {"text": "(empty)"}, {"text": "(attached)"})
 PLACEHOLDERS = ("skip_thought_signature_validator", "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I=")
 
 
@@ -121,16 +122,44 @@ def ollama(body: Json) -> Any:
     return said
 
 
+def bedrock_converse(body: Json) -> Any:
+    """Neighbours of one role are one; blanks, null members and words made up say nothing; an id is what it pairs."""
+    said: list[tuple[str, list[Any]]] = []
+    ids: dict[str, int] = {}
+    for message in body["messages"]:
+        content = [block for block in map(_converse_block, message["content"]) if block]
+        if content and (not said or said[-1][0] != message["role"]):
+            said.append((message["role"], []))
+        for block in content:
+            said[-1][1].append(block)
+            if "toolUse" in block:
+                ids[block["toolUse"]["toolUseId"]] = len(said)
+                block["toolUse"]["toolUseId"] = len(said)
+            elif "toolResult" in block:
+                block["toolResult"]["toolUseId"] = ids[block["toolResult"]["toolUseId"]]
+    return [body.get("system", []), said]
+
+
+def _converse_block(block: Json) -> Json | None:
+    ((kind, found),) = ((key, value) for key, value in block.items() if value is not None)
+    if kind == "text" and (not found.strip() or {"text": found} in MADE_UP):
+        return None
+    if kind == "toolResult" and found.get("status") == "success":
+        found = {key: value for key, value in found.items() if key != "status"}
+    return {kind: found}
+
+
 MEANINGS = {
     "openai_chat": openai_chat,
     "openai_responses": openai_responses,
     "anthropic": anthropic,
     "gemini": gemini,
     "ollama": ollama,
+    "bedrock_converse": bedrock_converse,
 }
 
 
 def same(provider: str, one: Json, other: Json) -> tuple[Any, Any]:
     """Return what two bodies mean, as JSON values that can be compared."""
     meaning = MEANINGS[provider]
-    return json.loads(json.dumps(meaning(one))), json.loads(json.dumps(meaning(other)))
+    return json.loads(json.dumps(meaning(deepcopy(one)))), json.loads(json.dumps(meaning(deepcopy(other))))

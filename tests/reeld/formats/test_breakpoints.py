@@ -28,7 +28,7 @@ def test_blocks_without_a_breakpoint_stay() -> None:
 
 def test_a_thought_has_no_breakpoint() -> None:
     """A message of thoughts alone can have none."""
-    assert mark_end({"role": "assistant", "content": [{"type": "thinking", "thinking": "hm"}]}, "5m") is None
+    assert mark_end({"role": "assistant", "content": [{"type": "thinking", "thinking": "hm"}]}, "5m", None) is None
 
 
 @pytest.mark.parametrize("items", [[], [{"role": "assistant", "content": [{"type": "thinking", "thinking": "hm"}]}]])
@@ -39,7 +39,7 @@ def test_nothing_can_have_a_breakpoint(items: list[dict[str, Any]]) -> None:
     turns.add(items, 1, is_user=False, can_begin=False)
     turns.add([], 2, is_user=True, can_begin=True)
 
-    assert [] == mark_last(turns, CACHING, "5m")
+    assert [] == mark_last(turns, CACHING, "5m", None)
 
 
 def test_an_item_whose_bytes_are_others() -> None:
@@ -49,7 +49,7 @@ def test_an_item_whose_bytes_are_others() -> None:
     turns.data += b'{"role": "user", "content": [{"type": "text", "text": "a"}]},'
     turns.extents.append(TurnExtent(1, len(turns.data), 1, is_user=True, can_begin=True))
 
-    assert [] == mark_last(turns, CACHING, "5m")
+    assert [] == mark_last(turns, CACHING, "5m", None)
 
 
 def test_old_breakpoints_are_forgotten() -> None:

@@ -26,6 +26,7 @@ MODELS = {
     "gemini": "gemini-3-pro-preview",
     "gemini-interactions": "gemini-3-pro-preview",
     "ollama": "qwen3:8b",
+    "bedrock-converse": "anthropic.claude-opus-4-8",
 }
 USED = {"input_tokens": 1}
 CALL = {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "look", "arguments": '{"a":"é"}'}
@@ -104,6 +105,20 @@ BODIES: dict[str, Json] = {
         "done_reason": "stop",
         "eval_count": 1,
     },
+    "bedrock-converse": {
+        "output": {
+            "message": {
+                "role": "assistant",
+                "content": [
+                    {"reasoningContent": {"reasoningText": {"text": "é", "signature": "AAAA"}}},
+                    {"citationsContent": {"content": [{"text": "x"}], "citations": [{"title": "a"}]}},
+                    {"toolUse": {"toolUseId": "c1", "name": "look", "input": {"a": 1}}},
+                ],
+            }
+        },
+        "stopReason": "tool_use",
+        "usage": {"inputTokens": 1},
+    },
 }
 CALLED = {"tool_calls": [{"index": 0, "id": "c1", "function": {"name": "look", "arguments": '{"a":1}'}}]}
 TOP = {"id": "1", "model": "gpt-5"}
@@ -156,6 +171,18 @@ STREAMS: dict[str, bytes] = {
             {"model": "qwen3:8b", "message": {"role": "assistant", "content": "é", "thinking": "h"}, "done": False},
             {"message": {"tool_calls": [{"function": {"name": "look", "arguments": {"a": 1}}}]}, "done": False},
             {"message": {"role": "assistant", "content": ""}, "done": True, "done_reason": "stop", "eval_count": 1},
+        ]
+    ),
+    "bedrock-converse": ndjson(
+        [
+            {"messageStart": {"role": "assistant"}},
+            {"contentBlockDelta": {"delta": {"reasoningContent": {"text": "h"}}, "contentBlockIndex": 0}},
+            {"contentBlockDelta": {"delta": {"reasoningContent": {"signature": "AAAA"}}, "contentBlockIndex": 0}},
+            {"contentBlockDelta": {"delta": {"text": "é"}, "contentBlockIndex": 1}},
+            {"contentBlockStart": {"start": {"toolUse": {"toolUseId": "c1", "name": "x"}}, "contentBlockIndex": 2}},
+            {"contentBlockDelta": {"delta": {"toolUse": {"input": '{"a":1}'}}, "contentBlockIndex": 2}},
+            {"messageStop": {"stopReason": "tool_use"}},
+            {"metadata": {"usage": {"inputTokens": 1}, "metrics": {"latencyMs": 1}}},
         ]
     ),
 }

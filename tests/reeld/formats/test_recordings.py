@@ -40,6 +40,7 @@ MODELS = {
     "gemini": "gemini-3-pro-preview",
     "gemini-interactions": "gemini-3-pro-preview",
     "ollama": "qwen3:8b",
+    "bedrock-converse": "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
 }
 
 

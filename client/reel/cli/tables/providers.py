@@ -82,7 +82,9 @@ COMMANDS = (
                 help="tool calls without a result: close them with a placeholder, or refuse",
             ),
             option(
-                "--cache", choices=("5m", "1h"), help="place cache breakpoints for anthropic, unless it has its own"
+                "--cache",
+                choices=("5m", "1h"),
+                help="place cache breakpoints if the provider wants them, unless the body has its own",
             ),
             _DIALECT,
             option("--after", metavar="FILE", help="report whether the body extends the one of this earlier --report"),

@@ -34,7 +34,7 @@ def fit_top(fields: Json) -> tuple[Json, int, int]:
     return fields, max(found - room, 0), max(room - found, 0)
 
 
-def mark_top(fields: Json, ttl: str) -> Json:
+def mark_top(fields: Json, ttl: str, _model: str | None) -> Json:
     """Return the body without its history with a breakpoint after the tools, and one after the prompt (rule A15)."""
     marked = dict(fields)
     system = fields.get("system")
@@ -46,7 +46,7 @@ def mark_top(fields: Json, ttl: str) -> Json:
     return marked
 
 
-def mark_end(item: Json, ttl: str) -> Json | None:
+def mark_end(item: Json, ttl: str, _model: str | None) -> Json | None:
     """Return a message with a breakpoint at its end; ``None`` if no block of it can have one (rule A15)."""
     content = item["content"] if item["role"] != "system" else []
     index = next((index for index in reversed(range(len(content))) if content[index]["type"] not in THOUGHTS), None)

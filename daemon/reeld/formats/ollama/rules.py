@@ -1,9 +1,7 @@
 """What Ollama's API accepts from whom."""
 
-import re
-
 from reel.strict_json import Json
-from reeld.formats.content import mime_of
+from reeld.formats.content import is_base64, mime_of
 from reeld.formats.format import Position
 from reeld.formats.metadata import is_own
 from reeld.formats.naming import why_not_transferable
@@ -11,8 +9,6 @@ from reeld.formats.naming import why_not_transferable
 PROVIDER = "ollama"
 # The pictures that it reads (rule O3).
 _PICTURES = ("image/png", "image/jpeg", "image/webp")
-# The base64 that Go decodes: the standard alphabet, with its padding.
-_BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
 
 
 def why_unsendable(block: Json, position: Position, model: str | None) -> str | None:
@@ -36,7 +32,7 @@ def _why_media_unsendable(block: Json, position: Position) -> str | None:
         return "media in a result"
     if block.get("data_base64") is None:
         return "media by URL; Ollama accepts only the bytes"
-    if not _BASE64.fullmatch(block["data_base64"]):
+    if not is_base64(block["data_base64"]):
         return "media that are not base64"
     return None if mime in _PICTURES or is_own(block, PROVIDER) else f"media of type {mime}"
 

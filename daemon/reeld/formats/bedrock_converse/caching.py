@@ -1,0 +1,84 @@
+"""Cache points of Bedrock's, which are blocks between the others: which are sent, and where they pay (rule B10)."""
+
+from typing import Any
+
+from reel.strict_json import Json
+from reeld.formats.bedrock_converse.models import caches, is_claude
+from reeld.formats.bedrock_converse.write import CACHE_POINT
+
+_MOST = 4
+# What a cache point may follow: after reasoning and after a document the model refuses it.
+_CACHED = ("text", "toolUse", "toolResult", "image")
+
+
+def count(item: Json) -> int:
+    """Return how many cache points a message has."""
+    return _count(item.get("content"))
+
+
+def keep_newest(item: Json, number: int) -> Json:
+    """Return a message with only its newest cache points, so many of them."""
+    return {**item, "content": _newest(item["content"], number)}
+
+
+def fit_top(fields: Json) -> tuple[Json, int, int]:
+    """Leave out the cache points of the prompt that are too many.
+
+    Args:
+        fields: the body without its history. The cache points of its tools are the caller's.
+
+    Returns:
+        the fields, how many cache points were left out, and how many are left for the history.
+    """
+    config = fields.get("toolConfig")
+    room = max(_MOST - _count(config.get("tools") if isinstance(config, dict) else None), 0)
+    found = _count(fields.get("system"))
+    if found > room:
+        fields = {**fields, "system": _newest(fields["system"], room)}
+    return fields, max(found - room, 0), max(room - found, 0)
+
+
+def mark_top(fields: Json, ttl: str, model: str | None) -> Json:
+    """Return the body without its history with a cache point after the tools, and one after the prompt."""
+    if not caches(model):
+        return fields
+    marked = dict(fields)
+    config, system = fields.get("toolConfig"), fields.get("system")
+    if is_claude(model) and isinstance(config, dict) and isinstance(config.get("tools"), list):
+        marked["toolConfig"] = {**config, "tools": [*config["tools"], _cache_point(ttl, model)]}
+    if system:
+        marked["system"] = [*system, _cache_point(ttl, model)]
+    return marked
+
+
+def mark_end(item: Json, ttl: str, model: str | None) -> Json | None:
+    """Return a message with a cache point at its end; ``None`` if it, or the model, can have none."""
+    content = item["content"]
+    places = [index for index, block in enumerate(content, 1) if any(kind in block for kind in _CACHED)]
+    if not places or not caches(model):
+        return None
+    return {**item, "content": [*content[: places[-1]], _cache_point(ttl, model), *content[places[-1] :]]}
+
+
+def _cache_point(ttl: str, model: str | None) -> Json:
+    """Return a cache point; only Claude takes another time to live than five minutes."""
+    return {CACHE_POINT: {"type": "default", **({"ttl": ttl} if is_claude(model) and ttl != "5m" else {})}}
+
+
+def _count(content: Any) -> int:
+    return sum(map(_is_cache_point, content)) if isinstance(content, list) else 0
+
+
+def _is_cache_point(block: Any) -> bool:
+    return isinstance(block, dict) and CACHE_POINT in block
+
+
+def _newest(content: list[Any], number: int) -> list[Any]:
+    old = _count(content) - number
+    kept = []
+    for block in content:
+        if _is_cache_point(block) and old > 0:
+            old -= 1
+        else:
+            kept.append(block)
+    return kept

@@ -1,0 +1,42 @@
+"""How the models behind Converse differ: the API is one, and each model refuses something else."""
+
+import re
+
+from reel.strict_json import Json
+
+# The tool that is declared if a history has calls and the caller declares none (rule B7).
+NO_TOOL: Json = {
+    "toolSpec": {
+        "name": "no_tool",
+        "description": "Does nothing. There are no tools now; do not call this.",
+        "inputSchema": {"json": {"type": "object"}},
+    }
+}
+_CLAUDE, _NOVA = re.compile(r"claude"), re.compile(r"amazon\.nova|^nova-")
+# Those that take the user's words beside results: measured for Claude 4 and later, and for the models of OpenAI.
+_MIXING = re.compile(r"claude-[a-z]+-[4-9]|openai\.gpt")
+
+
+def is_claude(model: str | None) -> bool:
+    """Whether a model is one of Anthropic's."""
+    return _CLAUDE.search(model or "") is not None
+
+
+def is_nova(model: str | None) -> bool:
+    """Whether a model is one of Amazon's Nova models."""
+    return _NOVA.search(model or "") is not None
+
+
+def mixes_results(model: str | None) -> bool:
+    """Whether a message to a model may have other content beside results; one that is not known may not (rule B2)."""
+    return _MIXING.search(model or "") is not None
+
+
+def takes_status(model: str | None) -> bool:
+    """Whether a model takes the status of a result, and pictures in it; one that is not known does not (rule B5)."""
+    return is_claude(model) or is_nova(model)
+
+
+def caches(model: str | None) -> bool:
+    """Whether a model takes cache points; others refuse the whole request (rule B10)."""
+    return is_claude(model) or is_nova(model)

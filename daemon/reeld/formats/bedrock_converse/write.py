@@ -1,0 +1,169 @@
+"""Turns and the prompt as Converse has them: messages of blocks, each of one key, with cache points between them."""
+
+from collections.abc import Callable
+from typing import Any
+
+from reel.strict_json import Json
+from reeld.formats.bedrock_converse.media import document_name, media_block
+from reeld.formats.bedrock_converse.models import caches, is_claude, mixes_results, takes_status
+from reeld.formats.bedrock_converse.rules import PROVIDER, accepted_keys
+from reeld.formats.format import Prompt, PromptPart
+from reeld.formats.json_values import arguments_as_object, load_sendable
+from reeld.formats.metadata import opaque_object, restore_keys
+from reeld.formats.model import AssistantTurn, CallResult, Piece, RenderContext, Turn
+from reeld.formats.naming import reads
+from reeld.formats.openai import with_error_prefix
+from reeld.formats.prompt import original_prompt_pieces
+from reeld.formats.repair import PLACEHOLDER
+
+CACHE_POINT = "cachePoint"
+# What the model says between results and the user's words (rule B2), and a message of documents alone says (rule B6).
+_NOTED, _SHOWN = "(noted)", "(attached)"
+# A cache point cannot follow these (rule B10).
+_NOT_CACHED = ("reasoningContent", "document", "video", "audio")
+
+
+def write_turn(turn: Turn, context: RenderContext) -> list[Json]:
+    """Return the messages that a turn becomes: one, or three if words follow results (rules B1 and B2)."""
+    if isinstance(turn, AssistantTurn):
+        return _message("assistant", _content(turn.pieces, context))
+    for piece in turn.pieces:
+        if piece.privileged_role:
+            context.note(piece, "downgraded", f"a {piece.privileged_role} message is sent as the user's")
+    results = [block for result in turn.results for block in _result(result, context)]
+    said = _content(turn.pieces, context)
+    if any("document" in block for block in said) and not any("text" in block for block in said):
+        said.append({"text": _SHOWN})
+        context.note(turn.pieces[0], "synthesized", "a message with documents must have a text")
+    if not results or not said or mixes_results(context.model):
+        return _message("user", [*results, *said])
+    context.note(turn.pieces[0], "synthesized", "the model must speak between results and the user's words")
+    return [*_message("user", results), *_message("assistant", [{"text": _NOTED}]), *_message("user", said)]
+
+
+def write_prompt(prompt: Prompt | None, context: RenderContext) -> PromptPart:
+    """Return the system prompt: its text, or the blocks that it was loaded from."""
+    if prompt is None:
+        return PromptPart({}, [])
+    return PromptPart(
+        {"system": _content(original_prompt_pieces(PROVIDER, prompt), context) or [{"text": prompt.text}]}, []
+    )
+
+
+def rename_tools(extra: Json, rename: Callable[[str], str]) -> Json:
+    """Return ``extra`` with the names of tools put through a function, without the model, which is in the URL."""
+    renamed = {key: value for key, value in extra.items() if key != "model"}
+    config = renamed.get("toolConfig")
+    if not isinstance(config, dict):
+        return renamed
+    config = dict(config)
+    if isinstance(config.get("tools"), list):
+        config["tools"] = [_renamed(tool, "toolSpec", rename) for tool in config["tools"]]
+    if "toolChoice" in config:
+        config["toolChoice"] = _renamed(config["toolChoice"], "tool", rename)
+    return {**renamed, "toolConfig": config}
+
+
+def _renamed(value: Any, key: str, rename: Callable[[str], str]) -> Any:
+    named = value.get(key) if isinstance(value, dict) else None
+    if not isinstance(named, dict) or not isinstance(named.get("name"), str):
+        return value
+    return {**value, key: {**named, "name": rename(named["name"])}}
+
+
+def _message(role: str, content: list[Json]) -> list[Json]:
+    return [{"role": role, "content": content}] if content else []
+
+
+def _content(pieces: list[Piece], context: RenderContext) -> list[Json]:
+    content: list[Json] = []
+    for piece in pieces:
+        content.append(_WRITERS[piece.block["type"]](piece.block, context))
+        content += _cache_point(content[-1], piece.block, piece, context)
+    return content
+
+
+def _cache_point(written: Json, block: Json, piece: Piece, context: RenderContext) -> list[Json]:
+    """Return the cache point that was after a block, if the model takes one there (rule B10)."""
+    found = restore_keys(block.get("provider_metadata"), PROVIDER, (CACHE_POINT,)).get(CACHE_POINT)
+    if not isinstance(found, dict) or not caches(context.model) or any(kind in written for kind in _NOT_CACHED):
+        return []
+    context.breakpoints.append((piece.seq, piece.block_index))
+    lasting = {"ttl": found["ttl"]} if found.get("ttl") in ("5m", "1h") and is_claude(context.model) else {}
+    return [{CACHE_POINT: {"type": "default", **lasting}}]
+
+
+def _result(result: CallResult, context: RenderContext) -> list[Json]:
+    """Return a result and the cache point after it; what it may contain are rules B4 and B5."""
+    flagged = takes_status(context.model)
+    blocks = result.blocks if flagged else with_error_prefix(result, result.blocks, context, PROVIDER)
+    content = [_in_result(block, context) for block in blocks if block["type"] != "text" or block["text"].strip()]
+    if not content and result.piece is not None:
+        content = [{"text": PLACEHOLDER}]
+        context.note(result.piece, "synthesized", "a result cannot be empty")
+    written: Json = {"toolUseId": result.call.id, "content": content}
+    if result.failed and flagged:
+        written["status"] = "error"
+    found = {"toolResult": written}
+    return [found, *(_cache_point(found, result.piece.block, result.piece, context) if result.piece else [])]
+
+
+def _in_result(block: Json, context: RenderContext) -> Json:
+    """Return a block of a result; an object that came as such goes back as such."""
+    if restore_keys(block.get("provider_metadata"), PROVIDER, ("json",)) == {"json": True}:
+        value = load_sendable(block["text"])
+        if isinstance(value, dict):
+            return {"json": value}
+    return {"text": block["text"]} if block["type"] == "text" else _WRITERS[block["type"]](block, context)
+
+
+def _text(block: Json, context: RenderContext) -> Json:
+    """Return a text, with the citations that the model made, or as one that a guardrail looks at (rule B9)."""
+    metadata = block.get("provider_metadata") or {}
+    kept = restore_keys(metadata, PROVIDER, ("citations", "guard"))
+    citations, guard = kept.get("citations"), kept.get("guard")
+    if isinstance(citations, list) and reads(context.model, metadata.get("model"), metadata):
+        return {"citationsContent": {"content": [{"text": block["text"]}], "citations": citations}}
+    if guard is not None:
+        qualifiers = {"qualifiers": guard} if isinstance(guard, list) else {}
+        return {"guardContent": {"text": {"text": block["text"], **qualifiers}}}
+    return {"text": block["text"]}
+
+
+def _call(block: Json, _context: RenderContext) -> Json:
+    arguments = arguments_as_object(block["arguments"])
+    return {"toolUse": {"toolUseId": block["id"], "name": block["name"], "input": arguments}}
+
+
+def _thinking(block: Json, _context: RenderContext) -> Json:
+    return {"reasoningContent": {"reasoningText": {"text": block["text"], "signature": block["signature"]}}}
+
+
+def _redacted(block: Json, _context: RenderContext) -> Json:
+    return {"reasoningContent": {"redactedContent": block["data"]}}
+
+
+def _media(block: Json, context: RenderContext) -> Json:
+    return _named(media_block(block, block.get("name")), context)
+
+
+def _opaque(block: Json, context: RenderContext) -> Json:
+    return _named(accepted_keys(opaque_object(block) or {}), context)
+
+
+def _named(written: Json, context: RenderContext) -> Json:
+    """Return a block with a name that no other document has (rule B6)."""
+    document = written.get("document")
+    if document is None:
+        return written
+    return {"document": {**document, "name": document_name(document["name"], context.sent_once)}}
+
+
+_WRITERS: dict[str, Callable[[Json, RenderContext], Json]] = {
+    "text": _text,
+    "tool_call": _call,
+    "thinking": _thinking,
+    "redacted_thinking": _redacted,
+    "media": _media,
+    "opaque": _opaque,
+}
