@@ -41,6 +41,7 @@ RULES = {
     "bedrock_converse": {
         *("empty-history", "alternation", "first-role", "last-role", "tool-call-unanswered", "tool-result-orphan"),
         *("tool-result-duplicate", "tool-call-duplicate", "tool-call-not-last", "tool-result-mixed", "tool-config"),
+        "tool-call-mixed",
         *("tool-role", "server-tool-orphan", "shape", "empty-content", "blank-text", "error-result-text"),
         *("result-status", "result-media", "media-role", "document-name", "document-text", "tool-call-id"),
         *("tool-name", "tool-declared-twice", "reasoning-signature", "reasoning-last", "reasoning-role"),

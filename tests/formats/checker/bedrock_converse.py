@@ -91,6 +91,14 @@ def tool_result_mixed(request: Request) -> Iterator[Fault]:
                 yield Fault(place, "conversation and results in one message")
 
 
+def tool_call_mixed(request: Request) -> Iterator[Fault]:
+    """A message with calls has nothing else, for the models of Meta and Mistral."""
+    for where, message in request.messages if request.parts() else []:
+        called = [request.is_call(block) for _, block in request.blocks_of(where, message)]
+        if any(called) and not all(called):
+            yield Fault(where, "conversation and calls in one message")
+
+
 def tool_config(request: Request) -> Iterator[Fault]:
     """A body with calls or results declares tools."""
     config = request.body.get("toolConfig")
@@ -138,6 +146,7 @@ RULES: tuple[Rule[Request], ...] = (
     tool_call_duplicate,
     tool_call_not_last,
     tool_result_mixed,
+    tool_call_mixed,
     tool_config,
     tool_role,
     server_tool_orphan,

@@ -90,6 +90,10 @@ class Request:
         """Whether the model is one of Amazon's Nova models."""
         return "amazon.nova" in self.model
 
+    def parts(self) -> bool:
+        """Whether the model refuses words beside calls."""
+        return "meta.llama" in self.model or "mistral." in self.model
+
     def mixes(self) -> bool:
         """Whether the model takes words after results."""
         return re.search(r"claude-(sonnet|opus|haiku|fable)-[4-9]|openai\.gpt", self.model) is not None

@@ -1,11 +1,13 @@
 """A response while it comes: whole or as a stream, as bytes, text or events of an SDK."""
 
 import json
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from reel.formats import Format
 from reel.streams.response import IncomingResponse
+from tests.reel.streams.samples import BEDROCK_WHOLE, OLLAMA, OLLAMA_WHOLE, Sample
 
 _WHOLE = json.dumps(
     {"object": "chat.completion", "choices": [{"message": {"role": "assistant", "content": "Grüße"}}]},
@@ -54,6 +56,19 @@ def test_events_of_an_sdk() -> None:
     """An event may come as a map, and a whole response as well."""
     assert "Hi" == _fed(_CHUNK).text
     assert json.loads(_WHOLE) == json.loads(_fed(json.loads(_WHOLE)).body())
+
+
+@pytest.mark.parametrize("sample", [OLLAMA, OLLAMA_WHOLE, BEDROCK_WHOLE])
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_a_response_that_begins_like_an_event(sample: Sample, size: int) -> None:
+    """Where a whole response is an event too, a text that begins with a brace is read as a stream."""
+    response = IncomingResponse(cast("Format", sample.format))
+    for start in range(0, len(sample.data), size):
+        response.feed(sample.data[start : start + size])
+    response.end()
+
+    assert (sample.text, sample.body, True) == (response.text, json.loads(response.body()), response.complete)
+    assert response.is_stream
 
 
 def test_bytes_in_an_event() -> None:

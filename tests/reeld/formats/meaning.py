@@ -8,7 +8,7 @@ from typing import Any
 from tests.reeld.formats.openai_meaning import openai_chat, openai_responses
 
 Json = dict[str, Any]
-MADE_UP = ({"text": "(noted)"}, {"text": "(empty)"}, {"text": "(attached)"})
+MADE_UP = ({"text": "(noted)"}, {"text": "(empty)"}, {"text": "(attached)"}, {"text": "(go on)"})
 PLACEHOLDERS = ("skip_thought_signature_validator", "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I=")
 
 

@@ -25,7 +25,7 @@ MODELS = {
     "openai-chat": ["gpt-5", None],
     "openai-responses": ["gpt-5", None],
     "ollama": ["qwen3:8b", None],
-    "bedrock-converse": ["us.anthropic.claude-opus-4-8", "amazon.nova-pro-v1:0", None],
+    "bedrock-converse": ["us.anthropic.claude-opus-4-8", "amazon.nova-pro-v1:0", "meta.llama4-scout", None],
 }
 # Without any tool, one is declared as soon as there is a call, so that the tools change.
 TOOLS = {"bedrock-converse": {"toolConfig": {"tools": [{"toolSpec": {"name": "look"}}]}}}

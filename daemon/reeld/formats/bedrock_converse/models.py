@@ -15,6 +15,8 @@ NO_TOOL: Json = {
 _CLAUDE, _NOVA = re.compile(r"claude"), re.compile(r"amazon\.nova|^nova-")
 # Those that take the user's words beside results: measured for Claude 4 and later, and for the models of OpenAI.
 _MIXING = re.compile(r"claude-[a-z]+-[4-9]|openai\.gpt")
+# Those that refuse words beside calls.
+_PARTING = re.compile(r"meta\.llama|mistral\.")
 
 
 def is_claude(model: str | None) -> bool:
@@ -30,6 +32,11 @@ def is_nova(model: str | None) -> bool:
 def mixes_results(model: str | None) -> bool:
     """Whether a message to a model may have other content beside results; one that is not known may not (rule B2)."""
     return _MIXING.search(model or "") is not None
+
+
+def parts_calls(model: str | None) -> bool:
+    """Whether a message of a model's may not have other content beside calls (rule B2)."""
+    return _PARTING.search(model or "") is not None
 
 
 def takes_status(model: str | None) -> bool:

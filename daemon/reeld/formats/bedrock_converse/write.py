@@ -5,7 +5,7 @@ from typing import Any
 
 from reel.strict_json import Json
 from reeld.formats.bedrock_converse.media import document_name, media_block
-from reeld.formats.bedrock_converse.models import caches, is_claude, mixes_results, takes_status
+from reeld.formats.bedrock_converse.models import caches, is_claude, mixes_results, parts_calls, takes_status
 from reeld.formats.bedrock_converse.rules import PROVIDER, accepted_keys
 from reeld.formats.format import Prompt, PromptPart
 from reeld.formats.json_values import arguments_as_object, load_sendable
@@ -17,8 +17,9 @@ from reeld.formats.prompt import original_prompt_pieces
 from reeld.formats.repair import PLACEHOLDER
 
 CACHE_POINT = "cachePoint"
-# What the model says between results and the user's words (rule B2), and a message of documents alone says (rule B6).
-_NOTED, _SHOWN = "(noted)", "(attached)"
+# What the model says between results and the user's words, what the user says between the model's words and its calls
+# (rule B2), and what a message of documents alone says (rule B6).
+_NOTED, _GO_ON, _SHOWN = "(noted)", "(go on)", "(attached)"
 # A cache point cannot follow these (rule B10).
 _NOT_CACHED = ("reasoningContent", "document", "video", "audio")
 
@@ -26,7 +27,7 @@ _NOT_CACHED = ("reasoningContent", "document", "video", "audio")
 def write_turn(turn: Turn, context: RenderContext) -> list[Json]:
     """Return the messages that a turn becomes: one, or three if words follow results (rules B1 and B2)."""
     if isinstance(turn, AssistantTurn):
-        return _message("assistant", _content(turn.pieces, context))
+        return _assistant(turn.pieces, context)
     for piece in turn.pieces:
         if piece.privileged_role:
             context.note(piece, "downgraded", f"a {piece.privileged_role} message is sent as the user's")
@@ -39,6 +40,17 @@ def write_turn(turn: Turn, context: RenderContext) -> list[Json]:
         return _message("user", [*results, *said])
     context.note(turn.pieces[0], "synthesized", "the model must speak between results and the user's words")
     return [*_message("user", results), *_message("assistant", [{"text": _NOTED}]), *_message("user", said)]
+
+
+def _assistant(pieces: list[Piece], context: RenderContext) -> list[Json]:
+    """Return the messages of the assistant: one, or three if the model refuses words beside calls (rule B2)."""
+    calls = [piece for piece in pieces if piece.block["type"] == "tool_call"]
+    if not calls or len(calls) == len(pieces) or not parts_calls(context.model):
+        return _message("assistant", _content(pieces, context))
+    context.note(calls[0], "synthesized", "the user must speak between the model's words and its calls")
+    said = _content([piece for piece in pieces if piece.block["type"] != "tool_call"], context)
+    between = _message("user", [{"text": _GO_ON}])
+    return [*_message("assistant", said), *between, *_message("assistant", _content(calls, context))]
 
 
 def write_prompt(prompt: Prompt | None, context: RenderContext) -> PromptPart:

@@ -69,6 +69,18 @@ def test_words_after_results(by: str | None, roles: list[str]) -> None:
     assert (len(roles) > 1) == ("synthesized" in dict(why(*history, by=by)))
 
 
+def test_words_before_calls() -> None:
+    """The models of Meta and Mistral refuse them in one message; then the user speaks between (rule B2)."""
+    history = (user("Hi"), model("Look.", call("a"), call("b")), tool(result("a"), result("b")))
+    _, said, between, asked, _ = messages(*history, by=LLAMA)
+
+    assert [{"text": "Look."}] == said["content"]
+    assert {"role": "user", "content": [{"text": "(go on)"}]} == between
+    assert ["a", "b"] == [block["toolUse"]["toolUseId"] for block in asked["content"]]
+    assert ("synthesized", "the user must speak between the model's words and its calls") in why(*history, by=LLAMA)
+    assert 3 == len(messages(*LOOP, by=LLAMA))
+
+
 def test_a_body_with_calls_declares_a_tool() -> None:
     """Without one of the caller's, one that does nothing is declared, and reported (rule B7)."""
     body = rendered(*LOOP, extra={})
