@@ -42,6 +42,7 @@ _MODELS = {
     "gemini-interactions": "gemini-3-pro",
     "ollama": "qwen3:8b",
     "bedrock-converse": "anthropic.claude-opus-5",
+    "ai-sdk": None,
 }
 # It stands in what a row is about, as it is and in base64.
 _MARK, _MARK_BASE64 = "MARK", "TUFSS"
@@ -82,6 +83,7 @@ _GROUNDED = [
         {"toolResult": {"toolUseId": "s1", "content": [], "type": "nova_grounding_result"}},
     )
 ]
+_CUSTOM = item("ai-sdk", "x", {"type": "custom", "kind": "a.b"})
 _SIGNED: Json = {"provider": "gemini", "model": "gemini-3-pro", "signature": _MARK_BASE64 + "w=="}
 _LOST: dict[str, list[Any]] = {
     "texts, tool calls, results": [user("x"), model(call()), tool(result(content=_MARK))],
@@ -137,7 +139,7 @@ _SAID: dict[str, list[Any]] = {
             "y",
         ),
     ],
-    "`opaque` of its own": [user("x"), model(*_SEARCH, _REASONING, _CODE, *_STEPS, *_GROUNDED, "y")],
+    "`opaque` of its own": [user("x"), model(*_SEARCH, _REASONING, _CODE, *_STEPS, *_GROUNDED, _CUSTOM, "y")],
 }
 
 

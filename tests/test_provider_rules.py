@@ -21,6 +21,7 @@ LETTERS = {
     "gemini_interactions": "I",
     "ollama": "O",
     "bedrock_converse": "B",
+    "ai_sdk": "V",
 }
 # "rule A7", "rules A7 and X2", "rules A1, A2 and X4"
 _ONE = rf"[X{''.join(LETTERS.values())}]\d+"

@@ -5,10 +5,20 @@ from collections.abc import Mapping
 from typing import Any, Literal, Protocol, TypeAlias, get_args
 
 Format: TypeAlias = Literal[
-    "openai-chat", "openai-responses", "anthropic", "gemini", "gemini-interactions", "ollama", "bedrock-converse"
+    "openai-chat",
+    "openai-responses",
+    "anthropic",
+    "gemini",
+    "gemini-interactions",
+    "ollama",
+    "bedrock-converse",
+    "ai-sdk",
 ]
 # The one list of the formats, in the order in which they are shown.
 FORMATS: tuple[Format, ...] = get_args(Format)
+# The formats in which conversations are only exchanged, and those in which a provider answers.
+EXCHANGE_FORMATS: tuple[Format, ...] = ("ai-sdk",)
+ANSWERING_FORMATS = tuple(name for name in FORMATS if name not in EXCHANGE_FORMATS)
 Dialect: TypeAlias = Literal[
     "openai",
     "deepseek",

@@ -47,4 +47,9 @@ RULES = {
         *("tool-name", "tool-declared-twice", "reasoning-signature", "reasoning-last", "reasoning-role"),
         "cache-points",
     },
+    "ai_sdk": {
+        *("empty-history", "role", "tool-call-unanswered", "tool-result-orphan", "tool-result-duplicate"),
+        *("tool-call-duplicate", "server-tool-unanswered", "server-tool-orphan", "tool-call-not-last"),
+        *("tool-name", "tool-call-id", "empty-text", "last-role", "shape"),
+    },
 }

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.formats.cases import (
+    ai_sdk,
     anthropic,
     bedrock_converse,
     gemini,
@@ -21,6 +22,7 @@ from tests.formats.cases import (
 )
 from tests.formats.cases.case import Case
 from tests.formats.checker import CHECKS, check
+from tests.formats.checker import ai_sdk as ai_sdk_rules
 from tests.formats.checker import anthropic as anthropic_rules
 from tests.formats.checker import bedrock_converse as bedrock_converse_rules
 from tests.formats.checker import gemini as gemini_rules
@@ -38,6 +40,7 @@ CASES: dict[str, ModuleType] = {
     "gemini_interactions": gemini_interactions,
     "ollama": ollama,
     "bedrock_converse": bedrock_converse,
+    "ai_sdk": ai_sdk,
 }
 RULES: dict[str, ModuleType] = {
     "openai_chat": openai_chat_rules,
@@ -47,6 +50,7 @@ RULES: dict[str, ModuleType] = {
     "gemini_interactions": gemini_interactions_rules,
     "ollama": ollama_rules,
     "bedrock_converse": bedrock_converse_rules,
+    "ai_sdk": ai_sdk_rules,
 }
 HISTORY = {
     "openai_chat": "messages",
@@ -56,10 +60,12 @@ HISTORY = {
     "gemini_interactions": "input",
     "ollama": "messages",
     "bedrock_converse": "messages",
+    "ai_sdk": "messages",
 }
 WORDS = [
     *("user", "assistant", "model", "system", "tool", "text", "thinking", "tool_use", "tool_result", "reasoning"),
     *("user_input", "model_output", "thought", "function_call", "function_result", "google_search_call"),
+    *("tool-call", "tool-result", "file"),
 ]
 KEYS = ["role", "type", "content", "parts", "text", "id", "call_id", "tool_calls", "functionCall", "function", "output"]
 

@@ -129,7 +129,7 @@ def _check_agent(value: Any) -> str | None:
 
 
 def _check_providers(value: Any) -> str | None:
-    from reel.formats import DIALECTS, FORMATS  # noqa: PLC0415 - only if there are providers
+    from reel.formats import ANSWERING_FORMATS, DIALECTS  # noqa: PLC0415 - only if there are providers
 
     expected = 'write a table: [providers.NAME], then command = "..." and format = "..."'
     if not isinstance(value, dict):
@@ -139,8 +139,8 @@ def _check_providers(value: Any) -> str | None:
             return f"{name}: {expected}, not {provider!r}"
         if (problem := _check_words(provider["command"])) is not None:
             return f"{name}.command: {problem}"
-        if provider.get("format") not in FORMATS:
-            return f"{name}.format: write one of {', '.join(FORMATS)}, not {provider.get('format')!r}"
+        if provider.get("format") not in ANSWERING_FORMATS:
+            return f"{name}.format: write one of {', '.join(ANSWERING_FORMATS)}, not {provider.get('format')!r}"
         if provider.get("dialect") not in (None, *DIALECTS):
             return f"{name}.dialect: write one of {', '.join(DIALECTS)}, not {provider['dialect']!r}"
         if (problem := _check_fields(provider.get("set", {}))) is not None:

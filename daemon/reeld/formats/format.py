@@ -93,10 +93,12 @@ class Format(NamedTuple):
         write_prompt: what the prompt becomes; there may be none.
         rename_tools: ``extra`` with the names of its tools, and of the tool that it chooses, put through a function.
         read_request: the messages of a request body; the model is who wrote the assistant's, if the body has none.
-        read_response: the message of a response body; the model is who answered, if the body has none.
+        read_response: the message of a response body; the model is who answered, if the body has none. ``None`` if
+            conversations are only exchanged in this format, and nobody answers in it.
         tools_key: the key of the body that has the tools.
         defaults: what the top of the body has unless ``extra`` has it.
         has_model: whether the body names the model.
+        any_signature: whether it has a place for everybody's signatures, because anybody may get them in the end.
         alternates: whether user and assistant must take turns, the user first (rules A1 and G1). An empty turn
             then gets a placeholder (rule X11).
         calls_last: whether nothing but calls may follow a call in a turn (rule A2).
@@ -127,10 +129,11 @@ class Format(NamedTuple):
     write_prompt: Callable[[Prompt | None, RenderContext], PromptPart]
     rename_tools: Callable[[Json, Callable[[str], str]], Json]
     read_request: Callable[[Json, str | None], LoadedRequest]
-    read_response: Callable[[Json, str | None], Response]
+    read_response: Callable[[Json, str | None], Response] | None
     tools_key: str = "tools"
     defaults: Mapping[str, Any] = MappingProxyType({})
     has_model: bool = True
+    any_signature: bool = False
     alternates: bool = False
     calls_last: bool = True
     results_first: bool = True

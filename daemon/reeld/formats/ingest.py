@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from reel.errors import InvalidMessage
+from reel.errors import InvalidMessage, InvalidParams
 from reel.streams.stream import Stream, is_whole
 from reel.strict_json import Json, parse_bounded
 from reeld.formats.fields import LoadedRequest, invalid_at, require_map
@@ -36,9 +36,13 @@ def read_response(
 
     Raises:
         InvalidMessage: the body is not an answer of this API, or broke off before there was anything to keep.
+        InvalidParams: nobody answers in this format.
     """
+    read = FORMATS[format].read_response
+    if read is None:
+        raise InvalidParams(f"format: {format} has no responses; load a whole conversation instead", field="format")
     found, why = _response(format, body)
-    message, usage, broke_off = FORMATS[format].read_response(found, model)
+    message, usage, broke_off = read(found, model)
     note_asked_model(message, model)
     why = why or broke_off or (_BROKE_OFF if interrupted else None)
     if why is not None and not any(map(_has_content, message["content"])):

@@ -359,6 +359,8 @@ def _why_not_again(piece: Piece, state: RepairState, rules: _Rules) -> str | Non
 
 def _note_lost_signature(piece: Piece, rules: _Rules, report: list[Change]) -> None:
     """Report that the signature of a block is left out, or replaced (rules X7 and G3)."""
+    if rules.target.any_signature:
+        return
     if (why := why_signature_lost(piece.block, rules.target.provider, rules.model)) is not None:
         report.append(Change(piece.seq, piece.block_index, "dropped", why))
 

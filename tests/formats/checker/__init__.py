@@ -5,6 +5,7 @@ It is written from docs/provider-rules.md and the types of the official SDKs, an
 
 from typing import Any
 
+from tests.formats.checker.ai_sdk import check as check_ai_sdk
 from tests.formats.checker.anthropic import check as check_anthropic
 from tests.formats.checker.bedrock_converse import check as check_bedrock_converse
 from tests.formats.checker.chat_dialects import check_dialect
@@ -25,6 +26,7 @@ CHECKS = {
     "gemini_interactions": check_gemini_interactions,
     "ollama": check_ollama,
     "bedrock_converse": check_bedrock_converse,
+    "ai_sdk": check_ai_sdk,
 }
 
 

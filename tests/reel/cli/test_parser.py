@@ -15,7 +15,7 @@ from reel.cli.parser import command_parser, top_parser
 from reel.cli.parsing import find_command, parse_arguments, parse_beginning, split_at_dashes
 from reel.cli.positions import FORMS
 from reel.cli.table import all_commands, command_names
-from reel.formats import FORMATS
+from reel.formats import ANSWERING_FORMATS, FORMATS
 
 
 def parsed(*argv: str) -> SimpleNamespace:
@@ -65,6 +65,11 @@ def test_after_two_dashes_everything_is_positional() -> None:
             ["render", "--format", "openai"],
             (f"--format: 'openai' is not one of {', '.join(FORMATS)} (did you mean openai-chat?)"),
             "render",
+        ),
+        (
+            ["ingest", "--format", "ai-sdk"],
+            f"--format: 'ai-sdk' is not one of {', '.join(ANSWERING_FORMATS)}",
+            "ingest",
         ),
         (["show", "--at", "x"], f"--at: 'x' is not a position; write {FORMS}", "show"),
         (

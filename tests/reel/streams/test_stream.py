@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from reel.formats import EXCHANGE_FORMATS
 from reel.streams.stream import ASSEMBLERS, Stream
 from tests.reel.streams.samples import ANTHROPIC, CHAT, GEMINI_ARRAY, SAMPLES, Sample, sse
 
@@ -28,6 +29,13 @@ def test_a_whole_stream(sample: Sample) -> None:
     assert sample.text == text
     assert stream.complete
     assert stream.error is None
+
+
+@pytest.mark.parametrize("format", EXCHANGE_FORMATS)
+def test_a_format_without_responses(format: str) -> None:  # noqa: A002 - the protocol's own word
+    """Nobody answers in it, so it has no streams."""
+    with pytest.raises(ValueError, match=f"nobody answers in {format}"):
+        Stream(format)
 
 
 @given(samples, st.lists(st.integers(min_value=0, max_value=8000), max_size=12))

@@ -18,7 +18,7 @@ from tests.reeld.formats.histories import HISTORIES, LEAK, entries_of, prompt_in
 
 pytestmark = pytest.mark.slow
 
-MODELS = {
+MODELS: dict[str, list[str | None]] = {
     "anthropic": ["claude-opus-4-8", "claude-haiku-4-5", None],
     "gemini": ["gemini-3-pro-preview", "gemini-2.5-flash", None],
     "gemini-interactions": ["gemini-3-pro-preview", "gemini-2.5-flash", None],
@@ -26,6 +26,7 @@ MODELS = {
     "openai-responses": ["gpt-5", None],
     "ollama": ["qwen3:8b", None],
     "bedrock-converse": ["us.anthropic.claude-opus-4-8", "amazon.nova-pro-v1:0", "meta.llama4-scout", None],
+    "ai-sdk": [None],
 }
 # Without any tool, one is declared as soon as there is a call, so that the tools change.
 TOOLS = {"bedrock-converse": {"toolConfig": {"tools": [{"toolSpec": {"name": "look"}}]}}}

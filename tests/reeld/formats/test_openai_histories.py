@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reeld.formats.body import Rendered, RenderRequest
+from reeld.formats.openai_responses.read import read_response
 from reeld.formats.render import render
 from reeld.formats.render_state import RenderState
 from reeld.formats.table import FORMATS
@@ -86,11 +87,7 @@ ANSWERED = st.builds(
 def answers(*kinds: st.SearchStrategy[Json]) -> st.SearchStrategy[Json]:
     """Return answers with such items."""
     return st.builds(
-        lambda items: (
-            FORMATS["openai-responses"]
-            .read_response({"model": "gpt-5", "status": "completed", "output": items}, None)
-            .message
-        ),
+        lambda items: read_response({"model": "gpt-5", "status": "completed", "output": items}).message,
         st.lists(st.one_of(st.just(REASONING), MESSAGE, CALL, CALL, SERVED, *kinds), min_size=1, max_size=5),
     )
 

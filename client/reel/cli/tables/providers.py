@@ -2,9 +2,15 @@
 
 from reel.cli.arguments import number, text
 from reel.cli.command import CREATE, Command, at, option
-from reel.formats import DIALECTS, FORMATS
+from reel.formats import ANSWERING_FORMATS, DIALECTS, FORMATS
 
-_FORMAT = option("--format", choices=FORMATS, metavar="FORMAT", help=f"the provider's format: {', '.join(FORMATS)}")
+_FORMAT = option(
+    "--format",
+    choices=ANSWERING_FORMATS,
+    metavar="FORMAT",
+    help=f"the provider's format: {', '.join(ANSWERING_FORMATS)}",
+)
+_ANY_FORMAT = option("--format", choices=FORMATS, metavar="FORMAT", help=f"the format: {', '.join(FORMATS)}")
 
 _DIALECT = option(
     "--dialect",
@@ -69,7 +75,7 @@ COMMANDS = (
         "rendering.render",
         "reel render demo --format anthropic --set max_tokens=1024 > body.json",
         (
-            _FORMAT,
+            _ANY_FORMAT,
             _SET,
             _TOOLS,
             option("--model", metavar="NAME", type=text, help="model whose rules apply, if not in --set model="),
@@ -123,7 +129,7 @@ COMMANDS = (
         "ingesting.load",
         "reel load demo --create --format openai-chat request.json",
         (
-            _FORMAT,
+            _ANY_FORMAT,
             option("--model", metavar="NAME", type=text, help="model that answered, if the body does not name it"),
             CREATE,
         ),

@@ -1,0 +1,134 @@
+"""``providerOptions`` and ``providerMetadata`` of the AI SDK: what a provider said about a part (rule V4).
+
+What has a neutral form, such as a signature, gets it. The whole map is kept beside it unless it says nothing else.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from reel.strict_json import Json
+from reeld.formats.metadata import preserve_keys, restore_keys
+
+PROVIDER = "ai-sdk"
+# The key under which a whole map is kept with a block or a message.
+KEPT = "providerOptions"
+# The providers by the names that the AI SDK has for them, and the names that are written.
+_PROVIDERS = {
+    "anthropic": "anthropic",
+    "bedrock": "bedrock",
+    "amazonBedrock": "bedrock",
+    "google": "gemini",
+    "googleVertex": "gemini",
+    "vertex": "gemini",
+    "openai": "openai",
+    "azure": "openai",
+}
+_NAMES = {"anthropic": "anthropic", "bedrock": "bedrock", "gemini": "google", "openai": "openai"}
+# Their names for a signature.
+_SIGNATURE = {"anthropic": "signature", "bedrock": "signature", "gemini": "thoughtSignature"}
+_HIDDEN = "redactedData"
+_ENCRYPTED = "reasoningEncryptedContent"
+
+
+class Signed(NamedTuple):
+    """A provider, and its signature or what it redacted."""
+
+    provider: str
+    value: str
+
+
+class Encrypted(NamedTuple):
+    """The id and the encrypted content of a reasoning item of OpenAI's; one of them may be missing."""
+
+    item_id: str | None
+    content: str | None
+
+
+def signature_in(options: Mapping[str, Any]) -> Signed | None:
+    """Return the signature that options contain."""
+    return _first(options, _SIGNATURE)
+
+
+def redacted_in(options: Mapping[str, Any]) -> Signed | None:
+    """Return the redacted reasoning that options contain."""
+    return _first(options, {"anthropic": _HIDDEN, "bedrock": _HIDDEN})
+
+
+def encrypted_in(options: Mapping[str, Any]) -> Encrypted | None:
+    """Return what options say about a reasoning item of OpenAI's."""
+    item_id, content = (_first(options, {"openai": key}) for key in ("itemId", _ENCRYPTED))
+    if item_id is None and content is None:
+        return None
+    return Encrypted(item_id.value if item_id else None, content.value if content else None)
+
+
+def _first(options: Mapping[str, Any], keys: Mapping[str, str]) -> Signed | None:
+    """Return the text that options have under the key of their provider, and the provider."""
+    for name, found in options.items():
+        provider = _PROVIDERS.get(name, "")
+        value = found.get(keys.get(provider)) if type(found) is dict else None
+        if type(value) is str and value:
+            return Signed(provider, value)
+    return None
+
+
+def keep_options(block: Json, options: Json, model: str | None) -> Json:
+    """Return a text, a call or media with its options: a signature as such, the rest as metadata."""
+    signed = signature_in(options)
+    made_by = {} if model is None else {"model": model}
+    if signed is not None:
+        kept: Json = {"provider": signed.provider, **made_by, "signature": signed.value}
+        block = {**block, "provider_metadata": {**block.get("provider_metadata", {}), **kept}}
+    return with_rest(block, options)
+
+
+def with_rest(block: Json, options: Json) -> Json:
+    """Return a block with its options as metadata, unless it says already all that is in them."""
+    if not options or derived_options(block) == options:
+        return block
+    known = block.get("provider_metadata", {})
+    provider = known.get("provider", PROVIDER)
+    return {**block, **_merged(known, preserve_keys(provider, {KEPT: options}))}
+
+
+def _merged(known: Json, kept: Json) -> Json:
+    return {"provider_metadata": {**known, **kept.get("provider_metadata", {})}}
+
+
+def written_options(block: Json) -> Json:
+    """Return the options of a part as keys: those that it came with, else those that its block says."""
+    metadata = block.get("provider_metadata") or {}
+    kept = restore_keys(metadata, str(metadata.get("provider")), (KEPT,)).get(KEPT)
+    options = kept if are_options(kept) else derived_options(block)
+    return {KEPT: options} if options else {}
+
+
+def derived_options(block: Json) -> Json:
+    """Return the options that say what a block says: its signature, what is redacted, or a cache breakpoint."""
+    metadata = block.get("provider_metadata") or {}
+    if block["type"] == "redacted_thinking":
+        return _options(block.get("provider"), _HIDDEN, block["data"])
+    if block["type"] == "thinking":
+        return _options(block.get("provider"), _SIGNATURE.get(block.get("provider") or ""), block.get("signature"))
+    provider = str(metadata.get("provider"))
+    signed = _options(provider, _SIGNATURE.get(provider), metadata.get("signature"))
+    cached = restore_keys(metadata, "anthropic", ("cache_control",)).get("cache_control")
+    return signed or (_options("anthropic", "cacheControl", cached) if type(cached) is dict else {})
+
+
+def _options(provider: str | None, key: str | None, value: Any) -> Json:
+    name = _NAMES.get(provider or "")
+    return {name: {key: value}} if name and key and value else {}
+
+
+def encrypted_options(content: str) -> Json:
+    """Return the options of a reasoning item of OpenAI's, without its id.
+
+    With an id the AI SDK refers to an item on the server, unless ``store`` is false; without one it sends the content.
+    """
+    return _options("openai", _ENCRYPTED, content)
+
+
+def are_options(value: Any) -> bool:
+    """Whether a value has the form that the AI SDK requires of options: a map of maps."""
+    return type(value) is dict and all(type(found) is dict for found in value.values())

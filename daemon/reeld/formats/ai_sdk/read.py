@@ -1,0 +1,299 @@
+"""Conversations of the AI SDK, read: ``ModelMessage`` and ``UIMessage``, also mixed (rule V2)."""
+
+from base64 import b64encode
+from collections.abc import Iterator
+from itertools import takewhile
+from typing import Any
+
+from reel.strict_json import Json
+from reeld.formats.ai_sdk.options import (
+    KEPT,
+    PROVIDER,
+    encrypted_in,
+    keep_options,
+    redacted_in,
+    signature_in,
+    with_rest,
+)
+from reeld.formats.ai_sdk.ui import DENIED, Part, Spoken, spoken
+from reeld.formats.content import ANY_PICTURE, media_from
+from reeld.formats.fields import (
+    LoadedRequest,
+    arguments_of,
+    report_unused_keys,
+    require_elements,
+    require_history,
+    require_map,
+    require_role,
+    require_str,
+)
+from reeld.formats.json_values import dump
+from reeld.formats.metadata import opaque_block, preserve_keys
+from reeld.formats.model import INSTRUCTION_ROLES, split_by_role
+from reeld.formats.pairing import Pairing
+from reeld.formats.prompt import system_message
+
+_API = "the AI SDK"
+# The type of media that nothing says.
+_UNKNOWN = "application/octet-stream"
+# The outputs of a tool that are more than a text, and those that say that it failed.
+_JSON_OUTPUTS = ("json", "error-json")
+_FAILURES = ("error-text", "error-json", "execution-denied")
+# The parts of a content that are a file, with the key of its bytes or its address.
+_FILES = {
+    "file": "data",
+    "file-data": "data",
+    "file-url": "url",
+    "image": "image",
+    "image-data": "data",
+    "image-url": "url",
+    "media": "data",
+}
+
+
+def read_request(body: Json, model: str | None = None) -> LoadedRequest:
+    """Read a conversation.
+
+    Args:
+        body: an object with its ``messages``: what ``streamText`` takes, or what ``useChat`` sends.
+        model: the model that wrote the assistant's messages; the AI SDK does not note it.
+
+    Raises:
+        InvalidMessage: something in it is not a message; ``data.field`` is the place.
+    """
+    key = "prompt" if body.get("messages") is None and body.get("prompt") is not None else "messages"
+    given = [{"role": "user", "content": body[key]}] if type(body.get(key)) is str else body.get(key)
+    reader = _Reader(model)
+    for index, found in enumerate(require_history(given, key, _API)):
+        reader.add(require_map(found, f"{key}[{index}]"), f"{key}[{index}]")
+    leading = list(takewhile(_is_instruction, reader.messages))
+    instructions = [message for name in ("system", "instructions") for message in _instructions(body.get(name), name)]
+    prompt = system_message(PROVIDER, [*instructions, *leading])
+    unused = report_unused_keys(body, (key, "system", "instructions", "model"))
+    return LoadedRequest([*prompt, *reader.messages[len(leading) :]], [*reader.pairing.report, *unused])
+
+
+def _is_instruction(message: Json) -> bool:
+    return message.get("provider_metadata", {}).get("role") in INSTRUCTION_ROLES
+
+
+def _instructions(given: Any, where: str) -> Iterator[Json]:
+    """Read instructions beside the messages: a text, a system message, or several."""
+    texts = [{"content": given}] if type(given) is str else require_elements(given, where)
+    for index, found in enumerate(texts):
+        place = f"{where}[{index}]"
+        text = require_str(require_map(found, place).get("content"), f"{place}.content")
+        block = {"type": "text", "text": text}
+        yield {"role": "user", "content": [block], "provider_metadata": {"provider": PROVIDER, "role": "system"}}
+
+
+class _Reader:
+    """Reads one message after the other; ``messages`` are those so far.
+
+    Args:
+        model: the model that wrote the assistant's messages, if it is known.
+    """
+
+    def __init__(self, model: str | None) -> None:
+        self.messages: list[Json] = []
+        self.pairing = Pairing()
+        self._model = model
+        # The ids of calls that the provider runs itself.
+        self._served: set[str] = set()
+
+    def add(self, found: Json, where: str) -> None:
+        """Add a message; what is beside its parts is kept with the first message that it becomes."""
+        role = require_role(found.get("role"), f"{where}.role", _API)
+        beside = {key: value for key, value in found.items() if key not in ("role", "content", "parts")}
+        own_role = {"role": role} if role in INSTRUCTION_ROLES else {}
+        kept = preserve_keys(PROVIDER, {**beside, "role": None, **own_role})
+        for said in _spoken(role, found, where):
+            blocks = list(self._blocks(said.parts, "user" if said.role in INSTRUCTION_ROLES else said.role))
+            speaker = "assistant" if said.role == "assistant" else "user"
+            for owner, content in split_by_role(blocks, speaker):
+                self.messages.append({"role": owner, "content": content, **kept})
+                kept = {"provider_metadata": {"provider": PROVIDER, **own_role}} if own_role else {}
+
+    def _blocks(self, parts: list[Part], role: str) -> Iterator[Json]:
+        model = self._model if role == "assistant" else None
+        reasoning: list[Part] = []
+        for part in parts:
+            if reasoning and not _continues(reasoning[-1].value, part.value):
+                yield _item(reasoning, self._model)
+                reasoning = []
+            if part.value.get("type") == "reasoning" and encrypted_in(_options(part)) is not None:
+                reasoning.append(part)
+            else:
+                yield self._block(part, model)
+        if reasoning:
+            yield _item(reasoning, self._model)
+
+    def _block(self, part: Part, model: str | None) -> Json:
+        value, where = part
+        kind, options = value.get("type"), _options(part)
+        call_id = value.get("toolCallId")
+        served = value.get("providerExecuted") is True or (type(call_id) is str and call_id in self._served)
+        if kind == "text":
+            text = require_str(value.get("text"), f"{where}.text")
+            return keep_options({"type": "text", "text": text}, options, model)
+        if kind == "reasoning":
+            return _reasoning(value, where, options, model)
+        if kind == "tool-call" and not served:
+            return keep_options(self._call(value, where), options, model)
+        if kind == "tool-result" and not served:
+            return with_rest(self._result(value, where), options)
+        if kind == "tool-call" and type(call_id) is str:
+            self._served.add(call_id)
+        block = _media(value, where) if kind in ("file", "image") else None
+        return opaque_block(PROVIDER, value) if block is None else keep_options(block, options, model)
+
+    def _call(self, value: Json, where: str) -> Json:
+        name = require_str(value.get("toolName"), f"{where}.toolName")
+        given = value.get("toolCallId")
+        if given in (None, ""):
+            made = f"call_{len(self.messages)}_{''.join(filter(str.isalnum, where))}"
+            given = self.pairing.add_call_without_id(made, name, where)
+        else:
+            self.pairing.add_call(require_str(given, f"{where}.toolCallId"), name)
+        asked = value["input"] if "input" in value else value.get("args")
+        return {"type": "tool_call", "id": given, "name": name, "arguments": arguments_of(asked)}
+
+    def _result(self, value: Json, where: str) -> Json:
+        """Read a result; one of an earlier version has a plain ``result`` in place of an ``output``."""
+        name = None if value.get("toolCallId") else value.get("toolName")
+        call_id = self.pairing.id_for_result(value.get("toolCallId"), name, f"{where}.toolCallId")
+        output = value.get("output")
+        if type(output) is not dict or type(output.get("type")) is not str:
+            plain = value.get("result") if output is None else output
+            failed = "error-" if value.get("isError") is True else ""
+            output = {"type": f"{failed}{'text' if type(plain) is str else 'json'}", "value": plain}
+        kind = output["type"]
+        kept = preserve_keys(
+            PROVIDER, {"output": None if kind in ("text", "content") else kind, "outputOptions": output.get(KEPT)}
+        )
+        found = {"type": "tool_result", "tool_call_id": call_id, "is_error": kind in _FAILURES, **kept}
+        return {**found, "content": _output(output, f"{where}.output")}
+
+
+def _spoken(role: str, found: Json, where: str) -> list[Spoken]:
+    """Return what a message says, in the form for a model: a UIMessage has parts, a ModelMessage content."""
+    if type(found.get("parts")) is list:
+        return list(spoken(role, found["parts"], f"{where}.parts")) or [Spoken(role, [])]
+    content = found.get("content")
+    given = [{"type": "text", "text": content}] if type(content) is str else content
+    parts = []
+    for index, part in enumerate(require_elements(given, f"{where}.content")):
+        place = f"{where}.content" if type(content) is str else f"{where}.content[{index}]"
+        parts.append(Part(require_map(part, place), place))
+    return [Spoken(role, parts)]
+
+
+def _options(part: Part) -> Json:
+    options = part.value.get(KEPT)
+    return {} if options is None else require_map(options, f"{part.where}.{KEPT}")
+
+
+def _reasoning(value: Json, where: str, options: Json, model: str | None) -> Json:
+    """Read a reasoning that is not an item of OpenAI's (rule V4)."""
+    made_by = {} if model is None else {"model": model}
+    hidden, signed = redacted_in(options), signature_in(options)
+    if hidden is not None:
+        block: Json = {"type": "redacted_thinking", "data": hidden.value, "provider": hidden.provider, **made_by}
+        return with_rest(block, options)
+    block = {"type": "thinking", "text": require_str(value.get("text", ""), f"{where}.text")}
+    if signed is not None:
+        block |= {"provider": signed.provider, **made_by, "signature": signed.value}
+    return with_rest(block, options)
+
+
+def _continues(before: Json, part: Json) -> bool:
+    """Whether a part is a further summary of the reasoning item that a part before it belongs to."""
+    options = part.get(KEPT)
+    after = encrypted_in(options) if part.get("type") == "reasoning" and type(options) is dict else None
+    item = encrypted_in(before[KEPT])
+    return after is not None and item is not None and item.item_id is not None and after.item_id == item.item_id
+
+
+def _item(parts: list[Part], model: str | None) -> Json:
+    """Return the reasoning item of OpenAI's that some parts are the summaries of, which are kept beside it."""
+    found = [encrypted_in(_options(part)) for part in parts]
+    ids = [each.item_id for each in found if each is not None and each.item_id is not None]
+    contents = [each.content for each in found if each is not None and each.content is not None]
+    texts = [require_str(part.value.get("text", ""), f"{part.where}.text") for part in parts]
+    item = {
+        "type": "reasoning",
+        **({"id": ids[0]} if ids else {}),
+        "summary": [{"type": "summary_text", "text": text} for text in texts if text],
+        **({"encrypted_content": contents[-1]} if contents else {}),
+    }
+    kept = preserve_keys("openai", {"parts": [part.value for part in parts]})
+    return {**opaque_block("openai", item, model if contents else None), **kept}
+
+
+def _output(output: Json, where: str) -> str | list[Json]:
+    """Read what a tool returned."""
+    kind, value = output["type"], output.get("value")
+    if kind == "execution-denied":
+        return str(output.get("reason") or DENIED)
+    if kind != "content":
+        return value if type(value) is str and kind not in _JSON_OUTPUTS else dump(value)
+    blocks = []
+    for index, part in enumerate(require_elements(value, f"{where}.value")):
+        place = f"{where}.value[{index}]"
+        found = require_map(part, place)
+        options = _options(Part(found, place))
+        if found.get("type") == "text":
+            text: Json = {"type": "text", "text": require_str(found.get("text"), f"{place}.text")}
+            blocks.append(with_rest(text, options))
+        else:
+            media = _media(found, place)
+            blocks.append(opaque_block(PROVIDER, found) if media is None else with_rest(media, options))
+    return blocks or ""
+
+
+def _media(part: Json, where: str) -> Json | None:
+    """Read a file; ``None`` if only a provider has it."""
+    kind = part.get("type")
+    key = _FILES.get(kind) if type(kind) is str else None
+    if key is None:
+        return None
+    given = part.get("mediaType") or part.get("mimeType")
+    expected = ANY_PICTURE if str(kind).startswith("image") else _UNKNOWN
+    mime = _full_type(require_str(given, f"{where}.mediaType")) if given is not None else expected
+    block = _file(part.get(key), mime)
+    name = part.get("filename")
+    return {**block, "name": name} if block is not None and type(name) is str and name else block
+
+
+def _file(data: Any, mime: str) -> Json | None:
+    """Return the media block of a file: an address, base64, bytes as JSON has them, or any of these with a tag."""
+    tag = data.get("type") if type(data) is dict else None
+    if tag in ("data", "url"):
+        return _file(data.get(tag), mime)
+    if tag == "text" and type(data.get("text")) is str:
+        encoded = b64encode(data["text"].encode("utf-8", "replace")).decode()
+        return {"type": "media", "mime_type": mime, "data_base64": encoded}
+    if type(data) is str:
+        if ":" in data:
+            return media_from(data, mime)
+        return {"type": "media", "mime_type": mime, "data_base64": data}
+    found = _bytes(data)
+    return None if found is None else {"type": "media", "mime_type": mime, "data_base64": b64encode(found).decode()}
+
+
+def _bytes(value: Any) -> bytes | None:
+    """Return the bytes of a Buffer or a Uint8Array as ``JSON.stringify`` writes them (rule X12)."""
+    if type(value) is not dict or not value:
+        return None
+    if value.get("type") == "Buffer":
+        numbers = value.get("data")
+    else:
+        numbers = [value.get(str(index)) for index in range(len(value))]
+    if type(numbers) is not list or not all(type(number) is int and 0 <= number < 1 << 8 for number in numbers):
+        return None
+    return bytes(numbers)
+
+
+def _full_type(mime: str) -> str:
+    """Return a MIME type; the AI SDK may name its first half alone."""
+    return mime if "/" in mime else f"{mime}/*"

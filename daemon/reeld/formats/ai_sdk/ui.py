@@ -1,0 +1,113 @@
+"""A ``UIMessage`` as the messages that the AI SDK itself makes of it for a model (``convertToModelMessages``).
+
+The parts that it leaves out there, such as sources and data, stay as they are.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from reel.strict_json import Json
+from reeld.formats.fields import require_elements, require_map, require_str
+
+_STATIC, _DYNAMIC = "tool-", "dynamic-tool"
+# Parts of other kinds that begin as the part of a tool does.
+_NOT_TOOLS = ("tool-call", "tool-result", "tool-approval-request", "tool-approval-response")
+DENIED = "Tool execution denied."
+
+
+class Part(NamedTuple):
+    """A part of a message for a model, and its place in what was loaded."""
+
+    value: Json
+    where: str
+
+
+class Spoken(NamedTuple):
+    """What one role says: the role, and its parts."""
+
+    role: str
+    parts: list[Part]
+
+
+def spoken(role: str, given: Any, where: str) -> Iterator[Spoken]:
+    """Return the messages for a model that the parts of a UIMessage become.
+
+    Args:
+        role: the role of the message.
+        given: its parts.
+        where: their place.
+    """
+    said: list[Part] = []
+    results: list[Part] = []
+    for index, found in enumerate(require_elements(given, where)):
+        place = f"{where}[{index}]"
+        part = require_map(found, place)
+        kind = part.get("type")
+        if kind == "step-start":
+            yield from _step(role, said, results)
+            said, results = [], []
+        elif type(kind) is str and _is_tool(kind):
+            call, result = _tool(part, kind, place)
+            said.append(Part(call, place))
+            if result is not None:
+                (said if part.get("providerExecuted") is True else results).append(Part(result, place))
+        else:
+            said.append(Part(_renamed(part), place))
+    yield from _step(role, said, results)
+
+
+def _step(role: str, said: list[Part], results: list[Part]) -> Iterator[Spoken]:
+    if said:
+        yield Spoken(role, said)
+    if results:
+        yield Spoken("tool", results)
+
+
+def _is_tool(kind: str) -> bool:
+    return kind == _DYNAMIC or (kind.startswith(_STATIC) and kind not in _NOT_TOOLS)
+
+
+def _renamed(part: Json) -> Json:
+    """Return a part that is no tool's with the keys that it has for a model."""
+    if part.get("type") not in ("text", "reasoning", "file"):
+        return part
+    renamed = {key: value for key, value in part.items() if key not in ("providerMetadata", "state", "id", "url")}
+    if part.get("type") == "file":
+        reference = part.get("providerReference")
+        renamed.pop("providerReference", None)
+        renamed["data"] = part.get("url") if reference is None else {"type": "reference", "reference": reference}
+    return {**renamed, **_options(part, "providerMetadata")}
+
+
+def _options(part: Json, *names: str) -> Json:
+    found = next((part[name] for name in names if part.get(name) is not None), None)
+    return {} if found is None else {"providerOptions": found}
+
+
+def _tool(part: Json, kind: str, where: str) -> tuple[Json, Json | None]:
+    """Return the call and the result of a tool's part; there is no result yet in most of its states."""
+    given = part.get("toolName") if kind == _DYNAMIC else kind.removeprefix(_STATIC)
+    name = require_str(given, f"{where}.toolName")
+    about = {"toolCallId": part.get("toolCallId"), "toolName": name}
+    served = {"providerExecuted": True} if part.get("providerExecuted") is True else {}
+    asked = part["input"] if part.get("input") is not None else part.get("rawInput")
+    call = {"type": "tool-call", **about, "input": asked, **served, **_options(part, "callProviderMetadata")}
+    output = _output(part)
+    if output is None:
+        return call, None
+    beside = _options(part, "resultProviderMetadata", *(("callProviderMetadata",) if served else ()))
+    return call, {"type": "tool-result", **about, "output": output, **served, **beside}
+
+
+def _output(part: Json) -> Json | None:
+    state = part.get("state")
+    approval = part.get("approval")
+    approval = approval if type(approval) is dict else {}
+    if state == "output-available":
+        output = part.get("output")
+        return {"type": "text" if type(output) is str else "json", "value": output}
+    if state == "output-error":
+        return {"type": "error-text", "value": part.get("errorText") or ""}
+    if state == "output-denied" or (state == "approval-responded" and approval.get("approved") is False):
+        return {"type": "execution-denied", "reason": approval.get("reason") or DENIED}
+    return None
