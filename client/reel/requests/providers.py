@@ -41,8 +41,8 @@ def render(  # noqa: PLR0913, PLR0917 - the parameters of the protocol
         open: what to do about calls without a result: ``close`` them with a made-up result, or ``refuse``.
         pin: the label of a mark; with a budget, everything before the mark is kept.
         after: the prefix of an earlier rendering, to learn whether this one extends it.
-        cache: place cache breakpoints for Anthropic, with this time to live, unless the body has some of its own. The
-            other providers cache without.
+        cache: place cache breakpoints for Anthropic and Bedrock, with this time to live, unless the body has some of
+            its own. The other providers cache without.
         dialect: the server that speaks ``openai-chat``, such as ``deepseek``, ``openrouter`` or ``vllm``, for servers
             differ in what they accept. Default: the one that the model's name tells, else ``openai``.
 

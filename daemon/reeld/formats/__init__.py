@@ -1,4 +1,4 @@
-"""The request and response formats of four providers: histories rendered for them, answers and requests read.
+"""The request and response formats of providers: histories rendered for them, answers and requests read.
 
 Pure functions only: nothing here waits, reads a clock or does I/O. The rules that providers impose are numbered in
 docs/provider-rules.md, and cited by number.

@@ -11,7 +11,7 @@ from reeld.formats.json_values import dump
 from reeld.formats.metadata import preserve_keys
 from reeld.formats.model import Change
 
-# The roles of all four APIs: programs that translate histories mix them up, and each has one meaning (rule X12).
+# The roles of all APIs: programs that translate histories mix them up, and each has one meaning (rule X12).
 _ROLES = {
     **{role: role for role in ("user", "assistant", "system", "developer", "tool")},
     "model": "assistant",

@@ -84,7 +84,7 @@ class Format(NamedTuple):
 
     Args:
         name: its name in the protocol; for a dialect, the dialect's name follows after a slash.
-        provider: whose signatures and opaque blocks it accepts: ``openai``, ``anthropic`` or ``gemini``.
+        provider: whose signatures and opaque blocks it accepts, such as ``openai``.
         history_key: the key of the body that holds the history: a list of items (messages, input items, contents).
         reserved_keys: the keys of the body that only the conversation may fill, ``history_key`` among them.
         why_unsendable: why a block (not blank, no tool_call, no tool_result) cannot be sent in a position to a model;

@@ -1,4 +1,4 @@
-"""Ids of tool calls, names of tools, and families of models: what all four providers understand by a name."""
+"""Ids of tool calls, names of tools, and families of models: what all providers understand by a name."""
 
 import re
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from reel.strict_json import Json
 
 # The metadata key of the model that was asked for, if one of another name answered: an alias or a deployment.
 ASKED_MODEL = "asked_model"
-# The strictest limits of the four (rules X6 and G11).
+# The strictest limits of all (rules X6 and G11).
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,40}")
 _ID_DIGITS = 24
 _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}")
