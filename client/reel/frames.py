@@ -73,6 +73,31 @@ class PackedList(NamedTuple):
     items: list[bytes]
 
 
+class EncodedText:
+    """A text in UTF-8, to be spliced into a result; it is equal to another one of the same text.
+
+    Args:
+        parts: its bytes, which are joined only when it is sent.
+    """
+
+    __slots__ = ("parts",)
+
+    def __init__(self, parts: list[bytes | memoryview]) -> None:
+        self.parts = parts
+
+    def __len__(self) -> int:
+        return sum(map(len, self.parts))
+
+    def __str__(self) -> str:
+        return b"".join(self.parts).decode()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, EncodedText) and b"".join(self.parts) == b"".join(other.parts)
+
+    def __hash__(self) -> int:
+        return hash(b"".join(self.parts))
+
+
 class SharedPush:
     """The parameters of a push that goes to many subscriptions, encoded only once for each framing.
 

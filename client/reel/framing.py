@@ -10,7 +10,7 @@ speaks (:func:`reel.session.detect`). Theory of operation, for every :class:`Fra
   close the connection. After any other the stream goes on.
 * ``request``, ``notify``, ``push``, ``answer``, ``refuse`` and ``reply`` return the bytes to send. A result that is
   ``bytes`` is a map as MessagePack already. It is spliced in as it is, and so are values of a result that are a
-  :class:`PackedList`, so that what is kept encoded is never decoded only to be encoded again.
+  :class:`PackedList` or an :class:`EncodedText`: what is kept encoded is never decoded only to be encoded again.
 
 The framings do no I/O.
 """

@@ -18,6 +18,7 @@ from reel.frames import (
     MAX_MESSAGE,
     MAX_VALUES,
     UNCOUNTED_VALUES,
+    EncodedText,
     Frame,
     Id,
     InvalidFrame,
@@ -283,10 +284,13 @@ def _opened(result: dict[str, Any] | bytes) -> dict[str, Any]:
     if isinstance(result, bytes):
         opened: dict[str, Any] = unpack(result)
         return opened
-    return {
-        key: [unpack(item) for item in value.items] if type(value) is PackedList else value
-        for key, value in result.items()
-    }
+    return {key: _value(value) for key, value in result.items()}
+
+
+def _value(value: Any) -> Any:
+    if type(value) is PackedList:
+        return [unpack(item) for item in value.items]
+    return str(value) if type(value) is EncodedText else value
 
 
 def _shown(error: ReelError) -> dict[str, Any]:

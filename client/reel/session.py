@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from struct import Struct
+
 from msgpack import Packer
 
 from reel.errors import InvalidParams, ReelError, as_map
 from reel.frames import (
     MAX_MESSAGE,
     MAX_VALUES,
+    EncodedText,
     Frame,
     Id,
     PackedList,
@@ -24,6 +27,9 @@ if TYPE_CHECKING:
 
 # The buffer of a connection's encoder, in bytes; it grows as needed. The library's own has 256 KiB.
 _BUFFER = 1 << 12
+# What is not encoded again; any text may have the longest of the headers.
+_SPLICED = (PackedList, EncodedText)
+_TEXT_HEADER = Struct(">BI")
 _ARRAY_HEADERS = frozenset({*range(0x90, 0xA0), 0xDC, 0xDD})
 
 
@@ -114,22 +120,24 @@ class MessagePack:
         )
 
     def answer(self, request_id: Id, result: dict[str, Any] | bytes) -> bytes:
-        """Encode a result; its values may be :class:`PackedList`."""
+        """Encode a result; its values may be :class:`PackedList` and :class:`EncodedText`."""
         if isinstance(result, bytes):
             return b"".join((b"\x94\x01", self._pack(request_id), b"\xc0", result))
         for value in result.values():
-            if type(value) is PackedList:
+            if type(value) in _SPLICED:
                 return b"".join((b"\x94\x01", self._pack(request_id), b"\xc0", *self._spliced(result)))
         return self._pack((1, request_id, None, result))
 
-    def _spliced(self, result: dict[str, Any]) -> list[bytes]:
+    def _spliced(self, result: dict[str, Any]) -> list[bytes | memoryview]:
         packer = self._packer
-        parts = [packer.pack_map_header(len(result))]
+        parts: list[bytes | memoryview] = [packer.pack_map_header(len(result))]
         for key, value in result.items():
             parts.append(packer.pack(key))
             if type(value) is PackedList:
                 parts.append(packer.pack_array_header(len(value.items)))
                 parts += value.items
+            elif type(value) is EncodedText:
+                parts += (_TEXT_HEADER.pack(0xDB, len(value)), *value.parts)
             else:
                 parts.append(packer.pack(value))
         return parts

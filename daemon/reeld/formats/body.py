@@ -1,9 +1,10 @@
 """The body of a request: prompt, ``extra`` and encoded turns put together, cut to a budget, compared with before."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any, Literal, NamedTuple
 
 from reel.errors import TooLarge
+from reel.frames import EncodedText
 from reel.strict_json import Json, encode
 from reeld.formats.breakpoints import Marked, has_marks, mark_last, newest_marks, reserve, spliced, too_many
 from reeld.formats.budget import BYTES_PER_TOKEN, Cut, find_cut
@@ -63,7 +64,7 @@ class Rendered(NamedTuple):
 
     Args:
         format: the name of the format.
-        body: JSON text, ready to be sent.
+        text: JSON text, ready to be sent.
         report: what is not rendered as it is stored.
         ready: whether the provider has something to answer.
         names: the tools that are sent under another name; the keys are the names that are sent.
@@ -72,18 +73,23 @@ class Rendered(NamedTuple):
     """
 
     format: str
-    body: str
+    text: EncodedText
     report: list[Change]
     ready: bool
     names: dict[str, str]
     prefix: Prefix
     extends: bool | None
 
+    @property
+    def body(self) -> str:
+        """The text as a string."""
+        return str(self.text)
+
     def as_map(self) -> dict[str, Any]:
         """Return the form that goes over the wire."""
         shown: dict[str, Any] = {
             "format": self.format,
-            "body": self.body,
+            "body": self.text,
             "report": [change.as_map() for change in self.report],
             "ready": self.ready,
             "prefix": self.prefix._asdict(),
@@ -237,17 +243,14 @@ def _tag(model: str | None) -> str:
     return "" if model is None else digest(model.encode()).hex()[:_MODEL_SIZE]
 
 
-def _joined(target: Format, top: bytes, turns: Sequence[memoryview]) -> str:
-    """Return the text of the body: the keys at the top, then the list of items.
-
-    The items are megabytes and encoded already: they are copied once to join them and once to decode them.
-    """
-    chunks = [view for view in turns if view]
-    if chunks:
-        # The comma after the last item.
-        chunks[-1] = chunks[-1][:-1]
+def _joined(target: Format, top: bytes, turns: Iterable[bytes | memoryview]) -> EncodedText:
+    """Return the text of the body: the keys at the top, then the list of items, which are megabytes and not copied."""
     opening = b"{" if top == b"{}" else top[:-1] + b","
-    return b"".join((opening, encode(target.history_key).encode(), b":[", *chunks, b"]}")).decode()
+    parts: list[bytes | memoryview] = [b"".join((opening, encode(target.history_key).encode(), b":[")), *turns]
+    if len(parts) > 1:
+        # The comma after the last item.
+        parts[-1] = parts[-1][:-1]
+    return EncodedText([*parts, b"]}"])
 
 
 def _with_sent_names(target: Format, extra: Json, names: dict[str, str]) -> Json:

@@ -61,11 +61,11 @@ def mark_last(turns: EncodedTurns, caching: Caching, ttl: str, model: str | None
     """Place a breakpoint at the end of some turns; none if nothing there can have one."""
     end = len(turns.data)
     for extent in reversed(turns.extents):
-        items = parse(f"[{turns.data[end - extent.size : end - 1].decode()}]") if extent.items else []
+        items = parse(f"[{turns.data.read(end - extent.size, end - 1).decode()}]") if extent.items else []
         for item in reversed(items):
             data = encode(item).encode()
             start = end - 1 - len(data)
-            if turns.data[start : end - 1] != data:
+            if turns.data.read(start, end - 1) != data:
                 return []
             if (marked := caching.mark_end(item, ttl, model)) is not None:
                 return [Marked(start, len(data), encode(marked).encode())]
@@ -73,15 +73,14 @@ def mark_last(turns: EncodedTurns, caching: Caching, ttl: str, model: str | None
     return []
 
 
-def spliced(turns: EncodedTurns, marked: list[Marked]) -> Iterator[memoryview]:
-    """Return the bytes of some turns with items replaced by those with breakpoints; nothing is copied."""
-    view = memoryview(turns.data)
+def spliced(turns: EncodedTurns, marked: list[Marked]) -> Iterator[bytes | memoryview]:
+    """Return the bytes of some turns with items replaced by those with breakpoints; nothing that is long is copied."""
     start = 0
     for offset, size, data in marked:
-        yield view[start:offset]
-        yield memoryview(data)
+        yield from turns.data.parts(start, offset)
+        yield data
         start = offset + size
-    yield view[start:]
+    yield from turns.data.parts(start, len(turns.data))
 
 
 def reserve(chunks: Iterable[EncodedTurns]) -> int:

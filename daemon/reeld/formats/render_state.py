@@ -26,6 +26,7 @@ from typing import NamedTuple
 
 from reel.strict_json import Json, encode
 from reeld.core.events import Entry
+from reeld.formats.chunks import Chunks
 from reeld.formats.format import Caching
 from reeld.formats.model import Change, HistorySettings
 from reeld.formats.repair_state import RepairState
@@ -94,7 +95,7 @@ class EncodedTurns:
     __slots__ = ("data", "digests", "extents", "marked")
 
     def __init__(self) -> None:
-        self.data = bytearray()
+        self.data = Chunks()
         self.digests = bytearray()
         self.extents: list[TurnExtent] = []
         self.marked: list[MarkedItem] = []
@@ -116,13 +117,11 @@ class EncodedTurns:
 
     def add_encoded(self, items: list[bytes], seq: int, *, is_user: bool, can_begin: bool) -> None:
         """Append the items of a turn in UTF-8, without cache breakpoints; the arguments are those of :meth:`add`."""
-        size = 0
+        data = b"%b," % items[0] if len(items) == 1 else b"".join([part for item in items for part in (item, b",")])
+        self.data += data
         for item in items:
-            self.data += item
-            self.data += b","
             self.digests += blake2b(item, digest_size=DIGEST_SIZE).digest()
-            size += len(item) + 1
-        self.extents.append(_new(TurnExtent, (len(items), size, seq, is_user, can_begin)))
+        self.extents.append(_new(TurnExtent, (len(items), len(data), seq, is_user, can_begin)))
 
     def _without_marks(self, items: list[Json], marks: Marks) -> list[bytes]:
         """Encode items without their cache breakpoints, and note those that have some."""
@@ -151,7 +150,8 @@ class EncodedTurns:
     def extend(self, other: "EncodedTurns") -> None:
         """Append other turns."""
         self.marked += [found._replace(offset=found.offset + len(self.data)) for found in other.marked]
-        self.data += other.data
+        for part in other.data.parts(0, len(other.data)):
+            self.data += part
         self.digests += other.digests
         self.extents += other.extents
 
@@ -160,7 +160,7 @@ class EncodedTurns:
         part = EncodedTurns()
         part.extents = self.extents[start:end]
         begin, size = sum(turn.size for turn in self.extents[:start]), sum(turn.size for turn in part.extents)
-        part.data = self.data[begin : begin + size]
+        part.data = Chunks(self.data.read(begin, begin + size))
         part.marked = [
             found._replace(offset=found.offset - begin) for found in self.marked if begin <= found.offset < begin + size
         ]

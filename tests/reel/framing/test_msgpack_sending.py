@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reel.errors import InvalidParams
-from reel.frames import Notification, PackedList, Request, Response, SharedPush
+from reel.frames import EncodedText, Notification, PackedList, Request, Response, SharedPush
+from reel.json_framing import Lines
 from reel.session import MessagePack
 from tests.reel.framing.messagepack import PING, ids, names, plain
 
@@ -81,6 +82,26 @@ def test_splicing_a_list_of_any_length(count: int) -> None:
     expected = msgpack.packb([1, 300, None, {"head": 9, "messages": [7] * count, "more": False}])
 
     assert expected == MessagePack().answer(300, {"head": 9, "messages": PackedList([b"\x07"] * count), "more": False})
+
+
+@pytest.mark.parametrize("framing", [MessagePack(), Lines()])
+def test_an_encoded_text_is_spliced(framing: MessagePack | Lines) -> None:
+    """It arrives as the text that it is, in an answer and in a later one."""
+    text = EncodedText([b'{"a":', memoryview("é".encode()), b"}"])
+    answer, reply = framing.feed(framing.answer(3, {"body": text}) + framing.reply(4, {"body": text}))
+
+    assert Response(3, None, {"body": '{"a":é}'}) == answer
+    assert '{"a":é}' in str(reply)
+    assert 8 == len(text)
+
+
+def test_encoded_texts_are_equal_if_they_are_the_same_text() -> None:
+    """It does not matter in which parts they are."""
+    text, same, other = EncodedText([b"ab"]), EncodedText([b"a", b"b"]), EncodedText([b"ac"])
+
+    assert {text} == {same}
+    assert text != other
+    assert text != "ab"
 
 
 @pytest.mark.parametrize(

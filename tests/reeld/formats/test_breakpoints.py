@@ -71,4 +71,4 @@ def test_an_item_without_breakpoints_in_a_turn_with_some() -> None:
     turns.add([plain, marked], 1, is_user=True, can_begin=True, marks=Marks(CACHING, [(2, 0)]))
 
     assert [marked] == [each.item for each in turns.marked]
-    assert b'"b"' in turns.data[turns.marked[0].offset :]
+    assert b'"b"' in turns.data.read(turns.marked[0].offset, len(turns.data))

@@ -2,6 +2,7 @@
 
 import pytest
 
+from reeld.formats.chunks import Chunks
 from reeld.formats.model import HistorySettings
 from reeld.formats.render_state import RenderState
 from reeld.serving.render_cache import RenderCache
@@ -10,7 +11,7 @@ from reeld.serving.render_cache import RenderCache
 def kept(size: int) -> RenderState:
     """Return a rendering of a size."""
     rendering = RenderState("gemini", None, HistorySettings())
-    rendering.turns.data = bytearray(size)
+    rendering.turns.data = Chunks(bytes(size))
     return rendering
 
 

@@ -64,9 +64,10 @@ def render(
             dialect,
         )
         rendered = await _render(services, agent, asked, snapshot, current=at is None)
-        if len(rendered.body) > MAX_BODY:
+        # To count the characters takes a while; there are at most as many as bytes.
+        if len(rendered.text) > MAX_BODY and (characters := len(rendered.body)) > MAX_BODY:
             raise TooLarge(
-                f"the body has {len(rendered.body)} characters, more than the limit of {MAX_BODY}; give a budget",
+                f"the body has {characters} characters, more than the limit of {MAX_BODY}; give a budget",
                 limit=MAX_BODY,
             )
         newest = rendered._replace(report=rendered.report[-MAX_REPORT:])
