@@ -92,14 +92,14 @@ def _tool(part: Json, kind: str, where: str) -> tuple[Json, Json | None]:
     served = {"providerExecuted": True} if part.get("providerExecuted") is True else {}
     asked = part["input"] if part.get("input") is not None else part.get("rawInput")
     call = {"type": "tool-call", **about, "input": asked, **served, **_options(part, "callProviderMetadata")}
-    output = _output(part)
+    output = _output(part, served=bool(served))
     if output is None:
         return call, None
-    beside = _options(part, "resultProviderMetadata", *(("callProviderMetadata",) if served else ()))
+    beside = _options(part, "resultProviderMetadata", "callProviderMetadata")
     return call, {"type": "tool-result", **about, "output": output, **served, **beside}
 
 
-def _output(part: Json) -> Json | None:
+def _output(part: Json, *, served: bool) -> Json | None:
     state = part.get("state")
     approval = part.get("approval")
     approval = approval if type(approval) is dict else {}
@@ -107,7 +107,9 @@ def _output(part: Json) -> Json | None:
         output = part.get("output")
         return {"type": "text" if type(output) is str else "json", "value": output}
     if state == "output-error":
-        return {"type": "error-text", "value": part.get("errorText") or ""}
-    if state == "output-denied" or (state == "approval-responded" and approval.get("approved") is False):
+        return {"type": "error-json" if served else "error-text", "value": part.get("errorText") or ""}
+    if state == "output-denied":
+        return {"type": "error-text", "value": approval.get("reason") or DENIED}
+    if state == "approval-responded" and approval.get("approved") is False:
         return {"type": "execution-denied", "reason": approval.get("reason") or DENIED}
     return None

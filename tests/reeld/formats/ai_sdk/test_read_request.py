@@ -127,6 +127,19 @@ def test_the_states_of_a_tool(state: str, more: Json, expected: tuple[str, bool]
     assert ([] if expected is None else [expected]) == outputs
 
 
+def test_a_result_has_the_options_of_its_part() -> None:
+    """Those of the result, or else of the call, as the AI SDK has it; a failure of the provider's is JSON (rule V2)."""
+    part = {"type": "tool-look", "toolCallId": "c1", "state": "output-error", "input": {}, "errorText": "no"}
+    part |= {"callProviderMetadata": {"a": {"b": 1}}}
+    history = loaded(HI, ui("assistant", part, {**part, "toolCallId": "c2", "providerExecuted": True}))
+    (made, found) = sent("ai-sdk", history)[0]["messages"][1:]
+
+    assert {"type": "error-json", "value": "no"} == made["content"][1]["output"]
+    assert [{"a": {"b": 1}}] * 3 == [
+        each["providerOptions"] for each in (made["content"][0], made["content"][1], found["content"][0])
+    ]
+
+
 def test_what_the_provider_ran_is_kept_whole() -> None:
     """Call and result stay together, in both kinds of messages, and go back (rule V3)."""
     part = {"type": "tool-web_search", "toolCallId": "s1", "input": {}, "providerExecuted": True}
