@@ -46,8 +46,9 @@ async def test_render_of_a_conversation(connect: Connect, name: str) -> None:
     assert {"format": name, "at": 6, "ready": True, "report": []} == {
         key: reply[key] for key in ("format", "at", "ready", "report")
     }
-    # In Chat Completions the prompt is an entry like the others.
-    assert 2 + (name == "openai-chat") == reply["prefix"]["messages"]
+    # In some formats, such as Chat Completions, the prompt is an entry like the others.
+    first = json.loads(reply["body"])[FORMATS[name].history_key][0]
+    assert 2 + (first.get("role") == "system") == reply["prefix"]["messages"]
     assert {"body", "prefix"} == set(reply) - {"format", "at", "ready", "report"}
 
 
