@@ -22,6 +22,7 @@ Start = Callable[..., Emacs]
 def test_emacs_starts_the_daemon(prepared: Daemon, emacs: Emacs) -> None:
     """A command starts the daemon if it does not run."""
     emacs.command("reel-new", "demo")
+    emacs.until(lambda: emacs.eval("reel-copy-name") == "demo")
     emacs.command("reel-send", "Hello")
     emacs.until(lambda: "Hello" in emacs.text())
 
@@ -46,6 +47,7 @@ def test_emacs_finds_the_socket_of_the_settings_file(configured: Daemon, start: 
     """Without a variable, Emacs finds the daemon on the socket that reeld.toml names."""
     emacs = start()
     emacs.command("reel-new", "demo")
+    emacs.until(lambda: emacs.eval("reel-copy-name") == "demo")
     emacs.command("reel-send", "Hello")
     emacs.until(lambda: "Hello" in emacs.text())
 
