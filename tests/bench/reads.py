@@ -48,13 +48,23 @@ def pages(setting: Setting) -> Iterator[Line]:
 def _plain_read(path: str, agent: str) -> None:
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(path)
-        connection.sendall(msgpack.packb((0, 1, "messages", [agent, None, 10_000])))
-        unpacker = msgpack.Unpacker(max_buffer_size=1 << 28)
-        while True:
-            unpacker.feed(connection.recv(1 << 20))
-            for reply in unpacker:
-                assert 10_000 == len(reply[3]["messages"])
-                return
+        _take_reply(connection, agent)
+
+
+def _take_reply(connection: socket.socket, agent: str) -> int:
+    """Read 10,000 messages; return how many bytes the reply has."""
+    connection.sendall(_request(agent))
+    unpacker = msgpack.Unpacker(max_buffer_size=1 << 28)
+    while True:
+        unpacker.feed(connection.recv(1 << 20))
+        for reply in unpacker:
+            assert 10_000 == len(reply[3]["messages"])
+            return unpacker.tell()
+
+
+def _request(agent: str) -> bytes:
+    packed: bytes = msgpack.packb((0, 1, "messages", [agent, None, 10_000]))
+    return packed
 
 
 def cold(setting: Setting) -> Iterator[Line]:
@@ -119,8 +129,15 @@ def readers(setting: Setting) -> Iterator[Line]:
     over = threading.Event()
 
     def read() -> None:
-        while not over.is_set():
-            _plain_read(setting.daemon.socket, "read")
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(setting.daemon.socket)
+            length, buffer = _take_reply(connection, "read"), bytearray(1 << 20)
+            # Without unpacking: that would keep this process from noticing when the add is answered.
+            while not over.is_set():
+                connection.sendall(_request("read"))
+                left = length
+                while left:
+                    left -= connection.recv_into(buffer)
 
     threads = [threading.Thread(target=read) for _ in range(10)]
     for thread in threads:
