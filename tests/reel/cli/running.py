@@ -29,6 +29,19 @@ class Running:
         self.text = ""
         os.write(self.shown, text.encode())
 
+    def interrupt(self, wanted: str) -> str:
+        """Press Ctrl-C, as often as it takes, and read until the output contains a text; return all of it.
+
+        A signal that arrives just before Python waits for a key is noticed only with the next one.
+        """
+        self.text, deadline = "", time.monotonic() + PATIENCE
+        while wanted not in self.text:
+            assert time.monotonic() < deadline, f"no {wanted!r} in {self.text!r}"
+            os.write(self.shown, b"\x03")
+            if select.select([self.shown], [], [], 1)[0]:
+                self.text += os.read(self.shown, 1 << 16).decode()
+        return self.text
+
     def until(self, wanted: str) -> str:
         """Read until the output contains a text, and return all of it."""
         deadline = time.monotonic() + PATIENCE

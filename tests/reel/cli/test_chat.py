@@ -102,8 +102,7 @@ def test_an_interrupt_at_the_prompt(daemon: str, name: str, tmp_path: Path) -> N
         chat.until(f"{name}> ")
         chat.type("half a thought")
         chat.until("half a thought")
-        chat.type("\x03")
-        chat.until(f"{name}> ")
+        chat.interrupt(f"{name}> ")
         chat.type("/quit\n")
 
         assert 0 == chat.process.wait(PATIENCE)
