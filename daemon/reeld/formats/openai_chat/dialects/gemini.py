@@ -27,11 +27,14 @@ def _message_keys(metadata: Json, model: str | None) -> Json:
 
 
 def _own(metadata: Json, of_message: Json, model: str | None) -> Json:
-    """Return the keys that came with an answer, if it was this model's."""
+    """Return the signature that came with an answer, if it was this model's."""
     if not reads(model, of_message.get("model"), of_message):
         return {}
     kept = restore_keys(metadata, PROVIDER, ("extra_content",))
-    return kept if type(kept.get("extra_content")) is dict else {}
+    match kept:
+        case {"extra_content": {"google": {"thought_signature": str(signature)}}} if signature:
+            return kept
+    return {}
 
 
 def _file_part(block: Json) -> Json:
