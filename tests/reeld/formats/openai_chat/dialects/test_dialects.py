@@ -10,7 +10,7 @@ from reeld.formats.body import RenderRequest
 from reeld.formats.openai_chat.dialects import DIALECTS, dialect_for
 from reeld.formats.render import render
 from tests.formats.checker.chat_dialects import SERVERS
-from tests.reeld.formats.histories import IMAGE, PDF, SOUND, call, entries_of, model, result, text, tool, user
+from tests.reeld.formats.histories import IMAGE, PDF, SOUND, call, entries_of, model, opaque, result, text, tool, user
 from tests.reeld.formats.openai_chat.dialects.chatting import CALL, answer, chat, loop
 
 CUSTOM = {"provider": "openai", "type": "custom_tool_call"}
@@ -147,6 +147,14 @@ def test_a_thought_without_text_is_left_out() -> None:
     _, why = chat("vllm", ["Hi", model({"type": "thinking", "text": " ", "provider": "openai"}, "x"), "And?"])
 
     assert ["an empty thought"] == why
+
+
+def test_what_openai_keeps_is_for_openai() -> None:
+    """Another server knows no file of that id (rule D1)."""
+    kept = {"provider": "openai", "format": "openai-chat"}
+    block = opaque('{"type":"file","file":{"file_id":"f"}}', "openai", provider_metadata=kept)
+
+    assert ["an opaque block; xAI has none"] == chat("xai", [user(block, "x")])[1]
 
 
 def test_redacted_thinking_is_anthropics() -> None:

@@ -128,6 +128,16 @@ def test_the_first_call_of_a_step_is_signed_for_gemini() -> None:
     ] == found
 
 
+def test_the_signature_of_another_model_is_replaced_for_gemini() -> None:
+    """The dummy takes its place, and that is reported (rules D9 and X7)."""
+    signed = {**CALL, "extra_content": {"google": {"thought_signature": "c2ln"}}}
+    history = ["Hi", answer({"tool_calls": [signed]}, "gemini-2.5-pro"), tool(result("call_1"))]
+    messages, why = chat("gemini", history, "gemini-3-pro")
+
+    assert "skip_thought_signature_validator" in str(messages)
+    assert 1 == len(why)
+
+
 def test_gemini_before_version_3_needs_no_signature() -> None:
     """Nothing is put beside its calls (rule D9)."""
     messages, _ = chat("gemini", ["Hi", model(call()), tool(result())], "gemini-2.5-flash")
