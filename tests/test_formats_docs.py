@@ -43,6 +43,7 @@ _MODELS = {
     "ollama": "qwen3:8b",
     "bedrock-converse": "anthropic.claude-opus-5",
     "ai-sdk": None,
+    "langchain": None,
 }
 # It stands in what a row is about, as it is and in base64.
 _MARK, _MARK_BASE64 = "MARK", "TUFSS"

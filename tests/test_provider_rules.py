@@ -22,6 +22,7 @@ LETTERS = {
     "ollama": "O",
     "bedrock_converse": "B",
     "ai_sdk": "V",
+    "langchain": "L",
 }
 # "rule A7", "rules A7 and X2", "rules A1, A2 and X4"
 _ONE = rf"[X{''.join(LETTERS.values())}]\d+"

@@ -13,6 +13,7 @@ Format: TypeAlias = Literal[
     "ollama",
     "bedrock-converse",
     "ai-sdk",
+    "langchain",
 ]
 # The one list of the formats, in the order in which they are shown.
 FORMATS: tuple[Format, ...] = get_args(Format)

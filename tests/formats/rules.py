@@ -52,4 +52,8 @@ RULES = {
         *("tool-call-duplicate", "server-tool-unanswered", "server-tool-orphan", "tool-call-not-last"),
         *("tool-name", "tool-call-id", "empty-text", "last-role", "shape"),
     },
+    "langchain": {
+        *("empty-history", "shape", "block-shape", "arguments-object", "tool-call-id", "tool-call-unanswered"),
+        *("tool-result-orphan", "tool-result-duplicate", "tool-call-duplicate"),
+    },
 }

@@ -16,6 +16,7 @@ from tests.formats.cases import (
     bedrock_converse,
     gemini,
     gemini_interactions,
+    langchain,
     ollama,
     openai_chat,
     openai_responses,
@@ -27,6 +28,7 @@ from tests.formats.checker import anthropic as anthropic_rules
 from tests.formats.checker import bedrock_converse as bedrock_converse_rules
 from tests.formats.checker import gemini as gemini_rules
 from tests.formats.checker import gemini_interactions as gemini_interactions_rules
+from tests.formats.checker import langchain as langchain_rules
 from tests.formats.checker import ollama as ollama_rules
 from tests.formats.checker import openai_chat as openai_chat_rules
 from tests.formats.checker import openai_responses as openai_responses_rules
@@ -41,6 +43,7 @@ CASES: dict[str, ModuleType] = {
     "ollama": ollama,
     "bedrock_converse": bedrock_converse,
     "ai_sdk": ai_sdk,
+    "langchain": langchain,
 }
 RULES: dict[str, ModuleType] = {
     "openai_chat": openai_chat_rules,
@@ -51,6 +54,7 @@ RULES: dict[str, ModuleType] = {
     "ollama": ollama_rules,
     "bedrock_converse": bedrock_converse_rules,
     "ai_sdk": ai_sdk_rules,
+    "langchain": langchain_rules,
 }
 HISTORY = {
     "openai_chat": "messages",
@@ -61,6 +65,7 @@ HISTORY = {
     "ollama": "messages",
     "bedrock_converse": "messages",
     "ai_sdk": "messages",
+    "langchain": "messages",
 }
 WORDS = [
     *("user", "assistant", "model", "system", "tool", "text", "thinking", "tool_use", "tool_result", "reasoning"),

@@ -21,6 +21,7 @@ _WHOLE = {
     "openai-chat": ("object", "chat.completion"),
     "openai-responses": ("object", "response"),
     "anthropic": ("type", "message"),
+    "langchain": ("type", "ai"),
 }
 
 

@@ -14,6 +14,7 @@ from reel.streams.decoders import IN_ARRAY, IN_SEQUENCE, Event, JsonObjects, Ser
 from reel.streams.gemini import Gemini
 from reel.streams.gemini_interactions import GeminiInteractions
 from reel.streams.incremental import dict_or_empty, text_or_empty
+from reel.streams.langchain import LangChain
 from reel.streams.ollama import Ollama
 from reel.streams.openai_chat import OpenAIChat
 from reel.streams.openai_responses import OpenAIResponses
@@ -53,6 +54,7 @@ ASSEMBLERS: dict[str, type[Assembler]] = {
     "gemini-interactions": GeminiInteractions,
     "ollama": Ollama,
     "bedrock-converse": BedrockConverse,
+    "langchain": LangChain,
 }
 # The field of a response body that holds the answer.
 _ANSWERS = {
@@ -63,6 +65,7 @@ _ANSWERS = {
     "gemini-interactions": "steps",
     "ollama": "message",
     "bedrock-converse": "output",
+    "langchain": "type",
 }
 # The formats in which a whole response is an event like any other, so that both begin with the same character.
 _WHOLE_IS_EVENT = frozenset({"ollama", "bedrock-converse"})

@@ -6,6 +6,7 @@ from reeld.formats.bedrock_converse import FORMAT as BEDROCK_CONVERSE
 from reeld.formats.format import Format
 from reeld.formats.gemini import FORMAT as GEMINI
 from reeld.formats.gemini_interactions import FORMAT as GEMINI_INTERACTIONS
+from reeld.formats.langchain import FORMAT as LANGCHAIN
 from reeld.formats.ollama import FORMAT as OLLAMA
 from reeld.formats.openai_chat import FORMAT as OPENAI_CHAT
 from reeld.formats.openai_responses import FORMAT as OPENAI_RESPONSES
@@ -22,5 +23,6 @@ FORMATS: dict[str, Format] = {
         OLLAMA,
         BEDROCK_CONVERSE,
         AI_SDK,
+        LANGCHAIN,
     )
 }

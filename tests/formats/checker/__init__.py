@@ -11,6 +11,7 @@ from tests.formats.checker.bedrock_converse import check as check_bedrock_conver
 from tests.formats.checker.chat_dialects import check_dialect
 from tests.formats.checker.gemini import check as check_gemini
 from tests.formats.checker.gemini_interactions import check as check_gemini_interactions
+from tests.formats.checker.langchain import check as check_langchain
 from tests.formats.checker.ollama import check as check_ollama
 from tests.formats.checker.openai_chat import check as check_openai_chat
 from tests.formats.checker.openai_responses import check as check_openai_responses
@@ -27,6 +28,7 @@ CHECKS = {
     "ollama": check_ollama,
     "bedrock_converse": check_bedrock_converse,
     "ai_sdk": check_ai_sdk,
+    "langchain": check_langchain,
 }
 
 

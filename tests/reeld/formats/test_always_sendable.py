@@ -27,6 +27,7 @@ MODELS: dict[str, list[str | None]] = {
     "ollama": ["qwen3:8b", None],
     "bedrock-converse": ["us.anthropic.claude-opus-4-8", "amazon.nova-pro-v1:0", "meta.llama4-scout", None],
     "ai-sdk": [None],
+    "langchain": [None],
 }
 # Without any tool, one is declared as soon as there is a call, so that the tools change.
 TOOLS = {"bedrock-converse": {"toolConfig": {"tools": [{"toolSpec": {"name": "look"}}]}}}

@@ -26,6 +26,7 @@ MODELS = {
     "gemini": "gemini-3-pro-preview",
     "gemini-interactions": "gemini-3-pro-preview",
     "ollama": "qwen3:8b",
+    "langchain": "claude-opus-4-8",
     "bedrock-converse": "anthropic.claude-opus-4-8",
 }
 USED = {"input_tokens": 1}
@@ -91,6 +92,14 @@ BODIES: dict[str, Json] = {
             {"type": "function_call", "id": "c1", "name": "look", "arguments": {"a": 1}},
         ],
         "usage": USED,
+    },
+    "langchain": {
+        "type": "ai",
+        "id": "1",
+        "content": [{"type": "thinking", "thinking": "é", "signature": "AAAA"}, {"type": "text", "text": "x"}],
+        "tool_calls": [{"name": "look", "args": {"a": 1}, "id": "c1", "type": "tool_call"}],
+        "response_metadata": {"model_provider": "anthropic", "model_name": "claude-opus-4-8"},
+        "usage_metadata": USED,
     },
     "ollama": {
         "model": "qwen3:8b",
@@ -164,6 +173,17 @@ STREAMS: dict[str, bytes] = {
                 2, {"type": "function_call", "id": "c1", "name": "look"}, {"type": "arguments_delta", "arguments": "{}"}
             ),
             {"event_type": "interaction.completed", "interaction": {"status": "requires_action", "usage": USED}},
+        ]
+    ),
+    "langchain": sse(
+        [
+            {"type": "AIMessageChunk", "id": "1", "content": [{"type": "text", "text": "é", "index": 0}]},
+            {
+                "type": "AIMessageChunk",
+                "content": [],
+                "tool_call_chunks": [{"name": "look", "args": '{"a":1}', "id": "c1", "index": 1}],
+                "chunk_position": "last",
+            },
         ]
     ),
     "ollama": ndjson(

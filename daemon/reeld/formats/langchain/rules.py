@@ -1,0 +1,77 @@
+"""What LangChain's messages can hold, and how they name providers."""
+
+from collections.abc import Callable, Mapping
+
+from reel.strict_json import Json
+from reeld.formats import naming
+from reeld.formats.format import Position
+from reeld.formats.metadata import opaque_object
+from reeld.formats.openai import rename_tools as rename_openai_tools
+
+PROVIDER = "langchain"
+# What LangChain calls the providers whose blocks are understood here (rule L4); the first name is the one that is sent.
+_MODEL_PROVIDERS = {
+    "anthropic": "anthropic",
+    "google_genai": "gemini",
+    "google_vertexai": "gemini",
+    "google": "gemini",
+    "openai": "openai",
+    "azure_openai": "openai",
+    "deepseek": "openai",
+    "xai": "openai",
+    "mistralai": "openai",
+    "openrouter": "openai",
+    "ollama": "ollama",
+}
+# The key of a system message that was OpenAI's of the role developer.
+OPENAI_ROLE = "__openai_role__"
+# The types of content that have a form of their own in every conversation, so that no opaque block may be one.
+NEUTRAL_TYPES = frozenset(
+    {
+        *("text", "thinking", "redacted_thinking", "tool_use", "tool_call", "function_call", "non_standard"),
+        *("image", "image_url", "audio", "video", "file", "document", "text-plain"),
+    }
+)
+
+
+def provider_of(model_provider: object) -> str | None:
+    """Return the provider that LangChain means; an unknown one keeps its name."""
+    if not isinstance(model_provider, str) or not model_provider:
+        return None
+    return _MODEL_PROVIDERS.get(model_provider, model_provider)
+
+
+def model_provider_of(provider: str) -> str:
+    """Return LangChain's name of a provider."""
+    names = {known: name for name, known in reversed(_MODEL_PROVIDERS.items())}
+    return names.get(provider, provider)
+
+
+def why_unsendable(block: Json, _position: Position, _model: str | None) -> str | None:
+    """Return why a block cannot be in a message: hardly anything cannot."""
+    match block["type"]:
+        case "opaque" if opaque_object(block) is None:
+            return "an opaque block that is not an object"
+        case "thinking" if not block["text"].strip() and not block.get("signature"):
+            return "an empty thought"
+        case "redacted_thinking" if block.get("provider") != "anthropic":
+            return "redacted thinking, which only Anthropic has"
+    return None
+
+
+def is_native(block: Json) -> bool:
+    """Whether an opaque block is content as its provider's integration has it, and is not taken for anything else."""
+    kind, provider = (opaque_object(block) or {}).get("type"), block.get("provider")
+    if provider not in ("anthropic", "openai", PROVIDER) or type(kind) is not str:
+        return False
+    return kind not in NEUTRAL_TYPES or (kind, provider) == ("non_standard", PROVIDER)
+
+
+def sent_id(given: str, used: Mapping[str, None], seq: int, index: int) -> str:
+    """Return the id of a call: its own, unless an earlier call has it; nothing restricts its characters."""
+    return given if given and given not in used else naming.sent_id(given, used, seq, index)
+
+
+def rename_tools(extra: Json, rename: Callable[[str], str]) -> Json:
+    """Return ``extra`` with the names of its tools put through a function, without the model: messages name none."""
+    return rename_openai_tools({key: value for key, value in extra.items() if key != "model"}, rename)

@@ -1,0 +1,143 @@
+"""Turns and the prompt as LangChain's messages, in the plain form of ``model_dump``."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from reel.strict_json import Json
+from reeld.formats.content import ANY_PICTURE, mime_of, shortest
+from reeld.formats.format import Prompt, PromptPart
+from reeld.formats.json_values import arguments_as_object
+from reeld.formats.langchain.rules import OPENAI_ROLE, PROVIDER, is_native, model_provider_of
+from reeld.formats.metadata import opaque_object, restore_keys
+from reeld.formats.model import AssistantTurn, CallResult, Piece, RenderContext, Turn, UserTurn
+from reeld.formats.openai import by_message
+from reeld.formats.prompt import original_prompt_pieces
+
+_KEPT = ("name", "id", "additional_kwargs", "response_metadata", "usage_metadata")
+_OF_RESULTS = ("id", "additional_kwargs", "response_metadata", "artifact")
+_OF_TEXTS = ("annotations", "extras", "citations")
+_MEDIA_TYPES = ("image", "audio", "video")
+
+
+def write_turn(turn: Turn, context: RenderContext) -> list[Json]:
+    """Return the messages that a turn becomes: results directly after their calls, each message by itself."""
+    if isinstance(turn, UserTurn):
+        return [*map(_result, turn.results), *(_user(pieces, context) for pieces in by_message(turn.pieces))]
+    return list(_assistant(turn))
+
+
+def write_prompt(prompt: Prompt | None, context: RenderContext) -> PromptPart:
+    """Return the prompt as leading messages: those that it was loaded from, or one of its text."""
+    if prompt is None:
+        return PromptPart({}, [])
+    groups = by_message(original_prompt_pieces(PROVIDER, prompt))
+    return PromptPart({}, [_user(pieces, context) for pieces in groups] or [{"type": "system", "content": prompt.text}])
+
+
+def _result(result: CallResult) -> Json:
+    """Return the result of a call; whether it failed is its status (rule L2)."""
+    return {
+        "type": "tool",
+        "content": shortest([_block(block) for block in result.blocks]),
+        "tool_call_id": result.call.id,
+        "name": result.call.name,
+        "status": "error" if result.failed else "success",
+        **restore_keys(result.metadata, PROVIDER, _OF_RESULTS),
+    }
+
+
+def _user(pieces: Sequence[Piece], context: RenderContext) -> Json:
+    """Return a message of the user's, or of the system's if all of it is text; ``developer`` is a mark (rule L1)."""
+    role = pieces[0].privileged_role
+    if role is not None and any(piece.block["type"] != "text" for piece in pieces):
+        context.note(pieces[0], "downgraded", f"a {role} message is sent as the user's")
+        role = None
+    message: Json = {
+        "type": "human" if role is None else "system",
+        "content": shortest([_block(piece.block) for piece in pieces]),
+        **restore_keys(pieces[0].metadata, PROVIDER, _KEPT),
+    }
+    if role == "developer":
+        beside = message.get("additional_kwargs")
+        message["additional_kwargs"] = {**(beside if type(beside) is dict else {}), OPENAI_ROLE: role}
+    return message
+
+
+def _assistant(turn: AssistantTurn) -> Iterator[Json]:
+    """Return the assistant's messages; all calls are in the last one, which their results follow (rule L2)."""
+    calls = [piece for piece in turn.pieces if piece.block["type"] == "tool_call"]
+    said = list(by_message([piece for piece in turn.pieces if piece.block["type"] != "tool_call"]))
+    if calls and not said:
+        said.append([])
+    for pieces in said:
+        yield _message(pieces, calls if pieces is said[-1] else [])
+
+
+def _message(pieces: Sequence[Piece], calls: Sequence[Piece]) -> Json:
+    first = (*pieces, *calls)[0]
+    kept = restore_keys(first.metadata, PROVIDER, _KEPT)
+    message: Json = {"type": "ai", "content": shortest([_block(piece.block) for piece in pieces])}
+    if calls:
+        message["tool_calls"] = [_call(piece.block) for piece in calls]
+    made_by = {"response_metadata": maker} if (maker := _maker(first, pieces)) else {}
+    return {**message, **made_by, **kept}
+
+
+def _maker(first: Piece, pieces: Sequence[Piece]) -> Json:
+    """Return who wrote a message, in LangChain's words, so that its integrations read the content (rule L4)."""
+    holders = [first.metadata, *(piece.block for piece in pieces)]
+    known = next((holder for holder in holders if holder.get("provider") not in (None, PROVIDER)), {})
+    named = {"model_provider": model_provider_of(known["provider"])} if known else {}
+    model = known.get("model")
+    return {**named, "model_name": model} if named and model else named
+
+
+def _call(block: Json) -> Json:
+    arguments = arguments_as_object(block["arguments"])
+    return {"name": block["name"], "args": arguments, "id": block["id"], "type": "tool_call"}
+
+
+def _block(block: Json) -> Json:
+    return _WRITERS[block["type"]](block)
+
+
+def _text(block: Json) -> Json:
+    return {"type": "text", "text": block["text"], **restore_keys(block.get("provider_metadata"), PROVIDER, _OF_TEXTS)}
+
+
+def _thinking(block: Json) -> Json:
+    """Return thinking: Anthropic's as its integration has it, any other as LangChain's reasoning (rule L4)."""
+    signature = block.get("signature")
+    if block.get("provider") == "anthropic":
+        signed = {"signature": signature} if signature else {}
+        return {"type": "thinking", "thinking": block["text"], **signed}
+    extras = {"extras": {"signature": signature}} if signature else {}
+    return {"type": "reasoning", "reasoning": block["text"], **extras}
+
+
+def _redacted(block: Json) -> Json:
+    return {"type": "redacted_thinking", "data": block["data"]}
+
+
+def _media(block: Json) -> Json:
+    """Return media as LangChain's own block; what is no picture, sound or video is a file."""
+    mime = mime_of(block)
+    kind = mime.partition("/")[0]
+    written: Json = {"type": kind if kind in _MEDIA_TYPES else "file"}
+    written |= {"url": block["url"]} if block.get("url") is not None else {"base64": block["data_base64"]}
+    if mime != ANY_PICTURE:
+        written["mime_type"] = mime
+    return {**written, "filename": block["name"]} if block.get("name") else written
+
+
+def _opaque(block: Json) -> Json:
+    value = opaque_object(block) or {}
+    return value if is_native(block) else {"type": "non_standard", "value": value}
+
+
+_WRITERS: dict[str, Callable[[Json], Json]] = {
+    "text": _text,
+    "thinking": _thinking,
+    "redacted_thinking": _redacted,
+    "media": _media,
+    "opaque": _opaque,
+}
