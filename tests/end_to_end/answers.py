@@ -169,3 +169,34 @@ def _gemini(*parts: Json, reason: str | None = None) -> Json:
 def gemini_stream(call: str) -> list[Json]:
     said = {"functionCall": {"name": NAME, "args": {"tape": 1}, "id": call}, "thoughtSignature": SIGNED_BY_GEMINI}
     return [_gemini({"text": "On "}), _gemini({"text": "it"}), _gemini(said, reason="STOP")]
+
+
+def _interaction(status: str, **more: Any) -> Json:
+    usage = {"total_input_tokens": 1, "total_tokens": 2}
+    top = {"id": "", "object": "interaction", "model": "gemini-3-pro-preview", "status": status}
+    return {**top, **({"usage": usage} if status != "in_progress" else {}), **more}
+
+
+def interactions(call: str) -> Json:
+    thought = {"type": "thought", "signature": SIGNED_BY_GEMINI, "summary": [{"type": "text", "text": "Which tape?"}]}
+    said = {"type": "function_call", "id": call, "name": NAME, "arguments": {"tape": 1}}
+    return _interaction("requires_action", steps=[thought, said])
+
+
+def interactions_stream(call: str) -> list[Json]:
+    steps: list[tuple[Json, Json]] = [
+        ({"type": "thought"}, {"type": "thought_signature", "signature": SIGNED_BY_GEMINI}),
+        ({"type": "model_output"}, {"type": "text", "text": "On it"}),
+        (
+            {"type": "function_call", "id": call, "name": NAME, "arguments": {}},
+            {"type": "arguments_delta", "arguments": '{"tape": 1}'},
+        ),
+    ]
+    events: list[Json] = [{"event_type": "interaction.created", "interaction": _interaction("in_progress")}]
+    for index, (step, delta) in enumerate(steps):
+        events += [
+            {"event_type": "step.start", "index": index, "step": step},
+            {"event_type": "step.delta", "index": index, "delta": delta},
+            {"event_type": "step.stop", "index": index},
+        ]
+    return [*events, {"event_type": "interaction.completed", "interaction": _interaction("requires_action")}]

@@ -17,6 +17,7 @@ _PATHS = {
     "openai_responses": re.compile(r"/v1/responses$"),
     "anthropic": re.compile(r"/v1/messages$"),
     "gemini": re.compile(r"/v1(?:beta)?/models/([^:]+):(?:generateContent|streamGenerateContent\?alt=sse)$"),
+    "gemini_interactions": re.compile(r"/v1(?:beta)?/interactions$"),
 }
 
 

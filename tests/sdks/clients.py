@@ -17,6 +17,7 @@ MODELS = {
     "openai-responses": "gpt-5",
     "anthropic": "claude-opus-4-8",
     "gemini": "gemini-3-pro-preview",
+    "gemini-interactions": "gemini-3-pro-preview",
 }
 
 
@@ -29,9 +30,14 @@ def ask(name: str, url: str, body: Json, *, stream: bool) -> str:
         body: what ``render`` gave.
         stream: whether the answer is to come in pieces.
     """
-    return {"openai-chat": _chat, "openai-responses": _responses, "anthropic": _anthropic, "gemini": _gemini}[name](
-        url, body, stream
-    )
+    asking = {
+        "openai-chat": _chat,
+        "openai-responses": _responses,
+        "anthropic": _anthropic,
+        "gemini": _gemini,
+        "gemini-interactions": _interactions,
+    }
+    return asking[name](url, body, stream)
 
 
 def _chat(url: str, body: Json, stream: bool) -> str:
@@ -62,6 +68,15 @@ def _gemini(url: str, body: Json, stream: bool) -> str:
         if stream:
             return "".join(map(_written, client.models.generate_content_stream(**asked)))
         return str(client.models.generate_content(**asked).model_dump_json())
+    finally:
+        client.close()
+
+
+def _interactions(url: str, body: Json, stream: bool) -> str:
+    client = genai.Client(api_key="none", http_options={"base_url": url})
+    try:
+        found = client.interactions.create(**body, stream=stream)
+        return "".join(map(_written, found)) if stream else str(found.model_dump_json())
     finally:
         client.close()
 

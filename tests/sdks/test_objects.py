@@ -56,6 +56,12 @@ def _gemini(url: str, request: Json) -> Any:
     return client.models.generate_content(model="gemini-3-pro-preview", contents=request["contents"])
 
 
+def _interactions(url: str, request: Json) -> Any:
+    client = genai.Client(api_key="none", http_options={"base_url": url})
+    found = client.interactions.create(**request)
+    return list(found) if request.get("stream") else found
+
+
 @pytest.mark.usefixtures("tidied")
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize(
@@ -68,6 +74,8 @@ def _gemini(url: str, request: Json) -> Any:
         ("anthropic", _anthropic, answers.anthropic("c1"), ("Let me look", [{"tape": 1}])),
         ("anthropic", _anthropic, answers.anthropic_stream("c1"), ("And once more", [{"tape": 1}])),
         ("gemini", _gemini, GEMINI, ("the last word", [])),
+        ("gemini-interactions", _interactions, answers.interactions("c1"), ("", [{"tape": 1}])),
+        ("gemini-interactions", _interactions, answers.interactions_stream("c1"), ("On it", [{"tape": 1}])),
     ],
 )
 def test_an_answer_of_an_sdk(

@@ -9,6 +9,7 @@ import pytest
 
 from reel import Format, tool_result
 from reel.sync.client import Client
+from reeld.formats.table import FORMATS
 from tests.daemon import Daemon, short_directory
 from tests.end_to_end import answers
 from tests.end_to_end.provider import Provider, serving
@@ -30,6 +31,7 @@ EXTRA: dict[str, Json] = {
         "thinking": {"type": "adaptive"},
     },
     "gemini": {"tools": [{"functionDeclarations": [_FUNCTION]}]},
+    "gemini-interactions": {"tools": [{"type": "function", **_FUNCTION}]},
 }
 # An answer of each provider that calls a tool: one whole, one streamed.
 ANSWERS: dict[str, Callable[[str], Json | list[Json]]] = {
@@ -37,17 +39,24 @@ ANSWERS: dict[str, Callable[[str], Json | list[Json]]] = {
     "openai-responses": answers.responses,
     "anthropic": answers.anthropic,
     "gemini": answers.gemini,
+    "gemini-interactions": answers.interactions,
 }
 STREAMED: dict[str, Callable[[str], Json | list[Json]]] = {
     **ANSWERS,
     "openai-responses": answers.responses_stream,
     "anthropic": answers.anthropic_stream,
     "gemini": answers.gemini_stream,
+    "gemini-interactions": answers.interactions_stream,
 }
 
 
+def maker(name: str) -> str:
+    """Return whose signatures are accepted in a format."""
+    return FORMATS[name].provider
+
+
 class Tour:
-    """The conversation, and the four providers that answer in it."""
+    """The conversation, and the providers that answer in it."""
 
     def __init__(self, client: Client, providers: dict[str, Provider]) -> None:
         self.client = client
@@ -87,7 +96,7 @@ class Tour:
 
 @pytest.fixture
 def tour() -> Iterator[Tour]:
-    """A conversation that begins with a question, in its own daemon, and four providers."""
+    """A conversation that begins with a question, in its own daemon, and every provider."""
     with short_directory() as directory, ExitStack() as stack:
         daemon = Daemon(directory).start()
         stack.callback(daemon.close)
@@ -114,6 +123,7 @@ def test_a_tour_of_all_providers(tour: Tour) -> None:
         ("openai-responses", answers.responses_stream("call_1"), answers.ENCRYPTED),
         ("gemini", answers.gemini("call_1"), answers.SIGNED_BY_GEMINI),
         ("gemini", answers.gemini_stream("call_1"), answers.SIGNED_BY_GEMINI),
+        ("gemini-interactions", answers.interactions_stream("call_1"), answers.SIGNED_BY_GEMINI),
     ],
 )
 def test_a_signature_goes_back_to_its_provider_alone(
@@ -122,7 +132,7 @@ def test_a_signature_goes_back_to_its_provider_alone(
     """A provider gets back what it signed, and no other provider does."""
     tour.ask(name, answer)
     tour.answer("call_1")
-    others = [tour.turn(other, f"call_{other}") for other in ANSWERS if other != name]
+    others = [tour.turn(other, f"call_{other}") for other in ANSWERS if maker(other) != maker(name)]
     back = tour.turn(name, "call_9")
 
     assert signature in json.dumps(back)
