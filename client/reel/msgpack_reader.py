@@ -5,7 +5,10 @@ else is left to two decoders that read the same bytes: the first skips over mess
 where each one ends; the second decodes a message when it is complete, and counts its values. So a message that never
 ends costs no more than its bytes, and one with too many values is refused before they fill the memory.
 
-Both ways make the same frames. The short one accepts nothing by itself that the long one would refuse: whatever it
+A reader that does not count values is a client's. It trusts the daemon, so it has no decoder that skips: the other one
+goes on where the bytes ended, and reads a rendered body of megabytes in half the time.
+
+All ways make the same frames. The short one accepts nothing by itself that the long one would refuse: whatever it
 cannot decode, and what follows that, goes to the long one.
 """
 
@@ -145,7 +148,7 @@ class _CarefulReader:
         self._max = max_message
         self._counter = _Counter(max_values)
         room = max_message + _CHUNK
-        self._skipper = Unpacker(max_buffer_size=room, read_size=_BUFFER)
+        self._skipper = None if max_values is None else Unpacker(max_buffer_size=room, read_size=_BUFFER)
         self._decoder = _decoder(room, MAX_ELEMENTS, None if max_values is None else self._counter.count)
         self._fed = 0
         self._read = 0
@@ -164,30 +167,40 @@ class _CarefulReader:
         """
         for start in range(0, len(data), _CHUNK):
             piece = data[start : start + _CHUNK]
-            self._skipper.feed(piece)
+            if self._skipper is not None:
+                self._skipper.feed(piece)
             self._decoder.feed(piece)
             self._fed += len(piece)
-            while (size := self._next()) is not None:
-                self._counter.values = 0
-                message = self._decoder.unpack()
-                frames.append(_frame(message, memory_cost(size, self._counter.values)))
+            while (frame := self._next()) is not None:
+                frames.append(frame)
 
-    def _next(self) -> int | None:
-        """Return the length of the next message, or ``None`` if that is incomplete.
+    def _next(self) -> Frame | None:
+        """Return the next message as a frame, or ``None`` if it is incomplete.
 
         Raises:
             TooLarge: the message is too long, or what has arrived of it.
         """
+        decoder, skipper, message = self._decoder, self._skipper, None
         try:
-            self._skipper.skip()
+            if skipper is None:
+                message = decoder.unpack()
+            else:
+                skipper.skip()
         except OutOfData:
-            size, complete = self._fed - self._read, False
-        else:
-            end = self._skipper.tell()
-            size, self._read, complete = end - self._read, end, True
+            self._require_room(self._fed - self._read)
+            return None
+        end = (skipper or decoder).tell()
+        size, self._read = end - self._read, end
+        self._require_room(size)
+        if skipper is None:
+            return _frame(message, size)
+        self._counter.values = 0
+        message = decoder.unpack()
+        return _frame(message, memory_cost(size, self._counter.values))
+
+    def _require_room(self, size: int) -> None:
         if size > self._max:
             raise too_large(self._max)
-        return size if complete else None
 
 
 class _Counter:

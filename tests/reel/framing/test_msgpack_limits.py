@@ -30,27 +30,29 @@ def fault(data: bytes, max_message: int = MAX_MESSAGE) -> InvalidFrame:
     return frame
 
 
+@pytest.mark.parametrize("values", [None, MAX_VALUES])
 @given(st.integers(0, 256), st.lists(st.integers(0, 400), max_size=5))
-def test_the_limit_reads_the_same_in_any_pieces(limit: int, lengths: list[int]) -> None:
+def test_the_limit_reads_the_same_in_any_pieces(values: int | None, limit: int, lengths: list[int]) -> None:
     """Whether a message is too long does not depend on how it came."""
     sent = [msgpack.packb([2, "x", "y" * length]) for length in lengths]
     good = [len(message) <= limit for message in sent]
     expected = good.index(False) if False in good else len(sent)
 
     for pieces in ([b"".join(sent)], sent, one_by_one(b"".join(sent))):
-        frames = fed(MessagePack(limit), pieces)
+        frames = fed(MessagePack(limit, values), pieces)
         assert [Notification] * expected + [tuple] * (not all(good)) == [type(frame) for frame in frames]
 
 
+@pytest.mark.parametrize("values", [None, MAX_VALUES])
 @pytest.mark.parametrize("cut", [lambda data: [data], one_by_one])
 @pytest.mark.parametrize("length", [0, 100, 70_000])
-def test_a_message_at_the_limit_in_msgpack(cut: Any, length: int) -> None:
+def test_a_message_at_the_limit_in_msgpack(cut: Any, length: int, values: int | None) -> None:
     """The limit is inclusive; one more byte is too many."""
     message = msgpack.packb([2, "x", "y" * length])
     size = len(message)
 
-    assert fed(MessagePack(size), cut(message)) == [Notification("x", "y" * length, size)]
-    ((error, _, fatal),) = fed(MessagePack(size - 1), cut(message))
+    assert fed(MessagePack(size, values), cut(message)) == [Notification("x", "y" * length, size)]
+    ((error, _, fatal),) = fed(MessagePack(size - 1, values), cut(message))
     assert (TooLarge, True) == (error, fatal)
 
 
@@ -63,9 +65,10 @@ def test_a_message_over_the_limit_says_the_limit() -> None:
     assert error.data == {"limit": 50}
 
 
-def test_a_message_over_the_limit_is_not_waited_for() -> None:
+@pytest.mark.parametrize("values", [None, MAX_VALUES])
+def test_a_message_over_the_limit_is_not_waited_for(values: int | None) -> None:
     """A message over the limit is refused before its end arrives; earlier messages count."""
-    framing = MessagePack(100)
+    framing = MessagePack(100, values)
     endless = b"\x93\x02\xa1x\xdb\x7f\xff\xff\xff" + b"y" * 100
 
     first, (error, _, fatal) = fed(framing, [PING + endless])
@@ -73,9 +76,10 @@ def test_a_message_over_the_limit_is_not_waited_for() -> None:
     assert (TooLarge, True) == (error, fatal)
 
 
-def test_the_decoder_has_a_bound_of_its_own() -> None:
+@pytest.mark.parametrize("values", [None, MAX_VALUES])
+def test_the_decoder_has_a_bound_of_its_own(values: int | None) -> None:
     """Even if the count of buffered bytes were wrong, the decoder would refuse to buffer more than its limit."""
-    framing = MessagePack(50)
+    framing = MessagePack(50, values)
     framing.feed(b"\x93\x02\xa1x\xdb\x7f\xff\xff\xff")
     careful = framing._reader._careful
     assert careful is not None
@@ -117,8 +121,8 @@ def test_too_many_elements_says_the_limit() -> None:
     [b"\xdd\xff\xff\xff\xff", b"\xdc\xff\xff" * 900, b"\xdc\x00\x80" * 900, b"\xdc\xff\xff" + b"\x90" * 60_000],
 )
 def test_a_header_is_not_believed(header: bytes) -> None:
-    """A promised length takes no memory; an incomplete message takes the memory of its bytes."""
-    framing = MessagePack()
+    """To the daemon, a promised length takes no memory; an incomplete message takes the memory of its bytes."""
+    framing = MessagePack(max_values=MAX_VALUES)
     piece = b"\x94\x00\x01\xa1x" + header
     tracemalloc.start()
     frames = framing.feed(piece)

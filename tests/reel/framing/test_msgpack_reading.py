@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reel.frames import Frame, Notification, Request, Response
+from reel.frames import MAX_MESSAGE, MAX_VALUES, Frame, Notification, Request, Response
 from reel.session import MessagePack
 from tests.reel.framing.frames import fed, one_by_one
 from tests.reel.framing.messagepack import PING, PINGED, ids, names, plain
@@ -44,16 +44,18 @@ def test_what_was_sent_comes_in_in_msgpack(sent: list[Any]) -> None:
     assert [frame_of(message) for message in sent] == fed(MessagePack(), [stream])
 
 
+@pytest.mark.parametrize("values", [None, MAX_VALUES])
 @given(st.lists(messages, max_size=4))
-def test_one_byte_at_a_time_in_msgpack(sent: list[Any]) -> None:
+def test_one_byte_at_a_time_in_msgpack(values: int | None, sent: list[Any]) -> None:
     """Bytes that arrive one at a time make the same frames as all at once."""
     stream = b"".join(map(msgpack.packb, sent))
 
-    assert [frame_of(message) for message in sent] == fed(MessagePack(), one_by_one(stream))
+    assert [frame_of(message) for message in sent] == fed(MessagePack(MAX_MESSAGE, values), one_by_one(stream))
 
 
+@pytest.mark.parametrize("values", [None, MAX_VALUES])
 @given(st.lists(messages.map(msgpack.packb) | st.binary(max_size=30), max_size=5), st.lists(st.integers(1, 50)))
-def test_junk_reads_the_same_in_any_pieces_in_msgpack(parts: list[bytes], cuts: list[int]) -> None:
+def test_junk_reads_the_same_in_any_pieces_in_msgpack(values: int | None, parts: list[bytes], cuts: list[int]) -> None:
     """However a stream is cut, the frames are the same, and nothing is raised."""
     stream = rest = b"".join(parts)
     pieces = []
@@ -61,15 +63,16 @@ def test_junk_reads_the_same_in_any_pieces_in_msgpack(parts: list[bytes], cuts: 
         pieces.append(rest[:cut])
         rest = rest[cut:]
 
-    at_once = fed(MessagePack(), [stream])
-    assert at_once == fed(MessagePack(), [*pieces, rest])
-    assert at_once == fed(MessagePack(), one_by_one(stream))
+    at_once = fed(MessagePack(MAX_MESSAGE, values), [stream])
+    assert at_once == fed(MessagePack(MAX_MESSAGE, values), [*pieces, rest])
+    assert at_once == fed(MessagePack(MAX_MESSAGE, values), one_by_one(stream))
 
 
+@pytest.mark.parametrize("values", [None, MAX_VALUES])
 @pytest.mark.parametrize("pieces", [[], [b""], [b"", b""], [PING[:-1]], one_by_one(PING[:-1]), [b"\xdd"]])
-def test_a_truncated_frame_is_silent(pieces: list[bytes]) -> None:
+def test_a_truncated_frame_is_silent(pieces: list[bytes], values: int | None) -> None:
     """Half a message makes no frame yet."""
-    assert fed(MessagePack(), pieces) == []
+    assert fed(MessagePack(MAX_MESSAGE, values), pieces) == []
 
 
 def test_a_frame_over_two_pieces() -> None:
@@ -80,12 +83,16 @@ def test_a_frame_over_two_pieces() -> None:
     assert fed(framing, [PING[3:]]) == [PINGED]
 
 
+@pytest.mark.parametrize("values", [None, MAX_VALUES])
 @pytest.mark.parametrize("length", [60_000, 65_536, 200_000, 1_000_000])
-def test_a_long_message_in_msgpack(length: int) -> None:
+def test_a_long_message_in_msgpack(length: int, values: int | None) -> None:
     """A message much longer than one read arrives whole, and so does the one behind it."""
     message = msgpack.packb([2, "x", "y" * length])
 
-    assert fed(MessagePack(), [message + PING]) == [Notification("x", "y" * length, len(message)), PINGED]
+    assert fed(MessagePack(MAX_MESSAGE, values), [message + PING]) == [
+        Notification("x", "y" * length, len(message)),
+        PINGED,
+    ]
 
 
 def test_what_comes_is_had_at_once() -> None:
@@ -96,9 +103,10 @@ def test_what_comes_is_had_at_once() -> None:
     assert framing.feed(b"") == []
 
 
-def test_what_is_held_in_msgpack() -> None:
+@pytest.mark.parametrize("values", [None, MAX_VALUES])
+def test_what_is_held_in_msgpack(values: int | None) -> None:
     """A framing reports how many bytes of an incomplete message it keeps, and drops them after a fatal frame."""
-    framing = MessagePack()
+    framing = MessagePack(MAX_MESSAGE, values)
 
     assert framing.held == 0
     framing.feed(PING + PING[:-1])
