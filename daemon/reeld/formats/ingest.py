@@ -1,6 +1,7 @@
 """Reading: the responses of providers, and whole requests, as messages to add. The daemon calls both functions."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from reel.errors import InvalidMessage, InvalidParams
 from reel.streams.stream import Stream, is_whole
@@ -59,13 +60,15 @@ def read_request(format: str, body: str, model: str | None = None) -> LoadedRequ
 
     Args:
         format: a key of ``FORMATS``.
-        body: the body of the request.
+        body: the body of the request; an array is the history of one (rule X12).
         model: the model that wrote the assistant's messages, if the body does not name it.
 
     Raises:
         InvalidMessage: the body is not a request of this API.
     """
-    return FORMATS[format].read_request(_object(body), model)
+    target, found = FORMATS[format], _value(body)
+    whole = {target.history_key: found} if type(found) is list else found
+    return target.read_request(require_map(whole, "body"), model)
 
 
 def _response(format: str, body: str) -> tuple[Json, str | None]:  # noqa: A002 - as above
@@ -84,8 +87,12 @@ def _response(format: str, body: str) -> tuple[Json, str | None]:  # noqa: A002 
 
 
 def _object(body: str) -> Json:
+    return require_map(_value(body), "body")
+
+
+def _value(body: str) -> Any:
     try:
-        return require_map(parse_bounded(body.strip(_BLANK)), "body")
+        return parse_bounded(body.strip(_BLANK))
     except (ValueError, RecursionError) as error:
         raise InvalidMessage(f"body: invalid JSON: {error}", field="body") from None
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from reel.sync.client import Client
+from tests.formats.checker import check
 from tests.reel.streams.samples import CHAT, chunk, sse
 
 from .conftest import Ran, Reel, texts
@@ -75,6 +76,13 @@ def test_an_answer_is_printed_and_added(reel: Reel, talk: str, via: Via) -> None
         via.body["stream"],
         via.body["messages"][-1]["content"],
     )
+
+
+def test_a_dialect_of_the_command(reel: Reel, talk: str, via: Via) -> None:
+    """The body is such as the server accepts."""
+    reel("ask", talk, "And a reel?", *via(CHAT.data), "--dialect", "vllm")
+
+    assert [] == check("openai_chat/vllm", {**via.body, "model": "x"})
 
 
 def test_a_response_that_is_not_streamed(reel: Reel, talk: str, via: Via) -> None:

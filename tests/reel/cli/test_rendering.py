@@ -37,6 +37,15 @@ def test_body_on_stdout_and_changes_on_stderr(reel: Reel, talk: str) -> None:
     assert "reel: note: #4 synthesized: the call c1 has no result\n" in ran.err
 
 
+def test_a_body_in_a_dialect(reel: Reel, talk: str) -> None:
+    """The ids are such as the server accepts; without a dialect the model's name tells it."""
+    named = reel("render", talk, "--format", "openai-chat", "--dialect", "mistral")
+    told = reel("render", talk, "--format", "openai-chat", "--set", "model=mistral-large-latest")
+
+    assert [] == check("openai_chat/mistral", json.loads(named.out))
+    assert json.loads(named.out)["messages"] == json.loads(told.out)["messages"]
+
+
 def test_changes_of_older_messages_at_a_terminal(reel: Reel, name: str) -> None:
     """A person reads what is new; a script, and --report, get all changes."""
     reel("add", name, "--file", "-", "--create", stdin=b'"one"\n"two"\n')

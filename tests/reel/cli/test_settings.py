@@ -76,6 +76,7 @@ def test_every_setting(file: Path) -> None:
         ),
         ('[providers.x]\ncommand = "c"\nformat = "gemini"\nset = 1', "x.set: write a table, such as"),
         ('[providers.x]\ncommand = "c"\nformat = "gemini"\nset = { a = 1979-05-27 }', "cannot be part of a request"),
+        ('[providers.x]\ncommand = "c"\nformat = "openai-chat"\ndialect = "gpt"', "x.dialect: write one of openai,"),
         ('[providers.x]\ncommand = "c"\nformat = "gemini"\nurl = 1', "x.url: there is no such setting"),
         ("aliases.x = 5", " line 1: aliases: x: write a text"),
     ],

@@ -235,8 +235,16 @@ def test_a_request_is_read_with_or_without_byte_order_mark() -> None:
     assert [change.why for change in read_request("openai-chat", "\ufeff" + body).report]
     with pytest.raises(InvalidMessage, match=r"^invalid_message: body: invalid JSON"):
         read_request("openai-chat", "data: {}")
-    with pytest.raises(InvalidMessage, match=r"^invalid_message: body: expected an object, got a list"):
-        read_request("openai-chat", "[]")
+    with pytest.raises(InvalidMessage, match=r"^invalid_message: body: expected an object, got an integer"):
+        read_request("openai-chat", "5")
+
+
+@pytest.mark.parametrize(("format", "history"), [
+    ("langchain", [{"type": "human", "content": "Hi"}]), ("gemini", [{"role": "user", "parts": [{"text": "Hi"}]}]),
+])  # fmt: skip
+def test_a_history_alone_is_a_request(format: str, history: list[Any]) -> None:  # noqa: A002 - the protocol's word
+    """Programs store it without the rest (rule X12)."""
+    assert ["user"] == [message["role"] for message in read_request(format, json.dumps(history)).messages]
 
 
 @each_sample

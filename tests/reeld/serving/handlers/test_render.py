@@ -33,6 +33,22 @@ async def body(peer: Peer, agent: str = "demo", **more: Any) -> Any:
     return json.loads((await peer.call("render", agent, "anthropic", more))["body"])
 
 
+async def test_render_in_a_dialect(connect: Connect) -> None:
+    """It is one of the format's; without one, or with another, the state that is kept is not used."""
+    peer = connect()
+    await talk(peer)
+    bodies = [
+        (await peer.call("render", "demo", "openai-chat", {"dialect": dialect}))["body"]
+        for dialect in ("openai", "deepseek", "openai")
+    ]
+    with pytest.raises(InvalidParams, match="anthropic has no dialects"):
+        await peer.call("render", "demo", "anthropic", {"dialect": "deepseek"})
+    with pytest.raises(InvalidParams, match="openai or deepseek or"):
+        await peer.call("render", "demo", "openai-chat", {"dialect": "gpt"})
+
+    assert ["reasoning_content" in body for body in bodies] == [False, True, False]
+
+
 @pytest.mark.parametrize("name", FORMATS)
 async def test_render_of_a_conversation(connect: Connect, name: str) -> None:
     """The body is valid for the provider; the reply has the seq it was taken at, and what became of the body."""
