@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from reel.formats import DIALECTS
-from reel.streams.stream import ASSEMBLERS
+from reel.formats import ANSWERING_FORMATS, DIALECTS, FORMATS
 from reeld.serving import params
 from reeld.serving.call import Call, Result, Services, Work
 from reeld.serving.handlers import async_call, commands, database, ingest, queries, render, subscriptions
@@ -43,7 +42,9 @@ _KINDS = Param("kinds", params.kinds)
 _LABEL = Param("label", params.label)
 _TITLE = Param("title", params.title)
 _TAGS = Param("tags", params.tags)
-_FORMAT = _needs("format", params.one_of(*ASSEMBLERS))
+_FORMAT = _needs("format", params.one_of(*FORMATS))
+# One in which a provider answers.
+_ANSWERING_FORMAT = _needs("format", params.one_of(*ANSWERING_FORMATS))
 _BODY = _needs("body", params.body)
 _MODEL = Param("model", params.label)
 _CREATE = Param("create", params.boolean)
@@ -183,7 +184,7 @@ _ALL = (
     _command(
         ingest.ingest,
         "Add a provider's response and its token usage",
-        _FORMAT,
+        _ANSWERING_FORMAT,
         _BODY,
         _MODEL,
         _CREATE,

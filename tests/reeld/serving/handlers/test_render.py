@@ -64,7 +64,7 @@ async def test_render_of_a_conversation(connect: Connect, name: str) -> None:
     }
     # In some formats, such as Chat Completions, the prompt is an entry like the others.
     first = json.loads(reply["body"])[FORMATS[name].history_key][0]
-    assert 2 + (first.get("role") == "system") == reply["prefix"]["messages"]
+    assert 2 + ("system" in (first.get("role"), first.get("type"))) == reply["prefix"]["messages"]
     assert {"body", "prefix"} == set(reply) - {"format", "at", "ready", "report"}
 
 
