@@ -91,7 +91,8 @@ def _added(reply: Added, *, interrupted: bool = False) -> str:
 
 def _ingest_stream(ctx: Context) -> int:
     """Read a stream as far as it goes, and add the response."""
-    format_of(ctx)
+    # All that takes time is done while the stream has not begun, so that its first text is not late.
+    reader = _StreamReader(ctx)
     if not ctx.args.create:
         # A stream cannot be read twice: fail before its first byte is read if there is no such agent.
         ctx.client.agent(ctx.agent)
@@ -102,7 +103,7 @@ def _ingest_stream(ctx: Context) -> int:
             body = (first + file.read()).decode(errors="replace")
             _report_response(ctx, _add_or_keep(ctx, body, interrupted=False))
             return OK
-        return _StreamReader(ctx).read(first, file)
+        return reader.read(first, file)
 
 
 class _StreamReader:

@@ -163,6 +163,18 @@ def test_commands_import_only_what_they_need(argv: list[str], unwanted: set[str]
     assert unwanted.isdisjoint(loaded)
 
 
+def test_a_stream_is_waited_for_with_everything_imported() -> None:
+    """What reads the stream is imported before its first byte, so that its first text is not late."""
+    code = (
+        "from types import SimpleNamespace as S;"
+        "read = lambda size: print('reel.streams.openai_chat' in sys.modules, file=sys.stderr) or b'';"
+        "sys.stdin = S(isatty=lambda: False, buffer=S(read1=read)); main()"
+    )
+    ended = start(code, "ingest", "new", "--create", "--format", "openai-chat", "--stream", stdout=subprocess.DEVNULL)
+
+    assert "True" == ended.stderr.split("\n")[0]
+
+
 def test_broken_pipe_is_quiet() -> None:
     """If the reader of stdout ends, the command ends and prints nothing."""
     reading, writing = os.pipe()
