@@ -143,6 +143,15 @@ def picture_bytes(request: Request) -> Iterator[Fault]:
             yield Fault(where, "'url' field must be a base64 encoded image")
 
 
+def picture_data(request: Request) -> Iterator[Fault]:
+    """A picture is a data URL (rule D21)."""
+    for where, _, part in request.parts():
+        image = part.get("image_url")
+        url = image.get("url") if isinstance(image, dict) else None
+        if part.get("type") == "image_url" and not str(url).startswith("data:"):
+            yield Fault(where, "not a data URL")
+
+
 class Server(NamedTuple):
     """What a server has that others have not.
 
@@ -166,7 +175,7 @@ LOCAL = (system_first, alternation)
 THINKING = {"thinking": shape_of("type! thinking! closed signature")}
 SERVERS = {
     "deepseek": Server((reasoning_required, reasoning_outside_loop), "reasoning_content", parts=TEXT),
-    "kimi": Server((reasoning_of_calls, kept_call_id), "reasoning_content"),
+    "kimi": Server((reasoning_of_calls, kept_call_id, picture_data), "reasoning_content"),
     "qwen": Server((reasoning_outside_loop,), "reasoning_content", names=False),
     "openrouter": Server((), "reasoning reasoning_details", parts={**TEXT, **PICTURE, **SOUND, **FILE}),
     "gemini": Server(

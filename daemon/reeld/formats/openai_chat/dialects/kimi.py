@@ -1,4 +1,4 @@
-"""Kimi, of Moonshot AI: every call comes back with reasoning, and ids are its own (rules D5 and D6)."""
+"""Kimi, of Moonshot AI: every call comes back with reasoning, ids are its own, no URLs (rules D5, D6 and D21)."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ DIALECT = Dialect(
     "kimi",
     "Kimi",
     re.compile(r"(kimi|moonshot)-.+"),
-    media=PICTURES_ONLY,
+    media=PICTURES_ONLY._replace(picture_urls=False),
     sent_id=_sent_id,
     reasoning=Reasoning(_add_reasoning),
 )

@@ -95,7 +95,7 @@ def test_what_only_openai_has_is_sent_in_another_form(dialect: str) -> None:
 
 @pytest.mark.parametrize("dialect", OTHERS)
 def test_media_that_a_server_does_not_read_are_left_out(dialect: str) -> None:
-    """What is sent suits the server, and what is not is reported (rules D4, D10, D13 and D20)."""
+    """What is sent suits the server, and what is not is reported (rules D4, D10, D13, D20 and D21)."""
     every = [IMAGE, LINKED, PDF, PDF_BYTES, SOUND, {**IMAGE, "mime_type": "image/webp"}]
     messages, why = chat(dialect, [user("See", *every)])
     content = messages[0]["content"]
