@@ -106,6 +106,7 @@ class Format(NamedTuple):
         must_precede_content: whether a block belongs to the one after it, and so cannot be the last of a turn.
         requires_reasoning: whether a block of the assistant's cannot be sent as it is without the reasoning before it.
         server_tool_half: which half of a server's tool call an opaque block is that ``why_unsendable`` accepts.
+        server_tools_span: whether the result of a server's tool may come in a later turn than its call (rule A11).
         unique_ids: the ids of an opaque block of the assistant's of which a history may have only one.
         history_settings: what ``extra`` and the prompt leave to the history.
         why_invalid: why ``extra`` cannot be sent with a history that ends in such a tool loop (``None``: in none).
@@ -140,6 +141,7 @@ class Format(NamedTuple):
     must_precede_content: Callable[[Json], bool] = lambda _block: False
     requires_reasoning: Callable[[Json], bool] = lambda _block: False
     server_tool_half: Callable[[Json], ServerToolHalf | None] = _nothing
+    server_tools_span: bool = True
     unique_ids: Callable[[Json], tuple[str, ...]] = lambda _block: ()
     history_settings: Callable[[Json, Prompt | None], HistorySettings] = lambda _extra, _prompt: HistorySettings()
     why_invalid: Callable[[Json, LoopThinking | None], str | None] = lambda _extra, _loop: None

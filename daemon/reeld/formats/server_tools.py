@@ -63,7 +63,7 @@ def match_server_tools(
     """Match the calls of a server's tools with their results.
 
     A call may wait for its result as long as only results of the assistant's other calls come between, and no other
-    provider has answered since.
+    provider has answered since; if the API wants both in one turn, only until that ends.
 
     Args:
         groups: the groups of the batch.
@@ -94,6 +94,9 @@ def match_server_tools(
                 unpaired.add(place)
             elif found[1] < number:
                 spans.append((half.key, found[1], number))
+        if not target.server_tools_span:
+            unpaired.update(place for place, _ in open_calls.values())
+            open_calls = {}
     first_pending = min((number for _, number in open_calls.values()), default=None)
     return ServerToolStatus(frozenset(unpaired), first_pending, frozenset(continuing), tuple(spans))
 

@@ -113,6 +113,12 @@ _NATIVE = st.sampled_from([
     '{"thoughtSignature":"c2ln"}',
     '{"fileData":{"fileUri":"x"}}',
     '{"text":"x"}',
+    '{"type":"google_search_call","id":"s1","arguments":{},"signature":"c2ln"}',
+    '{"type":"google_search_result","call_id":"s1","result":[]}',
+    '{"type":"document","uri":"x","mime_type":"application/pdf"}',
+    '{"type":"tool-call","toolCallId":"s1","toolName":"web_search","input":{},"providerExecuted":true}',
+    '{"type":"tool-result","toolCallId":"s1","toolName":"web_search","output":{"type":"json","value":[]}}',
+    '{"type":"custom","kind":"a.b"}',
     '{"type":"reasoning","summary":[],"encrypted_content":"AAAA"}',
     '{"type":"web_search_call","id":"ws_1","status":"completed"}',
     '{"toolUse":{"toolUseId":"b1","name":"x","input":{},"type":"server_tool_use"}}',
@@ -138,7 +144,7 @@ _THOUGHTS = _block(
     "thinking", text=_WORDS, signature=st.sampled_from([None, "c2ln"]), provider=_PROVIDERS | st.none(), model=_MODELS
 )
 _HIDDEN = _block("redacted_thinking", data=st.just("AAAA"), provider=_PROVIDERS | st.none(), model=_MODELS)
-_OPAQUE = _block("opaque", provider=_PROVIDERS, data_json=_NATIVE, model=_MODELS)
+_OPAQUE = _block("opaque", provider=_PROVIDERS | st.just("ai-sdk"), data_json=_NATIVE, model=_MODELS)
 _MEDIA = st.sampled_from([IMAGE, PDF, SOUND])
 _INNER = st.lists(st.one_of(_TEXTS, _MEDIA, _OPAQUE), min_size=1, max_size=3)
 _RESULTS = _block("tool_result", tool_call_id=_IDS, content=_WORDS | _INNER, is_error=st.booleans())

@@ -13,13 +13,13 @@ SEARCH = opaque('{"type":"server_tool_use","id":"s1","name":"web_search","input"
 FOUND = opaque('{"type":"web_search_tool_result","tool_use_id":"s1","content":[]}')
 
 
-def matched(*groups: tuple[list[Any], list[Any]]) -> ServerToolStatus:
+def matched(*groups: tuple[list[Any], list[Any]], name: str = "anthropic") -> ServerToolStatus:
     """Match the groups of a history, each of the user's and the assistant's messages."""
     start, found = 0, []
     for heard, said in groups:
         found.append(MessageGroup(start, heard, said))
         start += len(heard) + len(said)
-    return match_server_tools(found, FORMATS["anthropic"], None)
+    return match_server_tools(found, FORMATS[name], None)
 
 
 def status(
@@ -55,6 +55,19 @@ def test_a_result_may_come_after_the_results_of_other_calls() -> None:
 
     assert status(set(), None, {1}, ("s1", 0, 1)) == found
     assert [(), ("s1",), ()] == [found.waiting_at(number) for number in range(3)]
+
+
+def test_a_call_without_its_result_in_the_turn_is_unpaired_if_the_api_wants_both_there() -> None:
+    """It does not wait for results of other calls."""
+    search = opaque('{"type":"google_search_call","id":"s1","arguments":{}}', "gemini")
+    found = opaque('{"type":"google_search_result","call_id":"s1","result":[]}', "gemini")
+    groups = ([user("Hi")], [model(search, call())]), ([tool(result())], [model(found)])
+
+    assert status({(1, 0), (3, 0)}, None, set()) == matched(*groups, name="gemini-interactions")
+    assert status(set(), None, set()) == matched(
+        ([user("Hi")], [model(search), model(found)]), name="gemini-interactions"
+    )
+    assert status({(1, 0)}, None, set()) == matched(([user("Hi")], [model(search)]), name="gemini-interactions")
 
 
 def test_a_result_may_come_in_a_later_batch_than_its_call() -> None:

@@ -21,5 +21,6 @@ FORMAT = Format(
     any_signature=True,
     must_precede_content=must_precede_content,
     server_tool_half=server_tool_half,
+    server_tools_span=False,
     unique_ids=unique_ids,
 )

@@ -27,6 +27,7 @@ FORMAT = Format(
     alternates=True,
     must_precede_content=must_precede_content,
     server_tool_half=server_tool_half,
+    server_tools_span=False,
     unique_ids=unique_ids,
     why_invalid=why_invalid,
 )
