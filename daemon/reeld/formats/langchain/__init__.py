@@ -19,4 +19,5 @@ FORMAT = Format(
     has_model=False,
     must_precede_content=lambda block: str(block["type"]) == "thinking",
     sent_id=sent_id,
+    any_signature=True,
 )

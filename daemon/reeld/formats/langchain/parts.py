@@ -13,6 +13,7 @@ from reeld.formats.metadata import opaque_block, preserve_keys
 # What media are if nothing names their type.
 _TYPES = {"image": ANY_PICTURE, "audio": "audio/wav", "video": "video/mp4"}
 _ANY_FILE = "application/octet-stream"
+_SIGNED_TEXT = {"type", "text", "extras", "index"}
 
 
 def content_blocks(content: Any, where: str, maker: Maker) -> Iterator[Json]:
@@ -40,9 +41,18 @@ def _block(part: Any, where: str, maker: Maker) -> Json:
     return found or opaque_block(maker.provider or PROVIDER, part, maker.model)
 
 
-def _text(part: Json, where: str, _maker: Maker) -> Json:
-    text = require_str(part.get("text"), f"{where}.text")
-    return {"type": "text", "text": text, **preserve_keys(PROVIDER, part, ("type", "text", "index"))}
+def _text(part: Json, where: str, maker: Maker) -> Json:
+    block = {"type": "text", "text": require_str(part.get("text"), f"{where}.text")}
+    extras = part.get("extras")
+    signature = extras.get("signature") if type(extras) is dict else None
+    if type(signature) is str and signature and part.keys() <= _SIGNED_TEXT:
+        return {**block, **signed(signature, maker)}
+    return {**block, **preserve_keys(PROVIDER, part, ("type", "text", "index"))}
+
+
+def signed(signature: str, maker: Maker) -> Json:
+    """Return the metadata of a text or a call that a provider signed; Google is the one that does (rule L4)."""
+    return {"provider_metadata": {**_made_by(maker.provider or "gemini", maker), "signature": signature}}
 
 
 def _made_by(provider: str | None, maker: Maker) -> Json:
@@ -92,7 +102,7 @@ def _call(part: Json, where: str, _maker: Maker) -> Json:
     }
 
 
-def _media(part: Json, _where: str, _maker: Maker) -> Json | None:
+def _media(part: Json, _where: str, maker: Maker) -> Json | None:
     """Read media in LangChain's newer and older form, and in Anthropic's; a file that is only named is kept whole."""
     source, beside = part.get("source"), part.get("extras")
     inside: Json = source if type(source) is dict else part
@@ -107,7 +117,10 @@ def _media(part: Json, _where: str, _maker: Maker) -> Json | None:
     else:
         return None
     name = next((name for holder in (part, extras) if type(name := holder.get("filename")) is str and name), None)
-    return {**block, "name": name} if name else block
+    named = {"name": name} if name else {}
+    signature = extras.get("signature")
+    beside = signed(signature, maker) if type(signature) is str and signature else {}
+    return {**block, **named, **beside}
 
 
 def _image_url(part: Json, where: str, _maker: Maker) -> Json:

@@ -21,8 +21,8 @@ from reeld.formats.fields import (
     usage_in,
 )
 from reeld.formats.langchain.envelope import Envelope, Maker, open_envelope
-from reeld.formats.langchain.parts import content_blocks
-from reeld.formats.langchain.rules import PROVIDER
+from reeld.formats.langchain.parts import content_blocks, signed
+from reeld.formats.langchain.rules import CALL_SIGNATURES, PROVIDER
 from reeld.formats.metadata import preserve_keys
 from reeld.formats.model import INSTRUCTION_ROLES
 from reeld.formats.pairing import Pairing
@@ -144,7 +144,10 @@ def _answer(envelope: Envelope, model: str | None) -> Iterator[Json]:
         named = {"model": maker.model} if maker.model else {}
         yield {"type": "thinking", "text": reasoning, "provider": maker.provider or "openai", **named}
     yield from (block for block in said if block["type"] != "tool_call" or block["id"] not in known)
-    yield from calls
+    signatures = beside.get(CALL_SIGNATURES) if type(beside) is dict else None
+    for call in calls:
+        signature = signatures.get(call["id"]) if type(signatures) is dict else None
+        yield {**call, **signed(signature, maker)} if type(signature) is str and signature else call
 
 
 def _calls(given: Any, where: str) -> Iterator[Json]:

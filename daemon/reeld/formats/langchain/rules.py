@@ -25,6 +25,8 @@ _MODEL_PROVIDERS = {
 }
 # The key of a system message that was OpenAI's of the role developer.
 OPENAI_ROLE = "__openai_role__"
+# The key of the signatures of calls beside a message of Google's integration, by the ids of the calls.
+CALL_SIGNATURES = "__gemini_function_call_thought_signatures__"
 # The types of content that have a form of their own in every conversation, so that no opaque block may be one.
 NEUTRAL_TYPES = frozenset(
     {

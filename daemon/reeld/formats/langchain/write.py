@@ -6,7 +6,7 @@ from reel.strict_json import Json
 from reeld.formats.content import ANY_PICTURE, mime_of, shortest
 from reeld.formats.format import Prompt, PromptPart
 from reeld.formats.json_values import arguments_as_object
-from reeld.formats.langchain.rules import OPENAI_ROLE, PROVIDER, is_native, model_provider_of
+from reeld.formats.langchain.rules import CALL_SIGNATURES, OPENAI_ROLE, PROVIDER, is_native, model_provider_of
 from reeld.formats.metadata import opaque_object, restore_keys
 from reeld.formats.model import AssistantTurn, CallResult, Piece, RenderContext, Turn, UserTurn
 from reeld.formats.openai import by_message
@@ -78,14 +78,25 @@ def _message(pieces: Sequence[Piece], calls: Sequence[Piece]) -> Json:
     message: Json = {"type": "ai", "content": shortest([_block(piece.block) for piece in pieces])}
     if calls:
         message["tool_calls"] = [_call(piece.block) for piece in calls]
-    made_by = {"response_metadata": maker} if (maker := _maker(first, pieces)) else {}
+    made_by = {"response_metadata": maker} if (maker := _maker(first, [*pieces, *calls])) else {}
+    signatures = {call.block["id"]: found for call in calls if (found := _signature(call.block))}
+    if signatures:
+        beside = kept.get("additional_kwargs")
+        kept["additional_kwargs"] = {**(beside if type(beside) is dict else {}), CALL_SIGNATURES: signatures}
     return {**message, **made_by, **kept}
+
+
+def _signature(block: Json) -> str | None:
+    """Return the signature of a text, a call or media (rule L4)."""
+    found = (block.get("provider_metadata") or {}).get("signature")
+    return found if type(found) is str else None
 
 
 def _maker(first: Piece, pieces: Sequence[Piece]) -> Json:
     """Return who wrote a message, in LangChain's words, so that its integrations read the content (rule L4)."""
-    holders = [first.metadata, *(piece.block for piece in pieces)]
-    known = next((holder for holder in holders if holder.get("provider") not in (None, PROVIDER)), {})
+    signed = [piece.block["provider_metadata"] for piece in pieces if _signature(piece.block)]
+    holders = [first.metadata, *(piece.block for piece in pieces), *signed]
+    known: Json = next((holder for holder in holders if holder.get("provider") not in (None, PROVIDER)), {})
     named = {"model_provider": model_provider_of(known["provider"])} if known else {}
     model = known.get("model")
     return {**named, "model_name": model} if named and model else named
@@ -101,7 +112,12 @@ def _block(block: Json) -> Json:
 
 
 def _text(block: Json) -> Json:
-    return {"type": "text", "text": block["text"], **restore_keys(block.get("provider_metadata"), PROVIDER, _OF_TEXTS)}
+    kept = restore_keys(block.get("provider_metadata"), PROVIDER, _OF_TEXTS)
+    return {"type": "text", "text": block["text"], **_signed(block), **kept}
+
+
+def _signed(block: Json) -> Json:
+    return {"extras": {"signature": found}} if (found := _signature(block)) else {}
 
 
 def _thinking(block: Json) -> Json:
@@ -126,7 +142,8 @@ def _media(block: Json) -> Json:
     written |= {"url": block["url"]} if block.get("url") is not None else {"base64": block["data_base64"]}
     if mime != ANY_PICTURE:
         written["mime_type"] = mime
-    return {**written, "filename": block["name"]} if block.get("name") else written
+    named = {"filename": block["name"]} if block.get("name") else {}
+    return {**written, **named, **_signed(block)}
 
 
 def _opaque(block: Json) -> Json:

@@ -109,6 +109,21 @@ def test_what_a_provider_made_is_in_the_form_of_its_integration(block: Json, wri
     assert maker == message.get("response_metadata")
 
 
+def test_signatures_of_google_come_back() -> None:
+    """Those of calls are beside the message, those of texts beside them (rule L4)."""
+    signed: Json = {"provider_metadata": {"provider": "gemini", "model": "gemini-3-pro", "signature": "c2ln"}}
+    said = model({**text("x"), **signed}, {**IMAGE, **signed}, call(**signed), call("c2"))
+    message = messages("Hi", said, tool(result(), result("c2")))[1]
+    again = read_request({"messages": [message]}).messages[0]["content"]
+
+    assert [{"signature": "c2ln"}] * 2 == [part["extras"] for part in message["content"]]
+    assert {"__gemini_function_call_thought_signatures__": {"c1": "c2ln"}} == message["additional_kwargs"]
+    assert {"model_provider": "google_genai", "model_name": "gemini-3-pro"} == message["response_metadata"]
+    assert [signed["provider_metadata"], None] == [again[0]["provider_metadata"], again[3].get("provider_metadata")]
+    assert [signed["provider_metadata"]] * 2 == [again[n]["provider_metadata"] for n in (1, 2)]
+    assert [] == why("Hi", said, tool(result(), result("c2")))
+
+
 def test_media_are_blocks_of_their_own() -> None:
     """What is no picture, sound or video is a file (rule L4)."""
     named = {**IMAGE, "mime_type": "application/pdf", "name": "a.pdf"}
