@@ -58,6 +58,8 @@ _MEDIA = ("media", "opaque")
 _THOUGHTS = ("thinking", "redacted_thinking")
 _UNPAIRED = "a server's tool without the other half of its call and result"
 _LOST_REASONING = "the server requires it together with its reasoning, which is not sent"
+# Creates a named tuple in half the time that calling its class takes.
+_new = tuple.__new__
 # Each exchange has one of these: to look one up is faster than to make one.
 _LOOPS = {(first, last): LoopThinking(first, last) for first in (False, True) for last in (False, True)}
 
@@ -198,7 +200,7 @@ def _user_turn(group: MessageGroup, state: RepairState, rules: _Rules, report: l
     builder = _UserTurnBuilder(calls, state, rules, report)
     for message_index, message in enumerate(group.user, group.start):
         for block_index, block in enumerate(message["content"]):
-            piece = Piece(message, message_index, block_index, block)
+            piece = _new(Piece, (message, message_index, block_index, block))
             if block["type"] == "tool_result":
                 builder.add_result(piece)
             else:
@@ -303,9 +305,9 @@ def _assistant_turn(group: MessageGroup, state: RepairState, rules: _Rules, repo
     speaker: int | None = None
     for message_index, message in enumerate(group.assistant, group.start + len(group.user)):
         for block_index, block in enumerate(message["content"]):
-            piece = Piece(message, message_index, block_index, block)
+            piece = _new(Piece, (message, message_index, block_index, block))
             if block["type"] == "tool_call":
-                made = _without_lost_reasoning(piece, rules, report)
+                made = _without_lost_reasoning(piece, rules, report) if rules.settings.by_id else piece
                 calls.append(state.add_call(made, rules.target.sent_id))
                 _note_lost_signature(made, rules, report)
                 (calls_at_end if rules.target.calls_last else pieces).append(_sent_call(calls[-1], made, report))
@@ -333,10 +335,11 @@ def _assistant_turn(group: MessageGroup, state: RepairState, rules: _Rules, repo
 
 def _why_left_out(piece: Piece, state: RepairState, rules: _Rules) -> str | None:
     """Return why a block of the assistant's cannot be sent."""
-    if piece.block["type"] == "opaque" and (piece.message_index, piece.block_index) in rules.tools.unpaired:
+    kind = piece.block["type"]
+    if kind == "opaque" and (piece.message_index, piece.block_index) in rules.tools.unpaired:
         return _UNPAIRED
     why = rules.why_unsendable(piece.block, "assistant")
-    if why is not None or piece.block["type"] != "opaque":
+    if why is not None or kind != "opaque":
         return why
     half = rules.target.server_tool_half(piece.block)
     if half is not None and not half.is_call:
@@ -359,7 +362,7 @@ def _why_not_again(piece: Piece, state: RepairState, rules: _Rules) -> str | Non
 
 def _note_lost_signature(piece: Piece, rules: _Rules, report: list[Change]) -> None:
     """Report that the signature of a block is left out, or replaced (rules X7 and G3)."""
-    if rules.target.any_signature:
+    if "provider_metadata" not in piece.block or rules.target.any_signature:
         return
     if (why := why_signature_lost(piece.block, rules.target.provider, rules.model)) is not None:
         report.append(Change(piece.seq, piece.block_index, "dropped", why))

@@ -78,12 +78,17 @@ def match_server_tools(
     # By key: the place of the call and the number of its group.
     open_calls: dict[str, tuple[BlockPlace, int]] = dict.fromkeys(waiting, (_BEFORE, -1))
     for number, group in enumerate(groups):
-        if group.user and open_calls and _interrupts(group.user, pending):
-            unpaired.update(place for place, _ in open_calls.values())
-            open_calls = {}
+        if open_calls and group.user:
+            answered = (
+                pending if number == 0 else [call["id"] for call in _blocks(groups[number - 1].assistant, "tool_call")]
+            )
+            if _interrupts(group.user, answered):
+                unpaired.update(place for place, _ in open_calls.values())
+                open_calls = {}
         if open_calls:
             continuing.add(number)
-        pending = [block["id"] for block in _blocks(group.assistant, "tool_call")]
+        elif next(_blocks(group.assistant, "opaque"), None) is None:
+            continue
         for place, half in _halves(group, target, model):
             if half is None:
                 unpaired.update(place for place, _ in open_calls.values())
