@@ -353,8 +353,8 @@ INTERACTIONS = Sample(
         "usage": _INTERACTION_USAGE,
         "steps": [
             {"type": "thought", "signature": "c2ln", "summary": [{"type": "text", "text": "Hm, rain?"}]},
-            {"type": "google_search_call", "id": "s1", "arguments": {"queries": ["rain"]}},
-            {"type": "google_search_result", "call_id": "s1", "result": [_SEARCH_RESULT]},
+            {"id": "s1", "type": "google_search_call", "arguments": {"queries": ["rain"]}},
+            {"call_id": "s1", "type": "google_search_result", "result": [_SEARCH_RESULT]},
             {
                 "type": "model_output",
                 "content": [{"type": "text", "text": "Let me look \U0001f50e.", "annotations": [_CITED]}],
