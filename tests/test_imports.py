@@ -129,6 +129,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("reel.cli",),
     ("reeld.core",),
     ("reeld.formats", "reeld.store"),
+    ("reeld.search",),
     ("reeld.verify",),
     ("reeld.agents",),
     ("reeld.startup",),

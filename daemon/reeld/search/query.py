@@ -1,0 +1,158 @@
+"""What a person types, as what is searched for. Nothing that is typed is an error.
+
+========================  ==============================================================
+``word other``            both
+``"a phrase"``            these words beside each other
+``-word``                 without it
+``one OR other``          one of both, or both
+``prefix*``               a word that begins with it
+``role:tool``             said by the user, the assistant, a tool, or the system prompt
+``agent:NAME``            of this agent
+``tag:KEY=VALUE``         of agents with this tag; ``tag:KEY`` with any value of it
+``before:2026-11-01``     earlier than this day or time (UTC)
+``after:2026-11-01``      on this day (UTC) or later, or at this time or later
+``live:no``               what is not in the current conversation; ``live:yes`` what is
+========================  ==============================================================
+
+A filter whose value makes no sense is text, like everything else. A query of nothing but ``-words`` searches for the
+words: ``-rf`` is an option that somebody looks for.
+"""
+
+import re
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from reeld.search.words import alternatives, words
+
+# Words of a query; what comes after them is ignored. FTS5 takes expressions up to 256 levels deep.
+MAX_WORDS = 64
+# Begins a shorter prefix, a query would have to read a large part of the index.
+MIN_PREFIX = 2
+ROLES = ("user", "assistant", "tool", "system")
+_LIVE = {"yes": True, "true": True, "no": False, "false": False}
+_LEXEME = re.compile(
+    r"""(?P<minus>-(?!-))?(?:(?P<field>role|agent|tag|before|after|live):)?(?:"(?P<phrase>[^"]*)"?|(?P<word>[^\s"]+))""",
+    re.IGNORECASE,
+)
+_DATES = ("%Y-%m-%d", "%Y-%m", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S")
+
+
+class Term(NamedTuple):
+    """What a text must have: one of some phrases, whose last word may be the beginning of a longer one."""
+
+    phrases: tuple[tuple[str, ...], ...]
+    is_prefix: bool = False
+
+
+class Filters(NamedTuple):
+    """Which events are looked at; what is empty or ``None`` excludes nothing. Times are milliseconds."""
+
+    agent: str | None = None
+    tags: tuple[tuple[str, str | None], ...] = ()
+    roles: tuple[str, ...] = ()
+    live: bool | None = None
+    since: int | None = None
+    until: int | None = None
+
+
+class Query(NamedTuple):
+    """A query: a text must have one term of each group, and none that is excluded."""
+
+    groups: tuple[tuple[Term, ...], ...] = ()
+    excluded: tuple[Term, ...] = ()
+    filters: Filters = Filters()
+
+    @property
+    def terms(self) -> list[Term]:
+        """The terms that a text may have."""
+        return [term for group in self.groups for term in group]
+
+
+def parse_query(text: str) -> Query:
+    """Return what a person asks for."""
+    groups: list[list[Term]] = []
+    excluded: list[Term] = []
+    filters = Filters()
+    joins, room = False, MAX_WORDS
+    for lexeme in _LEXEME.finditer(text):
+        if lexeme[0] == "OR":
+            joins = bool(groups)
+            continue
+        value = lexeme["word"] if lexeme["phrase"] is None else lexeme["phrase"]
+        if lexeme["field"] and not lexeme["minus"] and (more := _filtered(filters, lexeme["field"].lower(), value)):
+            filters = more
+            continue
+        term = _term(lexeme)
+        if term is None:
+            continue
+        room -= sum(map(len, term.phrases))
+        if room < 0:
+            break
+        if lexeme["minus"]:
+            excluded.append(term)
+        elif joins:
+            groups[-1].append(term)
+        else:
+            groups.append([term])
+        joins = False
+    if not groups:
+        groups, excluded = [[term] for term in excluded], []
+    return Query(tuple(map(tuple, groups)), tuple(excluded), filters)
+
+
+def _term(lexeme: re.Match[str]) -> Term | None:
+    field = f"{lexeme['field']} " if lexeme["field"] else ""
+    if lexeme["phrase"] is not None:
+        phrase = tuple(words(field + lexeme["phrase"])[:MAX_WORDS])
+        return Term((phrase,)) if phrase else None
+    word = field + lexeme["word"]
+    phrases = tuple(phrase[: MAX_WORDS // 2] for phrase in alternatives(word))
+    if not phrases:
+        return None
+    return Term(phrases, word.endswith("*") and len(phrases[0][-1]) >= MIN_PREFIX)
+
+
+def _filtered(filters: Filters, field: str, value: str) -> Filters | None:
+    """Return filters with one more; ``None`` if its value makes no sense."""
+    if field == "agent" and value:
+        return filters._replace(agent=value)
+    if field == "tag" and value:
+        key, is_pair, tag = value.partition("=")
+        return filters._replace(tags=(*filters.tags, (key, tag if is_pair else None))) if key else None
+    if field == "role" and value.lower() in ROLES:
+        return filters._replace(roles=(*filters.roles, value.lower()))
+    if field == "live" and value.lower() in _LIVE:
+        return filters._replace(live=_LIVE[value.lower()])
+    if field in ("before", "after") and (time := _milliseconds(value)) is not None:
+        return filters._replace(until=time) if field == "before" else filters._replace(since=time)
+    return None
+
+
+def _milliseconds(value: str) -> int | None:
+    for form in _DATES:
+        try:
+            return int(datetime.strptime(value, form).replace(tzinfo=UTC).timestamp() * 1000)
+        except ValueError:
+            continue
+    return None
+
+
+def match_expression(query: Query, required: Iterable[Iterable[str]] = ()) -> str | None:
+    """Return a query in the language of FTS5; ``None`` if every event matches.
+
+    Args:
+        query: the query.
+        required: groups of words of our own that say what an event is; it must have one of each group.
+    """
+    groups = [" OR ".join(map(_quoted, group)) for group in query.groups]
+    groups += [" OR ".join(f'"{word}"' for word in group) for group in required]
+    if not groups:
+        return None
+    wanted = " AND ".join(f"({group})" for group in groups)
+    return f"({wanted}) NOT ({' OR '.join(map(_quoted, query.excluded))})" if query.excluded else wanted
+
+
+def _quoted(term: Term) -> str:
+    star = " *" if term.is_prefix else ""
+    return " OR ".join(f'"{" ".join(phrase)}"{star}' for phrase in term.phrases)

@@ -1,0 +1,85 @@
+"""Which texts of an event are searched.
+
+These are what people and models wrote: texts, thinking, the names and arguments of calls, results, the names of files,
+prompts, notes, and the names and titles of agents. Signatures, encoded files and what only a provider can read are not.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from reel.blocks import InvalidRecord
+from reel.kinds import ROLES
+from reel.records import read_row
+from reel.strict_json import parse
+from reeld.core.events import data_of
+
+# Characters of one block, and of all blocks of an event.
+MAX_BLOCK = 256 << 10
+MAX_EVENT = 1 << 20
+
+
+def text_of(kind: str, content: str | None, data_json: str | None) -> str:
+    """Return what is searched of an event; empty if there is nothing.
+
+    Args:
+        kind: the kind of the event.
+        content: its content.
+        data_json: its data.
+    """
+    return "\n".join(text[:MAX_BLOCK] for text in _texts(kind, content, data_json) if text)[:MAX_EVENT]
+
+
+def _texts(kind: str, content: str | None, data_json: str | None) -> Iterable[str]:
+    if kind in ROLES and data_json is not None:
+        try:
+            parts = read_row(kind, content, data_json)
+        except InvalidRecord:
+            return [content or ""]
+        return [] if parts is None else [text for block in parts.content for text in _of_block(block)]
+    if kind in ("created", "changed"):
+        data = data_of(data_json)
+        return [value for field in ("title", "name") if isinstance(value := data.get(field), str)]
+    if kind == "note":
+        return [content or "", *_strings(data_of(data_json))]
+    return [content or ""] if kind in ROLES or kind == "system" else []
+
+
+def _of_block(block: Mapping[str, Any]) -> Iterator[str]:
+    kind = block["type"]
+    if kind in ("text", "thinking"):
+        yield block["text"]
+    elif kind == "tool_call":
+        yield block["name"]
+        yield _arguments(block["arguments"])
+    elif kind == "tool_result":
+        if isinstance(block["content"], str):
+            yield block["content"]
+        else:
+            for inside in block["content"]:
+                yield from _of_block(inside)
+    elif kind == "media":
+        yield block.get("name") or ""
+
+
+def _arguments(arguments: str) -> str:
+    r"""Return the names and texts of a call's arguments; escapes such as ``\n`` are no letters."""
+    if "\\" not in arguments:
+        return arguments
+    try:
+        return "\n".join(_strings(parse(arguments)))
+    except (ValueError, RecursionError):
+        return arguments
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for name, inside in value.items():
+            yield name
+            yield from _strings(inside)
+    elif isinstance(value, list):
+        for inside in value:
+            yield from _strings(inside)
+    elif value is not None and not isinstance(value, bool):
+        yield str(value)

@@ -1,0 +1,118 @@
+"""What counts as a word.
+
+SQLite's own tokenizers take a Chinese sentence for one word and drop emoji. Ours need not be compiled: texts are
+rewritten here so that FTS5's ``ascii`` tokenizer, which splits at ASCII punctuation and lowers ASCII letters, finds our
+words in them.
+
+* Case and accents are folded: NFKD, case folding, without the marks of Latin, Greek and Cyrillic letters.
+* A character of a script without spaces (Chinese, Japanese, Thai), a syllable of Hangul and an emoji is a word by
+  itself. So what a person types of such a text is a phrase, however short: bigrams would not find one character.
+* Punctuation separates words. ``parse_http_url``, ``a.b.c``, paths and ``--long-options`` are several words, and who
+  types one of them searches for a phrase.
+* ``parseHttpUrl`` is one word, and its parts are words in a column of their own: ``parsehttpurl`` finds it, and so
+  does ``parse_http_url``.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import chain
+from typing import NamedTuple
+from unicodedata import category, normalize
+
+# Scripts that are written without spaces, Hangul, and emoji without skin tones and variation selectors.
+_SINGLE = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff\u2e80-\u2fdf\u3005-\u3007"
+    "\u3021-\u3029\u3031-\u3035\u3040-\u3096\u3099-\u309f\u30a1-\u30fa\u30fc-\u318f\u31a0-\u31bf\u31f0-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff"
+    "\U0001b000-\U0001b16f\U0001f000-\U0001f3fa\U0001f400-\U0001faff\U00020000-\U0003ffff"
+)
+_is_single = re.compile(f"[{_SINGLE}]").match
+# Vowel signs and the like, which are parts of words, but no letters to `re`.
+_MARKS = "".join(
+    mark
+    for mark in map(chr, chain(range(0x300, 0x1E00), range(0xA600, 0xAC00)))
+    if category(mark)[0] == "M" and not _is_single(mark)
+)
+_ACCENTS = re.compile("[\u0300-\u036f]+")
+_WORD = re.compile(f"[{_SINGLE}]|(?:[^\\W_{_SINGLE}]|[{_MARKS}])+")
+_ASCII_WORD = re.compile("[0-9a-z]+")
+# Something encoded: a word of this length is nobody's.
+_ENCODED = re.compile(r"[0-9A-Za-z+/=_-]{256,}")
+# Where a word in camel case goes on with its next part.
+_BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_CAMEL = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]*?(?:[a-z0-9][A-Z]|[A-Z][A-Z][a-z])[A-Za-z0-9]*")
+
+
+class Indexed(NamedTuple):
+    """A text as the index gets it: its words, and the parts of those in camel case."""
+
+    words: str
+    parts: str
+
+
+def fold(text: str) -> str:
+    """Return a text without differences of case, accents and width."""
+    if text.isascii():
+        return text.lower()
+    text = normalize("NFKD", normalize("NFKD", text).casefold())
+    return normalize("NFC", _ACCENTS.sub("", text))
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a text, folded, in order."""
+    folded = fold(text)
+    return (_ASCII_WORD if folded.isascii() else _WORD).findall(folded)
+
+
+def parts(text: str) -> list[str]:
+    """Return the parts of the words in camel case that a text has, folded, in order."""
+    if _BOUNDARY.search(text) is None:
+        return []
+    return [part.lower() for word in _CAMEL.findall(text) for part in _BOUNDARY.split(word)]
+
+
+def indexed(text: str) -> Indexed:
+    """Return a text as the index gets it."""
+    text = _ENCODED.sub(" ", text)
+    return Indexed(text if text.isascii() else " ".join(words(text)), " ".join(parts(text)))
+
+
+def alternatives(text: str) -> tuple[tuple[str, ...], ...]:
+    """Return what a word that a person types may be in a text: phrases, of which one is enough; none for no word."""
+    whole = tuple(words(text))
+    divided = tuple(words(_BOUNDARY.sub(" ", text)))
+    return tuple(phrase for phrase in dict.fromkeys((whole, divided)) if phrase)
+
+
+class Located(NamedTuple):
+    """A folded text, and for each of its characters the place in the text that it was."""
+
+    text: str
+    places: list[int]
+
+
+def locate(text: str, *, divided: bool) -> Located:
+    """Fold a text as :func:`words` does, and keep the places; ``divided`` also separates the parts in camel case."""
+    boundaries = {found.start() for found in _BOUNDARY.finditer(text)} if divided else set()
+    folded: list[str] = []
+    places: list[int] = []
+    for place, piece in _pieces(text):
+        given = f" {piece}" if place in boundaries else piece
+        folded.append(given)
+        places += [place] * len(given)
+    return Located("".join(folded), places)
+
+
+def _pieces(text: str) -> Iterator[tuple[int, str]]:
+    for place, character in enumerate(text):
+        yield place, character.lower() if character < "\x80" else _folded(character)
+
+
+@lru_cache(4096)
+def _folded(character: str) -> str:
+    """Return one character as the words of a text have it, with spaces around it if it is a word by itself."""
+    found = " ".join(words(character))
+    if found:
+        return f" {found} " if _is_single(found) else found
+    return "" if category(character)[0] == "M" else " "

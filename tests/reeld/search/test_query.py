@@ -1,0 +1,93 @@
+"""What a person types, as what is searched for."""
+
+import sqlite3
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reeld.search.query import Filters, Query, match_expression, parse_query
+
+# Of what a query consists, so that random ones have syntax.
+PIECES = (
+    "word",
+    '"',
+    "-",
+    " ",
+    "OR",
+    "*",
+    "role:",
+    "tool",
+    "before:",
+    "2026-11-01",
+    ":",
+    "(",
+    "修复",
+    "aB",
+    "NOT",
+    "^",
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("one two", '("one") AND ("two")'),
+        ('"one two"', '("one two")'),
+        ('"never closed', '("never closed")'),
+        ("one -two", '(("one")) NOT ("two")'),
+        ("one OR two three", '("one" OR "two") AND ("three")'),
+        ("OR one OR", '("one")'),
+        ("pre*", '("pre" *)'),
+        ("p*", '("p")'),
+        ("a.b.c", '("a b c")'),
+        ("--long-option", '("long option")'),
+        ("-rf", '("rf")'),
+        ("fooBar", '("foobar" OR "foo bar")'),
+        ("修复auth", '("修 复 auth")'),
+        ("before:tomorrow", '("before tomorrow")'),
+        ("NEAR(a b)^{", '("near a") AND ("b")'),
+        ("* :: () -", None),
+    ],
+)
+def test_expressions(text: str, expected: str | None) -> None:
+    """A query is what FTS5 understands; syntax that is not ours is text."""
+    assert match_expression(parse_query(text)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("role:tool role:USER", Filters(roles=("tool", "user"))),
+        ('agent:"my agent"', Filters(agent="my agent")),
+        ("tag:topic=tapes tag:done", Filters(tags=(("topic", "tapes"), ("done", None)))),
+        ("live:no", Filters(live=False)),
+        ("after:2026-11-01 before:2026-12", Filters(since=1793491200000, until=1796083200000)),
+    ],
+)
+def test_filters(text: str, expected: Filters) -> None:
+    """What a filter says is no text."""
+    assert parse_query(text) == Query(filters=expected)
+
+
+def test_words_of_our_own_are_required() -> None:
+    """An event must have one word of each group that says what it is."""
+    assert match_expression(parse_query("one"), [["k1", "k2"], ["a7"]]) == '("one") AND ("k1" OR "k2") AND ("a7")'
+
+
+@given(text=st.text() | st.lists(st.sampled_from(PIECES), max_size=400).map("".join))
+def test_every_text_is_a_query(text: str) -> None:
+    """SQLite understands what becomes of any text."""
+    connection = sqlite3.connect(":memory:")
+    connection.execute("CREATE VIRTUAL TABLE texts USING fts5 (words, tokenize = 'ascii')")
+
+    expression = match_expression(parse_query(text))
+
+    if expression is not None:
+        assert connection.execute("SELECT * FROM texts WHERE texts MATCH ?", (expression,)).fetchall() == []
+    connection.close()
+
+
+def test_long_query() -> None:
+    """What comes after the first words of a query of 100 kB is ignored."""
+    assert len(parse_query("word " * 20_000).groups) == 64

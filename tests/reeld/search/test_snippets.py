@@ -1,0 +1,52 @@
+"""What is shown of a text that was found."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reeld.search.query import parse_query
+from reeld.search.snippets import SIZE, score, snippet
+
+
+def matches(text: str, query: str) -> list[str]:
+    """Return what a snippet marks."""
+    found = snippet(text, parse_query(query).terms)
+    return [found.text[begin:end] for begin, end in found.matches]
+
+
+@pytest.mark.parametrize(
+    ("text", "query", "expected"),
+    [
+        ("say Hello to hello", "hello", ["Hello", "hello"]),
+        ("call parseHttpUrl now", "url", ["Url"]),
+        ("call parseHttpUrl now", "parse_http_url", ["parseHttpUrl"]),
+        ("die Größe", "grosse", ["Größe"]),
+        ("请修复auth模块", "复auth", ["复auth"]),
+        ("prefixes and words", "pref*", ["prefixes"]),
+        ("a.b.c", "b", ["b"]),
+        (f"{'x ' * 100_000}needle", "needle", ["needle"]),
+        ("a title", "", []),
+    ],
+)
+def test_matches(text: str, query: str, expected: list[str]) -> None:
+    """A snippet has the first match, and marks what was written."""
+    assert matches(text, query) == expected
+
+
+@given(text=st.text(), query=st.text())
+def test_any_snippet(text: str, query: str) -> None:
+    """A snippet is a part of the text, and its matches are in it, in order."""
+    found = snippet(text, parse_query(query).terms)
+
+    assert found.text in text
+    assert len(found.text) <= SIZE
+    places = [place for match in found.matches for place in match]
+    assert places == sorted(places)
+    assert all(0 <= place <= len(found.text) for place in places)
+
+
+def test_score() -> None:
+    """A short text with more matches is better than a long one with fewer."""
+    terms = parse_query("tape deck").terms
+
+    assert score("tape deck, tape deck", terms) > score("tape deck", terms) > score(f"tape deck {'x ' * 5000}", terms)

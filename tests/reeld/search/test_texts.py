@@ -1,0 +1,65 @@
+"""Which texts of an event are searched."""
+
+import json
+
+import pytest
+
+from reeld.search.texts import MAX_BLOCK, text_of
+
+
+def blocks(*given: dict[str, object]) -> str:
+    """Return the data of a message with these blocks."""
+    return json.dumps({"blocks": given})
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "data_json", "expected"),
+    [
+        ("user", "hello", None, "hello"),
+        ("system", "be brief", None, "be brief"),
+        ("note", "by the way", '{"n": 1, "of": ["x"], "no": null}', "by the way\nn\n1\nof\nx\nno"),
+        ("created", None, '{"name": "demo", "title": "Tapes"}', "Tapes\ndemo"),
+        ("changed", None, '{"title": null}', ""),
+        ("usage", "tokens", "{}", ""),
+        (
+            "assistant",
+            "",
+            blocks({"type": "thinking", "text": "hm", "signature": "c2ln"}, {"type": "text", "text": "ok"}),
+            "hm\nok",
+        ),
+        (
+            "assistant",
+            "",
+            blocks({"type": "tool_call", "id": "1", "name": "sh", "arguments": '{"cmd": "a\\nb", "n": 2}'}),
+            "sh\ncmd\na\nb\nn\n2",
+        ),
+        (
+            "assistant",
+            "",
+            blocks({"type": "tool_call", "id": "1", "name": "sh", "arguments": "not \\ JSON"}),
+            "sh\nnot \\ JSON",
+        ),
+        (
+            "tool_result",
+            "",
+            blocks({"type": "tool_result", "tool_call_id": "1", "content": [{"type": "text", "text": "out"}]}),
+            "out",
+        ),
+        (
+            "user",
+            "",
+            blocks({"type": "media", "mime_type": "image/png", "data_base64": "aaaa", "name": "cat.png"}),
+            "cat.png",
+        ),
+        ("assistant", "", blocks({"type": "opaque", "provider": "p", "data_json": '"secret"'}), ""),
+        ("user", "damaged", "not JSON", "damaged"),
+    ],
+)
+def test_text(kind: str, content: str | None, data_json: str | None, expected: str) -> None:
+    """What people and models wrote is searched; signatures, files and opaque data are not."""
+    assert text_of(kind, content, data_json) == expected
+
+
+def test_long_result() -> None:
+    """Of a long text the beginning is searched."""
+    assert len(text_of("user", "x" * (MAX_BLOCK + 1), None)) == MAX_BLOCK

@@ -1,0 +1,90 @@
+"""What counts as a word, in the index and in what a person types."""
+
+import sqlite3
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reeld.search.words import alternatives, indexed, locate, parts, words
+
+TEXTS = st.text() | st.text("aBé修한ท🎉 _.-/3\u0301\u200d", max_size=40)
+
+
+@pytest.fixture(scope="module")
+def table() -> Iterator[sqlite3.Connection]:
+    """Return an FTS5 table with the tokenizer of the index, and a table of what it found."""
+    connection = sqlite3.connect(":memory:")
+    connection.execute("CREATE VIRTUAL TABLE texts USING fts5 (words, tokenize = 'ascii')")
+    connection.execute("CREATE VIRTUAL TABLE found USING fts5vocab (texts, instance)")
+    yield connection
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Größe ÉTÉ naïve", ["grosse", "ete", "naive"]),
+        ("e\u0301te\u0301", ["ete"]),
+        ("\uff46\uff55ll", ["full"]),
+        ("parse_http_url", ["parse", "http", "url"]),
+        ("a.b.c /usr/bin --long-option", ["a", "b", "c", "usr", "bin", "long", "option"]),
+        ("0x3fA9 E0425", ["0x3fa9", "e0425"]),
+        ("修复auth模块", ["修", "复", "auth", "模", "块"]),
+        ("カタカナ", ["カ", "タ", "カ", "ナ"]),
+        ("검색", ["검", "색"]),
+        ("ok👍🏽 🎉", ["ok", "👍", "🎉"]),
+        ("“quoted” — dash…", ["quoted", "dash"]),
+        ("हिन्दी", ["हिन्दी"]),
+        ("", []),
+    ],
+)
+def test_words(text: str, expected: list[str]) -> None:
+    """Case, accents and width are folded; punctuation separates; a CJK character and an emoji is a word."""
+    assert words(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("parseHttpUrl", ["parse", "http", "url"]),
+        ("HTTPServer", ["http", "server"]),
+        ("utf8String x", ["utf8", "string"]),
+        ("plain UPPER Title", []),
+    ],
+)
+def test_parts_of_camel_case(text: str, expected: list[str]) -> None:
+    """A word in camel case has parts; others have none."""
+    assert parts(text) == expected
+
+
+def test_alternatives_of_camel_case() -> None:
+    """An identifier is searched for as one word and as its parts, so that it is found in each notation."""
+    assert alternatives("parseHttpUrl") == (("parsehttpurl",), ("parse", "http", "url"))
+
+
+def test_something_encoded_is_not_indexed() -> None:
+    """A run of Base64 is left out, and what is around it is not."""
+    assert indexed(f"before {'aGVsbG8/' * 40} after").words.split() == ["before", "after"]
+
+
+@given(text=TEXTS)
+def test_tokens_of_sqlite(table: sqlite3.Connection, text: str) -> None:
+    """FTS5 finds the words in what the index gets of a text that we find in the text."""
+    table.execute("DELETE FROM texts")
+    table.execute("INSERT INTO texts VALUES (?)", (indexed(text.replace("\0", "")).words,))
+
+    found = table.execute('SELECT term FROM found ORDER BY "offset"').fetchall()
+
+    assert [term for (term,) in found] == words(text.replace("\0", ""))
+
+
+@given(text=TEXTS, divided=st.booleans())
+def test_places(text: str, divided: bool) -> None:
+    """Each character of a folded text has the place of a character of the text, in order."""
+    located = locate(text, divided=divided)
+
+    assert len(located.places) == len(located.text)
+    assert located.places == sorted(located.places)
+    assert all(0 <= place < len(text) for place in located.places)
