@@ -1,0 +1,24 @@
+"""Requests in a dialect, loaded: they need no dialect to be understood."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from reeld.formats.table import FORMATS
+from tests.formats.checker.chat_dialects import SERVERS
+from tests.reeld.formats.histories import HISTORIES
+from tests.reeld.formats.openai_chat.dialects.chatting import chat
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.parametrize("dialect", list(SERVERS))
+@settings(max_examples=80, deadline=None)
+@given(messages=HISTORIES)
+def test_a_rendered_request_is_rendered_to_itself(dialect: str, messages: list[Any]) -> None:
+    """It loads, and nothing of it is lost, whichever server it was for."""
+    before, _ = chat(dialect, [*messages, "Go on"])
+    after, _ = chat(dialect, FORMATS["openai-chat"].read_request({"messages": before}, None).messages)
+
+    assert before == after
