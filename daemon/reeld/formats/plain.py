@@ -43,8 +43,13 @@ def plain_runs(entries: Sequence[Entry], start: int) -> Iterator[PlainRun]:
         window = entries[begin : begin + _WINDOW]
         texts = [plain_text(entry) for entry in window]
         shape = "".join([
-            _OTHER if text is None or not text.decode().strip() else entry.kind[0]
+            _OTHER if text is None or _is_blank(text) else entry.kind[0]
             for entry, text in zip(window, texts, strict=True)
         ])  # fmt: skip
         for found in _RUN.finditer(shape):
             yield PlainRun(begin + found.start(), [text or b"" for text in texts[found.start() : found.end()]])
+
+
+def _is_blank(text: bytes) -> bool:
+    # Most texts begin with a letter, and need not be decoded.
+    return not text[:1].isalnum() and not text.decode().strip()

@@ -175,13 +175,11 @@ def _settle_plain(
     state: RenderState, entries: Sequence[Entry], run: PlainRun, user: Template, assistant: Template
 ) -> None:
     """Extend a state by plain exchanges: they need no repair, and leave nothing to the exchanges after them."""
-    texts = iter(run.texts)
-    for index, (text, answer) in enumerate(zip(texts, texts, strict=True)):
-        seq = entries[run.start + 2 * index].seq
-        state.turns.add_encoded([user.fill(text)], seq, is_user=True, can_begin=True)
-        state.turns.add_encoded([assistant.fill(answer)], seq, is_user=False, can_begin=True)
-    state.count = run.start + len(run.texts)
-    state.last = entries[state.count - 1].id
+    end = run.start + len(run.texts)
+    items = run.texts.copy()
+    items[::2], items[1::2] = user.fill_all(run.texts[::2]), assistant.fill_all(run.texts[1::2])
+    state.turns.add_exchanges(items, [entry.seq for entry in entries[run.start : end : 2]])
+    state.count, state.last = end, entries[end - 1].id
 
 
 def _settle_until(

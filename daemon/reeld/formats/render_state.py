@@ -6,7 +6,7 @@ Theory of operation
 :func:`~reeld.formats.render.render` returns a :class:`RenderState` besides the body and takes it back the next time.
 It holds the settled exchanges as encoded bytes, and the repair state after them. Because a settled exchange never
 changes (:mod:`~reeld.formats.repair`), the next rendering repairs and writes only what comes after, and joins bytes.
-For 10,000 messages that takes 1.2 ms of CPU instead of 250 to 490, depending on the format.
+For 10,000 plain messages that takes 2 ms of CPU instead of 45, and instead of 200 to 400 if half are calls and results.
 
 A state is valid for one conversation, format, model and history settings. The conversation may have moved meanwhile:
 after a rewind the messages are others. That is checked with one id: an event's id determines everything before it, so
@@ -22,6 +22,7 @@ digest, so that the hash of any prefix costs a slice and no encoding.
 
 from collections.abc import Sequence
 from hashlib import blake2b
+from itertools import cycle
 from typing import NamedTuple
 
 from reel.strict_json import Json, encode
@@ -122,6 +123,18 @@ class EncodedTurns:
         for item in items:
             self.digests += blake2b(item, digest_size=DIGEST_SIZE).digest()
         self.extents.append(_new(TurnExtent, (len(items), len(data), seq, is_user, can_begin)))
+
+    def add_exchanges(self, items: list[bytes], seqs: list[int]) -> None:
+        """Append exchanges of two turns with one item each, at all of which a history may begin.
+
+        Args:
+            items: the items of user and assistant in turn, in UTF-8.
+            seqs: the seqs of their first messages.
+        """
+        self.data += b"".join([b"%b," % item for item in items])
+        self.digests += b"".join([blake2b(item, digest_size=DIGEST_SIZE).digest() for item in items])
+        turns = zip(items, (seq for seq in seqs for _ in range(2)), cycle((True, False)), strict=False)
+        self.extents += [_new(TurnExtent, (1, len(item) + 1, seq, is_user, True)) for item, seq, is_user in turns]
 
     def _without_marks(self, items: list[Json], marks: Marks) -> list[bytes]:
         """Encode items without their cache breakpoints, and note those that have some."""

@@ -4,6 +4,7 @@ Whether a format writes all texts alike is not assumed but tried out: if an item
 such as its number, if a text becomes more than one item, or if something of it is reported, there is no template.
 """
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from reel.strict_json import Json, encode, encode_text
@@ -25,6 +26,11 @@ class Template(NamedTuple):
     def fill(self, text: bytes) -> bytes:
         """Return the item of a text, both in UTF-8."""
         return b"".join((self.before, encode_text(text), self.after))
+
+    def fill_all(self, texts: Iterable[bytes]) -> list[bytes]:
+        """Return the items of texts."""
+        before, after = self
+        return [b"".join((before, encode_text(text), after)) for text in texts]
 
 
 class Templates(NamedTuple):
