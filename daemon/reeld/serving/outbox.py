@@ -172,22 +172,26 @@ class Outbox:
             await self._filled.wait()
             while self._queue:
                 self._busy = True
-                batch, self._queue = self._queue, []
                 replies, pushes = self._replies, self._pushes
-                try:
-                    for piece in pieces(batch):
-                        self._sending = True
-                        await stream.send(piece)
-                        self._sending = False
-                        self._pieces += 1
-                except BaseException as error:
-                    # anyio leaves a cancellation in a cycle with the frames that it went through: they would keep the
-                    # connection, and what was being sent, until the garbage collector runs.
-                    clear_frames(error.__traceback__)
-                    raise
+                await self._send_queue(stream)
                 if self._closed:
                     return
                 self._take_off(replies, pushes)
+
+    async def _send_queue(self, stream: ByteStream) -> None:
+        """Send what is queued. It is in no variable of the sender, which would keep it until the next reply."""
+        batch, self._queue = self._queue, []
+        try:
+            for piece in pieces(batch):
+                self._sending = True
+                await stream.send(piece)
+                self._sending = False
+                self._pieces += 1
+        except BaseException as error:
+            # anyio leaves a cancellation in a cycle with the frames that it went through: they would keep the
+            # connection, and what was being sent, until the garbage collector runs.
+            clear_frames(error.__traceback__)
+            raise
 
     def _take_off(self, replies: int, pushes: int) -> None:
         """Take note that so many bytes have been sent."""

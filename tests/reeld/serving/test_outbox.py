@@ -3,6 +3,7 @@
 # ruff: noqa: ARG001 - pytest-trio takes a clock from a test's own parameters
 
 import math
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TypeAlias
 
@@ -14,7 +15,7 @@ from anyio.streams.stapled import StapledObjectStream
 from trio.testing import wait_all_tasks_blocked
 
 from reeld.serving.flow import Limits, Traffic
-from reeld.serving.outbox import Outbox
+from reeld.serving.outbox import PIECE, Outbox
 
 
 class RecordedOutbox:
@@ -183,6 +184,18 @@ async def test_sent_is_said_after_each_piece(open_outbox: OpenOutbox) -> None:
         await it.peer.receive()
         await wait_all_tasks_blocked()
         assert times == it.times_sent
+
+
+async def test_what_was_sent_is_not_kept(open_outbox: OpenOutbox) -> None:
+    """A rendered body of megabytes is freed when it has been sent, and not when the next reply is."""
+    found = await open_outbox(Limits(), math.inf)
+    data = bytes(PIECE + 1)
+    references = sys.getrefcount(data)
+    found.box.reply(data)
+    await wait_all_tasks_blocked()
+
+    assert found.box.all_replies_sent
+    assert references == sys.getrefcount(data)
 
 
 async def test_a_closed_outbox_is_empty(open_outbox: OpenOutbox) -> None:
