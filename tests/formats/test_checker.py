@@ -167,6 +167,7 @@ junk = st.recursive(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("provider", list(CHECKS))
 @given(history=junk)
 def test_any_json_is_judged_without_an_error(provider: str, history: Any) -> None:

@@ -124,6 +124,7 @@ def kqueue(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, ...]]:
     return Queue.asked
 
 
+@pytest.mark.slow
 def test_a_daemon_is_stopped(kqueue: list[tuple[int, ...]]) -> None:
     """Without a pidfd, a kqueue reports the end of the daemon that `reel stop` waits for."""
     with short_directory() as directory:

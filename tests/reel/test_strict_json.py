@@ -18,6 +18,7 @@ values = st.recursive(
 indents = st.sampled_from([None, 0, 2, "\t"])
 
 
+@pytest.mark.slow
 @given(values, st.booleans(), indents)
 def test_a_value_comes_back_as_it_is(value: Any, ensure_ascii: bool, indent: Any) -> None:
     """A value is read as it was written, with any layout."""

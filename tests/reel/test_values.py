@@ -179,6 +179,7 @@ def test_a_flaw_is_named_wherever_it_stands(value: Any, reason: str, place: str)
     assert reason in found
 
 
+@pytest.mark.slow
 @given(plain)
 def test_a_value_may_be_as_deep_as_its_levels(value: Any) -> None:
     """A plain value is refused only for its depth, at one level below its own."""
@@ -194,6 +195,7 @@ def test_a_deep_value_is_refused_at_any_depth(levels: int) -> None:
     assert why_not_plain(nested(levels), 16) == "lists and maps nested too deep"
 
 
+@pytest.mark.slow
 @given(clean_values)
 def test_a_clean_value_is_not_copied(value: Any) -> None:
     """If nothing is replaced, nothing is copied."""
@@ -203,6 +205,7 @@ def test_a_clean_value_is_not_copied(value: Any) -> None:
     assert count == 0
 
 
+@pytest.mark.slow
 @given(dirty)
 def test_every_string_is_cleaned_keys_included(value: Any) -> None:
     """Cleaning a value equals cleaning its JSON text."""
@@ -222,6 +225,7 @@ def test_what_was_given_is_not_touched() -> None:
     assert value == {"k\x00": ["\ud800", "fine"]}
 
 
+@pytest.mark.slow
 @given(plain)
 def test_depth_is_measured_in_levels_of_lists_and_maps(value: Any) -> None:
     """A value is not deeper than its own depth, and is deeper than one level less."""
@@ -236,6 +240,7 @@ def test_measuring_depth_stops_at_the_limit() -> None:
     assert is_deeper(nested(100_000), 16)
 
 
+@pytest.mark.slow
 @given(plain)
 def test_a_value_without_large_numbers_stays_the_same(value: Any) -> None:
     """Nothing is copied if nothing is replaced."""

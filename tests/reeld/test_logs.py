@@ -142,6 +142,7 @@ def flood(path: str, process: "subprocess.Popen[bytes]") -> str:
     return said + process.stderr.read().decode()
 
 
+@pytest.mark.slow
 def test_a_daemon_whose_log_nobody_reads() -> None:
     """A daemon goes on if its stderr is a pipe that is full, and tells later what is missing."""
     with short_directory() as directory:

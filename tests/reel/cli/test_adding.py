@@ -187,6 +187,7 @@ def test_conversation_can_be_piped_into_another(reel: Reel, talk: str, options: 
     assert reel("info", f"{talk}-copy", "--json").documents[0]["system"] == ("Be brief." if options else None)
 
 
+@pytest.mark.slow
 def test_too_many_lines_are_refused_with_a_remedy(reel: Reel, talk: str) -> None:
     """A file that is too large for one command is refused with the command that adds it in parts."""
     refused = reel("add", talk, "--file", "-", stdin=b'"x"\n' * 70_000)

@@ -37,6 +37,7 @@ def test_invalid_tag_is_refused(change: str) -> None:
         changed_tags({}, [change])
 
 
+@pytest.mark.slow
 @given(tags, tags)
 def test_reverting_changes_restore_the_tags(before: dict[str, str], after: dict[str, str]) -> None:
     """The changes in the hint restore the previous tags."""

@@ -223,6 +223,7 @@ def test_control_characters_of_an_answer_are_escaped(reel: Reel, talk: str, via:
     assert "a\\x1b[2Jb\n" == reel("ask", talk, "What?", *via(said("a\x1b[2Jb"))).out
 
 
+@pytest.mark.slow
 def test_an_answer_that_is_interrupted(client: Client, daemon: str, name: str, via: Via) -> None:
     """Ctrl-C ends the answer: what came is added and marked, and the command dies of the signal."""
     client.create(name)

@@ -50,6 +50,7 @@ def said(client: Client, agent: str) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 def test_a_chat(client: Client, daemon: str, name: str, tmp_path: Path) -> None:
     """What is typed is asked, and the answer is printed and added; Ctrl-D leaves."""
     with chatting(daemon, tmp_path, name, "--create", "--system", "Be brief.") as chat:
@@ -64,6 +65,7 @@ def test_a_chat(client: Client, daemon: str, name: str, tmp_path: Path) -> None:
     assert "Be brief." == client.agent(name).system
 
 
+@pytest.mark.slow
 def test_a_message_of_several_lines(client: Client, daemon: str, name: str, tmp_path: Path) -> None:
     """A backslash, Alt-Enter, a fence and a paste keep lines together."""
     typed = ["a\\\nb\n", "c\x1b\rd\n", '"""\ne\nf\n"""\n', "\x1b[200~g\rh\x1b[201~\n"]
@@ -77,6 +79,7 @@ def test_a_message_of_several_lines(client: Client, daemon: str, name: str, tmp_
     assert ["a\nb", "c\nd", "e\nf", "g\nh"] == said(client, name)[::2]
 
 
+@pytest.mark.slow
 def test_an_answer_that_is_interrupted_in_a_chat(client: Client, daemon: str, name: str, tmp_path: Path) -> None:
     """Ctrl-C ends the answer, which is marked; the chat goes on, and what is undone is the whole exchange."""
     with chatting(daemon, tmp_path, name, "--create") as chat:
@@ -108,6 +111,7 @@ def test_an_interrupt_at_the_prompt(daemon: str, name: str, tmp_path: Path) -> N
         assert 0 == chat.process.wait(PATIENCE)
 
 
+@pytest.mark.slow
 def test_a_question_without_an_answer(client: Client, daemon: str, name: str, tmp_path: Path) -> None:
     """The reason is printed; the question can be asked again, or taken back."""
     with chatting(daemon, tmp_path, name, "--create") as chat:
@@ -125,6 +129,7 @@ def test_a_question_without_an_answer(client: Client, daemon: str, name: str, tm
     assert [] == said(client, name)
 
 
+@pytest.mark.slow
 def test_two_exchanges_are_taken_back_one_after_the_other(
     client: Client, daemon: str, name: str, tmp_path: Path
 ) -> None:
@@ -146,6 +151,7 @@ def test_two_exchanges_are_taken_back_one_after_the_other(
     assert [4, 2] == left[:2]
 
 
+@pytest.mark.slow
 def test_what_others_say_in_a_chat(client: Client, daemon: str, name: str, tmp_path: Path) -> None:
     """Before a question, what others have added is shown; /undo does not take theirs back."""
     with chatting(daemon, tmp_path, name, "--create") as chat:
@@ -159,6 +165,7 @@ def test_what_others_say_in_a_chat(client: Client, daemon: str, name: str, tmp_p
     assert "from the side\x1b[2J" in said(client, name)
 
 
+@pytest.mark.slow
 def test_a_clone_in_a_chat(client: Client, daemon: str, name: str, tmp_path: Path) -> None:
     """/clone goes on in a copy; the original stays as it is. /system sets the prompt of the copy."""
     with chatting(daemon, tmp_path, name, "--create") as chat:
@@ -180,6 +187,7 @@ def test_a_clone_in_a_chat(client: Client, daemon: str, name: str, tmp_path: Pat
     assert (2, 4, None) == (len(said(client, name)), len(said(client, f"{name}-b")), client.agent(name).system)
 
 
+@pytest.mark.slow
 def test_a_message_in_the_editor(
     client: Client, daemon: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -195,6 +203,7 @@ def test_a_message_in_the_editor(
     assert "written" == said(client, name)[0]
 
 
+@pytest.mark.slow
 def test_commands_of_a_chat(daemon: str, name: str, tmp_path: Path) -> None:
     """/help lists them, an unknown one is refused, and // begins a message with a slash."""
     with chatting(daemon, tmp_path, name, "--create") as chat:
@@ -242,6 +251,7 @@ def test_a_chat_without_a_terminal(reel: Reel, talk: str, argv: tuple[str, ...],
     assert expected in ran.err
 
 
+@pytest.mark.slow
 def test_a_prompt_for_an_agent_that_exists(reel: Reel, daemon: str, talk: str, tmp_path: Path) -> None:
     """--system is for an agent that is created."""
     with chatting(daemon, tmp_path, talk, "--system", "x") as chat:

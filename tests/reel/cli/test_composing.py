@@ -153,6 +153,7 @@ def test_text_that_cannot_be_added_is_saved(
     assert f"reel: your text was saved; add it with: reel add {talk} - --role assistant < {kept}\n" in refused.err
 
 
+@pytest.mark.slow
 def test_a_draft_grows_and_is_added(client: Client, daemon: str, name: str) -> None:
     """stdin is shown as it arrives, and added at its end."""
     client.create(name)
@@ -174,6 +175,7 @@ def test_a_draft_grows_and_is_added(client: Client, daemon: str, name: str) -> N
     assert ("assistant", "So fär") == (message["role"], message["content"][0]["text"])  # type: ignore[typeddict-item]
 
 
+@pytest.mark.slow
 def test_a_draft_that_is_not_added(client: Client, daemon: str, name: str) -> None:
     """Without --add nothing is stored."""
     client.create(name)
@@ -189,6 +191,7 @@ def test_a_draft_that_is_not_added(client: Client, daemon: str, name: str) -> No
     assert not client.messages(name).messages
 
 
+@pytest.mark.slow
 def test_draft_of_an_argument_is_shown_until_the_end(client: Client, daemon: str, name: str) -> None:
     """A text that is given as an argument is shown until the command ends."""
     client.create(name)
@@ -211,6 +214,7 @@ def test_a_draft_that_cannot_be_added(client: Client, daemon: str, name: str, ar
         assert 2 == running.process.wait(PATIENCE)
 
 
+@pytest.mark.slow
 def test_draft_that_is_refused_at_its_end_is_saved(
     reel: Reel, client: Client, daemon: str, name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -9,6 +9,7 @@ from .running import started
 from .test_processes import on_terminal
 
 
+@pytest.mark.slow
 def test_list_without_a_match(reel: Reel, name: str) -> None:
     """The hint says how the list was filtered, and how to list the others."""
     reel("new", f"{name}-1")
@@ -83,6 +84,7 @@ def test_list_for_programs(reel: Reel, talk: str) -> None:
     assert f"{talk}\n" == reel("list", "--prefix", talk, "--format", "names").out
 
 
+@pytest.mark.slow
 def test_list_of_many_agents(reel: Reel, client: Client, name: str) -> None:
     """A list goes on after its first page, and --limit ends it."""
     for number in range(450):

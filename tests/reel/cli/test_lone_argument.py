@@ -174,6 +174,7 @@ def test_file_of_a_response(reel: Reel, talk: str, other: str, tmp_path: Path, m
     assert ["That."] * 2 == texts(reel, talk)[2:]
 
 
+@pytest.mark.slow
 def test_draft_to_add_comes_from_stdin(reel: Reel, daemon: str, talk: str, other: str) -> None:
     """With --add the text comes from stdin, so the word is the agent, however slow the pipe is."""
     with started(daemon, "draft", other, "--add") as running:
@@ -187,6 +188,7 @@ def test_draft_to_add_comes_from_stdin(reel: Reel, daemon: str, talk: str, other
     assert 2 == len(texts(reel, talk))
 
 
+@pytest.mark.slow
 def test_add_in_a_command_for_an_event(reel: Reel, client: Client, daemon: str, other: str) -> None:
     """A command that runs for an event may add a single word, whatever is on its stdin."""
     command = f"{sys.executable} -c 'from reel.cli import process; process()' add --role assistant ok; exit 3"

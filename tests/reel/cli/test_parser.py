@@ -130,6 +130,7 @@ def outcome(parse: Callable[[list[str]], SimpleNamespace], argv: list[str]) -> A
         return "help"
 
 
+@pytest.mark.slow
 @given(st.sampled_from(COMMON), st.sampled_from(command_names()), st.lists(WORDS, max_size=6))
 @settings(max_examples=100, deadline=None)
 def test_the_short_way_reads_what_argparse_reads(before: list[str], command: str, after: list[str]) -> None:

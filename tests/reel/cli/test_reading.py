@@ -103,6 +103,7 @@ def test_replay_matches_the_live_state(reel: Reel, talk: str) -> None:
     assert (document["matched"], document["skipped"], len(document["messages"])) == (True, [], 2)
 
 
+@pytest.mark.slow
 def test_replay_of_many_pages(reel: Reel, name: str) -> None:
     """With --json all pages become one document; people see the count of the first page."""
     lines = b'"x"\n' * 10_001

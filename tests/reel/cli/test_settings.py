@@ -101,6 +101,7 @@ def test_a_file_that_cannot_be_read(reel: Reel, file: Path) -> None:
     assert "can't decode byte" in reel("list").err
 
 
+@pytest.mark.slow
 def test_help_and_doctor_work_with_a_wrong_file(reel: Reel, file: Path) -> None:
     """What explains the problem still runs, and the doctor finds it."""
     file.write_text("hints = 1")
@@ -111,6 +112,7 @@ def test_help_and_doctor_work_with_a_wrong_file(reel: Reel, file: Path) -> None:
     assert f"bad   reel.toml        {file} line 1: hints: write true or false, not 1" in found.out
 
 
+@pytest.mark.slow
 def test_doctor_names_the_file(reel: Reel, file: Path) -> None:
     """The doctor says where the file is, or would be."""
     assert f"ok    reel.toml        {file}: not there; the defaults apply" in reel("doctor").out
@@ -118,6 +120,7 @@ def test_doctor_names_the_file(reel: Reel, file: Path) -> None:
     assert f"ok    reel.toml        {file}\n" in reel("doctor").out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "about"),
     [
@@ -136,6 +139,7 @@ def test_doctor_finds_a_provider_without_its_program(reel: Reel, file: Path, tex
     assert f"warn  reel.toml        {file}: {setting}: there is no program {program}\n" in found.out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["sh -c true", "KEY=1 exec sh", "if true; then sh; fi", "$(pick) x"])
 def test_doctor_accepts_what_a_shell_runs(reel: Reel, file: Path, command: str) -> None:
     """Programs, parts of the shell, and what only the shell can expand are no reason to warn."""

@@ -86,6 +86,7 @@ def test_messages_by_their_numbers(reel: Reel, coded: str) -> None:
     assert reel("show", coded, "3").out.startswith("user  #3")
 
 
+@pytest.mark.slow
 def test_tool_output_is_folded(coded: str) -> None:
     """What would fill the screen is folded, with how to see it, and shown if it is asked for."""
     folded = on_terminal("show", coded, "--no-pager")

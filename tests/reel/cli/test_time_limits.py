@@ -59,6 +59,7 @@ def test_limit_in_a_script(reel: Reel, argv: list[str], monkeypatch: pytest.Monk
     assert reel(*argv).status == 1
 
 
+@pytest.mark.slow
 def test_waiting_for_an_event_is_not_limited(reel: Reel, talk: str) -> None:
     """The limit is for the daemon; wait has its own --timeout, for the event."""
     ran = reel("--timeout", "0.2", "wait", talk, "--timeout", "0.5")

@@ -46,6 +46,7 @@ def test_both_clients_raise_the_same_errors(run: Run, daemon: Daemon, call: Any,
     assert (str(expected.value), expected.value.data) == (str(found), found.data)
 
 
+@pytest.mark.slow
 def test_both_clients_reconnect_after_a_restart(run: Run, daemon: Daemon) -> None:
     """A client reconnects by itself, and finds what was acknowledged before."""
 

@@ -4,6 +4,7 @@ import itertools
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,6 +23,7 @@ def elements(pieces: list[str]) -> list[Any]:
     return [json.loads(event.data) for event in events]
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.dictionaries(st.text(alphabet='x"]}'), values, max_size=3), max_size=4),
     st.sampled_from([None, 1]),

@@ -18,6 +18,7 @@ def objects(*pieces: str) -> list[str]:
     return [event.data for piece in pieces for event in decoder.feed(piece)] + [event.data for event in decoder.end()]
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.dictionaries(st.text(alphabet='x"]}'), values, max_size=3), max_size=4),
     st.sampled_from([None, 1]),

@@ -233,6 +233,7 @@ _JUNK = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.sampled_from(list(ASSEMBLERS)), st.lists(st.dictionaries(_KEYS, _JUNK, max_size=5), max_size=5))
 @example("anthropic", [{"type": "message_start", "message": {"content": 3, "usage": []}}])
 def test_a_stranger_may_send_anything(format: str, events: list[Any]) -> None:  # noqa: A002 - as above

@@ -202,6 +202,7 @@ async def test_draining_waits_for_everybody(client: DirectClient) -> None:
     assert [False, False, True] == sorted(isinstance(answer, Internal) for answer in answers)
 
 
+@pytest.mark.slow
 async def test_many_agents_at_once(opened: Open) -> None:
     """However many agents are used, only a few are live."""
     async with opened(max_live=20) as client:

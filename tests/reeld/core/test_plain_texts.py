@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -43,12 +44,14 @@ def test_a_plain_message_is_stored_as_any_other(message: dict[str, Any]) -> None
     assert _rows({**message, "provider_metadata": None}) == _rows(message)
 
 
+@pytest.mark.slow
 @given(st.sampled_from(("user", "assistant")), st.text(), st.integers(1, 2**53), st.integers(0, 2**53))
 def test_a_plain_text_is_encoded_as_any_other(kind: str, text: str, seq: int, time: int) -> None:
     """The message of a plain text is laid out as the encoder does it."""
     assert pack_message(pack, read_row(kind, text, None), None, seq, time) == read(pack, kind, text, None, seq, time)
 
 
+@pytest.mark.slow
 @given(st.lists(messages, min_size=1, max_size=3), st.integers(1, 2**53))
 def test_a_reply_that_is_encoded_at_once(elements: list[Any], now: int) -> None:
     """An add stages the same and replies the same, whether its reply is a map or encoded already."""

@@ -215,6 +215,7 @@ def test_ids_and_tool_names_are_not_repaired(field: str) -> None:
         rows_from([{"role": "assistant", "content": [call]}])
 
 
+@pytest.mark.slow
 @given(st.lists(st.text(), min_size=1, max_size=5))
 def test_texts_come_back(texts: list[str]) -> None:
     """A message of valid texts is read as it was added."""

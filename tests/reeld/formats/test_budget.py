@@ -1,5 +1,6 @@
 """Which turns are left out if a history is over its budget."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -49,6 +50,7 @@ def test_no_cut_helps_if_the_newest_turn_does_not_fit() -> None:
     assert find_cut([*TURN, USER], 3, 0, 200) is None
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(st.booleans(), st.integers(10, 200), st.integers(10, 200)), min_size=1, max_size=30),
     st.integers(0, 3),

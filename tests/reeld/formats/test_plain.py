@@ -47,6 +47,7 @@ def doubled(turn: Turn, _context: RenderContext) -> list[Json]:
     return [{"content": piece.block["text"]} for piece in turn.pieces] * (1 + isinstance(turn, AssistantTurn))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORMATS)
 @given(parts=HISTORIES, cut=st.integers(0, 40))
 def test_both_ways_render_the_same(name: str, parts: list[list[Any]], cut: int) -> None:

@@ -149,6 +149,7 @@ class Read(list[Entry]):
         return found
 
 
+@pytest.mark.slow
 def test_a_long_open_turn_is_repaired_a_few_times_only() -> None:
     """Batches grow as long as nothing settles."""
     entries = Read(entries_of(["Hi"] * 10_000))

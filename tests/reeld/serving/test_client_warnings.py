@@ -28,6 +28,7 @@ async def test_one_client(connect: Connect, errors: Callable[[], list[str]], sen
     assert "warnings about connections that are missing above: 980" == errors()[-1]
 
 
+@pytest.mark.slow
 async def test_many_clients(connect: Connect, errors: Callable[[], list[str]]) -> None:
     """All connections together have a limit as well: each could be a new one of the same client."""
     with anyio.fail_after(PATIENCE):

@@ -475,6 +475,7 @@ async def test_peer_that_stops_reading(connect: Connect) -> None:
         assert await other.call("ping") == {"pong": True}
 
 
+@pytest.mark.slow
 async def test_peer_that_sends_nothing_but_garbage(connect: Connect, errors: Callable[[], list[str]]) -> None:
     """Each stray value is refused, until the refusals exceed the limit and the peer is dropped once."""
     with anyio.fail_after(PATIENCE):

@@ -320,6 +320,7 @@ async def test_events_since_a_seq(connect: Connect, demo: Peer) -> None:
     assert {since: [*range(since + 1, 605)] for since in peers} == heard
 
 
+@pytest.mark.slow
 async def test_subscriptions_during_writes_get_every_event_once(connect: Connect, demo: Peer) -> None:
     """A subscription that begins while others write gets every event once."""
     of_demo: dict[int, Peer] = {}

@@ -103,6 +103,7 @@ def test_history_ends_where_a_source_is_not_older(rows: Rows) -> None:
     assert ([1, 6], False) == page(rows, 2, inherited=True)
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 99), st.integers(1, 3)), max_size=5), st.integers(1, 4))
 def test_inherited_history_is_the_past(clones: list[tuple[int, int, int]], limit: int) -> None:
     """Whatever was cloned wherever: an agent's history is what its source's was there, and its own, on any pages."""

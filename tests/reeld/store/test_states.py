@@ -182,6 +182,7 @@ def test_the_parent_of_a_damaged_event(two: Rows, change: str, expected: list[st
     assert [reason] == [skip.reason for skip in past.skipped]
 
 
+@pytest.mark.slow
 def test_many_parents_that_changed(rows: Rows) -> None:
     """However many parents have changed, each is found again."""
     rows.agent(1)

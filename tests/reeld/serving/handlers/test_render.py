@@ -114,6 +114,7 @@ async def test_another_history_of_the_same_length(connect: Connect) -> None:
     assert [["one"] * 3, ["two"] * 3] == rendered
 
 
+@pytest.mark.slow
 async def test_what_is_kept_is_never_stale(connect: Connect, services: Services) -> None:
     """After every command the cached rendering equals one made from the log alone."""
     peer, chance = connect(), random.Random(7)  # a fixed sequence of commands
@@ -215,6 +216,7 @@ async def test_others_are_served_during_a_long_rendering(connect: Connect, servi
     assert "Meanwhile" not in rendered["body"]
 
 
+@pytest.mark.slow
 async def test_render_of_what_is_not_in_memory(connect: Connect, services: Services) -> None:
     """A conversation of which only the end is in memory is rendered whole, now and at an earlier position."""
     peer = connect()

@@ -77,6 +77,7 @@ async def test_an_agent_that_cannot_be_asked(connect: Connect, services: Service
     assert [("unchecked", 3)] == [(problem["what"], checked["events"]) for problem in checked["problems"]]
 
 
+@pytest.mark.slow
 async def test_an_agent_that_is_evicted_during_a_check(connect: Connect, services: Services) -> None:
     """An agent that is evicted before its turn in a check is not compared, and is not started for it."""
     peer = await filled(connect)
