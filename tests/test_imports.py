@@ -163,12 +163,13 @@ def test_the_client_knows_nothing_of_the_daemon() -> None:
         ("reeld.formats", ("reel", "reeld.core", "reeld.formats")),
         ("reeld.store", ("reel", "reeld.core", "reeld.store", "anyio", "trio", "aiosqlite")),
         ("reeld.verify", ("reel", "reeld.core", "reeld.store", "reeld.verify", "anyio")),
+        ("reeld.search", ("reel", "reeld.core", "reeld.store", "reeld.search", "anyio")),
         ("reeld.agents", ("reel", "reeld.core", "reeld.store", "reeld.agents", "anyio", "msgpack")),
         (
             "reeld.serving",
             (
                 *("reel", "reeld.core", "reeld.formats", "reeld.store", "reeld.verify", "reeld.agents"),
-                *("reeld.serving", "reeld.startup", "anyio"),
+                *("reeld.search", "reeld.serving", "reeld.startup", "anyio"),
             ),
         ),
     ],
@@ -210,7 +211,7 @@ def test_the_two_clients_do_not_know_each_other() -> None:
     [
         ("trio", ["reeld.store.bridge"]),
         ("aiosqlite", ["reeld.store.database"]),
-        ("sqlite3", ["reeld.store", "reeld.verify"]),
+        ("sqlite3", ["reeld.store", "reeld.verify", "reeld.search"]),
     ],
 )
 def test_libraries_have_one_place(library: str, homes: list[str]) -> None:

@@ -28,6 +28,7 @@ _VARIES = {
     "memory_kb",
     "connections",
     "bytes",
+    "behind",
 }
 
 

@@ -339,6 +339,40 @@ class AgentsPage(NamedTuple):
     more: bool
 
 
+class Hit(NamedTuple):
+    """A message, prompt, note or title that was found.
+
+    ``snippet`` is a piece of its text, ``matches`` has the places of the matches in it, as pairs of begin and end in
+    characters. ``live`` is whether it is in the current conversation of its agent. ``role`` is ``None`` for a note and
+    for a name or title. ``id`` is the id of the event.
+    """
+
+    agent: str
+    name: str
+    title: str | None
+    seq: int
+    role: str | None
+    kind: str
+    time: int
+    live: bool
+    snippet: str
+    matches: list[list[int]]
+    score: float
+    id: int
+
+
+class HitsPage(NamedTuple):
+    """A page of hits. It may have fewer than asked for, or none, although there are ``more``: a search takes a second.
+
+    ``next`` is what to give as ``after`` for the next page. ``behind`` is how many events are not in the index yet.
+    """
+
+    hits: list[Hit]
+    more: bool
+    behind: int
+    next: str | None = None
+
+
 class MethodInfo(NamedTuple):
     """A method of the daemon: its parameters in order, the optional ones with a question mark."""
 

@@ -13,6 +13,7 @@
             ├── maintenance   evicts idle agents, checkpoints the WAL, returns freed memory; another task looks whether
             │                 the database is there
             ├── drafts        pushes the last text of each burst
+            ├── search        fills the index of what was said, with a thread each for it and its readers (Search)
             ├── server        accepts; per connection a reader, a sender, a watcher, a worker, and one task for each
             │                 subscription that catches up and each detached request (Connection)
             └── watchdog      tells the supervisor that the writer still commits, and the disk still syncs
@@ -40,6 +41,7 @@ from reeld.agents.creation import AgentFactory
 from reeld.agents.registry import Registry
 from reeld.config import Config
 from reeld.notify import Supervisor, find_supervisor, inherited_socket, path_of
+from reeld.search.service import Search
 from reeld.serving.asked_models import AskedModels
 from reeld.serving.call import Services
 from reeld.serving.drafts import Drafts
@@ -139,8 +141,9 @@ async def serve(config: Config, supervisor: Supervisor, inherited: socket.socket
             return {"uptime": uptime, "sqlite": SQLITE, **where, **server.counters(), "tasks": running}
 
         drafts = Drafts(registry.bus)
+        search = Search(store)
         services = Services(
-            registry, store, AgentFactory(registry), drafts, stop.set, counters, RenderCache(), AskedModels()
+            registry, store, AgentFactory(registry), drafts, stop.set, counters, RenderCache(), AskedModels(), search
         )
         async with anyio.create_task_group() as tasks:
             reloads = not logs.on_terminal()  # who closes a terminal ends what runs in it
@@ -153,6 +156,7 @@ async def serve(config: Config, supervisor: Supervisor, inherited: socket.socket
                 tasks.start_soon(_maintain, store, registry, server)
                 tasks.start_soon(_watch, store)
                 tasks.start_soon(drafts.run)
+                tasks.start_soon(search.run)
                 await tasks.start(server.run, listener, services)
                 tasks.start_soon(supervisor.watchdog_loop, store.writer.heartbeat)
                 if reloads:

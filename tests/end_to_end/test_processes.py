@@ -26,7 +26,7 @@ def test_signals(daemon: Daemon, client: Client, number: signal.Signals) -> None
     client.create("demo")
 
     assert daemon.end(number) == 0
-    assert ["log", "r.db", "r.db.lock", "s.sock.lock"] == sorted(
+    assert ["log", "r-search.db", "r.db", "r.db.lock", "s.sock.lock"] == sorted(
         path.name for path in Path(daemon.socket).parent.iterdir()
     )
     assert "Traceback" not in daemon.log.read_text()

@@ -103,7 +103,7 @@ def test_given_socket(prepared: Daemon) -> None:
             assert process.returncode == 0
         assert Path(given_path).is_socket()
 
-    assert ["log", "r.db", "r.db.lock", "s.sock.given"] == sorted(
+    assert ["log", "r-search.db", "r.db", "r.db.lock", "s.sock.given"] == sorted(
         path.name for path in Path(given_path).parent.iterdir()
     )
 

@@ -37,6 +37,7 @@ SIGNATURES = {
     "render": "agent format at? model? extra? budget? open? pin? after? cache? dialect?",
     "ingest": "agent format body model? create? names? interrupted? *",
     "load": "agent format body model? create? *",
+    "search": "query agent? tags? roles? kinds? live? since? until? order? limit? after?",
     "wait": "agent since kinds? timeout?",
     "subscribe": "agent? since? view? kinds?",
     "draft": "agent text",
@@ -46,6 +47,10 @@ SIGNATURES = {
     "shutdown": "",
 }
 VALUES: dict[str, Any] = {
+    "query": "words",
+    "roles": [],
+    "live": False,
+    "until": 0,
     "agent": "demo",
     "system": "be brief",
     "title": "",

@@ -45,7 +45,9 @@ def test_it_runs_until_it_is_told_to_stop(config: Config) -> None:
     user.join(PATIENCE)
 
     assert status == OK
-    assert ["r.db", "r.db.lock", "s.sock.lock"] == sorted(path.name for path in Path(config.socket).parent.iterdir())
+    assert ["r-search.db", "r.db", "r.db.lock", "s.sock.lock"] == sorted(
+        path.name for path in Path(config.socket).parent.iterdir()
+    )
 
 
 def _add_and_stop(path: str) -> None:

@@ -246,6 +246,7 @@ class Client:
     conversation = _method(requests.conversation)
     history = _method(requests.history)
     replay = _method(requests.replay)
+    search = _method(requests.search)
     render = _method(requests.render)
     answer = _answer(providers.answer)
     ingest = _method(requests.ingest)

@@ -8,7 +8,7 @@ from reel.requests.calls import Call, next_page, with_idempotency_key
 from reel.requests.commands import add, change, clear, clone, create, kill, mark, redo, restore, revive, rewind, undo
 from reel.requests.daemon import backup, greeting, hello, methods, ping, shutdown, stats, verify
 from reel.requests.providers import ingest, load, render
-from reel.requests.queries import agent, agents, conversation, history, messages, replay
+from reel.requests.queries import agent, agents, conversation, history, messages, replay, search
 from reel.requests.subscriptions import draft, subscribe, wait
 
 __all__ = [
@@ -40,6 +40,7 @@ __all__ = [
     "restore",
     "revive",
     "rewind",
+    "search",
     "shutdown",
     "stats",
     "subscribe",

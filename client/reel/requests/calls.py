@@ -66,8 +66,10 @@ def next_page(call: Call[R], reply: R) -> Call[R] | None:
     """
     if not getattr(reply, "more", False):
         return None
-    last = getattr(reply, call.items)[-1]
     params = dict(call.params)
+    if call.items == "hits":
+        return call._replace(params={**params, "after": getattr(reply, "next", None)})
+    last = getattr(reply, call.items)[-1]
     if call.items == "agents":
         params["after"] = last.id
     else:
@@ -152,4 +154,5 @@ _NESTED.update(
     report=reply_reader(replies.Change),
     prefix=reply_reader(replies.Prefix),
     problems=reply_reader(replies.Problem),
+    hits=reply_reader(replies.Hit),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from reel import replies
 from reel.light_typing import TYPE_CHECKING
@@ -46,6 +46,57 @@ def agents(
         max_bytes=max_bytes,
         order=order,
         details=details,
+    )
+
+
+def search(  # noqa: PLR0913, PLR0917 - the parameters of the protocol
+    query: str,
+    agent: str | None = None,
+    tags: Mapping[str, str] | None = None,
+    roles: Sequence[str] | None = None,
+    kinds: Sequence[str] | None = None,
+    live: bool | None = None,  # noqa: FBT001 - in the protocol's order
+    since: int | None = None,
+    until: int | None = None,
+    order: Literal["newest", "best"] | None = None,
+    limit: int | None = None,
+    after: str | None = None,
+) -> Call[replies.HitsPage]:
+    """Find what was said, in all conversations and with what was cleared, rewound or undone.
+
+    Args:
+        query: words, which are all wanted, ``"a phrase"``, ``-without``, ``one OR other``, ``prefix*``, and filters
+            such as ``role:tool``, ``agent:NAME``, ``tag:key=value``, ``before:2026-11-01`` and ``live:no``.
+        agent: only of this agent; a name or an id.
+        tags: only of agents that have these tags.
+        roles: only of these roles: user, assistant, tool or system.
+        kinds: only events of these kinds.
+        live: only what is in the current conversation of its agent, or only what is not. Default: both.
+        since: the first time, in milliseconds.
+        until: the time before which it was said, in milliseconds.
+        order: ``newest`` or ``best`` first; the best are chosen from the newest 500. Default: newest.
+        limit: the most hits on a page, 1 to 1,000. Default: 20.
+        after: the ``next`` of the page before.
+
+    Raises:
+        NotFound: there is no such agent.
+        Storage: there is no index to search in; it says why.
+    """
+    return call(
+        "search",
+        reply_reader(replies.HitsPage),
+        items="hits",
+        query=query,
+        agent=agent,
+        tags=None if tags is None else dict(tags),
+        roles=None if roles is None else list(roles),
+        kinds=None if kinds is None else list(kinds),
+        live=live,
+        since=since,
+        until=until,
+        order=order,
+        limit=limit,
+        after=after,
     )
 
 

@@ -11,6 +11,7 @@ from reeld.agents.creation import AgentFactory
 from reeld.agents.idempotency import IdempotencyKey
 from reeld.agents.registry import Registry
 from reeld.core.state import Profile
+from reeld.search.service import Search
 from reeld.serving.asked_models import AskedModels
 from reeld.serving.drafts import Drafts
 from reeld.serving.flow import Limits
@@ -125,6 +126,7 @@ class Services(NamedTuple):
         counters: returns what the listener counts.
         render_cache: keeps what was rendered.
         asked_models: knows which model was asked.
+        search: finds what was said.
     """
 
     registry: Registry
@@ -135,3 +137,4 @@ class Services(NamedTuple):
     counters: Callable[[], dict[str, Any]]
     render_cache: RenderCache
     asked_models: AskedModels
+    search: Search

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from reel.formats import ANSWERING_FORMATS, DIALECTS, FORMATS
 from reeld.serving import params
 from reeld.serving.call import Call, Result, Services, Work
-from reeld.serving.handlers import async_call, commands, database, ingest, queries, render, subscriptions
+from reeld.serving.handlers import async_call, commands, database, ingest, queries, render, searching, subscriptions
 from reeld.serving.params import Param, Signature
 
 
@@ -166,6 +166,21 @@ _ALL = (
         _SINCE,
         _LIMIT,
         _MAX_BYTES,
+    ),
+    _plain(
+        searching.search,
+        "Find what was said in all conversations, what was cleared or rewound included",
+        _needs("query", params.free_text),
+        Param("agent", params.string),
+        _TAGS,
+        Param("roles", params.roles),
+        _KINDS,
+        Param("live", params.boolean),
+        _SINCE,
+        Param("until", params.integer()),
+        Param("order", params.one_of("newest", "best")),
+        Param("limit", params.integer(1, searching.MAX_HITS)),
+        Param("after", params.cursor),
     ),
     _read(
         render.render,

@@ -1,5 +1,6 @@
 """Parameters of methods: an ordered list, given by position or by name, each checked by a converter."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
@@ -8,6 +9,7 @@ from reel.errors import InvalidParams
 from reel.kinds import KNOWN
 from reel.values import MAX_INTEGER, clean, is_clean, is_deeper, why_not_plain
 from reeld.core.validation import why_not_a_name
+from reeld.search.query import ROLES
 
 # Levels of lists and maps in a request; the params themselves are the first.
 MAX_DEPTH = 16
@@ -183,6 +185,22 @@ def kinds(value: Any) -> list[str]:
     return list(dict.fromkeys(given))  # each becomes a parameter of a query, of which SQLite takes so many
 
 
+def roles(value: Any) -> list[str]:
+    """Convert a list of those who may have said something."""
+    given = strings(value)
+    for role in given:
+        if role not in ROLES:
+            raise _fail(f"{role!r} is not a role; there are {', '.join(ROLES)}")
+    return given
+
+
+def cursor(value: Any) -> tuple[int, int]:
+    """Convert the place at which a page of a search ended: an id, and how many hits came before."""
+    if (found := re.fullmatch(r"(\d{1,18})(?:\.(\d{1,9}))?", string(value), re.ASCII)) is None:
+        raise _fail(f"expected the `next` of an earlier page, got {value[:MAX_LABEL]!r}")
+    return int(found[1]), int(found[2] or 0)
+
+
 def body(value: Any) -> str:
     """Convert a provider's body; characters that text cannot hold are replaced when it is parsed."""
     if type(value) is not str:
@@ -226,7 +244,7 @@ def messages(value: Any) -> Any:
     return [value]
 
 
-_LISTS = frozenset({anything, messages, strings, target, kinds})
+_LISTS = frozenset({anything, messages, strings, target, kinds, roles})
 
 # A map with one of these at the end of the parameters is a message or a record, if its place is that of messages:
 # no parameter of a method that takes messages is called so.

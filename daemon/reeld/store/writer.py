@@ -78,6 +78,10 @@ class Writer:
         self.commits = 0
         self.events = 0
         self.longest_commit = 0.0
+        # The id of the newest committed event.
+        self.newest = events.next_id - 1
+        # Is set after each commit, for one task that reads what is new.
+        self.news: Signal | None = None
 
     @property
     def waiting(self) -> int:
@@ -200,6 +204,10 @@ class Writer:
         self.commits += 1
         events, size = self._event_writer.take_written()
         self.events += events
+        if events:
+            self.newest = self._event_writer.next_id - 1
+            if self.news is not None:
+                self.news.set()
         self._pages += _PAGES_OF_A_COMMIT + (events * _ROW + size) // _PAGE
         with self.batch:
             for outcome in outcomes:

@@ -18,6 +18,7 @@ from reel.framing import Framing
 from reel.session import MessagePack
 from reeld.agents.creation import AgentFactory
 from reeld.agents.registry import Registry
+from reeld.search.service import Search
 from reeld.serving.asked_models import AskedModels
 from reeld.serving.call import Call, Deferred, Result, Services
 from reeld.serving.connection import Connection
@@ -169,6 +170,7 @@ async def services(tmp_path: Path, stopped: list[str]) -> AsyncIterator[Services
             dict,
             RenderCache(),
             AskedModels(),
+            Search(store),
         )
         tasks.cancel_scope.cancel()
 

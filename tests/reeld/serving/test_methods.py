@@ -31,6 +31,7 @@ PROTOCOL = {
     "messages": "agent since? limit? last? at? view? max_bytes?",
     "history": "agent since? limit? kinds? inherited? max_bytes?",
     "replay": "agent at? view? strict? since? limit? max_bytes?",
+    "search": "query agent? tags? roles? kinds? live? since? until? order? limit? after?",
     "render": "agent format at? model? extra? budget? open? pin? after? cache? dialect?",
     "ingest": "agent format body model? create? names? interrupted? *",
     "load": "agent format body model? create? *",
@@ -90,6 +91,7 @@ def test_requests_are_bound(name: str) -> None:
         "format": "gemini",
         "body": "{}",
         "path": "/copy.db",
+        "query": "words",
     }
     required = [param.name for param in METHODS[name].signature.params if not param.optional]
     call: Call[object] = getattr(requests, name)(*(values[name] for name in required))

@@ -99,6 +99,11 @@ def stats(services: Services, _call: Call) -> Deferred:
             "events_written": writer.events,
             "longest_commit_us": int(writer.longest_commit * 1e6),
             "storage_problem": writer.problem,
+            "search_index": services.search.path,
+            "search_index_bytes": services.search.size,
+            "search_indexed": services.search.indexed,
+            "search_behind": services.search.behind,
+            "search_problem": services.search.problem,
             "memory_kb": memory_kb(),
             "open_files": len(os.listdir("/dev/fd")),  # noqa: PTH208 - counted, not walked
         }

@@ -1,0 +1,244 @@
+"""The index beside a running daemon: one task fills it behind the commits, and searches read it.
+
+A commit does not wait for the index, and the index waits for none: it reads the log through a connection of its own,
+up to the newest committed event. If its file is missing, damaged or outdated, it is built again; if it cannot be used
+at all, everything but searching works.
+"""
+
+import logging
+import sqlite3
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import anyio
+
+from reel.errors import Storage
+from reel.wakeup import Signal
+from reeld.search import finding, index
+from reeld.search.finding import Wanted
+from reeld.search.index import Outdated
+from reeld.store.bridge import AsyncioBridge, open_bridge
+from reeld.store.database import Database, Job, T, open_database
+from reeld.store.presence import LOCK
+from reeld.store.store import Store
+
+log = logging.getLogger(__name__)
+
+# Seconds from a commit to the batch that has it: commits in between share the batch.
+_DELAY = 0.2
+# Seconds until an index that cannot be used is tried again.
+_RETRY = 60.0
+# Two, so that a search does not wait behind one that FTS5 takes long for.
+_READERS = 2
+# Ids that are searched at first, and seconds within which four times as many are searched next.
+_WIDTH = 1 << 16
+_QUICK = 0.015
+# Seconds after which a page has what was found until then, and the next one goes on.
+_PATIENCE = 1.0
+# The best are chosen from so many of the newest.
+MOST_SCORED = 500
+# Hits that are shown at once.
+_SHOWN = 20
+
+
+class Found(NamedTuple):
+    """A page of hits, where the next one begins, and how many events are not in the index yet."""
+
+    hits: list[dict[str, Any]]
+    next: str | None
+    behind: int
+
+
+class Search:
+    """The index of a store; :meth:`run` fills it.
+
+    Args:
+        store: the log.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.path = index.path_of(store.path)
+        # The id of the newest event in the index.
+        self.indexed = 0
+        # Why there is no index, as a sentence.
+        self.problem: str | None = None
+        self._readers: list[Database] = []
+        self._opened = anyio.Event()
+        self._news = Signal()
+        self._is_damaged = False
+
+    @property
+    def behind(self) -> int:
+        """How many events are not in the index yet."""
+        return max(0, self._store.writer.newest - self.indexed)
+
+    @property
+    def size(self) -> int | None:
+        """The size of the file in bytes; ``None`` if there is none."""
+        try:
+            return Path(self.path).stat().st_size
+        except OSError:
+            return None
+
+    async def run(self) -> None:
+        """Fill the index until cancelled."""
+        self._store.writer.news = self._news
+        while True:
+            try:
+                await self._follow()
+            except Outdated:
+                log.warning("the search index %s is built again", self.path)
+                if self._remove():
+                    continue
+            except (OSError, sqlite3.Error, Storage) as error:
+                if isinstance(error, sqlite3.Error) and index.is_damage(error):
+                    log.warning("the search index %s is damaged (%s), and built again", self.path, error)
+                    if self._remove():
+                        continue
+                else:
+                    self._fail(f"{self.path} cannot be used: {error}")
+            await anyio.sleep(_RETRY)
+
+    def _fail(self, problem: str) -> None:
+        if problem != self.problem:
+            log.error("searching does not work: %s", problem)
+        self.problem = problem
+        self._opened.set()
+
+    def _remove(self) -> bool:
+        try:
+            index.remove(self.path)
+        except OSError as error:
+            self._fail(f"{self.path} cannot be removed: {error.strerror}")
+            return False
+        return True
+
+    async def _follow(self) -> None:
+        """Open the index, and keep it up to date until it turns out to be damaged."""
+        displaced = self._store.displaced
+        if displaced is not None and displaced.kind != LOCK:
+            raise Storage(str(displaced))
+        async with self._open() as writer:
+            while True:
+                filled = await writer.run(index.fill)
+                self.indexed = filled.event
+                if self._is_damaged:
+                    raise Outdated
+                if not filled.more:
+                    await self._news.wait()
+                    await anyio.sleep(_DELAY)
+
+    @asynccontextmanager
+    async def _open(self) -> AsyncIterator[Database]:
+        async with AsyncExitStack() as stack:
+            bridge = await stack.enter_async_context(open_bridge())
+            setup = partial(index.prepare, database=self._store.path)
+            writer = await stack.enter_async_context(open_database(bridge, self.path, setup, readonly=False))
+            self.indexed = await writer.run(index.progress)
+            readers = [await stack.enter_async_context(self._open_reader(bridge)) for _ in range(_READERS)]
+            self._readers, self.problem, self._is_damaged = readers, None, False
+            self._opened.set()
+            try:
+                yield writer
+            finally:
+                self._readers, self._opened = [], anyio.Event()
+
+    def _open_reader(self, bridge: AsyncioBridge) -> Any:
+        setup = partial(index.prepare_reader, database=self._store.path)
+        return open_database(bridge, self.path, setup, readonly=True)
+
+    async def _read(self, job: Job[T]) -> T:
+        """Run a job on a reading connection; it ends if nobody waits for it any more.
+
+        Raises:
+            Storage: the index cannot be read.
+        """
+        await self._opened.wait()
+        if not self._readers:
+            raise Storage(f"searching does not work: {self.problem}")
+        abandoned = threading.Event()
+        try:
+            return await min(self._readers, key=lambda reader: reader.waiting).run(
+                partial(_interruptible, job, abandoned.is_set)
+            )
+        except sqlite3.Error as error:
+            if index.is_damage(error):
+                self._is_damaged = True
+                self._news.set()
+                raise Storage("the search index is damaged, and built again; repeat the search later") from error
+            raise Storage(f"the search index cannot be read: {error}") from error
+        finally:
+            abandoned.set()
+
+    async def tagged(self, tags: Sequence[tuple[str, str | None]]) -> set[int]:
+        """Return the rows of the agents that have all of some tags."""
+        return await self._read(lambda connection: finding.tagged(connection, tags))
+
+    async def newest(self, wanted: Wanted, limit: int, below: int | None) -> Found:
+        """Return a page of hits, the newest first.
+
+        Args:
+            wanted: what is searched for.
+            limit: how many hits at most.
+            below: only events with a smaller id.
+        """
+        events, reached = await self._find(wanted, limit, below)
+        return Found(await self._show(wanted, events), str(reached) if reached else None, self.behind)
+
+    async def best(self, wanted: Wanted, limit: int, below: int | None, offset: int) -> Found:
+        """Return a page of hits, the best of the newest first.
+
+        Args:
+            wanted: what is searched for.
+            limit: how many hits at most.
+            below: only events with a smaller id.
+            offset: how many hits were on the pages before.
+        """
+        top = self.indexed + 1 if below is None else below
+        events, _ = await self._find(wanted, MOST_SCORED, top)
+        scores: dict[int, float] = {}
+        ends = time.monotonic() + _PATIENCE
+        while len(scores) < len(events) and time.monotonic() < ends:
+            waiting = events[len(scores) :]
+            scores |= await self._read(partial(finding.scores, wanted=wanted, events=waiting))
+        ranked = sorted(events, key=lambda event: (-scores.get(event, 0), -event))
+        hits = await self._show(wanted, ranked[offset : offset + limit])
+        more = offset + limit < len(ranked)
+        return Found(hits, f"{top}.{offset + limit}" if more else None, self.behind)
+
+    async def _find(self, wanted: Wanted, limit: int, below: int | None) -> tuple[list[int], int]:
+        """Return events, and the id below which there may be more; 0 if there are none."""
+        limits = partial(finding.bounds, since=wanted.since, until=wanted.until, newest=self.indexed)
+        floor, high = await self._read(limits)
+        high = high if below is None else min(high, below)
+        width, ends = _WIDTH, time.monotonic() + _PATIENCE
+        events: list[int] = []
+        while high > floor and len(events) < limit and time.monotonic() < ends:
+            began, low = time.monotonic(), max(floor, high - width)
+            part = await self._read(partial(finding.find, wanted=wanted, low=low, high=high, limit=limit - len(events)))
+            events += part.events
+            high = part.reached
+            if time.monotonic() - began < _QUICK:
+                width *= 4
+        return events, high if high > floor else 0
+
+    async def _show(self, wanted: Wanted, events: Sequence[int]) -> list[dict[str, Any]]:
+        hits: list[dict[str, Any]] = []
+        for first in range(0, len(events), _SHOWN):
+            some = events[first : first + _SHOWN]
+            hits += await self._read(partial(finding.shown, wanted=wanted, events=some))
+        return hits
+
+
+def _interruptible(job: Job[T], abandoned: Callable[[], bool], connection: sqlite3.Connection) -> T:
+    connection.set_progress_handler(abandoned, finding.STEPS)
+    try:
+        return job(connection)
+    finally:
+        connection.set_progress_handler(None, 0)

@@ -1,0 +1,101 @@
+"""The handler of ``search``."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from reel.kinds import ROLES
+from reeld.core.commands import not_found
+from reeld.search.finding import Wanted
+from reeld.search.index import agent_word, kind_word
+from reeld.search.query import Filters, Query, match_expression, parse_query
+from reeld.serving.call import Call, Detached, Result, Services
+
+MAX_HITS = 1000
+_HITS = 20
+# With more agents than this, each match is looked at, and not the index of each agent.
+_FEW_AGENTS = 100
+_ROLES = {**ROLES, "system": "system"}
+# The kinds of events that have words.
+_KINDS = frozenset({*_ROLES, "note", "created", "changed"})
+
+
+class _Asked(NamedTuple):
+    """What is asked for beside the query."""
+
+    agent: str | None
+    tags: dict[str, str] | None
+    kinds: list[str] | None
+
+
+def search(
+    services: Services,
+    _call: Call,
+    query: str,
+    agent: str | None,
+    tags: dict[str, str] | None,
+    roles: list[str] | None,
+    kinds: list[str] | None,
+    live: bool | None,
+    since: int | None,
+    until: int | None,
+    order: str | None,
+    limit: int | None,
+    after: tuple[int, int] | None,
+) -> Detached:
+    """Find what was said."""
+    parsed = parse_query(query)
+    typed = parsed.filters
+    filters = typed._replace(
+        roles=typed.roles if roles is None else tuple(roles),
+        live=typed.live if live is None else live,
+        since=max(_given(typed.since, since), default=None),
+        until=min(_given(typed.until, until), default=None),
+    )
+    below, offset = (None, 0) if after is None else after
+
+    async def run() -> Result:
+        wanted = await _wanted(services, parsed._replace(filters=filters), _Asked(agent, tags, kinds))
+        if wanted is None or (not parsed.groups and query.strip() and typed == Filters()):
+            return {"hits": [], "more": False, "behind": services.search.behind}
+        if order == "best":
+            found = await services.search.best(wanted, limit or _HITS, below, offset)
+        else:
+            found = await services.search.newest(wanted, limit or _HITS, below)
+        following = {} if found.next is None else {"next": found.next}
+        return {"hits": found.hits, "more": found.next is not None, **following, "behind": found.behind}
+
+    return Detached(run)
+
+
+def _given(*limits: int | None) -> list[int]:
+    return [limit for limit in limits if limit is not None]
+
+
+async def _wanted(services: Services, query: Query, asked: _Asked) -> Wanted | None:
+    """Return what is searched for; ``None`` if there cannot be any."""
+    filters = query.filters
+    required: list[Iterable[str]] = []
+    rows: frozenset[int] | None = None
+    for address in (asked.agent, filters.agent):
+        if address is not None:
+            profile = await services.store.find(address)
+            if profile is None and address == asked.agent:
+                raise not_found(address)
+            required.append([agent_word(0 if profile is None else profile.row)])
+    if tags := [*(asked.tags or {}).items(), *filters.tags]:
+        rows = frozenset(await services.search.tagged(tags))
+        if not rows:
+            return None
+        if len(rows) <= _FEW_AGENTS:
+            required.append([agent_word(row) for row in sorted(rows)])
+            rows = None
+    kinds = _KINDS if asked.kinds is None else _KINDS.intersection(asked.kinds)
+    if filters.roles:
+        kinds = frozenset(kind for kind in kinds if _ROLES.get(kind) in filters.roles)
+    if not kinds:
+        return None
+    if kinds != _KINDS or not (query.groups or required):
+        required.append([kind_word(kind) for kind in sorted(kinds)])
+    match = match_expression(query, required)
+    assert match is not None, "something is required"  # noqa: S101
+    return Wanted(match, query.terms, rows, filters.live, filters.since, filters.until)

@@ -1,0 +1,45 @@
+"""Searching, with a real daemon that is killed and started again."""
+
+from pathlib import Path
+
+from reel import requests
+from reel.sync.client import Client
+from tests.daemon import Daemon, until
+
+
+def found(client: Client, query: str) -> int:
+    """Return how many hits a query has once everything is in the index."""
+    until(lambda: client.stats()["search_behind"] == 0)
+    return len(client.search(query, limit=1000).hits)
+
+
+def test_crashes(daemon: Daemon, client: Client) -> None:
+    """Whenever the daemon is killed, everything is found afterwards, once."""
+    client.create("demo")
+    for number in range(5):
+        client.add("demo", [f"needle in batch {number}"] * 100)
+        daemon.kill()
+        daemon.start()
+
+    assert found(client, "needle") == 500
+
+
+def test_lost_index(daemon: Daemon, client: Client) -> None:
+    """An index that was deleted while no daemon ran is built again."""
+    client.add("demo", "needle", create=True)
+    assert found(client, "needle") == 1
+    daemon.end()
+    Path(daemon.database).with_name("r-search.db").unlink()
+    daemon.start()
+
+    assert found(client, "needle") == 1
+
+
+def test_pages_of_a_client(client: Client) -> None:
+    """A client reads page after page."""
+    client.add("demo", [f"needle {number}" for number in range(25)], create=True)
+    assert found(client, "needle") == 25
+    pages = list(client.pages(requests.search("needle", limit=10)))
+
+    assert [len(page.hits) for page in pages][:3] == [10, 10, 5]
+    assert pages[0].hits[0].snippet == "needle 24"

@@ -1,0 +1,187 @@
+"""The index: filled in batches, removed from, and built again."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from reel.errors import Storage
+from reeld.search import finding, index
+from reeld.search.finding import Wanted
+from reeld.search.query import match_expression, parse_query
+from reeld.store.schema import prepare as prepare_log
+from tests.reeld.store.rows import Rows
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> str:
+    """Return the path of the log."""
+    return str(tmp_path / "reel.db")
+
+
+@pytest.fixture
+def rows(database: str) -> Iterator[Rows]:
+    """A log that is filled by hand."""
+    with closing(sqlite3.connect(database, isolation_level=None)) as connection:
+        prepare_log(connection, database)
+        yield Rows(connection)
+
+
+def opened(database: str) -> sqlite3.Connection:
+    """Open the index of a log."""
+    connection = sqlite3.connect(f"file:{index.path_of(database)}?mode=rwc", uri=True, isolation_level=None)
+    try:
+        index.prepare(connection, database)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+@pytest.fixture
+def connection(rows: Rows, database: str) -> Iterator[sqlite3.Connection]:
+    """The writing connection of a new index."""
+    assert not rows.connection.in_transaction
+    with closing(opened(database)) as connection:
+        yield connection
+
+
+def found(connection: sqlite3.Connection, text: str, limit: int = 100, **filters: object) -> list[int]:
+    """Return the ids of the events that match, newest first."""
+    query = parse_query(text)
+    expression = match_expression(query)
+    assert expression is not None
+    wanted = Wanted(expression, query.terms)._replace(**filters)  # type: ignore[arg-type]
+    return finding.find(connection, wanted, 0, 1 << 40, limit).events
+
+
+def fill(connection: sqlite3.Connection) -> None:
+    """Fill an index."""
+    while index.fill(connection).more:
+        pass
+
+
+def test_batches(rows: Rows, connection: sqlite3.Connection) -> None:
+    """An index is filled batch by batch, and goes on where it ended."""
+    agent = rows.agent(1)
+    events = [rows.event(agent, content=f"word{number} all") for number in range(1500)]
+
+    assert index.fill(connection).more
+    fill(connection)
+    later = rows.event(agent, content="word7 again")
+    fill(connection)
+
+    assert found(connection, "word7") == [later, events[7]]
+    assert found(connection, "all", limit=2) == events[:-3:-1]
+    assert index.progress(connection) == later
+
+
+def test_a_batch_that_is_killed(rows: Rows, connection: sqlite3.Connection, database: str) -> None:
+    """What is in the index and how far it is are written together."""
+    event = rows.event(rows.agent(1), content="hello")
+    connection.execute("CREATE TEMP TRIGGER fails BEFORE UPDATE ON main.progress BEGIN SELECT RAISE(ABORT, 'x'); END")
+
+    with pytest.raises(sqlite3.Error):
+        index.fill(connection)
+
+    with closing(opened(database)) as again:
+        assert found(again, "hello") == []
+        fill(again)
+        assert found(again, "hello") == [event]
+
+
+def test_bytes_that_are_not_text(rows: Rows, connection: sqlite3.Connection) -> None:
+    """An event with damaged text is searched nevertheless, and stops nothing."""
+    event = rows.event(rows.agent(1), content="hello")
+    rows.connection.execute("DROP TRIGGER events_are_never_changed")
+    rows.connection.execute("UPDATE events SET content = CAST(x'68656c6c6f20ff' AS TEXT)")
+
+    fill(connection)
+
+    assert found(connection, "hello") == [event]
+
+
+@pytest.mark.parametrize(
+    "change", ["UPDATE progress SET checksum = 1", "UPDATE progress SET event = 99", "PRAGMA user_version = 99"]
+)
+def test_index_of_something_else(rows: Rows, connection: sqlite3.Connection, database: str, change: str) -> None:
+    """An index of another version, or of another database that was put in the place of this one, is outdated."""
+    rows.event(rows.agent(1))
+    fill(connection)
+    connection.execute(change)
+
+    with pytest.raises(index.Outdated):
+        opened(database)
+
+
+@pytest.mark.usefixtures("rows")
+def test_file_of_somebody_else(database: str) -> None:
+    """Another program's database is left alone."""
+    with closing(sqlite3.connect(index.path_of(database))) as other:
+        other.execute("CREATE TABLE mine (x)")
+
+    with pytest.raises(Storage, match="move it away"):
+        opened(database)
+
+
+def test_forgotten_events(rows: Rows, connection: sqlite3.Connection, database: str) -> None:
+    """Deleted events are not found, and their words are not in the file."""
+    agent = rows.agent(1)
+    kept, gone = rows.event(agent, content="kept word"), rows.event(agent, content="xyzzyplugh word")
+    fill(connection)
+
+    index.forget(connection, [gone, 99])
+
+    assert found(connection, "word") == [kept]
+    assert found(connection, "xyzzyplugh") == []
+    assert b"xyzzyplugh" not in Path(index.path_of(database)).read_bytes()
+
+
+def test_live(rows: Rows, connection: sqlite3.Connection) -> None:
+    """What was rewound or cleared is not live, and what was restored is again."""
+    agent = rows.agent(1, "demo")
+    kept = rows.event(agent, content="word")
+    rewound = rows.event(agent, content="word")
+    rows.event(agent, "rewind", None, parent=kept)
+    last = rows.event(agent, content="word")
+    fill(connection)
+    assert found(connection, "word", live=True) == [last, kept]
+    assert found(connection, "word", live=False) == [rewound]
+
+    rows.event(agent, "clear", None, parent=None)
+    rows.event(agent, "restore", None, parent=rewound)
+    fill(connection)
+
+    assert found(connection, "word", live=True) == [rewound, kept]
+
+
+def test_live_in_a_source(rows: Rows, connection: sqlite3.Connection) -> None:
+    """A clone's past belongs to its source, and is live there or not."""
+    source, clone = rows.agent(1), rows.agent(2, source=1, at=1)
+    said = rows.event(source, content="word")
+    rows.event(clone, "clone", None, parent=said)
+    own = rows.event(clone, content="word")
+    rows.event(source, "clear", None, parent=None)
+    fill(connection)
+
+    assert found(connection, "word", live=True) == [own]
+
+
+def test_times_and_agents(rows: Rows, connection: sqlite3.Connection) -> None:
+    """A search is narrowed down to some agents and some time."""
+    events = [rows.event(rows.agent(row), content="word") for row in (1, 2, 3)]
+    second = rows.event(1, content="word")  # at 1002
+    fill(connection)
+
+    assert found(connection, "word", agents=frozenset({2, 3})) == events[:0:-1]
+    assert found(connection, "word", since=1002) == [second]
+    assert found(connection, "word", until=1002) == events[::-1]
+    assert finding.bounds(connection, 1 << 40, None, second) == (second + 1, second + 1)
+
+
+def test_path_of_the_index() -> None:
+    """The index is beside its database, and no two databases share one."""
+    assert index.path_of("/x/reel.db") == "/x/search.db"
+    assert index.path_of("/x/other.db") == "/x/other-search.db"

@@ -1,0 +1,219 @@
+"""The method ``search``, over a store of the test's own."""
+
+import os
+import stat
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from reel.errors import InvalidParams, NotFound, Storage
+from reeld.serving.call import Services
+from tests.patience import PATIENCE
+from tests.reeld.serving.conftest import Connect, Peer
+
+SAID = {
+    "tapes": ["how do I clean a tape deck?", "use parse_http_url", "修复auth模块"],
+    "other": ["a deck of cards", "deck parseHttpUrl"],
+}
+
+
+@pytest.fixture
+async def peer(services: Services, connect: Connect) -> AsyncIterator[Peer]:
+    """A connection to a daemon that fills its index, with two conversations."""
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(services.search.run)
+        peer = connect()
+        for name, texts in SAID.items():
+            await peer.call("create", name, {"title": f"About {name}", "tags": {"topic": name}})
+            for text in texts:
+                await peer.call("add", name, text)
+        await caught_up(services)
+        yield peer
+        tasks.cancel_scope.cancel()
+
+
+async def caught_up(services: Services) -> None:
+    """Wait until everything is in the index."""
+    with anyio.fail_after(PATIENCE):
+        while services.search.behind:
+            await anyio.lowlevel.checkpoint()
+
+
+def mode(path: str) -> int:
+    """Return the rights of a file."""
+    return stat.S_IMODE(Path(path).stat().st_mode)
+
+
+def damage_all_but_the_first_page(path: str) -> None:
+    """Write random bytes into a file."""
+    with Path(path).open("r+b") as file:
+        size = file.seek(0, os.SEEK_END) - 4096
+        file.seek(4096)
+        file.write(os.urandom(size))
+
+
+def replace(path: str, content: bytes | None) -> None:
+    """Put a file to a path, or a directory."""
+    if content is None:
+        Path(path).mkdir()
+    else:
+        Path(path).write_bytes(content)
+
+
+def texts(reply: dict[str, Any]) -> list[str]:
+    """Return the snippets of hits."""
+    return [hit["snippet"] for hit in reply["hits"]]
+
+
+async def test_hit(peer: Peer) -> None:
+    """A hit says who said what where, and where the words are in it."""
+    reply = await peer.call("search", "clean DECK")
+
+    (hit,) = reply["hits"]
+    assert {field: hit[field] for field in ("name", "title", "seq", "role", "kind", "live")} == {
+        "name": "tapes",
+        "title": "About tapes",
+        "seq": 2,
+        "role": "user",
+        "kind": "user",
+        "live": True,
+    }
+    assert [hit["snippet"][begin:end] for begin, end in hit["matches"]] == ["clean", "deck"]
+    assert reply.keys() == {"hits", "more", "behind"}
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("deck", ["deck parseHttpUrl", "a deck of cards", "how do I clean a tape deck?"]),
+        ("deck agent:tapes", ["how do I clean a tape deck?"]),
+        ("deck tag:topic=other -cards", ["deck parseHttpUrl"]),
+        ("deck role:assistant", []),
+        ("http url", ["deck parseHttpUrl", "use parse_http_url"]),
+        ("复auth", ["修复auth模块"]),
+        ("about", ["About other\nother", "About tapes\ntapes"]),
+        ("agent:nobody", []),
+        ("tag:none", []),
+        ("tag:topic=tapes role:user", SAID["tapes"][::-1]),
+        ("before:2000", []),
+        ("before:2000-01-01 deck", []),
+        ("after:2000-01-01 cards", ["a deck of cards"]),
+        ("live:no deck", []),
+        ("***", []),
+    ],
+)
+async def test_queries(peer: Peer, query: str, expected: list[str]) -> None:
+    """A query finds what it asks for, newest first."""
+    assert texts(await peer.call("search", query)) == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "number"),
+    [
+        ({"agent": "other"}, 2),
+        ({"tags": {"topic": "tapes"}}, 1),
+        ({"roles": ["tool"]}, 0),
+        ({"kinds": ["user"]}, 3),
+        ({"kinds": ["note"], "roles": ["user"]}, 0),
+        ({"live": False}, 0),
+        ({"since": 1}, 3),
+        ({"until": 1}, 0),
+    ],
+)
+async def test_parameters(peer: Peer, given: dict[str, Any], number: int) -> None:
+    """Parameters narrow a search down as filters in the query do."""
+    assert len(texts(await peer.call("search", "deck", given))) == number
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"roles": ["me"]}, {"order": "oldest"}, {"after": "x"}, {"limit": 0}, {"kinds": ["x"]}, {"since": -1}],
+)
+async def test_wrong_parameters(peer: Peer, given: dict[str, Any]) -> None:
+    """A wrong parameter is refused by its name."""
+    with pytest.raises(InvalidParams, match=f"^invalid_params: {next(iter(given))}: "):
+        await peer.call("search", "deck", given)
+
+
+async def test_unknown_agent(peer: Peer) -> None:
+    """An agent that does not exist is an error if it is a parameter."""
+    with pytest.raises(NotFound):
+        await peer.call("search", "deck", "nobody")
+
+
+@pytest.mark.parametrize("order", ["newest", "best"])
+async def test_pages(peer: Peer, order: str) -> None:
+    """Pages have each hit once."""
+    found: list[str] = []
+    after: dict[str, Any] = {}
+    for _ in range(3):
+        reply = await peer.call("search", "deck", {"limit": 1, "order": order, **after})
+        found += texts(reply)
+        after = {"after": reply.get("next")}
+
+    assert sorted(found) == sorted(["deck parseHttpUrl", "a deck of cards", "how do I clean a tape deck?"])
+    assert not reply["more"] or not (await peer.call("search", "deck", {"limit": 1, "order": order, **after}))["hits"]
+
+
+async def test_best_first(services: Services, peer: Peer) -> None:
+    """The best hit is the one with the words more often, not the newest."""
+    await peer.call("add", "other", "tape tape tape")
+    await peer.call("add", "other", f"a tape {'and more ' * 100}")
+    await caught_up(services)
+
+    assert texts(await peer.call("search", "tape", {"order": "best"}))[0] == "tape tape tape"
+
+
+async def test_rewound(services: Services, peer: Peer) -> None:
+    """What was undone is found, and not live."""
+    await peer.call("undo", "other")
+    await caught_up(services)
+
+    assert texts(await peer.call("search", "deck", {"live": False})) == ["deck parseHttpUrl"]
+
+
+async def test_file(services: Services, peer: Peer) -> None:
+    """The index is for its owner only, and counted in stats."""
+    stats = await peer.call("stats")
+
+    assert mode(services.search.path) == 0o600
+    assert stats["search_behind"] == 0
+    assert stats["search_problem"] is None
+    assert stats["search_index_bytes"] > 0
+
+
+@pytest.mark.parametrize("damage", [b"not a database", None])
+async def test_damaged_file(services: Services, connect: Connect, damage: bytes | None) -> None:
+    """A file that is not an index is replaced; a directory in its place is an error, and everything else works."""
+    peer = connect()
+    replace(services.search.path, damage)
+    await peer.call("create", "demo", {"title": "hello"})
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(services.search.run)
+        if damage is None:
+            with pytest.raises(Storage, match="cannot be used"):
+                await peer.call("search", "hello")
+            assert "cannot be used" in (await peer.call("stats"))["search_problem"]
+        else:
+            await caught_up(services)
+            assert len(texts(await peer.call("search", "hello"))) == 1
+        tasks.cancel_scope.cancel()
+
+
+async def test_damage_while_it_runs(services: Services, peer: Peer) -> None:
+    """An index that turns out to be damaged is built again."""
+    await peer.call("add", "tapes", ["filler words that fill pages"] * 5000)
+    await caught_up(services)
+    damage_all_but_the_first_page(services.search.path)
+
+    with anyio.fail_after(PATIENCE):
+        while True:
+            try:
+                if texts(await peer.call("search", "clean tape deck")):
+                    break
+            except Storage:
+                pass
+            await peer.call("add", "tapes", "more words")
