@@ -20,7 +20,7 @@ from reel.cli.context import Context
 from reel.cli.exits import OK, REFUSED
 from reel.cli.failures import explain
 from reel.cli.settings import Settings, load, settings_file
-from reel.cli.terminal import size, wrap
+from reel.cli.terminal import count, size, wrap
 from reel.errors import NotRunning, ReelError, Timeout
 from reel.process import lock_holder, settings_problem
 from reel.replies import Hello
@@ -86,7 +86,7 @@ def examine(socket: str, limit: float = _ANSWER_TIMEOUT) -> Iterator[Finding]:
     yield check_own_settings()
     yield check_path(socket)
     yield check_directory(socket)
-    pid, database, problem, wal = None, _own_database(), None, None
+    pid, database, problem, wal, index = None, _own_database(), None, None, None
     with Client(socket, patience=0, timeout=limit, name="reel doctor") as client:
         try:
             hello = client.connect().server
@@ -94,6 +94,7 @@ def examine(socket: str, limit: float = _ANSWER_TIMEOUT) -> Iterator[Finding]:
             pid = int(hello.server["pid"])
             stats = client.stats()
             database, problem, wal = stats["database"], stats.get("storage_problem"), check_wal(stats)
+            index = check_search(stats)
             yield check_versions(hello, stats.get("sqlite", "?"))
         except ReelError as error:
             what, _, remedy = explain(error, "").partition("; ")
@@ -105,6 +106,8 @@ def examine(socket: str, limit: float = _ANSWER_TIMEOUT) -> Iterator[Finding]:
         yield check_database(database) or check_space(database)
         if wal is not None:
             yield wal
+    if index is not None:
+        yield index
     yield check_lock("database's lock", database, pid)
     yield check_installed(needed=pid is None)
 
@@ -309,6 +312,21 @@ def check_wal(stats: dict[str, Any]) -> Finding | None:
     if not readers:
         return Finding("WAL", WARN, f"{about}; it may be that another process reads the database", _FIND_READER)
     return Finding("WAL", WARN, f"{about}; it grows while others read the database: {', '.join(readers)}", _END_READER)
+
+
+def check_search(stats: dict[str, Any]) -> Finding | None:
+    """Check that everything can be found; return ``None`` if the daemon is older than its search.
+
+    Args:
+        stats: what the daemon counts.
+    """
+    if (path := stats.get("search_index")) is None:
+        return None
+    if (problem := stats.get("search_problem")) is not None:
+        return Finding("search", WARN, problem, "move it away; it is built again within a minute, nothing is lost")
+    behind = stats.get("search_behind") or 0
+    left = f"; {count(behind, 'event')} not in it yet" if behind else ""
+    return Finding("search", FINE, f"{path}: {size(stats.get('search_index_bytes') or 0)}{left}")
 
 
 def _size_of(database: str) -> str:

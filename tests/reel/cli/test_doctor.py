@@ -23,6 +23,7 @@ from reel.cli.doctor import (
     check_installed,
     check_lock,
     check_path,
+    check_search,
     check_settings,
     check_space,
     check_versions,
@@ -296,3 +297,24 @@ def test_a_large_wal(stats: dict[str, Any], about: str | None) -> None:
     if found is not None:
         assert (WARN, True) == (found.verdict, found.about.endswith(str(about)))
         assert found.about.startswith("/r.db-wal: 200 MB; ")
+
+
+@pytest.mark.parametrize(
+    ("stats", "verdict", "about"),
+    [
+        ({"search_problem": None, "search_behind": 0}, FINE, "/s.db: 2.0 MB"),
+        ({"search_problem": None, "search_behind": 1200}, FINE, "/s.db: 2.0 MB; 1,200 events not in it yet"),
+        ({"search_problem": "/s.db cannot be used: x"}, WARN, "/s.db cannot be used: x"),
+    ],
+)
+def test_search_index(stats: dict[str, Any], verdict: str, about: str) -> None:
+    """How far the search index is, and why there is none."""
+    found = check_search({"search_index": "/s.db", "search_index_bytes": 2_000_000, **stats})
+
+    assert found is not None
+    assert (found.verdict, found.about) == (verdict, about)
+
+
+def test_daemon_without_a_search() -> None:
+    """An older daemon has no search index."""
+    assert check_search({}) is None

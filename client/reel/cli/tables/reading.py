@@ -43,6 +43,24 @@ COMMANDS = (
         "who is writing, title, first words and tags; times are milliseconds.",
     ),
     Command(
+        "search",
+        "QUERY...",
+        "find what was said in all conversations",
+        "searching.search",
+        "reel search tape deck\n  reel search '\"tape deck\" -cassette role:user after:2026-11'",
+        (
+            option("-n", "--limit", metavar="N", type=positive, help="at most N hits (default: 20)"),
+            option("--best", action="store_true", help="the best hits first (default: the newest)"),
+            _COLOR,
+            _NO_PAGER,
+        ),
+        notes="It searches texts, thinking, calls, results, prompts, notes and titles, also\n"
+        'what was cleared, rewound or undone. All words must be there; "a phrase",\n'
+        "-without, one OR other and prefix* work, and so do role:tool, agent:NAME,\n"
+        "tag:KEY=VALUE, before:DATE, after:DATE and live:no (not in the conversation any\n"
+        "more). Exits with status 1 if nothing was found.",
+    ),
+    Command(
         "show",
         "[AGENT] [RANGE]",
         "show the conversation",

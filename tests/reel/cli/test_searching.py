@@ -1,0 +1,64 @@
+"""``reel search``."""
+
+import pytest
+
+from reel.sync.client import Client
+from tests.daemon import until
+
+from .conftest import Reel
+from .test_processes import on_terminal
+
+
+def indexed(client: Client) -> None:
+    """Wait until everything can be found."""
+    until(lambda: client.stats()["search_behind"] == 0)
+
+
+def test_hits_by_conversation(reel: Reel, client: Client, name: str) -> None:
+    """Hits are listed below their conversation, the newest first, and what was undone is marked."""
+    client.create(f"{name}-a", title="Tapes")
+    client.add(f"{name}-a", f"first xx{name}")
+    client.add(f"{name}-b", f"second\nxx{name}", create=True)
+    client.add(f"{name}-a", f"third xx{name}")
+    client.undo(f"{name}-a")
+    indexed(client)
+
+    lines = reel("search", f"xx{name}").out.splitlines()
+
+    assert [line for line in lines if line.startswith("    ")] == [
+        f"    third xx{name}",
+        f"    first xx{name}",
+        f"    second xx{name}",
+    ]
+    assert lines[0] == f"{name}-a  Tapes"
+    assert lines[1].endswith("not in the conversation")
+    assert lines[5:7] == ["", f"{name}-b"]
+
+
+def test_hits_for_programs(reel: Reel, client: Client, name: str) -> None:
+    """With --json each hit is a document, at most as many as asked for."""
+    client.add(name, [f"xx{name} {number}" for number in range(130)], create=True)
+    indexed(client)
+
+    hits = reel("search", f"xx{name}", "--limit", "120", "--json").documents
+
+    assert [hit["seq"] for hit in hits] == list(range(131, 11, -1))
+    (best,) = reel("search", f"xx{name}", "129", "--best", "--json").documents
+    assert best["snippet"] == f"xx{name} 129"
+
+
+def test_nothing_found(reel: Reel, name: str) -> None:
+    """If nothing is found, the status says so."""
+    assert reel("search", f"nothing{name}").status == 1
+
+
+@pytest.mark.usefixtures("reel")
+def test_hits_on_a_terminal(client: Client, name: str) -> None:
+    """On a terminal, matches have a colour, and a hint says how to open a hit."""
+    client.add(name, f"say xx{name} now", create=True)
+    indexed(client)
+
+    shown = on_terminal("search", f"xx{name}")
+
+    assert f"say \x1b[1;31mxx{name}\x1b[0m now" in shown
+    assert f"open one with: reel show {name} 2" in shown
