@@ -44,7 +44,6 @@ def test_a_plain_message_is_stored_as_any_other(message: dict[str, Any]) -> None
     assert _rows({**message, "provider_metadata": None}) == _rows(message)
 
 
-@pytest.mark.slow
 @given(st.sampled_from(("user", "assistant")), st.text(), st.integers(1, 2**53), st.integers(0, 2**53))
 def test_a_plain_text_is_encoded_as_any_other(kind: str, text: str, seq: int, time: int) -> None:
     """The message of a plain text is laid out as the encoder does it."""
