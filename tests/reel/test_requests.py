@@ -28,7 +28,7 @@ SIGNATURES = {
     "kill": "agent reason? cascade? *",
     "revive": "agent cascade? *",
     "change": "agent name? title? tags? *",
-    "agents": "prefix? alive? limit? after? max_bytes? order? details?",
+    "agents": "prefix? alive? limit? after? max_bytes? order? details? query? tags?",
     "agent": "agent",
     "messages": "agent since? limit? last? at? max_bytes?",
     "conversation": "agent since? limit? last? at? max_bytes?",

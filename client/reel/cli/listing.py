@@ -66,6 +66,8 @@ def _agents(ctx: Context, order: str) -> Iterator[AgentRow]:
         min(page, args.limit or page),
         order="updated" if order == "updated" else None,
         details=None if names_only else True,
+        query=_query(ctx),
+        tags=_tags(ctx),
     )
     seen: set[str] = set()
     for found in ctx.client.pages(call):
@@ -75,12 +77,32 @@ def _agents(ctx: Context, order: str) -> Iterator[AgentRow]:
                 yield row
 
 
+def _query(ctx: Context) -> str | None:
+    return " ".join(ctx.words) or None
+
+
+def _tags(ctx: Context) -> dict[str, str] | None:
+    """Return the tags that the agents must have.
+
+    Raises:
+        UsageError: one is not K=V.
+    """
+    pairs = [tag.partition("=") for tag in ctx.args.tag or ()]
+    for name, is_set, value in pairs:
+        if not (name and is_set):
+            raise UsageError(f"{name + is_set + value!r} is not a tag; write K=V")
+    return {name: value for name, _, value in pairs} or None
+
+
 def _why_nobody(ctx: Context) -> str:
     """Return why a list of agents is empty."""
     prefix, all_of_them = ctx.args.prefix, ctx.command("list", "--all")
-    if not ctx.args.all and ctx.client.agents(prefix, limit=1).agents:
-        about = f" whose names begin with {prefix!r}" if prefix else ""
+    query, tags = _query(ctx), _tags(ctx)
+    if not ctx.args.all and ctx.client.agents(prefix, limit=1, query=query, tags=tags).agents:
+        about = f" whose names begin with {prefix!r}" if prefix else " that match" if query or tags else ""
         return f"all agents{about} are killed; list them with: {all_of_them}"
+    if query or tags:
+        return f"no agent matches; list all with: {all_of_them}"
     if prefix:
         return f"no agent's name begins with {prefix!r}; list all with: {all_of_them}"
     return f"no agents; create one with: {ctx.command('new', 'NAME')}"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _INFO = reply_reader(replies.AgentInfo)
 
 
-def agents(
+def agents(  # noqa: PLR0913 - the parameters of the protocol
     prefix: str | None = None,
     alive: bool | None = None,  # noqa: FBT001 - in the protocol's order
     limit: int | None = None,
@@ -23,6 +23,8 @@ def agents(
     max_bytes: int | None = None,
     order: Literal["created", "updated"] | None = None,
     details: bool | None = None,
+    query: str | None = None,
+    tags: Mapping[str, str] | None = None,
 ) -> Call[replies.AgentsPage]:
     """List agents, in the order in which they were created.
 
@@ -34,6 +36,8 @@ def agents(
         max_bytes: the size of a page, which has at least one item. Default: 8 MiB.
         order: ``updated`` lists the agents that were changed last first.
         details: also count the messages, and say what each conversation is about, whose turn it is and who is writing.
+        query: only agents that have each of these words in their name, title or tags.
+        tags: only agents that have all of these tags.
     """
     return call(
         "agents",
@@ -46,6 +50,8 @@ def agents(
         max_bytes=max_bytes,
         order=order,
         details=details,
+        query=query,
+        tags=None if tags is None else dict(tags),
     )
 
 

@@ -136,6 +136,8 @@ _ALL = (
         _MAX_BYTES,
         Param("order", params.one_of("created", "updated")),
         Param("details", params.boolean),
+        Param("query", params.free_text),
+        _TAGS,
     ),
     _read(queries.agent, "Describe an agent and its current state"),
     _read(

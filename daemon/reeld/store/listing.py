@@ -5,8 +5,9 @@ it: SQLite sorts the rows when it is asked, 100,000 in 30 ms. Counts are not sto
 newest messages of each of its agents.
 """
 
+import json
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from reeld.core.events import Pack
@@ -51,6 +52,19 @@ _SPEAKER = """
         )
     END FROM events WHERE id = ?
 """
+# Whether an agent has all of some tags.
+_HAS_TAGS = """
+    NOT EXISTS (
+        SELECT 1 FROM json_each(:tags) w WHERE w.value IS NOT (SELECT value FROM json_each(a.tags) WHERE key = w.key)
+    )
+"""
+# What describes an agent, in lines. To read the tags takes most of the time: of 0.7 s for 100,000 agents that all have
+# tags, 0.4 s.
+_LABELS = """
+    a.name || char(10) || coalesce(a.title, '') || CASE a.tags WHEN '{}' THEN '' ELSE (
+        SELECT char(10) || group_concat(key || '=' || value, char(10)) FROM json_each(a.tags)
+    ) END
+"""
 _EVENT = f"SELECT {EVENT_COLUMNS} FROM events e WHERE e.id = ?"
 
 
@@ -67,6 +81,10 @@ class Listing(NamedTuple):
     order: str = "created"
     # The names of the clients that are writing to each agent, for a page with details.
     drafts: Mapping[int, list[str | None]] | None = None
+    # Tags that each agent has.
+    tags: Mapping[str, str] = {}
+    # Whether an agent with these lines is listed: its name, its title, and each tag as ``key=value``.
+    accepts: Callable[[str], bool] | None = None
 
 
 def agents(connection: sqlite3.Connection, listing: Listing, pack: Pack) -> PackedPage:
@@ -81,10 +99,20 @@ def _rows(connection: sqlite3.Connection, listing: Listing, pack: Pack) -> Itera
         where.append(f"a.killed IS {'' if alive else 'NOT '}NULL")
     if listing.after is not None:
         where.append(later)
+    if listing.tags:
+        where.append(_HAS_TAGS)
+    if (accepts := listing.accepts) is not None:
+        connection.create_function("is_accepted", 1, accepts)
+        where.append(f"is_accepted({_LABELS})")
     # Only the ids are sorted: with all columns, and the source of each, it takes three times as long.
     chosen = ["SELECT a.id FROM agents a WHERE", " AND ".join(where), order, "LIMIT :limit"]
     query = " ".join([AGENTS, "WHERE a.id IN (", *chosen, ")", order])
-    values = {"prefix": listing.prefix, "after": listing.after, "limit": listing.limit + 1}
+    values = {
+        "prefix": listing.prefix,
+        "after": listing.after,
+        "limit": listing.limit + 1,
+        "tags": json.dumps(dict(listing.tags)),
+    }
     for row in connection.execute(query, values):
         profile = read_profile(row)
         if listing.drafts is None:

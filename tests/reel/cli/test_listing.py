@@ -42,6 +42,18 @@ def test_list_has_the_last_changed_agent_first(reel: Reel, client: Client, name:
     ]  # fmt: skip
 
 
+def test_list_by_words_and_tags(reel: Reel, client: Client, name: str) -> None:
+    """The words are parts of names, titles and tags; a hint says that no agent matches."""
+    client.create(f"{name}-1", title="Tape decks", tags={"topic": "tapes"})
+    client.create(f"{name}-2", title="Tape heads")
+
+    assert [f"{name}-2", f"{name}-1"] == names(reel, name, "TAPE")
+    assert [f"{name}-1"] == names(reel, name, "topic=")
+    assert [f"{name}-1"] == names(reel, name, "--tag", "topic=tapes")
+    assert "no agent matches; list all with: reel list --all" in on_terminal("list", name, "tubes")
+    assert 2 == reel("list", "--tag", "topic").status
+
+
 def test_list_in_a_tree(reel: Reel, talk: str) -> None:
     """Clones are below their sources, also below one that is killed; other killed agents need --all."""
     reel("clone", talk, f"{talk}-2", "--at", "3")

@@ -26,7 +26,7 @@ PROTOCOL = {
     "kill": "agent reason? cascade? *",
     "revive": "agent cascade? *",
     "change": "agent name? title? tags? *",
-    "agents": "prefix? alive? limit? after? max_bytes? order? details?",
+    "agents": "prefix? alive? limit? after? max_bytes? order? details? query? tags?",
     "agent": "agent",
     "messages": "agent since? limit? last? at? view? max_bytes?",
     "history": "agent since? limit? kinds? inherited? max_bytes?",

@@ -66,6 +66,50 @@ def test_last_changed_agents_first(rows: Rows, limit: int, after: int | None, ex
     assert expected == names(rows, Listing("", None, limit, uid, order="updated"))
 
 
+@pytest.mark.parametrize(
+    ("tags", "expected"),
+    [
+        ({}, ["a", "b", "c"]),
+        ({"t": "1"}, ["a", "b"]),
+        ({"t": "1", 'k "é\\.': "x"}, ["b"]),
+        ({"t": ""}, []),
+        ({"u": "1"}, []),
+    ],
+)
+def test_agents_with_tags(rows: Rows, tags: dict[str, str], expected: list[str]) -> None:
+    """Only agents are listed that have all tags, with these values."""
+    stored: list[dict[str, str]] = [{"t": "1"}, {"t": "1", 'k "é\\.': "x"}, {"t": "2"}]
+    for row, (name, own) in enumerate(zip("abc", stored, strict=True), 1):
+        rows.agent(row, name)
+        rows.connection.execute("UPDATE agents SET tags = ? WHERE id = ?", (json.dumps(own, ensure_ascii=False), row))
+
+    assert (expected, False) == names(rows, Listing(tags=tags))
+
+
+def test_agents_that_are_accepted(rows: Rows) -> None:
+    """A page is filled with agents that a function accepts, and goes on after the last of them."""
+    for row, name in enumerate("abcd", 1):
+        rows.agent(row, name)
+    listing = Listing(limit=2, order="updated", accepts=lambda labels: labels != "c\n")
+
+    assert (["d", "b"], True) == names(rows, listing)
+    assert (["a"], False) == names(rows, listing._replace(after=f"{2:032x}"))
+
+
+@pytest.mark.parametrize(
+    ("title", "tags", "labels"),
+    [(None, {}, "a\n"), ("T", {}, "a\nT"), ("T", {"k": 'é"', "l": ""}, 'a\nT\nk=é"\nl=')],
+)
+def test_labels_of_an_agent(rows: Rows, title: str | None, tags: dict[str, str], labels: str) -> None:
+    """What is accepted or not is the name, the title and the tags, a line each."""
+    rows.agent(1, "a")
+    rows.connection.execute("UPDATE agents SET title = ?, tags = ?", (title, json.dumps(tags, ensure_ascii=False)))
+    seen: list[str] = []
+    agents(rows.connection, Listing(accepts=lambda given: not seen.append(given)), pack)  # type: ignore[func-returns-value]
+
+    assert seen == [labels]
+
+
 @pytest.mark.parametrize(("room", "expected"), [(1, ["a"]), (2500, ["a", "b"]), (3600, ["a", "b", "c"])])
 def test_page_of_agents_has_so_many_bytes(rows: Rows, room: int, expected: list[str]) -> None:
     """It ends before the agent that does not fit any more; one comes at least."""

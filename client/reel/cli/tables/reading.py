@@ -18,10 +18,10 @@ _COLOR = option("--color", choices=("auto", "always", "never"), help="when to us
 COMMANDS = (
     Command(
         "list",
-        "",
+        "[QUERY...]",
         "list the agents",
         "listing.list_agents",
-        "reel list --tree\n  reel list --format names | fzf --preview 'reel show --color always {}'",
+        "reel list tape\n  reel list --tree\n  reel list --format names | fzf --preview 'reel show --color always {}'",
         (
             option("-n", "--limit", metavar="N", type=positive, help="only the first N"),
             option(
@@ -32,11 +32,15 @@ COMMANDS = (
             option("--tree", action="store_true", help="show clones below their sources"),
             option("--all", action="store_true", help="include killed agents"),
             option("--prefix", metavar="TEXT", type=text, help="only names that begin with TEXT"),
+            option(
+                "--tag", metavar="K=V", action="append", type=text, help="only agents with this tag; may be repeated"
+            ),
             option("--format", choices=("tsv", "names"), help="values between tabs, or only the names, for programs"),
             _COLOR,
             _NO_PAGER,
         ),
-        notes="The last changed agent comes first: how long ago that was, how many messages it\n"
+        notes="QUERY is words; each listed agent has all of them in its name, title or tags.\n"
+        "The last changed agent comes first: how long ago that was, how many messages it\n"
         "has, what it waits for (an answer of the assistant, or the result of a tool),\n"
         "who is writing, and its title or first words. The columns of --format tsv are\n"
         "name, id, alive or killed, updated, created, head, messages, whose turn it is,\n"

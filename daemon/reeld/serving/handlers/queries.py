@@ -16,6 +16,7 @@ from reeld.agents.agent import Agent, Exclusive, Job, Read
 from reeld.core.commands import require_position
 from reeld.core.conversation import Conversation
 from reeld.core.state import Profile, State, info, marks_as_maps
+from reeld.search.labels import label_filter
 from reeld.serving.call import Call, ClientInfo, Deferred, Result, Services
 from reeld.serving.pages import PAGE_BYTES, PAGE_ITEMS, View, Window, read_page, view_of
 from reeld.serving.params import MAX_DEPTH, MAX_ITEMS
@@ -138,6 +139,8 @@ def agents(
     max_bytes: int | None,
     order: str | None,
     details: bool | None,
+    query: str | None,
+    tags: dict[str, str] | None,
 ) -> Deferred:
     """List agents."""
 
@@ -145,7 +148,15 @@ def agents(
         writers = services.drafts.writers() if details else None
         page = await services.store.agents(
             Listing(
-                prefix or "", alive, limit or PAGE_ITEMS, after, max_bytes or PAGE_BYTES, order or "created", writers
+                prefix or "",
+                alive,
+                limit or PAGE_ITEMS,
+                after,
+                max_bytes or PAGE_BYTES,
+                order or "created",
+                writers,
+                tags or {},
+                label_filter(query) if query else None,
             )
         )
         return {"agents": PackedList(page.items), "more": page.more}
