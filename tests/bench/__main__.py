@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.bench import adds, followers, programs, reads, rendering
+from tests.bench import adds, followers, programs, reads, rendering, search
 from tests.bench.setting import Setting
 from tests.bench.table import Row
 
@@ -27,6 +27,8 @@ ROWS = (
     Row("render-again", 25, rendering.again),
     Row("push", 6, followers.pushes),
     Row("fan-out", 5, followers.fan_out),
+    Row("search", 120, search.search),
+    Row("add-indexed", 20, search.adds_beside_the_index),
     Row("start", 6, programs.start),
     Row("command", 6, programs.command),
     Row("memory", 30, programs.memory),

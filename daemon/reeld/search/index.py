@@ -34,7 +34,7 @@ _CHARACTERS = 2 << 20
 _SECONDS = 0.05
 
 _TABLES = """
-CREATE VIRTUAL TABLE texts USING fts5 (words, parts, about, content = '', tokenize = 'ascii', prefix = '3');
+CREATE VIRTUAL TABLE texts USING fts5 (words, parts, about, content = '', tokenize = 'ascii');
 INSERT INTO texts (texts, rank) VALUES ('hashsize', 8388608);
 CREATE TABLE jumps (agent INTEGER, seq INTEGER, parent INTEGER, PRIMARY KEY (agent, seq)) STRICT, WITHOUT ROWID;
 CREATE TABLE progress (event INTEGER NOT NULL, checksum INTEGER NOT NULL) STRICT;

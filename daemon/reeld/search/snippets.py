@@ -14,7 +14,8 @@ _BEFORE = 60
 # A text is looked through in windows of so many characters, each of which shares some with the one before.
 _WINDOW = 4096
 _OVERLAP = 256
-_LETTER = "[0-9a-z\x80-\U0010ffff]"
+# Of a folded text. Named by what it is not: a range up to U+10FFFF would take `re` milliseconds to compile.
+_LETTER = r"[^\x00-/:-`{-\x7f]"
 # How fast more matches of a term count less, and how many characters a text has that is neither short nor long.
 _SATURATION = 1.2
 _USUAL = 1000
@@ -57,7 +58,7 @@ def _first(text: str, terms: Sequence[Term]) -> int:
 def _matches(text: str, begin: int, end: int, terms: Sequence[Term]) -> Iterator[tuple[int, int]]:
     """Yield the places of the matches between two places of a text, in the text."""
     begin, window = max(0, begin - 1), text[max(0, begin - 1) : end + 1]
-    for divided in (False, True):
+    for divided in (False, True) if parts(window) else (False,):
         located = locate(window, divided=divided)
         for term in terms:
             for found in _pattern(term).finditer(located.text):

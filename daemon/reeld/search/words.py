@@ -14,7 +14,7 @@ words in them.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
@@ -38,9 +38,10 @@ _ACCENTS = re.compile("[\u0300-\u036f]+")
 _WORD = re.compile(f"[{_SINGLE}]|(?:[^\\W_{_SINGLE}]|[{_MARKS}])+")
 _ASCII_WORD = re.compile("[0-9a-z]+")
 # Something encoded: a word of this length is nobody's.
-_ENCODED = re.compile(r"[0-9A-Za-z+/=_-]{256,}")
+_ENCODED = re.compile(r"(?<![0-9A-Za-z+/=_-])[0-9A-Za-z+/=_-]{256,}")
 # Where a word in camel case goes on with its next part.
 _BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_MAY_BE_CAMEL = re.compile("[a-z0-9][A-Z]|[A-Z][A-Z][a-z]")
 _CAMEL = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]*?(?:[a-z0-9][A-Z]|[A-Z][A-Z][a-z])[A-Za-z0-9]*")
 
 
@@ -67,7 +68,7 @@ def words(text: str) -> list[str]:
 
 def parts(text: str) -> list[str]:
     """Return the parts of the words in camel case that a text has, folded, in order."""
-    if _BOUNDARY.search(text) is None:
+    if _MAY_BE_CAMEL.search(text) is None:
         return []
     return [part.lower() for word in _CAMEL.findall(text) for part in _BOUNDARY.split(word)]
 
@@ -89,11 +90,13 @@ class Located(NamedTuple):
     """A folded text, and for each of its characters the place in the text that it was."""
 
     text: str
-    places: list[int]
+    places: Sequence[int]
 
 
 def locate(text: str, *, divided: bool) -> Located:
     """Fold a text as :func:`words` does, and keep the places; ``divided`` also separates the parts in camel case."""
+    if text.isascii() and not (divided and _MAY_BE_CAMEL.search(text)):
+        return Located(text.lower(), range(len(text)))
     boundaries = {found.start() for found in _BOUNDARY.finditer(text)} if divided else set()
     folded: list[str] = []
     places: list[int] = []

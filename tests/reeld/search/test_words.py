@@ -86,5 +86,5 @@ def test_places(text: str, divided: bool) -> None:
     located = locate(text, divided=divided)
 
     assert len(located.places) == len(located.text)
-    assert located.places == sorted(located.places)
+    assert list(located.places) == sorted(located.places)
     assert all(0 <= place < len(text) for place in located.places)

@@ -1,0 +1,196 @@
+"""Rows about searching, beside a plain FTS5 table of the same texts and ``grep`` in a file of them."""
+
+import json
+import random
+import sqlite3
+import statistics
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from itertools import accumulate
+from pathlib import Path
+from typing import NamedTuple
+
+from reel.sync.client import Client
+from tests.bench.setting import Setting, running
+from tests.bench.table import Line, in_turns, median, percentile, timed
+
+_EVENTS = 100_000
+_QUERIES = 200
+_SYLLABLES = [
+    "ba",
+    "de",
+    "fi",
+    "go",
+    "hu",
+    "ka",
+    "le",
+    "mi",
+    "no",
+    "pu",
+    "ra",
+    "se",
+    "ti",
+    "vo",
+    "wu",
+    "xa",
+    "ye",
+    "zi",
+    "cho",
+    "shan",
+    "tri",
+    "plo",
+]
+_HAN = "修复认证模块搜索索引文件错误测试数据库连接超时重试用户消息对话历史记录"
+_ACCENTED = str.maketrans("aeiou", "áéïöü")
+
+
+class Question(NamedTuple):
+    """What a person types, and the number of the text that answers it."""
+
+    query: str
+    answer: int
+
+
+class Corpus(NamedTuple):
+    """Texts as people, models and tools write them, and questions about some of them."""
+
+    texts: list[str]
+    questions: list[Question]
+
+
+def corpus(events: int) -> Corpus:
+    """Return the same texts each time: a few words are frequent, and most are rare."""
+    chance = random.Random(16)
+    words = ["".join(chance.choices(_SYLLABLES, k=chance.randint(1, 4))) for _ in range(30_000)]
+    weights = list(accumulate(1 / (rank + 5) for rank in range(len(words))))
+    texts = [" ".join(chance.choices(words, cum_weights=weights, k=40)) for _ in range(events)]
+    questions = []
+    for number in range(_QUERIES):
+        place = chance.randrange(events)
+        written, query = _planted(number, chance)
+        texts[place] += f" {written}"
+        questions.append(Question(query, place))
+    return Corpus(texts, questions)
+
+
+def _planted(number: int, chance: random.Random) -> tuple[str, str]:
+    """Return something that is said once, and what a person types to find it."""
+    first, second, third = ("".join(chance.choices(_SYLLABLES, k=5)) for _ in range(3))
+    han = "".join(chance.choices(_HAN, k=8))
+    return (
+        (f"{first} {second}", f"{second} {first}"),
+        (f"call {first}_{second}_{third}()", f"{first}_{second}"),
+        (f"call {first}{second.title()}{third.title()}()", f"{second} {third}"),
+        (f"Traceback: /usr/lib/{first}/{second}.py:{number} E{chance.getrandbits(40):x}", f"{first}/{second}.py"),
+        (f"请看{han}的说明", han[2:6]),
+        (f"{han[:3]}{first}模块", f"{han[1:3]}{first}"),
+        (f"le {first.translate(_ACCENTED)} est", first),
+        (f"run --{first}-{second}", f"--{first}-{second}"),
+    )[number % 8]
+
+
+def search(setting: Setting) -> Iterator[Line]:
+    """Measure the index of 100,000 events: how it is built, and how long questions take."""
+    said, directory = corpus(_EVENTS), setting.new_directory()
+    size = sum(len(text.encode()) for text in said.texts)
+    with running(directory) as daemon:
+        client = daemon.client()
+        for first in range(0, _EVENTS, 1000):
+            client.add(f"agent-{first // 1000}", list(said.texts[first : first + 1000]), create=True)
+        _caught_up(client)
+        index = Path(client.stats()["search_index"])
+    index.unlink()
+    with running(directory) as daemon:
+        took = timed(lambda: _caught_up(daemon.client()))
+    yield Line("events a second into the index", f"{_EVENTS / took:,.0f}", None, None, ">= 20,000")
+    yield Line("its size", f"{index.stat().st_size >> 20} MB", f"the size of the text ({size >> 20} MB)",
+               index.stat().st_size / size, "<= 1.0")  # fmt: skip
+    with running(directory) as daemon:
+        client = daemon.client()
+        client.ping()
+        first_query = timed(lambda: client.search(said.questions[0].query))
+        yield Line("the first query after a start", _ms(first_query), None, None, "< 200 ms")
+        with closing(_plain(setting.new_directory(), said.texts)) as plain:
+            yield from _questions(client, plain, said)
+            yield from _recall(client, plain, said)
+    lines = setting.new_directory() / "messages.jsonl"
+    lines.write_text("".join(f"{json.dumps({'text': text}, ensure_ascii=False)}\n" for text in said.texts))
+    grep = median(lambda: subprocess.run(["grep", "-rF", said.questions[1].query, lines.parent], check=False,
+                                         stdout=subprocess.DEVNULL), 5)  # fmt: skip
+    yield Line("grep -r in the same as JSON Lines", _ms(grep))
+
+
+def _caught_up(client: Client) -> None:
+    while (stats := client.stats())["search_behind"] or not stats["search_indexed"]:
+        time.sleep(0.01)  # nothing tells when
+
+
+def _plain(directory: Path, texts: list[str]) -> sqlite3.Connection:
+    connection = sqlite3.connect(directory / "plain.db")
+    connection.execute("CREATE VIRTUAL TABLE texts USING fts5 (text, tokenize = 'unicode61')")
+    connection.executemany("INSERT INTO texts VALUES (?)", ((text,) for text in texts))
+    connection.commit()
+    return connection
+
+
+def _questions(client: Client, plain: sqlite3.Connection, said: Corpus) -> Iterator[Line]:
+    chance = random.Random(17)
+    pairs = [" ".join(chance.choice(said.texts).split()[:2]) for _ in range(_QUERIES)]
+    for what, queries, goals in (
+        ("two words", pairs, ("< 10 ms", "< 50 ms")),
+        ("a prefix", [f"{query[:3]}*" for query in pairs], ("< 30 ms", "")),
+        ("a word of most events", ["ba OR de OR fi OR go"] * 20, ("< 10 ms", "< 50 ms")),
+    ):
+        ours = [timed(lambda: client.search(query)) for query in queries]  # noqa: B023
+        theirs = statistics.median(timed(lambda: _ask(plain, query)) for query in queries)  # noqa: B023
+        beside = f"a plain table, in the process ({theirs * 1e3:.1f} ms)"
+        yield Line(f"{what}, p50", _ms(statistics.median(ours)), beside, None, goals[0])
+        yield Line(f"{what}, p99", _ms(percentile(ours, 99)), None, None, goals[1])
+
+
+def _ask(plain: sqlite3.Connection, query: str, order: str = "rowid DESC") -> list[int]:
+    words = " OR ".join(f'"{word}"' for word in query.split(" OR ")) if " OR " in query else query
+    asked = words if words.endswith("*") or " OR " in words else " ".join(f'"{word}"' for word in words.split())
+    found = plain.execute(f"SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY {order} LIMIT 10", (asked,))
+    return [row - 1 for (row,) in found]
+
+
+def _recall(client: Client, plain: sqlite3.Connection, said: Corpus) -> Iterator[Line]:
+    def ours(question: Question) -> bool:
+        hits = client.search(question.query, order="best", limit=10).hits
+        return any(
+            hit.name == f"agent-{question.answer // 1000}" and hit.seq == question.answer % 1000 + 2 for hit in hits
+        )
+
+    found = statistics.fmean(map(ours, said.questions))
+    other = statistics.fmean(question.answer in _ask(plain, question.query, "rank") for question in said.questions)
+    yield Line(
+        f"recall@10 of {len(said.questions)} questions", f"{found:.2f}", f"a plain table ({other:.2f})", None, ">= 0.98"
+    )
+
+
+def adds_beside_the_index(setting: Setting) -> Iterator[Line]:
+    """Measure a lone add with the index and without: a directory in its place keeps the daemon from making one."""
+    without = setting.new_directory()
+    (without / "search.db").mkdir()
+    with running(setting.new_directory()) as indexed, running(without) as bare:
+        clients = [daemon.client() for daemon in (indexed, bare)]
+        texts = corpus(2000).texts
+        for client in clients:
+            client.create("demo")
+        ours, theirs = in_turns(10, *(_adding(client, texts) for client in clients))
+    assert ours is not None
+    assert theirs is not None
+    yield Line("a durable add, with the index", f"{ours * 1e6:.0f} us", f"the time without ({theirs * 1e6:.0f} us)",
+               ours / theirs, "<= 1.05")  # fmt: skip
+
+
+def _adding(client: Client, texts: list[str]) -> Callable[[], float]:
+    rest = iter(texts * 10)
+    return lambda: median(lambda: client.add("demo", next(rest)), 200)
+
+
+def _ms(seconds: float) -> str:
+    return f"{seconds * 1e3:.1f} ms"
