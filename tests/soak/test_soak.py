@@ -19,7 +19,7 @@ from tests.daemon import Daemon, TidyDaemon
 from tests.patience import PATIENCE
 from tests.soak.clients import BOOK, BOOKS, SHELVES, Pace, branch, dawdle, follow, hurry, read, write
 from tests.soak.gate import Gate
-from tests.soak.measures import Measures, differences, measure
+from tests.soak.measures import Measures, growth, measure
 
 pytestmark = pytest.mark.slow
 
@@ -99,7 +99,7 @@ class Soak:
         self._gate.close()
         self._measured += 1
         with self.daemon.client() as client:
-            found = measure(self.daemon, client, f"measured-{self._measured}", 1000 if LONG else 100)
+            found = measure(self.daemon, client, f"measured-{self._measured}", 3000 if LONG else 100)
         self._gate.open()
         print(f"\n{found}", end="")  # noqa: T201 - for those who wait
         return found
@@ -139,5 +139,5 @@ def test_soak(soaked: Soak) -> None:
     assert [] == soaked.failures
     assert [] == [line for line in log.splitlines() if " ERROR " in line or " CRITICAL " in line]
     assert (0, 0, []) == (counted["failed_agents"], counted["mended_agents"], list(checked.problems))
-    assert [] == differences(first, later, is_long=LONG)
-    assert [] == differences(first, last, is_long=LONG)
+    assert [] == growth(first, later, is_long=LONG)
+    assert [] == growth(first, last, is_long=LONG)
