@@ -124,7 +124,7 @@ def search(setting: Setting) -> Iterator[Line]:
 
 def _caught_up(client: Client) -> None:
     while (stats := client.stats())["search_behind"] or not stats["search_indexed"]:
-        time.sleep(0.01)  # nothing tells when
+        time.sleep(0.1)  # nothing tells when
 
 
 def _plain(directory: Path, texts: list[str]) -> sqlite3.Connection:

@@ -2,7 +2,7 @@
 
 import sqlite3
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from reel.kinds import ROLES, STATE
@@ -165,14 +165,14 @@ class Paths:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        self._intervals: Mapping[int, list[tuple[int, int]]] = {}
+        self._intervals: dict[int, list[tuple[int, int]]] = {}
 
     def has(self, agent: int, seq: int, kind: str) -> bool:
         """Return whether an event is in the conversation; the name and the title of an agent always are."""
         if kind in STATE:
             return True
         if agent not in self._intervals:
-            self._intervals = {**self._intervals, agent: self._path(agent)}
+            self._intervals[agent] = self._path(agent)
         return any(first < seq <= last for first, last in self._intervals[agent])
 
     def _path(self, agent: int) -> list[tuple[int, int]]:

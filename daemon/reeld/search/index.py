@@ -12,8 +12,8 @@ it is complete up to there, whenever the process was killed.
 import os
 import sqlite3
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Generator, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -28,10 +28,11 @@ VERSION = 1
 APPLICATION_ID = 0x72656573
 # Begins the words of our own; it is in no word of a text.
 OWN = "\x80"
-# Events and characters of one batch, and seconds after which it ends: nobody should wait for the interpreter for long.
-_EVENTS = 1000
-_CHARACTERS = 2 << 20
-_SECONDS = 0.05
+# Events, characters and seconds of one batch. Each commit leaves a segment that FTS5 has to merge, so that batches of
+# some hundred events take several times as long; in a longer one, new events would be found too late.
+_EVENTS = 4000
+_CHARACTERS = 4 << 20
+_SECONDS = 0.3
 
 _TABLES = """
 CREATE VIRTUAL TABLE texts USING fts5 (words, parts, about, content = '', tokenize = 'ascii');
@@ -91,6 +92,7 @@ def prepare(connection: sqlite3.Connection, database: str) -> None:
         raise Storage("it is not a search index of reel's; move it away")
     if begun and version != VERSION:
         raise Outdated
+    connection.text_factory = _decoded
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute("PRAGMA secure_delete = ON")
@@ -110,7 +112,7 @@ def prepare_reader(connection: sqlite3.Connection, database: str) -> None:
     """Set up a reading connection."""
     connection.execute("PRAGMA query_only = ON")
     connection.execute("PRAGMA cache_size = -4096")
-    connection.text_factory = lambda text: text.decode(errors="replace")
+    connection.text_factory = _decoded
     _attach(connection, database)
 
 
@@ -147,7 +149,7 @@ def fill(connection: sqlite3.Connection) -> Filled:
     try:
         event, checksum = _progress(connection)
         rows = _new(connection, event)
-        room, done = _CHARACTERS, 0
+        room, done, more = _CHARACTERS, 0, False
         for event_id, agent, seq, kind, content, data_json, parent, stored in rows:
             event, checksum, done = event_id, stored, done + 1
             document = _document(event_id, agent, kind, content, data_json)
@@ -156,29 +158,31 @@ def fill(connection: sqlite3.Connection) -> Filled:
                 room -= len(document[1])
             if kind in _JUMPS:
                 connection.execute("INSERT OR REPLACE INTO jumps VALUES (?, ?, ?)", (agent, seq, parent))
-            if room <= 0 or (not done % 16 and time.monotonic() - begun > _SECONDS):
+            if room <= 0 or done == _EVENTS or (not done % 16 and time.monotonic() - begun > _SECONDS):
+                more = True
                 break
+        rows.close()
         if done:
             connection.execute("UPDATE progress SET event = ?, checksum = ?", (event, checksum))
         connection.execute("COMMIT")
     except BaseException:
         connection.rollback()
         raise
-    return Filled(event, done == _EVENTS or done < len(rows))
+    return Filled(event, more)
 
 
-def _new(connection: sqlite3.Connection, after: int) -> list[Sequence[Any]]:
-    """Return the next events of the log; bytes that are not text have U+FFFD in their place."""
-    for factory in (str, _decoded):
-        connection.text_factory = factory
-        try:
-            return connection.execute(_NEW, (after, _EVENTS)).fetchall()
-        except sqlite3.Error as error:
-            if factory is _decoded or not str(error).startswith("Could not decode to UTF-8"):
-                raise Storage(f"the log cannot be read: {error}") from error
-        finally:
-            connection.text_factory = str
-    return []
+def _new(connection: sqlite3.Connection, after: int) -> Generator[Sequence[Any], None, None]:
+    """Yield the next events of the log; bytes that are not text have U+FFFD in their place.
+
+    Raises:
+        Storage: the log cannot be read.
+    """
+    try:
+        with closing(connection.execute(_NEW, (after, _EVENTS))) as rows:
+            while (row := rows.fetchone()) is not None:
+                yield row
+    except sqlite3.Error as error:
+        raise Storage(f"the log cannot be read: {error}") from error
 
 
 def _decoded(text: bytes) -> str:

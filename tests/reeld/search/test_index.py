@@ -66,7 +66,9 @@ def fill(connection: sqlite3.Connection) -> None:
 def test_batches(rows: Rows, connection: sqlite3.Connection) -> None:
     """An index is filled batch by batch, and goes on where it ended."""
     agent = rows.agent(1)
-    events = [rows.event(agent, content=f"word{number} all") for number in range(1500)]
+    rows.connection.execute("BEGIN")
+    events = [rows.event(agent, content=f"word{number} all") for number in range(4500)]
+    rows.connection.execute("COMMIT")
 
     assert index.fill(connection).more
     fill(connection)

@@ -1,0 +1,26 @@
+"""The connections of searches."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+
+from reeld.search.service import _interruptible
+
+_ENDLESS = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+
+
+@pytest.fixture
+def connection() -> Iterator[sqlite3.Connection]:
+    """A connection to an empty database."""
+    with closing(sqlite3.connect(":memory:")) as opened:
+        yield opened
+
+
+def test_search_that_nobody_waits_for(connection: sqlite3.Connection) -> None:
+    """A query ends soon after its client has left, and the connection is used by the next one."""
+    with pytest.raises(sqlite3.OperationalError, match="interrupted"):
+        _interruptible(lambda opened: opened.execute(_ENDLESS).fetchone(), lambda: True, connection)
+
+    assert connection.execute("SELECT 1").fetchone() == (1,)
