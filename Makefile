@@ -78,8 +78,9 @@ crash: $(READY)  ## kill the daemon and fail its disk, hundreds of times
 	REEL_CRASH_LONG=1 $(BIN)/pytest tests/crash
 
 FUZZ ?= 20000
-fuzz: $(READY)  ## fuzz a daemon (FUZZ=20000 inputs of each kind)
+fuzz: $(READY)  ## fuzz a daemon (FUZZ=20000 inputs of each kind), and render random histories
 	FUZZ=$(FUZZ) $(BIN)/pytest -o timeout=0 tests/fuzz
+	FUZZ=$(FUZZ) $(BIN)/pytest $(PYTEST_OPTIONS) -o timeout=0 tests/reeld/formats/test_always_sendable.py
 
 SOAK_SECONDS ?= 600
 soak: $(READY)  ## load a daemon and see what it keeps (SOAK_SECONDS=600)
