@@ -51,7 +51,7 @@ _STYLES = {
     "warn": _MAGENTA,
     "bad": _RED,
     "--": "2",
-    "match": "1;31",
+    "match": "31",
 }
 _WIDTH, _HEIGHT = 80, 24
 _ERASE = "\r\x1b[K"

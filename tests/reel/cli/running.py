@@ -38,7 +38,7 @@ class Running:
         while wanted not in self.text:
             assert time.monotonic() < deadline, f"no {wanted!r} in {self.text!r}"
             os.write(self.shown, b"\x03")
-            if select.select([self.shown], [], [], 1)[0]:
+            if select.select([self.shown], [], [], PATIENCE / 20)[0]:
                 self.text += os.read(self.shown, 1 << 16).decode()
         return self.text
 
