@@ -102,16 +102,25 @@ class _Chat:
         self._begin()
         with suppress(_Quit):
             while True:
-                try:
-                    self._take(self._read())
-                except KeyboardInterrupt:
-                    self._ctx.out.line()
-                except EOFError:
-                    self._ctx.out.line()
-                    break
-                except (ReelError, UsageError) as error:
-                    said = error.message if isinstance(error, UsageError) else explain(error, self._agent)
-                    self._ctx.out.warn(said)
+                with suppress(KeyboardInterrupt):  # one more, while the first is handled
+                    self._go_on()
+
+    def _go_on(self) -> None:
+        """Read and answer once.
+
+        Raises:
+            _Quit: the user leaves.
+        """
+        try:
+            self._take(self._read())
+        except KeyboardInterrupt:
+            self._ctx.out.line()
+        except EOFError:
+            self._ctx.out.line()
+            raise _Quit from None
+        except (ReelError, UsageError) as error:
+            said = error.message if isinstance(error, UsageError) else explain(error, self._agent)
+            self._ctx.out.warn(said)
 
     def _begin(self) -> None:
         """Show where one is, and the end of the conversation; put what the user said into the history."""

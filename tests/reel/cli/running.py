@@ -30,16 +30,19 @@ class Running:
         os.write(self.shown, text.encode())
 
     def interrupt(self, wanted: str) -> str:
-        """Press Ctrl-C, as often as it takes, and read until the output contains a text; return all of it.
+        """Press Ctrl-C and read until the output contains a text; return all of it.
 
-        A signal that arrives just before Python waits for a key is noticed only with the next one.
+        A signal that arrives just before Python waits for a key is noticed only with the next one: after a second
+        without output, it is pressed again.
         """
-        self.text, deadline = "", time.monotonic() + PATIENCE
+        self.type("\x03")
+        deadline = time.monotonic() + PATIENCE
         while wanted not in self.text:
             assert time.monotonic() < deadline, f"no {wanted!r} in {self.text!r}"
-            os.write(self.shown, b"\x03")
-            if select.select([self.shown], [], [], PATIENCE / 20)[0]:
+            if select.select([self.shown], [], [], 1)[0]:
                 self.text += os.read(self.shown, 1 << 16).decode()
+            else:
+                os.write(self.shown, b"\x03")
         return self.text
 
     def until(self, wanted: str) -> str:
