@@ -60,5 +60,5 @@ def test_hits_on_a_terminal(client: Client, name: str) -> None:
 
     shown = on_terminal("search", f"xx{name}")
 
-    assert f"say \x1b[1;31mxx{name}\x1b[0m now" in shown
+    assert f"say \x1b[31mxx{name}\x1b[0m now" in shown
     assert f"open one with: reel show {name} 2" in shown
