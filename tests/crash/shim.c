@@ -85,6 +85,7 @@ static int ends(const char *path, const char *suffix) {
 static int which(const char *path) {
     if (strncmp(path, directory, strlen(directory)))
         return 0;
+    if (strstr(path, "search.db")) return 0; /* the index of what was said: it is made again from the log */
     return ends(path, ".db") ? DATABASE : ends(path, ".db-wal") ? WAL : ends(path, ".db-journal") ? JOURNAL : 0;
 }
 
