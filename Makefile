@@ -46,7 +46,7 @@ PYTEST_OPTIONS := -n $(JOBS) --dist worksteal
 UNITS := tests/formats tests/reel tests/reeld
 NOT_UNITS := tests $(addprefix --ignore ,$(UNITS) tests/sdks)
 
-check: lint types coverage slow  ## run everything that a change must pass (9 minutes on two idle cores)
+check: lint types coverage slow  ## run everything that a change must pass (11 minutes on two idle cores)
 
 lint: $(READY)  ## run ruff
 	$(BIN)/ruff check .
@@ -59,7 +59,7 @@ format: $(READY)  ## format the code and fix what ruff can fix
 types: $(READY)  ## run mypy --strict
 	$(BIN)/mypy
 
-test: $(READY)  ## run the fast tests (50 seconds on two idle cores)
+test: $(READY)  ## run the fast tests (a minute on two idle cores)
 	$(BIN)/pytest $(PYTEST_OPTIONS) -q -m 'not slow' $(UNITS)
 
 slow: $(READY)  ## run the slow tests, and those that start programs
@@ -86,7 +86,7 @@ SOAK_SECONDS ?= 600
 soak: $(READY)  ## load a daemon and see what it keeps (SOAK_SECONDS=600)
 	SOAK_SECONDS=$(SOAK_SECONDS) $(BIN)/pytest -s -o timeout=0 tests/soak
 
-bench: $(READY)  ## measure it on this machine, beside comparable programs (4 minutes; ROW=add-64 for one row)
+bench: $(READY)  ## measure it on this machine, beside comparable programs (5 minutes; ROW=add-64 for one row)
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	$(BIN)/python -m tests.bench $(ROW)
 
