@@ -3,10 +3,11 @@
 The keys are those of the types of google-genai 3.4 (rule I6).
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from reel.strict_json import Json
 from reeld.formats.metadata import opaque_object, restore_keys
+from reeld.formats.shapes import Shape, shapes_of
 
 _PROVIDER = "gemini"
 _CALL, _RESULT = "_call", "_result"
@@ -19,26 +20,8 @@ _TYPES: dict[str, tuple[type, ...]] = {
 }
 
 
-class _Shape(NamedTuple):
-    """The keys that a step or a content may have, and those that it must have."""
-
-    allowed: frozenset[str]
-    required: frozenset[str]
-
-
-def _shapes(table: dict[str, str]) -> dict[str, _Shape]:
-    """Return the shapes of a table from types to their keys; a required key ends in "!"."""
-    return {
-        kind: _Shape(
-            frozenset(["type", *(key.rstrip("!") for key in keys.split())]),
-            frozenset(key.rstrip("!") for key in keys.split() if key.endswith("!")),
-        )
-        for kind, keys in table.items()
-    }
-
-
 # The steps of tools that the server runs: calls and their results.
-_SERVER_STEPS = _shapes(
+_SERVER_STEPS = shapes_of(
     {
         "code_execution_call": "id! arguments! signature",
         "code_execution_result": "call_id! result! is_error signature",
@@ -67,7 +50,7 @@ BESIDE_MEDIA = {
     "audio": ("channels", "processing", "sample_rate"),
     "video": ("name", "processing", "resolution"),
 }
-_CONTENTS = _shapes({kind: " ".join(("data", "mime_type", "uri", *keys)) for kind, keys in BESIDE_MEDIA.items()})
+_CONTENTS = shapes_of({kind: " ".join(("data", "mime_type", "uri", *keys)) for kind, keys in BESIDE_MEDIA.items()})
 
 
 def kind_of_media(mime_type: str) -> str:
@@ -114,7 +97,7 @@ def lone_signature(block: Json) -> str | None:
     return signature if found.keys() <= {"thought", "thoughtSignature"} and type(signature) is str else None
 
 
-def _stripped(found: Json | None, shapes: dict[str, _Shape]) -> Json | None:
+def _stripped(found: Json | None, shapes: dict[str, Shape]) -> Json | None:
     """Return an object without the keys that the API does not know; ``None`` if it is of none of some shapes."""
     kind = found.get("type") if found else None
     shape = shapes.get(kind) if type(kind) is str else None

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from reel.strict_json import Json
 from reeld.formats.json_values import arguments_as_object, load_sendable
 from reeld.formats.naming import sent_name
+from reeld.formats.shapes import Shape, shapes_of
 
 
 class CallKind(NamedTuple):
@@ -71,27 +72,9 @@ def call_half(item: Json) -> CallHalf | None:
     return CallHalf(call_id, found.output, is_call) if type(call_id) is str and call_id else None
 
 
-class _Shape(NamedTuple):
-    """The keys that an item may have, and those that it must have."""
-
-    allowed: frozenset[str]
-    required: frozenset[str]
-
-
-def _shapes(table: dict[str, str]) -> dict[str, _Shape]:
-    """Return the shapes of a table from types of items to their keys; a required key ends in "!"."""
-    return {
-        kind: _Shape(
-            frozenset(["type", *(key.rstrip("!") for key in keys.split())]),
-            frozenset(key.rstrip("!") for key in keys.split() if key.endswith("!")),
-        )
-        for kind, keys in table.items()
-    }
-
-
 # The items of a history by who sends them (rule R6). Answers have more keys than the API accepts back. The id is among
 # the keys only if the API requires it: an item without one cannot be missing on the server (rule R3).
-SERVER_ITEMS = _shapes(
+SERVER_ITEMS = shapes_of(
     {
         "reasoning": "summary! encrypted_content!",
         "compaction": "encrypted_content!",
@@ -124,7 +107,7 @@ SERVER_ITEMS = _shapes(
         "mcp_approval_response": "approval_request_id! approve! reason",
     }
 )
-CLIENT_ITEMS = _shapes(
+CLIENT_ITEMS = shapes_of(
     {
         "additional_tools": "role! tools!",
         "configuration_update": "reasoning text",
@@ -132,7 +115,7 @@ CLIENT_ITEMS = _shapes(
         "item_reference": "id!",
     }
 )
-CALL_ITEMS = _shapes(
+CALL_ITEMS = shapes_of(
     {
         "tool_search_call": "arguments! call_id! execution status",
         "computer_call": "id! call_id! pending_safety_checks! status! action actions",
@@ -142,7 +125,7 @@ CALL_ITEMS = _shapes(
         "mcp_approval_request": "id! arguments! name! server_label!",
     }
 )
-OUTPUT_ITEMS = _shapes(
+OUTPUT_ITEMS = shapes_of(
     {
         "tool_search_output": "tools! call_id! execution status",
         "computer_call_output": "call_id! output! acknowledged_safety_checks status",
@@ -165,12 +148,12 @@ _MAX_CALL_ID = 64
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
-def sendable_item(block: Json, shapes: dict[str, _Shape]) -> Json | None:
+def sendable_item(block: Json, shapes: dict[str, Shape]) -> Json | None:
     """Return the item of an opaque block as it is sent; see :func:`strip_item`."""
     return strip_item(_parsed(block["data_json"]), shapes)
 
 
-def strip_item(item: Json | None, shapes: dict[str, _Shape]) -> Json | None:
+def strip_item(item: Json | None, shapes: dict[str, Shape]) -> Json | None:
     """Return an item without the keys that only answers have (rule R6).
 
     Args:
