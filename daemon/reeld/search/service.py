@@ -80,7 +80,7 @@ class Search:
 
     @property
     def size(self) -> int | None:
-        """The size of the file in bytes; ``None`` if there is none."""
+        """The size of the file in bytes; ``None`` if there is no file."""
         try:
             return Path(self.path).stat().st_size
         except OSError:

@@ -308,7 +308,7 @@ def test_a_large_wal(stats: dict[str, Any], about: str | None) -> None:
     ],
 )
 def test_search_index(stats: dict[str, Any], verdict: str, about: str) -> None:
-    """How far the search index is, and why there is none."""
+    """It reports how many events the search index lacks, or why searching does not work."""
     found = check_search({"search_index": "/s.db", "search_index_bytes": 2_000_000, **stats})
 
     assert found is not None

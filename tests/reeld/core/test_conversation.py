@@ -123,7 +123,7 @@ def test_the_length_of_the_empty_prefix() -> None:
 
 
 def test_an_entry_with_many_open_calls_has_no_milestone() -> None:
-    """Each milestone repeats the open calls, so there is none while there are too many."""
+    """Each milestone repeats the open calls, so no milestone is set while there are too many of them."""
     calls = Tools(tuple((f"c{number}", "look") for number in range(MAX_OPEN_CALLS + 1)), ())
     results = Tools((), tuple(call_id for call_id, _ in calls.calls))
     entries = [_entry(1)._replace(tools=calls), _entry(2), _entry(3)._replace(tools=results)]

@@ -220,7 +220,7 @@ class _MessageBuilder:
 
     @staticmethod
     def _signature(step: Json, where: str) -> Json:
-        """Return the signature of a step; an empty one is none (rule I3)."""
+        """Return the signature of a step; ``None`` if it is missing or empty (rule I3)."""
         signature = step.get("signature")
         return {"signature": require_str(signature, f"{where}.signature")} if signature else {}
 

@@ -72,7 +72,7 @@ class _MessageReader:
         return {"role": "user", "content": content or [_text("")], **_kept(envelope, **role)}
 
     def _with_ids(self, blocks: list[Json], index: int, where: str) -> list[Json]:
-        """Give an id to each call that has none (rule X12)."""
+        """Assign an id to each call without one (rule X12)."""
         for number, block in enumerate(blocks):
             if block["type"] == "tool_call":
                 made = f"call_{index}_{number}"

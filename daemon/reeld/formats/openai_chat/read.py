@@ -83,7 +83,7 @@ class _MessageReader:
         return _user(message, role, where)
 
     def _with_ids(self, message: Json, index: int, where: str) -> Json:
-        """Give an id to each call that has none; a call in the old form (``function_call``) never has one."""
+        """Assign an id to each call without one; a call in the old form (``function_call``) never has one."""
         if message.get("function_call") is not None:
             call = require_map(message["function_call"], f"{where}.function_call")
             made = self.pairing.add_call_without_id(f"function_{index}", call.get("name"), f"{where}.function_call")
