@@ -17,7 +17,8 @@ from reeld.formats.table import FORMATS
 from tests.daemon import Daemon, short_directory
 from tests.formats.checker import check
 from tests.patience import PATIENCE
-from tests.reel.streams.samples import ANTHROPIC, CHAT
+from tests.reel.streams.samples.anthropic import ANTHROPIC
+from tests.reel.streams.samples.openai_chat import CHAT
 from tests.reeld.formats.histories import (
     Json,
     call,

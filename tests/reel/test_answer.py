@@ -13,7 +13,8 @@ import reel
 from reel.pushes import DraftPush
 from tests.daemon import Daemon
 from tests.reel.both_clients import CLIENTS, Run, runner
-from tests.reel.streams.samples import CHAT, chunk, sse
+from tests.reel.streams.samples.openai_chat import CHAT, chunk
+from tests.reel.streams.samples.sample import sse
 
 FORMAT: reel.Format = "openai-chat"
 WHOLE = {

@@ -13,7 +13,8 @@ import pytest
 
 from reel.sync.client import Client
 from tests.formats.checker import check
-from tests.reel.streams.samples import CHAT, chunk, sse
+from tests.reel.streams.samples.openai_chat import CHAT, chunk
+from tests.reel.streams.samples.sample import sse
 
 from .conftest import Ran, Reel, texts
 from .running import started

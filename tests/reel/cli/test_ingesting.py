@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.reel.streams.samples import CHAT
+from tests.reel.streams.samples.openai_chat import CHAT
 
 from .conftest import Reel
 

@@ -14,7 +14,8 @@ import pytest
 from reel.pushes import EventPush
 from reel.sync.client import Client
 from tests.patience import PATIENCE
-from tests.reel.streams.samples import CHAT, chunk, sse
+from tests.reel.streams.samples.openai_chat import CHAT, chunk
+from tests.reel.streams.samples.sample import sse
 
 from .conftest import Reel
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from reel.streams.anthropic import Anthropic
-from tests.reel.streams.samples import block, partial
+from tests.reel.streams.samples.anthropic import block, partial
 
 
 def fold(*events: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from reel.streams.decoders import IN_SEQUENCE, JsonObjects
 from reel.streams.stream import Stream
-from tests.reel.streams.samples import CHAT
+from tests.reel.streams.samples.openai_chat import CHAT
 from tests.reel.streams.test_decoders_array import values
 
 

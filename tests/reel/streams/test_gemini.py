@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from reel.streams.gemini import Gemini
-from tests.reel.streams.samples import candidate
+from tests.reel.streams.samples.google import candidate
 
 _CALL = {"functionCall": {"name": "f", "args": {}}}
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from reel.streams.gemini_interactions import GeminiInteractions
-from tests.reel.streams.samples import INTERACTIONS, step
+from tests.reel.streams.samples.google import INTERACTIONS, step
 
 Json = dict[str, Any]
 TEXT = {"type": "text", "text": "a"}

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from reel.streams.openai_chat import OpenAIChat
-from tests.reel.streams.samples import call_piece, chunk
+from tests.reel.streams.samples.openai_chat import call_piece, chunk
 
 
 def fold(*chunks: dict[str, Any]) -> OpenAIChat:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from reel.streams.openai_responses import OpenAIResponses
-from tests.reel.streams.samples import RESPONSES, RESPONSES_EVENTS, of_item, response
+from tests.reel.streams.samples.openai_responses import RESPONSES, RESPONSES_EVENTS, of_item, response
 
 
 def fold(*events: dict[str, Any]) -> OpenAIResponses:

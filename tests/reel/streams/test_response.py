@@ -7,7 +7,9 @@ import pytest
 
 from reel.formats import Format
 from reel.streams.response import IncomingResponse
-from tests.reel.streams.samples import BEDROCK_WHOLE, OLLAMA, OLLAMA_WHOLE, Sample
+from tests.reel.streams.samples.bedrock_converse import BEDROCK_WHOLE
+from tests.reel.streams.samples.ollama import OLLAMA, OLLAMA_WHOLE
+from tests.reel.streams.samples.sample import Sample
 
 _WHOLE = json.dumps(
     {"object": "chat.completion", "choices": [{"message": {"role": "assistant", "content": "Grüße"}}]},

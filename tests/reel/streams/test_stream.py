@@ -10,7 +10,11 @@ from hypothesis import strategies as st
 
 from reel.formats import EXCHANGE_FORMATS
 from reel.streams.stream import ASSEMBLERS, Stream
-from tests.reel.streams.samples import ANTHROPIC, CHAT, GEMINI_ARRAY, SAMPLES, Sample, sse
+from tests.reel.streams.samples import SAMPLES
+from tests.reel.streams.samples.anthropic import ANTHROPIC
+from tests.reel.streams.samples.google import GEMINI_ARRAY
+from tests.reel.streams.samples.openai_chat import CHAT
+from tests.reel.streams.samples.sample import Sample, sse
 
 samples = st.sampled_from(list(SAMPLES.values()))
 

@@ -12,7 +12,8 @@ from reeld.formats.body import RenderRequest
 from reeld.formats.ingest import read_response
 from reeld.formats.render import render
 from tests.formats.checker import check
-from tests.reel.streams.samples import ndjson, sse, step
+from tests.reel.streams.samples.google import step
+from tests.reel.streams.samples.sample import ndjson, sse
 from tests.reeld.formats.histories import Json, entries_of, user
 
 pytestmark = pytest.mark.slow

@@ -14,7 +14,11 @@ from reeld.formats.ingest import read_request, read_response
 from reeld.formats.render import render
 from reeld.formats.table import FORMATS
 from tests.formats.checker import check
-from tests.reel.streams.samples import ANTHROPIC, CHAT, RESPONSES, SAMPLES, Sample, sse
+from tests.reel.streams.samples import SAMPLES
+from tests.reel.streams.samples.anthropic import ANTHROPIC
+from tests.reel.streams.samples.openai_chat import CHAT
+from tests.reel.streams.samples.openai_responses import RESPONSES
+from tests.reel.streams.samples.sample import Sample, sse
 from tests.reeld.formats.histories import entries_of, user
 
 each_sample = pytest.mark.parametrize("sample", SAMPLES.values(), ids=SAMPLES)

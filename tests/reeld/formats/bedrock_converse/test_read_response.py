@@ -8,7 +8,8 @@ import pytest
 from reel.errors import InvalidMessage
 from reeld.formats.ingest import read_response
 from tests.formats.cases.bedrock_converse import CLAUDE, FOUND, IMAGE, SEARCH, call, result, text
-from tests.reel.streams.samples import BEDROCK, BEDROCK_SSE, BEDROCK_WHOLE, Sample, begun, ndjson, piece
+from tests.reel.streams.samples.bedrock_converse import BEDROCK, BEDROCK_SSE, BEDROCK_WHOLE, begun, piece
+from tests.reel.streams.samples.sample import Sample, ndjson
 
 STOP = {"messageStop": {"stopReason": "end_turn"}}
 

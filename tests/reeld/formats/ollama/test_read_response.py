@@ -7,7 +7,8 @@ import pytest
 
 from reel.errors import InvalidMessage
 from reeld.formats.ingest import read_response
-from tests.reel.streams.samples import OLLAMA, OLLAMA_WHOLE, ndjson, said
+from tests.reel.streams.samples.ollama import OLLAMA, OLLAMA_WHOLE, said
+from tests.reel.streams.samples.sample import ndjson
 
 
 def read(*chunks: Any) -> list[Any]:

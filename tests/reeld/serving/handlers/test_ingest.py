@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from reel.errors import Conflict, InvalidMessage, InvalidParams, Killed, NotFound, ReelError
-from tests.reel.streams.samples import CHAT
+from tests.reel.streams.samples.openai_chat import CHAT
 from tests.reeld.serving.conftest import Connect, Peer
 
 BODY = json.dumps(CHAT.body)
