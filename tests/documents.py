@@ -21,6 +21,8 @@ DOCS = Path(__file__).parent.parent / "docs"
 # The parameters and replies of every command of the protocol.
 _TAKEN = {"if_seq?", "key?"}
 _ANSWERED = {"agent", "head", "command", "time", "repeated"}
+# What only `add` replies of a type that it shares with `ingest`.
+_OF_ADD = {"ingest": {"dropped", "was"}}
 # The replies for which the clients have no type.
 _OTHERS = {
     "ping": "`pong`",
@@ -48,6 +50,7 @@ def _answers(method: Method) -> str:
     fields: tuple[str, ...] = getattr(reply, "_fields", ())
     optional: dict[str, Any] = getattr(reply, "_field_defaults", {})
     passed = _ANSWERED if method.is_command else {"command", "time", "repeated"}
+    passed = passed | _OF_ADD.get(method.name, set())
     return _codes(f"{field}{'?' if field in optional else ''}" for field in fields if field not in passed)
 
 

@@ -91,12 +91,21 @@ class ModelAgent:
         self._alive()
         command, before = self.head + 1, self.now
         self.head += create
-        for kind, content, data_json in rows:
-            self.head += 1
-            if kind in ("system", "user", "assistant", "tool_call", "tool_result"):
-                self.now = (*self.now, Said(self.head, kind, content, data_json))
+        self._say(rows)
         counts = self.now != before
         self._done(command, before, counts=counts)
+
+    def replace(self, seq: int, rows: list[tuple[str, str | None, str | None]]) -> None:
+        """Replace what there is from a record on by rows."""
+        self._alive()
+        kept = [index for index, node in enumerate(self.now) if isinstance(node, Said) and node.seq == seq]
+        if not kept:
+            raise Refused("invalid_params")
+        command, before = self.head + 1, self.now
+        self.head += 1
+        self.now = self.now[: kept[0]]
+        self._say(rows)
+        self._done(command, before)
 
     def mark(self, label: str | None) -> None:
         """Set a mark."""
@@ -186,6 +195,12 @@ class ModelAgent:
         return self.past[self._end(at)]
 
     # --- details
+
+    def _say(self, rows: list[tuple[str, str | None, str | None]]) -> None:
+        for kind, content, data_json in rows:
+            self.head += 1
+            if kind in ("system", "user", "assistant", "tool_call", "tool_result"):
+                self.now = (*self.now, Said(self.head, kind, content, data_json))
 
     def _alive(self) -> None:
         if not self.alive:

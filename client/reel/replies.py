@@ -93,9 +93,11 @@ class AgentInfo(NamedTuple):
 
 
 class Added(NamedTuple):
-    """Messages were added: ``first`` is the seq of the first one.
+    """Messages were added: ``first`` is the seq of the first one; 0 if none were.
 
-    ``replaced`` says how many characters were replaced, ``numbers_as_text`` how many numbers messages have as text.
+    ``replaced`` says how many characters were replaced, ``numbers_as_text`` how many numbers messages have as text. If
+    messages were replaced, ``dropped`` says how many records left the conversation, and ``was`` is the head before, the
+    seq to restore.
     """
 
     agent: str
@@ -108,6 +110,8 @@ class Added(NamedTuple):
     replaced: int = 0
     repeated: bool = False
     numbers_as_text: int = 0
+    dropped: int = 0
+    was: int | None = None
 
 
 class Change(NamedTuple):

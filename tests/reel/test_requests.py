@@ -17,7 +17,7 @@ SIGNATURES = {
     "ping": "",
     "methods": "",
     "create": "agent? system? title? tags? *",
-    "add": "agent messages create? *",
+    "add": "agent messages create? from? *",
     "clear": "agent *",
     "clone": "agent name? at? into? *",
     "mark": "agent label? *",
@@ -57,6 +57,7 @@ VALUES: dict[str, Any] = {
     "tags": {},
     "messages": [],
     "create": False,
+    "from": 1,
     "name": "n",
     "at": 0,
     "into": "other",
@@ -99,6 +100,8 @@ VALUES: dict[str, Any] = {
 }
 # Parameters that the clients have and the protocol has not.
 OURS = {"create": {"exist_ok"}}
+# Parameters that are called otherwise in Python.
+PYTHON = {"from": "from_"}
 # Methods with the same parameters under another name.
 FIXED = {"conversation": {"view": "conversation"}}
 
@@ -134,7 +137,7 @@ def test_parameters_are_the_protocols(name: str) -> None:
     """A function's parameters are the protocol's, in its order."""
     ours = OURS.get(name, set())
 
-    assert named(SIGNATURES[name]) == [
+    assert [PYTHON.get(word, word) for word in named(SIGNATURES[name])] == [
         parameter for parameter in inspect.signature(request(name)).parameters if parameter not in ours
     ]
 
@@ -143,7 +146,7 @@ def test_parameters_are_the_protocols(name: str) -> None:
 def test_what_is_left_out_is_not_sent(name: str) -> None:
     """An omitted or null parameter is not sent."""
     given_values = {parameter: VALUES[parameter] for parameter in required(SIGNATURES[name])}
-    nulls = dict.fromkeys(named(SIGNATURES[name]))
+    nulls = dict.fromkeys(PYTHON.get(word, word) for word in named(SIGNATURES[name]))
     expected = {**given_values, **FIXED.get(name, {})}
 
     assert expected == request(name)(**given_values).params
@@ -154,8 +157,9 @@ def test_what_is_left_out_is_not_sent(name: str) -> None:
 def test_what_is_given_is_sent(name: str) -> None:
     """A given parameter is sent, even if it is zero, false or empty."""
     given_values = {parameter: VALUES[parameter] for parameter in named(SIGNATURES[name])}
+    in_python = {PYTHON.get(word, word): value for word, value in given_values.items()}
 
-    assert {**given_values, **FIXED.get(name, {})} == request(name)(**given_values).params
+    assert {**given_values, **FIXED.get(name, {})} == request(name)(**in_python).params
 
 
 @every_request

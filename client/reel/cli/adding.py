@@ -39,8 +39,9 @@ class Input(NamedTuple):
 def add(ctx: Context) -> None:
     """Add messages: all of them or none."""
     given = collect(ctx)
+    begin = None if ctx.args.begin is None else ctx.seq(ctx.args.begin)
     try:
-        reply = ctx.client.add(ctx.agent, given.messages, ctx.args.create or None, if_seq=ctx.args.if_seq)
+        reply = ctx.client.add(ctx.agent, given.messages, ctx.args.create or None, begin, if_seq=ctx.args.if_seq)
     except InvalidMessage as error:
         raise _with_line_number(error, ctx.args.file, given.lines) from None
     except TooLarge as error:
@@ -49,7 +50,9 @@ def add(ctx: Context) -> None:
         for orphan in reply.orphans:
             ctx.out.warn(f"note: the result #{orphan.seq} is for the call {orphan.id}, which is not open")
         note_altered(ctx, given.replaced + reply.replaced, given.numbers_as_text + reply.numbers_as_text)
-    ctx.report(reply, f"{ctx.agent}: added {seq_range(reply.first, reply.head)}", "undo", ctx.agent)
+    done = [f"added {seq_range(reply.first, reply.head)}"] if reply.first else []
+    done += [f"{count(reply.dropped, 'message')} set aside"] if reply.dropped else []
+    ctx.report(reply, f"{ctx.agent}: {'; '.join(done)}", "undo", ctx.agent)
 
 
 def note_altered(ctx: Context, replaced: int, numbers: int) -> None:
@@ -75,7 +78,7 @@ def collect(ctx: Context) -> Input:
     if args.error and not args.tool_result:
         raise UsageError("--error needs --tool-result")
     if args.file:
-        return _from_file(args.file)
+        return _from_file(args.file, may_be_empty=args.begin is not None)
     message, replaced = clean_deep(_message(ctx))
     return Input([message], [], replaced)
 
@@ -117,19 +120,20 @@ def _required_stdin(what: str) -> str:
     return said
 
 
-def _from_file(path: str) -> Input:
+def _from_file(path: str, *, may_be_empty: bool) -> Input:
     if path == STDIN:
-        return parse_lines(sys.stdin.buffer, "stdin")
+        return parse_lines(sys.stdin.buffer, "stdin", may_be_empty=may_be_empty)
     with open(path, "rb") as file:  # noqa: PTH123 - pathlib costs 4 ms
-        return parse_lines(file, path)
+        return parse_lines(file, path, may_be_empty=may_be_empty)
 
 
-def parse_lines(lines: Iterable[bytes], source: str) -> Input:
+def parse_lines(lines: Iterable[bytes], source: str, *, may_be_empty: bool = False) -> Input:
     """Parse JSON Lines: each line is a message, a record or a string. Blank lines are skipped, but counted.
 
     Args:
         lines: the lines of the file.
         source: what to call the file in errors.
+        may_be_empty: whether a file without messages is no mistake.
 
     Raises:
         InvalidMessage: a line is not one of these.
@@ -138,7 +142,7 @@ def parse_lines(lines: Iterable[bytes], source: str) -> Input:
     from reel.strict_json import parse  # noqa: PLC0415 - a plain add needs no JSON parser
 
     numbered = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
-    if not numbered:
+    if not numbered and not may_be_empty:
         raise UsageError(f"{source} has no messages")
     parsed = [_parse(line, f"{source} line {number}", parse) for number, line in numbered]
     return Input(

@@ -74,6 +74,8 @@ def _place(kind: str, data: dict[str, Any]) -> Iterator[str]:
     if kind == "rewind" and "target" in data:
         label, target = data.pop("label", None), data.pop("target")
         yield f"to #{target}" if label is None else f"to {label} (#{target})"
+    if kind == "rewind" and "before" in data:
+        yield f"to before #{data.pop('before')}"
     if kind == "restore" and "to" in data:
         yield f"to #{data.pop('to')}"
         yield from (f"{why} #{data.pop(why)}" for why in ("undoes", "redoes") if why in data)

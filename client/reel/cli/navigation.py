@@ -57,7 +57,8 @@ def _called(ctx: Context, command: int) -> str:
         return ""
     events = ctx.client.history(ctx.agent, since=command - 1, limit=_LONGEST).events
     seqs = [event["seq"] for event in events if event["command"] == command]
-    if not seqs or events[0]["kind"] not in _NAMED:
+    replaces = len(seqs) > 1 and events[0]["kind"] == "rewind"
+    if not seqs or replaces or events[0]["kind"] not in _NAMED:
         return seq_range(command, max(seqs, default=command))
     return f"the {events[0]['kind']} (#{command})"
 

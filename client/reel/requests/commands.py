@@ -61,26 +61,32 @@ def add(
     agent: str,
     messages: Addable | Iterable[Addable],
     create: bool | None = None,  # noqa: FBT001 - in the protocol's order
+    from_: int | None = None,
     *,
     if_seq: int | None = None,
     key: str | None = None,
 ) -> Call[replies.Added]:
     """Add messages, all or none. When this returns, they are on disk.
 
+    With ``from_`` they take the place of the conversation from that message on. One ``undo`` takes both back.
+
     Args:
         agent: a name or an id.
         messages: a string (one user text), a message or a record, or an iterable of strings, messages and records.
         create: create the agent if there is none.
+        from_: the seq of a message of the current conversation: it and all later ones are replaced. ``messages`` may be
+            empty then.
         if_seq: only if the agent's head is still this seq.
         key: makes the command safe to repeat. Default: the client makes one.
 
     Raises:
-        InvalidParams: ``messages`` is something else.
+        InvalidParams: ``messages`` is something else, or the conversation has no message ``from_``.
         InvalidMessage: a message is invalid; ``data`` has its index and the field.
         Conflict: the agent's head is not ``if_seq``; ``data`` has the head.
         NotFound: there is no such agent.
         Killed: the agent was killed.
     """
+    begin: dict[str, Any] = {"from": from_}
     return call(
         "add",
         reply_reader(replies.Added),
@@ -90,6 +96,7 @@ def add(
         create=create,
         if_seq=if_seq,
         key=key,
+        **begin,
     )
 
 

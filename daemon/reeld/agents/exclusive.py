@@ -5,7 +5,7 @@ or they change several agents at once. A command on one agent runs in an ``Exclu
 takes its locks itself.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
@@ -16,8 +16,10 @@ from reeld.agents.registry import Registry
 from reeld.core import commands
 from reeld.core.commands import Reply, Stage, require_position
 from reeld.core.conversation import Conversation, Replacement
-from reeld.core.state import Profile, info
+from reeld.core.state import Profile, State, info
+from reeld.core.validation import Altered, CheckedRow
 from reeld.store.states import Position, Skip
+from reeld.store.store import Store
 from reeld.store.transactions import AgentWrite, Transaction
 
 
@@ -34,6 +36,48 @@ async def rewind(agent: Agent, options: CommandOptions, label: str | None) -> Re
     past = await agent.store.takeover(target.id, agent.committed.conversation)
     reply = commands.rewind(stage, agent.committed, label, past.kept if isinstance(past, Replacement) else None)
     return await agent.commit(stage, reply, options, past)
+
+
+async def replace(
+    agent: Agent,
+    options: CommandOptions,
+    seq: int,
+    rows: list[CheckedRow],
+    altered: Altered,
+    on_staged: Callable[[], None],
+) -> Reply:
+    """Replace the conversation from an entry on.
+
+    Args:
+        agent: whose it is.
+        options: the command's.
+        seq: the entry's.
+        rows: what takes its place; there may be no rows.
+        altered: how much of the rows was altered.
+        on_staged: called once the command cannot be refused any more.
+
+    Raises:
+        InvalidParams: no entry of the current conversation has this seq.
+    """
+    stage = agent.stage(options)
+    stage.require_alive()
+    state = agent.committed
+    tip = await _tip_before(agent.store, state, seq)
+    past = await agent.store.takeover(tip, state.conversation)
+    reply = commands.replace(stage, state, seq, tip, past, rows, altered)
+    on_staged()
+    return await agent.commit(stage, reply, options, past)
+
+
+async def _tip_before(store: Store, state: State, seq: int) -> int | None:
+    conversation = state.conversation
+    entry, base = conversation.entry_at(seq), conversation.base
+    if entry is not None:
+        return conversation.before(entry)
+    found = await store.tip_before(base, seq) if base is not None and seq <= base.seq else None
+    if found is None:
+        raise commands.not_live(state, seq)
+    return found.tip
 
 
 async def restore(agent: Agent, options: CommandOptions, at: int) -> Reply:

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from reel.errors import Conflict, InvalidParams, Killed, NoSuchMark, NotFound
 from reel.msgpack_codec import packer
 from reel.strict_json import encode
+from reeld.core.conversation import Replacement, Takeover
 from reeld.core.events import TEXT_HEADS, Event, Mark, Pack, Tools, pack_message, text_message
 from reeld.core.milestones import Extent
 from reeld.core.open_calls import OpenCalls
@@ -111,6 +112,11 @@ class Stage:
         """Put an event that changes nothing of the conversation."""
         return self.put(kind, command, None, data, self._tip)
 
+    def put_rewind(self, data: dict[str, Any], tip: int | None, open_calls: OpenCalls) -> int:
+        """Put an event that goes back to a tip, at which these calls are open; return its seq."""
+        self._open_calls = open_calls.copy()
+        return self.put("rewind", self.next_seq, data=data, parent=tip)
+
     def put_mark(self, command: int, label: str | None) -> int:
         """Put a mark on the tip."""
         seq = self.put("mark", command, data={"label": label}, parent=self._tip)
@@ -174,7 +180,47 @@ def add(stage: Stage, rows: list[CheckedRow], altered: Altered = UNALTERED, comm
     first = stage.next_seq
     command = first if command is None else command
     orphans = stage.put_rows(command, rows)
-    return _added(stage, command, first, orphans, altered)
+    return _added(stage, command, first if rows else 0, orphans, altered)
+
+
+def replace(
+    stage: Stage,
+    state: State,
+    seq: int,
+    tip: int | None,
+    past: Takeover,
+    rows: list[CheckedRow],
+    altered: Altered = UNALTERED,
+) -> Reply:
+    """Go back to before an entry, and put checked rows there; there may be no rows.
+
+    Args:
+        stage: the events.
+        state: the committed state.
+        seq: the entry's.
+        tip: the tip of the state before it.
+        past: how that state is taken over.
+        rows: the rows.
+        altered: how much of them was altered.
+    """
+    stage.require_alive()
+    was, conversation = stage.head, state.conversation
+    if isinstance(past, Replacement):
+        kept, calls = past.kept, past.conversation.open_calls
+    else:
+        kept, calls = conversation.extent_at(tip), conversation.open_calls_at(tip)
+    command = stage.put_rewind({"before": seq}, tip, calls)
+    dropped = conversation.extent.records - kept.records
+    return {**add(stage, rows, altered, command), "dropped": dropped, "was": was}
+
+
+def not_live(state: State, seq: int) -> InvalidParams:
+    """Return the error for a seq that no entry of the conversation has."""
+    name, entries = state.profile.name, state.conversation.entries
+    has = f"the newest message or prompt there is {entries[-1].seq}" if entries else "it is empty"
+    return InvalidParams(
+        f"from: {seq} is not in the current conversation of agent {name}; {has}", field="from", head=state.profile.head
+    )
 
 
 def add_packed(stage: Stage, rows: list[CheckedRow], altered: Altered) -> Reply | bytes:

@@ -48,6 +48,10 @@ def _id(node: Node | Milestone) -> int:
     return node.id
 
 
+def _seq(entry: Entry) -> int:
+    return entry.seq
+
+
 class Conversation:
     """Entries, marks and open calls from the root to the tip.
 
@@ -167,6 +171,20 @@ class Conversation:
                 return True
         return False
 
+    def entry_at(self, seq: int) -> Entry | None:
+        """Return the entry in memory with this seq."""
+        index = bisect_right(self.entries, seq, key=_seq)
+        return self.entries[index - 1] if index and self.entries[index - 1].seq == seq else None
+
+    def before(self, entry: Entry) -> int | None:
+        """Return the tip of the state before an entry in memory."""
+        newest = 0 if self.base is None else self.base.id
+        for nodes in (self.entries, self.marks):
+            index = bisect_right(nodes, entry.id - 1, key=_id)
+            if index:
+                newest = max(newest, nodes[index - 1].id)
+        return newest or None
+
     def extent_at(self, tip: int | None) -> Extent:
         """Return the length of the prefix with this tip, which :meth:`has` has found."""
         index = bisect_right(self.entries, tip or 0, key=_id)
@@ -179,6 +197,16 @@ class Conversation:
         """Return the newest system event of the prefix with this tip, which :meth:`has` has found."""
         index = bisect_right(self._prompts, tip or 0, key=_id)
         return self._prompts[index - 1] if index else None
+
+    def open_calls_at(self, tip: int | None) -> OpenCalls:
+        """Return the open calls of the prefix with this tip, which :meth:`has` has found."""
+        first = bisect_right(self.entries, tip or 0, key=_id)
+        if not first:
+            return OpenCalls(() if tip is None or self.base is None else self.base.open_calls)
+        calls = self.open_calls.copy()
+        for entry in reversed(self.entries[first:]):
+            calls.withdraw(entry.tools, self._answered.get(entry.id, ()))
+        return calls
 
     def append(self, node: Node) -> None:
         """Append a node."""
@@ -257,11 +285,7 @@ class Conversation:
         if entry.message is not None:
             self.message_count -= 1
         if entry.tools is not None:
-            for call in reversed(self._answered.pop(entry.id, [])):
-                if call is not None:
-                    self.open_calls.open(call)
-            for call_id, _ in entry.tools.calls:
-                self.open_calls.close(call_id)
+            self.open_calls.withdraw(entry.tools, self._answered.pop(entry.id, ()))
 
     def trim(self, keep: int) -> None:
         """Drop the oldest entries from memory, up to a milestone, but keep at least so many."""

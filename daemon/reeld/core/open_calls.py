@@ -1,6 +1,6 @@
 """The tool calls of a conversation that wait for their results."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from reeld.core.events import Tools
@@ -68,3 +68,16 @@ class OpenCalls:
         for number, (call_id, name) in enumerate(tools.calls):
             self.open(OpenCall(call_id, name, seq, number))
         return [self.close(call_id) for call_id in tools.results]
+
+    def withdraw(self, tools: Tools | None, answered: Sequence[OpenCall | None]) -> None:
+        """Take back what :meth:`take` did with the newest message that it was given.
+
+        Args:
+            tools: the calls and results of the message.
+            answered: what each of its results answered.
+        """
+        for call in reversed(answered):
+            if call is not None:
+                self.open(call)
+        for call_id, _ in tools.calls if tools is not None else ():
+            self.close(call_id)

@@ -7,7 +7,7 @@ SQLite, and the tests offer it on a list.
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from itertools import takewhile
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from reeld.core.conversation import Branch, Conversation, Replacement, Takeover
 from reeld.core.events import Entry, Node
@@ -17,6 +17,12 @@ from reeld.core.milestones import STEP, Extent, Foundation, Milestone, Waypoint
 LEAST_READ = 100
 # A walk past so many nodes means that milestones are missing: they are made again, from the root on.
 _FAR = 20
+
+
+class Before(NamedTuple):
+    """The tip of the state before an entry; ``None`` if the entry is the first node."""
+
+    tip: int | None
 
 
 class Log(Protocol):
@@ -117,6 +123,22 @@ class Reader:
                 return None
         conversation = Conversation(reversed(nodes), foundation, step=len(nodes) + 1)
         return conversation.sum_up(conversation.entries[-1]) if conversation.entries else None
+
+    def before(self, base: Milestone, seq: int) -> Before | None:
+        """Return the state before the entry with this seq; ``None`` if none has it up to a milestone."""
+        upper = base.id
+        for at in self._log.chain(base.id):
+            if at.seq < seq:
+                break
+            upper = at.id
+        found = False
+        for node, _ in self._log.path(upper):
+            if found:
+                return Before(node.id)
+            if node.seq < seq:
+                return None
+            found = node.seq == seq and isinstance(node, Entry)
+        return Before(None) if found else None
 
     def takeover(self, tip: int | None, conversation: Conversation) -> Takeover:
         """Return how the state with this tip is taken over by a conversation, which must not change meanwhile.

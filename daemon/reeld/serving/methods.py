@@ -103,6 +103,7 @@ _ALL = (
         "Add messages, all or none",
         _needs("messages", params.messages),
         _CREATE,
+        Param("from", params.integer(1)),
         may_create=True,
     ),
     _command(commands.clear, "Remove all messages; the system prompt stays"),

@@ -20,7 +20,7 @@ from reeld.core.conversation import Branch, Conversation, Takeover
 from reeld.core.events import Entry
 from reeld.core.milestones import Milestone
 from reeld.core.paging import PackedPage
-from reeld.core.reading import Reader
+from reeld.core.reading import Before, Reader
 from reeld.core.state import Profile, State
 from reeld.core.undo import Undone
 from reeld.store import history, queries, states, transactions
@@ -135,6 +135,10 @@ class Store:
         if conversation.has(tip):
             return Branch(tip)
         return await self._read_log(lambda connection: _reader(connection).takeover(tip, conversation))
+
+    async def tip_before(self, base: Milestone, seq: int) -> Before | None:
+        """Return the state before the entry with this seq; ``None`` if none has it up to a milestone."""
+        return await self._read_log(lambda connection: _reader(connection).before(base, seq))
 
     async def before(self, row: int, seq: int) -> Conversation:
         """Return an agent's state before one of its events."""

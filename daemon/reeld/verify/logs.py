@@ -47,6 +47,15 @@ _MARKS = """
     )
     SELECT id, seq, data_json FROM path WHERE kind = 'mark' AND seq >= :seq
 """
+_PARENT = """
+    WITH RECURSIVE path (id, seq, kind, parent) AS (
+        SELECT id, seq, kind, parent FROM events WHERE id = :tip
+        UNION ALL
+        SELECT e.id, e.seq, e.kind, e.parent
+        FROM path JOIN events e ON e.id = path.parent AND e.id < path.id WHERE path.seq > :seq
+    )
+    SELECT parent FROM path WHERE kind <> 'mark' AND seq = :seq
+"""
 _PROMPT = """
     WITH RECURSIVE path (id, kind, parent) AS (
         SELECT id, kind, parent FROM events WHERE id = ?
@@ -89,6 +98,9 @@ class _LogLookup:
     def prompt(self, tip: int | None) -> Prompt | None:
         found = self._connection.execute(_PROMPT, (tip,)).fetchone()
         return None if found is None else Prompt(*found)
+
+    def parents(self, tip: int | None, seq: int) -> list[int | None]:
+        return [parent for (parent,) in self._connection.execute(_PARENT, {"tip": tip, "seq": seq})]
 
 
 class LogChecker:

@@ -52,11 +52,14 @@ class Report:
 
 
 _NONE = type(None)
+# A rewind to before a message, in place of one to a mark.
+_REPLACES = "rewind before"
 # The fields that the data of a state event must have, and those that it may have, with their types.
 _MUST: dict[str, dict[str, tuple[type, ...]]] = {
     "created": {"name": (str,)},
     "mark": {"label": (str, _NONE)},
     "rewind": {"target": (int,)},
+    _REPLACES: {"before": (int,)},
     "clone": {"from": (str,), "at": (int,)},
     "restore": {"to": (int,)},
 }
@@ -166,7 +169,8 @@ def _data_of(event: EventRow) -> dict[str, Any]:
     if event.kind == "system" and event.content is None:
         raise InvalidRecord("content", "expected a string, got null")
     data = {} if event.data_json is None else parse_data(event.data_json)
-    must, may = _MUST.get(event.kind, {}), _MAY.get(event.kind, {})
+    shape = _REPLACES if event.kind == "rewind" and "before" in data else event.kind
+    must, may = _MUST.get(shape, {}), _MAY.get(shape, {})
     for name in must:
         if name not in data:
             raise InvalidRecord(f"data_json.{name}", "is missing")

@@ -48,6 +48,9 @@ class Past(Protocol):
     def prompt(self, tip: int | None) -> Prompt | None:
         """Return the newest system event of a state."""
 
+    def parents(self, tip: int | None, seq: int) -> list[int | None]:
+        """Return the parent of the message or prompt of a state with this seq, in a list; empty if there is none."""
+
 
 class _UnknownParent(Exception):
     """An event's data does not determine its parent."""
@@ -66,8 +69,9 @@ class LogValidator:
         self._past = past
         self._before: EventRow | None = None
         self._tip: int | None = None
-        # The kind that the command began with.
+        # The kind that the command began with, and whether it goes back to before a message, so that others may follow.
         self._begun = ""
+        self._replaces = False
         # When the agent was killed, if it is.
         self._killed: int | None = None
         # The columns of the agent's row that the log determines.
@@ -103,6 +107,7 @@ class LogValidator:
     def _advance(self, event: EventRow, data: dict[str, Any]) -> None:
         if event.command == event.seq:
             self._begun = event.kind
+            self._replaces = event.kind == "rewind" and "before" in data
         if event.kind == "agent_killed":
             self._killed = event.time
         elif event.kind == "revived":
@@ -157,7 +162,7 @@ class LogValidator:
     def _may_follow(self, event: EventRow) -> bool:
         if self._begun == "clear":
             return event.kind == "system" and self._cleared is not None
-        return event.kind in _FOLLOWS and (self._begun in _BEGINS or self._begun not in KNOWN)
+        return event.kind in _FOLLOWS and (self._begun in _BEGINS or self._replaces or self._begun not in KNOWN)
 
     def _check_life(self, event: EventRow) -> Iterator[Problem]:
         if self._killed is not None and event.kind != "revived":
@@ -192,6 +197,8 @@ class LogValidator:
         """
         if event.kind == "clear":
             return None
+        if event.kind == "rewind" and "before" in data:
+            return self._before_message(data["before"])
         if event.kind == "rewind":
             return self._target(data["target"], data.get("label"))
         if event.kind == "clone":
@@ -207,6 +214,12 @@ class LogValidator:
         if label is not None and next((mark.seq for mark in marks if mark.label == label), None) != target:
             raise _UnknownParent(f"target: {target} is not the newest mark with the label {label}")
         return marks[-1].id
+
+    def _before_message(self, seq: int) -> int | None:
+        found = self._past.parents(self._tip, seq)
+        if not found:
+            raise _UnknownParent(f"before: no message {seq} is in the state before")
+        return found[0]
 
     def _source_tip(self, source: str, at: int) -> int | None:
         row = self._past.row_of(source)

@@ -59,6 +59,35 @@ def test_parallel_tool_calls_share_a_message() -> None:
     assert expected == tool_calls([["c1", "search", "{}"], ["c2", "read", "[]"]])
 
 
+@pytest.mark.parametrize(
+    ("position", "out", "left"),
+    [
+        ("@last", "added #6; 1 message set aside", ["What is a tape deck?", "Now this."]),
+        ("#3", "added #6; 2 messages set aside", ["Now this."]),
+    ],
+)
+def test_add_in_place_of_messages(reel: Reel, talk: str, position: str, out: str, left: list[str]) -> None:
+    """``--from`` replaces the conversation from a message on, and one undo takes that back."""
+    assert reel("add", talk, "Now this.", "--from", position) == (0, f"{talk}: {out}\n", "")
+    assert texts(reel, talk) == left
+    assert f"{talk}: undid #5-#6" in reel("undo", talk).out
+
+
+def test_add_nothing_in_place_of_messages(reel: Reel, talk: str) -> None:
+    """``--from`` with an empty file only takes messages away."""
+    assert reel("add", talk, "--from", "@last", "--file", "/dev/null").out == f"{talk}: 1 message set aside\n"
+    assert texts(reel, talk) == ["What is a tape deck?"]
+    assert f"{talk}: undid the rewind (#5)" in reel("undo", talk).out
+
+
+def test_add_in_place_of_what_is_not_there(reel: Reel, talk: str) -> None:
+    """A position that is not in the conversation is refused, and nothing changes."""
+    refused = reel("add", talk, "Now this.", "--from", "99")
+
+    assert (1, "") == (refused.status, refused.out)
+    assert f"from: 99 is not in the current conversation of agent {talk}; the newest" in refused.err
+
+
 def test_add_prints_the_seq(reel: Reel, talk: str) -> None:
     """The output has the seq of the message."""
     assert reel("add", talk, "And who makes them?") == (0, f"{talk}: added #5\n", "")

@@ -25,6 +25,7 @@ def lines(width: int | None = None) -> EventLines:
         (event("mark", None, '{"label":"draft"}'), "draft"),
         (event("rewind", None, '{"label":null,"target":4}'), "to #4"),
         (event("rewind", None, '{"label":"draft","target":4}'), "to draft (#4)"),
+        (event("rewind", None, '{"before":4}'), "to before #4"),
         (event("restore", None, '{"to":6,"undoes":7}'), "to #6, undoes #7"),
         (event("clone", None, '{"from":"01a2","at":4}'), "from name-of-01a2 at #4"),
         (

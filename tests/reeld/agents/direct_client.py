@@ -18,7 +18,7 @@ from reeld.core import commands
 from reeld.core.conversation import Conversation
 from reeld.core.events import Mark
 from reeld.core.state import State
-from reeld.core.validation import rows_from
+from reeld.core.validation import UNALTERED, rows_from
 from reeld.store.listing import Listing
 from tests.reeld.store.making import seal
 
@@ -52,6 +52,13 @@ class DirectClient:
             return await self._or_first(options, self.factory.create_and_add(options, address, rows, replaced, {}))
         return await self._do(
             address, options, lambda answer: Write(lambda stage: commands.add(stage, rows), options, answer)
+        )
+
+    async def replace(self, address: str, seq: int, *messages: Any, **more: Any) -> Reply:
+        options = await self._options(address, "add", list(messages), seq, **more)
+        rows, altered = rows_from(list(messages)) if messages else ([], UNALTERED)
+        return await self._exclusive(
+            address, options, lambda agent: exclusive.replace(agent, options, seq, rows, altered, lambda: None)
         )
 
     async def mark(self, address: str, label: str | None = None, **more: Any) -> Reply:

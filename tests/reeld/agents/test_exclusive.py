@@ -37,6 +37,71 @@ async def test_clear_restates_the_prompt(client: DirectClient) -> None:
     assert ["be brief", "one", "[m]"] == await client.texts("a")
 
 
+async def test_messages_replace_the_conversation_from_one_on(client: DirectClient) -> None:
+    """Messages from a seq on take the place of what was there; one undo takes it back, and one redo gives it again."""
+    await client.create("a")
+    await client.add("a", "one", "two", CALL)
+    await client.mark("a", "m")
+    await client.add("a", "three")
+    reply = await client.replace("a", 3, "other", RESULT)
+
+    assert (7, 8, 9, 6, 3) == tuple(reply[name] for name in ("command", "first", "head", "was", "dropped"))
+    assert [{"id": "c1", "seq": 9}] == reply["orphans"]
+    assert ["one", "other", "out"] == await client.texts("a")
+    assert 7 == (await client.undo("a"))["undone"]
+    assert ["one", "two", "f()", "[m]", "three"] == await client.texts("a")
+    await client.redo("a")
+    assert ["one", "other", "out"] == await client.texts("a")
+
+
+async def test_nothing_in_place_of_messages(client: DirectClient) -> None:
+    """Without messages the conversation ends before the seq; a call that was answered after it is open again."""
+    await client.create("a", "be brief")
+    await client.add("a", CALL, RESULT)
+    reply = await client.replace("a", 4)
+
+    assert (0, 1, [{"id": "c1", "name": "f", "seq": 3}]) == (reply["first"], reply["dropped"], reply["open_calls"])
+    assert 2 == (await client.replace("a", 2))["dropped"]
+    assert [] == await client.texts("a")
+
+
+async def test_a_clone_replaces_what_it_inherited(client: DirectClient) -> None:
+    """A seq of the source's is one of the clone's conversation; the source keeps what it had."""
+    await client.create("a")
+    await client.add("a", "one", "two")
+    await client.clone("a", "b")
+    await client.replace("b", 2, "other")
+
+    assert ["other"] == await client.texts("b")
+    assert ["one", "two"] == await client.texts("a")
+
+
+@pytest.mark.parametrize(("seq", "has"), [(1, "is 2"), (3, "is 2"), (4, "is 2"), (9, "is 2")])
+async def test_only_a_live_message_can_be_replaced(client: DirectClient, seq: int, has: str) -> None:
+    """A seq that no message of the current conversation has is refused, and nothing is written."""
+    await client.create("a")
+    await client.add("a", "one")
+    await client.mark("a")
+    await client.add("a", "gone")
+    await client.undo("a")
+    with pytest.raises(InvalidParams, match=f"from: {seq} is not in the current conversation of agent a; .* {has}"):
+        await client.replace("a", seq, "other")
+
+    assert 5 == (await client.state("a")).profile.head
+
+
+async def test_a_replacement_waits_for_its_head_and_is_done_once(client: DirectClient) -> None:
+    """``if_seq`` refuses it if the agent has moved on; under its key it is done once."""
+    await client.create("a")
+    await client.add("a", "one")
+    with pytest.raises(Conflict):
+        await client.replace("a", 2, "other", if_seq=1)
+    first = await client.replace("a", 2, "other", key="k")
+
+    assert {**first, "repeated": True} == await client.replace("a", 2, "other", key="k")
+    assert ["other"] == await client.texts("a")
+
+
 async def test_clear_forgets_a_prompt_that_was_removed(client: DirectClient) -> None:
     """If no prompt is in force, clear restates none."""
     await client.create("a", "be brief")

@@ -6,6 +6,7 @@ from contextlib import closing
 
 import pytest
 
+from reel.errors import InvalidParams
 from reeld.core.milestones import STEP
 from reeld.core.reading import LEAST_READ
 from tests.reeld.agents.conftest import Open
@@ -70,6 +71,20 @@ async def test_going_back_further_than_what_is_in_memory(cold: DirectClient) -> 
     await cold.restore("long", 1500)
     assert ["early"] == [mark.label for mark in (await cold.state("long")).conversation.marks]
     assert (await cold.replay("long")).matched
+
+
+async def test_a_replacement_of_what_is_not_in_memory(cold: DirectClient) -> None:
+    """A message before those in memory is found, with the state before it; one that is not there is not."""
+    for seq, dropped, kept in ((13, LONG - 10, 10), (2, 11, 0)):
+        reply = await cold.replace("long", seq, "other")
+
+        assert (dropped, [*map(str, range(kept)), "other"]) == (reply["dropped"], await texts(cold))
+        assert (await cold.replay("long")).matched
+    await cold.undo("long")
+    await cold.undo("long")
+    for seq in (1, 12):
+        with pytest.raises(InvalidParams, match=f"from: {seq} is not"):
+            await cold.replace("long", seq)
 
 
 async def test_a_clone_of_what_is_not_in_memory(cold: DirectClient) -> None:

@@ -156,6 +156,10 @@ class Past:
     def marks(self, tip: int | None, seq: int) -> list[Mark]:
         return [node for node in reversed(self.log.walk(tip)) if isinstance(node, Mark) and node.seq >= seq]
 
+    def parents(self, tip: int | None, seq: int) -> list[int | None]:
+        found = [node for node in self.log.walk(tip) if isinstance(node, Entry) and node.seq == seq]
+        return [self.log.rows[node.id - 1].event.parent for node in found]
+
     def prompt(self, tip: int | None) -> Prompt | None:
         systems = [node for node in self.log.walk(tip) if isinstance(node, Entry) and node.kind == "system"]
         return Prompt(systems[-1].content, systems[-1].data_json) if systems else None

@@ -19,7 +19,7 @@ from reeld.core.milestones import STEP, Extent
 from reeld.core.reading import Reader
 from reeld.core.state import Profile, Source, State
 from reeld.core.undo import redoable, undoable
-from reeld.core.validation import rows_from
+from reeld.core.validation import CheckedRow, rows_from
 from tests.model import Marked, ModelAgent, Said, refusal
 from tests.reeld.core.memory import MemoryLog, Past, pack, profile
 
@@ -108,6 +108,44 @@ class Conversations(RuleBasedStateMachine):
         self.both(
             agent, lambda stage: commands.add(stage, rows), lambda model: model.add([tuple(row) for row, _ in rows])
         )
+
+    @rule(agent=agents, fraction=_FRACTION, past=st.booleans(), elements=st.lists(_ELEMENTS, max_size=3))
+    def replace(self, agent: int, fraction: float, past: bool, elements: list[Any]) -> None:
+        """The seq is of a record, or of any event."""
+        model = self.models[agent]
+        records = [] if past else model.records
+        seq = records[int(fraction * (len(records) - 1))].seq if records else round(model.head * fraction)
+        rows = rows_from(elements)[0] if elements else []
+        replies: list[dict[str, Any]] = []
+        self.both(
+            agent,
+            lambda stage: self._replace(stage, agent, seq, rows, replies),
+            lambda model: model.replace(seq, [tuple(row) for row, _ in rows]),
+        )
+        for reply in replies:
+            assert reply["open_calls"] == [call.as_map() for call in self.states[agent].conversation.open_calls]
+
+    def _replace(
+        self, stage: Stage, agent: int, seq: int, rows: list[CheckedRow], replies: list[dict[str, Any]]
+    ) -> Takeover:
+        stage.require_alive()
+        state = self.states[agent]
+        conversation = state.conversation
+        entry = conversation.entry_at(seq)
+        if entry is not None:
+            tip = conversation.before(entry)
+        elif conversation.base is not None and (found := self.reader.before(conversation.base, seq)) is not None:
+            tip = found.tip
+        else:
+            raise commands.not_live(state, seq)
+        past = self.takeover(agent, tip)
+        before, was = self.log.live(agent), stage.head
+        reply = commands.replace(stage, state, seq, tip, past, rows)
+
+        assert reply["dropped"] == len([entry for entry in before.entries if entry.seq >= seq])
+        assert (reply["was"], reply["command"], reply["first"]) == (was, was + 1, was + 2 if rows else 0)
+        replies.append(reply)
+        return past
 
     @rule(agent=agents, label=_LABELS)
     def mark(self, agent: int, label: str | None) -> None:

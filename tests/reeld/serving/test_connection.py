@@ -56,12 +56,14 @@ STORY = (
     ("add", "demo", "five"),
     ("add", "new", "six", True),
     ("add", "new", "seven"),
+    ("add", "new", "eight", {"from": 3}),
+    ("add", "copy", ["three"], {"from": 6}),
 )
 TOLD = {
     "renamed": [],
     "copy": ["one", "two", "three"],
     "demo": ["one", "two", "three", "five"],
-    "new": ["six", "seven"],
+    "new": ["six", "eight"],
 }
 
 

@@ -15,7 +15,7 @@ PROTOCOL = {
     "ping": "",
     "methods": "",
     "create": "agent? system? title? tags? *",
-    "add": "agent messages create? *",
+    "add": "agent messages create? from? *",
     "clear": "agent *",
     "clone": "agent name? at? into? *",
     "mark": "agent label? *",
@@ -57,7 +57,8 @@ def sent() -> Iterator[tuple[str, list[str], bool]]:
     """Return each request of the client: the method, its parameters as in the table, whether it writes."""
     for name in sorted({*requests.__all__} - {"Call", "greeting", "next_page", "with_idempotency_key"}):
         parameters = inspect.signature(getattr(requests, name)).parameters.values()
-        shown = [f"{p.name}?" if p.default is None else p.name for p in parameters if p.name not in OURS]
+        own = [(p.name.rstrip("_"), p.default is None) for p in parameters if p.name not in OURS]
+        shown = [f"{name}?" if optional else name for name, optional in own]
         yield VIEWS.get(name, name), shown, "key?" in shown
 
 

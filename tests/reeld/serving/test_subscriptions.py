@@ -35,6 +35,7 @@ STORY = (
     ("undo", "demo"),  # 12
     ("kill", "demo"),  # 13
     ("revive", "demo"),  # 14
+    ("add", "demo", "other", {"from": 4}),  # 15, 16
 )
 TOLD = [
     # kind, records kept and there, messages kept and there
@@ -52,6 +53,8 @@ TOLD = [
     ("restore", 0, 4, 0, 3),
     ("agent_killed", 4, 4, 3, 3),
     ("revived", 4, 4, 3, 3),
+    ("rewind", 2, 2, 1, 1),
+    ("user", 2, 3, 1, 2),
 ]
 
 
@@ -99,7 +102,7 @@ async def test_three_views(connect: Connect, past: bool, agent: str | None) -> N
             asked = {"view": view, **since, **({"agent": agent} if agent else {})}
             await peer.call("subscribe", asked)
         await writer.ask(*STORY[len(begun) :])
-        events = {view: await peer.events(14) for view, peer in peers.items()}
+        events = {view: await peer.events(16) for view, peer in peers.items()}
 
     told = TOLD if past else TOLD[2:]
     assert [(kind, keep, count) for kind, keep, count, _, _ in told] == list(map(shape, events["conversation"]))

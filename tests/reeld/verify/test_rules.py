@@ -6,7 +6,7 @@ import pytest
 
 from reeld.core import commands
 from reeld.core.commands import Stage
-from reeld.core.conversation import Conversation
+from reeld.core.conversation import Branch, Conversation
 from reeld.core.state import State
 from reeld.core.validation import rows_from
 from tests.reeld.core.memory import MemoryLog, Past, pack, profile
@@ -69,6 +69,20 @@ def test_the_newest_mark_of_a_label(log: MemoryLog, label: str) -> None:
     change(log, 5, kind="mark", content=None, data_json=f'{{"label":"{label}"}}')
 
     assert ([("data", 6)] if label == "one" else []) == problems(log)
+
+
+@pytest.mark.parametrize(("before", "found"), [(3, []), (2, [("parent", 5)]), (4, [("data", 5)]), (9, [("data", 5)])])
+def test_a_rewind_to_before_a_message(before: int, found: list[tuple[str, int]]) -> None:
+    """It goes to the parent of a message or prompt of the conversation, and others may follow in its command."""
+    log, state = MemoryLog(), State(profile(1), Conversation())
+    _do(log, state, lambda stage: commands.create(stage, "be brief"))
+    _do(log, state, lambda stage: commands.add(stage, rows_from("hi")[0]))
+    _do(log, state, lambda stage: commands.mark(stage, "one"))
+    replacing = rows_from(["other", {"kind": "usage"}])[0]
+    _do(log, state, lambda stage: commands.replace(stage, state, 3, 2, Branch(2), replacing))
+    change(log, 5, data_json=f'{{"before":{before}}}')
+
+    assert found == problems(log)
 
 
 def test_names_that_the_log_does_not_have(log: MemoryLog) -> None:

@@ -2,6 +2,7 @@
 
 from reel.cli.arguments import text
 from reel.cli.command import CREATE, Command, option
+from reel.cli.positions import position
 
 _ROLE = option(
     "--role",
@@ -29,6 +30,7 @@ COMMANDS = (
         "add a message and wait until it is on disk",
         "adding.add",
         'reel add demo "What is a tape deck?"\n  git diff | reel add demo\n'
+        '  reel add demo --from @last "What is a cassette deck?"\n'
         "  reel show demo --json | reel add copy --create --file -",
         (
             _ROLE,
@@ -52,6 +54,13 @@ COMMANDS = (
                 "--file",
                 metavar="FILE",
                 help="add the messages of a file, one JSON message, record or string per line; - is stdin",
+            ),
+            option(
+                "--from",
+                dest="begin",
+                metavar="SEQ",
+                type=position,
+                help="replace the conversation from the message SEQ on; --file may be empty then",
             ),
             CREATE,
         ),

@@ -4,13 +4,13 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 
-from reel.errors import InvalidParams
+from reel.errors import InvalidParams, NotFound
 from reeld.agents import exclusive
 from reeld.agents.agent import Agent, Exclusive, Job, Write
 from reeld.agents.idempotency import CommandOptions
 from reeld.core import commands
 from reeld.core.commands import Reply, Stage
-from reeld.core.validation import Altered, CheckedRow, rows_from
+from reeld.core.validation import UNALTERED, Altered, CheckedRow, rows_from
 from reeld.serving import params
 from reeld.serving.call import Call, Deferred, Result, Services, Work
 
@@ -39,12 +39,35 @@ def add(
     options: CommandOptions,
     messages: Any,
     create: bool | None,
+    begin: int | None,
 ) -> Work:
-    """Add messages to an agent, or to one that is created for them; a missing agent is given by its address."""
+    """Add messages to an agent, or to one that is created for them; a missing agent is given by its address.
+
+    ``begin`` is the seq from which on they replace the conversation.
+    """
+    if begin is not None:
+        return _replace(services, call, target, options, messages, begin)
     rows, altered = rows_from(messages)
     if isinstance(target, str):
         return Deferred(partial(create_and_add, services, target, options, rows, altered, create=bool(create)))
     return write_rows(services, call, target, options, rows, altered, call.answer)
+
+
+def _replace(
+    services: Services, call: Call, target: Agent | str, options: CommandOptions, messages: Any, begin: int
+) -> Job:
+    """Replace the conversation from a seq on; without messages, it ends before that."""
+    rows, altered = ([], UNALTERED) if messages == [] else rows_from(messages)
+    if isinstance(target, str):
+        raise NotFound(f"no agent {target}, and so no message {begin} to replace; add without from", agent=target)
+
+    def end_draft() -> None:
+        services.drafts.end(call.peer.number, target.row)
+
+    return Exclusive(
+        lambda agent: exclusive.replace(agent, options, begin, rows, altered, end_draft),
+        call.answer,
+    )
 
 
 def write_rows(
