@@ -2,10 +2,14 @@
 
 import sqlite3
 import time
+from bisect import bisect_right
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from reel.kinds import ROLES, STATE
+from reeld.search import volumes
+from reeld.search.index import Jump, later_jumps
 from reeld.search.query import Term
 from reeld.search.snippets import score, snippet
 from reeld.search.texts import text_of
@@ -14,12 +18,9 @@ from reeld.search.texts import text_of
 _SECONDS = 0.03
 # Steps of SQLite between two looks at whether anybody still waits.
 STEPS = 10_000
-# Jumps that are followed back; more are a damaged log.
-_JUMPS = 100_000
 # The clock may have been set back: how far times may be out of order, in milliseconds, for a filter to find all.
 _DISORDER = 86_400_000
 
-_MATCHES = "SELECT rowid FROM texts WHERE texts MATCH ? AND rowid >= ? AND rowid < ? ORDER BY rowid DESC"
 _PLACE = "SELECT agent, seq, kind, time FROM log.events WHERE id = ?"
 _HIT = """
     SELECT e.id, e.agent, e.seq, e.kind, e.time, e.content, e.data_json, a.uid, a.name, a.title
@@ -65,18 +66,30 @@ class Part(NamedTuple):
     reached: int
 
 
-def find(connection: sqlite3.Connection, wanted: Wanted, low: int, high: int, limit: int) -> Part:
+class OutOfTime(Exception):
+    """A job must let others take their turn, and goes on later."""
+
+
+def find(connection: sqlite3.Connection, wanted: Wanted, paths: "Paths", low: int, high: int, limit: int) -> Part:
     """Return the newest events that match and whose ids are from ``low`` up to ``high``, which is excluded."""
-    ends, events, paths = time.monotonic() + _SECONDS, [], Paths(connection)
-    for number, (event_id,) in enumerate(connection.execute(_MATCHES, (wanted.match, low, high)), 1):
-        if not wanted.looks_closer or _is_wanted(connection, wanted, event_id, paths):
-            events.append(event_id)
-        if len(events) == limit or (not number % 64 and time.monotonic() > ends):
-            return Part(events, event_id)
+    events: list[int] = []
+    ends = time.monotonic() + _SECONDS
+    for volume in volumes.down_from(connection, high):
+        first = max(low, volume.first)
+        for number, (event_id,) in enumerate(volumes.matches(connection, volume, wanted.match, first, high), 1):
+            try:
+                if not wanted.looks_closer or _is_wanted(connection, wanted, event_id, paths, ends):
+                    events.append(event_id)
+            except OutOfTime:
+                return Part(events, event_id + 1)
+            if len(events) == limit or (not number % 64 and time.monotonic() > ends):
+                return Part(events, event_id)
+        if first == low or time.monotonic() > ends:
+            return Part(events, first)
     return Part(events, low)
 
 
-def _is_wanted(connection: sqlite3.Connection, wanted: Wanted, event_id: int, paths: "Paths") -> bool:
+def _is_wanted(connection: sqlite3.Connection, wanted: Wanted, event_id: int, paths: "Paths", ends: float) -> bool:
     found = connection.execute(_PLACE, (event_id,)).fetchone()
     if found is None:
         return False
@@ -85,18 +98,36 @@ def _is_wanted(connection: sqlite3.Connection, wanted: Wanted, event_id: int, pa
         (wanted.agents is None or agent in wanted.agents)
         and (wanted.since is None or when >= wanted.since)
         and (wanted.until is None or when < wanted.until)
-        and (wanted.live is None or paths.has(agent, seq, kind) == wanted.live)
+        and (wanted.live is None or paths.has(connection, agent, seq, kind, ends) == wanted.live)
     )
 
 
-def shown(connection: sqlite3.Connection, wanted: Wanted, events: Sequence[int]) -> list[dict[str, Any]]:
-    """Return hits as they are told."""
-    paths, hits = Paths(connection), []
-    for event_id in events:
+class Shown(NamedTuple):
+    """Hits as they are told, and how many of the events they are about."""
+
+    hits: list[dict[str, Any]]
+    done: int
+
+
+def shown(connection: sqlite3.Connection, wanted: Wanted, paths: "Paths", events: Sequence[int]) -> Shown:
+    """Return hits as they are told, as many as there is time for.
+
+    What is live is looked up now. What has become live or ceased to be meanwhile, and is not wanted as such, is left
+    out.
+    """
+    hits: list[dict[str, Any]] = []
+    ends = time.monotonic() + _SECONDS
+    for done, event_id in enumerate(events):
         row = connection.execute(_HIT, (event_id,)).fetchone()
         if row is None:
             continue
         _, agent, seq, kind, when, content, data_json, uid, name, title = row
+        try:
+            live = paths.has(connection, agent, seq, kind, ends)
+        except OutOfTime:
+            return Shown(hits, done)
+        if wanted.live not in (None, live):
+            continue
         text = text_of(kind, content, data_json)
         found = snippet(text, wanted.terms)
         hits.append(
@@ -109,13 +140,15 @@ def shown(connection: sqlite3.Connection, wanted: Wanted, events: Sequence[int])
                 "role": "system" if kind == "system" else ROLES.get(kind),
                 "kind": kind,
                 "time": when,
-                "live": paths.has(agent, seq, kind),
+                "live": live,
                 "snippet": found.text,
                 "matches": [list(match) for match in found.matches],
                 "score": score(text, wanted.terms),
             }
         )
-    return hits
+        if time.monotonic() > ends:
+            return Shown(hits, done + 1)
+    return Shown(hits, len(events))
 
 
 def scores(connection: sqlite3.Connection, wanted: Wanted, events: Sequence[int]) -> dict[int, float]:
@@ -160,31 +193,62 @@ class Paths:
     """Which events are in the current conversation of their agent.
 
     Between two jumps a conversation only grows. So it consists of a few intervals of seqs: from the last jump to the
-    end, then from where that jump went back to the jump before that place, and so on.
+    end, then from where that jump went back to the jump before that place, and so on. They are looked up when they are
+    needed, and once: what they say is as new as the first look. Jumps that are not in the index yet are read from the
+    log, so that a conversation is known as it is now, however far the index is.
     """
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-        self._intervals: dict[int, list[tuple[int, int]]] = {}
+    def __init__(self) -> None:
+        self._later: dict[int, list[Jump]] | None = None
+        self._walks: dict[int, _Walk] = {}
 
-    def has(self, agent: int, seq: int, kind: str) -> bool:
-        """Return whether an event is in the conversation; the name and the title of an agent always are."""
+    def has(self, connection: sqlite3.Connection, agent: int, seq: int, kind: str, ends: float) -> bool:
+        """Return whether an event is in the conversation; the name and the title of an agent always are.
+
+        Raises:
+            OutOfTime: it is not known when the time ends; called again, this goes on.
+        """
         if kind in STATE:
             return True
-        if agent not in self._intervals:
-            self._intervals[agent] = self._path(agent)
-        return any(first < seq <= last for first, last in self._intervals[agent])
+        walk = self._walks.setdefault(agent, _Walk())
+        while walk.last is not None and walk.last >= seq:
+            jump, parent = self._jump(connection, agent, walk.last)
+            walk.add(jump)
+            place = connection.execute("SELECT agent, seq FROM log.events WHERE id = ?", (parent,)).fetchone()
+            # Beyond are events of the source of a clone, or of a damaged log.
+            walk.last = place[1] if place is not None and place[0] == agent and place[1] < jump else None
+            if time.monotonic() > ends:
+                raise OutOfTime
+        return walk.has(seq)
 
-    def _path(self, agent: int) -> list[tuple[int, int]]:
-        """Return the intervals of an agent's own seqs, each after its first and up to its last number."""
-        intervals: list[tuple[int, int]] = []
-        owner, last = agent, (1 << 63) - 1
-        for _ in range(_JUMPS):
-            jump, parent = self._connection.execute(_JUMP, (owner, last)).fetchone() or (0, None)
-            if owner == agent:
-                intervals.append((jump, last))
-            place = self._connection.execute("SELECT agent, seq FROM log.events WHERE id = ?", (parent,)).fetchone()
-            if place is None:
-                break
-            owner, last = place
-        return intervals
+    def _jump(self, connection: sqlite3.Connection, agent: int, last: int) -> tuple[int, int | None]:
+        """Return the newest jump of an agent up to a seq, and where it goes."""
+        if self._later is None:
+            self._later = {}
+            for jump in later_jumps(connection):
+                self._later.setdefault(jump.agent, []).append(jump)
+        stored: tuple[int, int | None] = connection.execute(_JUMP, (agent, last)).fetchone() or (0, None)
+        later = ((jump.seq, jump.parent) for jump in self._later.get(agent, ()) if stored[0] < jump.seq <= last)
+        return max(later, default=stored, key=itemgetter(0))
+
+
+class _Walk:
+    """A conversation as intervals of seqs, the newest first, as far as it has been walked back."""
+
+    def __init__(self) -> None:
+        # Where the next interval ends; `None` if there is none.
+        self.last: int | None = (1 << 63) - 1
+        # Of each interval the number before its first, and the negated last: `bisect` wants ascending ones.
+        self._firsts: list[int] = []
+        self._lasts: list[int] = []
+
+    def add(self, jump: int) -> None:
+        """Add the interval that begins after a jump."""
+        assert self.last is not None  # noqa: S101
+        self._firsts.append(jump)
+        self._lasts.append(-self.last)
+
+    def has(self, seq: int) -> bool:
+        """Return whether a seq is in an interval."""
+        place = bisect_right(self._lasts, -seq) - 1
+        return place >= 0 and self._firsts[place] < seq

@@ -1,54 +1,58 @@
 """The index of all texts: a file of its own beside the database, which follows from the log and may be deleted.
 
-It has an FTS5 table without content, so that it has no second copy of what was said: a hit's text is read from the log,
-which is attached for reading. Each event has three columns: its words, the parts of those in camel case, and words of
-our own that say what it is (its kind, its agent), so that FTS5 narrows a search down to one agent by itself. A table
-has the events at which a conversation went back, which is all that is needed to know what is in it now.
+It has the words of all events (:mod:`reeld.search.volumes`), but no copy of what was said: a hit's text is read from
+the log, which is attached for reading. A table has the events at which a conversation went back, which is all that is
+needed to know what is in it now.
 
 The index is filled in the order of the events' ids. How far it is, is written in the same transaction as the words. So
-it is complete up to there, whenever the process was killed.
+it is complete up to there, whenever the process was killed. Where conversations went back is noted ahead of the words,
+so that it is known even while a long log is read.
 """
 
 import os
 import sqlite3
 import time
-from collections.abc import Generator, Sequence
-from contextlib import closing, suppress
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import quote
 
 from reel.errors import Storage
+from reeld.search import volumes
 from reeld.search.texts import text_of
+from reeld.search.volumes import Document, Volume
 from reeld.search.words import indexed
 
 # Another number makes every index be built again: for changes of the tables, of what is a word, or of what is searched.
-VERSION = 1
+VERSION = 2
 # "rees" in ASCII.
 APPLICATION_ID = 0x72656573
 # Begins the words of our own; it is in no word of a text.
 OWN = "\x80"
 # Events, characters and seconds of one batch. Each commit leaves a segment that FTS5 has to merge, so that batches of
 # some hundred events take several times as long; in a longer one, new events would be found too late.
-_EVENTS = 4000
+_EVENTS = 8000
 _CHARACTERS = 4 << 20
 _SECONDS = 0.3
+# Ids that are looked through at once for where conversations went back.
+_STRIDE = 1 << 15
 
 _TABLES = """
-CREATE VIRTUAL TABLE texts USING fts5 (words, parts, about, content = '', tokenize = 'ascii');
-INSERT INTO texts (texts, rank) VALUES ('hashsize', 8388608);
 CREATE TABLE jumps (agent INTEGER, seq INTEGER, parent INTEGER, PRIMARY KEY (agent, seq)) STRICT, WITHOUT ROWID;
-CREATE TABLE progress (event INTEGER NOT NULL, checksum INTEGER NOT NULL) STRICT;
-INSERT INTO progress VALUES (0, 0);
+CREATE TABLE progress (event INTEGER NOT NULL, checksum INTEGER NOT NULL, jumped INTEGER NOT NULL) STRICT;
+INSERT INTO progress VALUES (0, 0, 0);
 """
 _NEW = """
-    SELECT id, agent, seq, kind, content, data_json, parent, checksum FROM log.events
+    SELECT id, agent, kind, content, data_json, checksum FROM log.events
     WHERE id > ? ORDER BY id LIMIT ?
 """
-_INSERT = "INSERT INTO texts (rowid, words, parts, about) VALUES (?, ?, ?, ?)"
-_DELETE = "INSERT INTO texts (texts, rowid, words, parts, about) VALUES ('delete', ?, ?, ?, ?)"
 # After one of these, a conversation goes on at the event's parent.
-_JUMPS = ("clear", "rewind", "restore", "clone")
+_JUMPS = """
+    SELECT agent, seq, parent FROM log.events
+    WHERE id > ? AND id <= ? AND kind IN ('clear', 'rewind', 'restore', 'clone')
+"""
 
 
 class Outdated(Exception):
@@ -99,11 +103,12 @@ def prepare(connection: sqlite3.Connection, database: str) -> None:
     connection.execute(f"PRAGMA journal_size_limit = {16 << 20}")
     if not begun:
         connection.executescript(f"BEGIN IMMEDIATE; {_TABLES}")
+        volumes.create(connection)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {VERSION}")
         connection.execute("COMMIT")
     _attach(connection, database)
-    event, checksum = _progress(connection)
+    event, checksum, _ = _progress(connection)
     if event and connection.execute("SELECT checksum FROM log.events WHERE id = ?", (event,)).fetchone() != (checksum,):
         raise Outdated
 
@@ -121,14 +126,39 @@ def _attach(connection: sqlite3.Connection, database: str) -> None:
     connection.execute("SELECT 1 FROM log.sqlite_schema").fetchall()  # it is opened now, not when it may be gone
 
 
-def _progress(connection: sqlite3.Connection) -> tuple[int, int]:
-    event, checksum = connection.execute("SELECT event, checksum FROM progress").fetchone() or (0, 0)
-    return event, checksum
+class _Progress(NamedTuple):
+    """How far an index is: its newest event with its checksum, and the id up to which jumps were noted."""
+
+    event: int
+    checksum: int
+    jumped: int
+
+
+def _progress(connection: sqlite3.Connection) -> _Progress:
+    return _Progress(*connection.execute("SELECT event, checksum, jumped FROM progress").fetchone() or (0, 0, 0))
 
 
 def progress(connection: sqlite3.Connection) -> int:
     """Return the id of the newest event that is in the index."""
-    return _progress(connection)[0]
+    return _progress(connection).event
+
+
+class Jump(NamedTuple):
+    """A place at which a conversation went back: it goes on at the event that is the parent."""
+
+    agent: int
+    seq: int
+    parent: int | None
+
+
+def later_jumps(connection: sqlite3.Connection) -> list[Jump]:
+    """Return the jumps that are not in the index yet, the oldest first; of very many new events, only some."""
+    jumped = _progress(connection).jumped
+    return _jumps(connection, jumped, jumped + _STRIDE)
+
+
+def _jumps(connection: sqlite3.Connection, after: int, last: int) -> list[Jump]:
+    return [Jump(*row) for row in connection.execute(_JUMPS, (after, last))]
 
 
 class Filled(NamedTuple):
@@ -138,63 +168,110 @@ class Filled(NamedTuple):
     more: bool
 
 
+@contextmanager
+def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.rollback()
+        raise
+
+
+@contextmanager
+def _reading_the_log() -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise Storage(f"the log cannot be read: {error}") from error
+
+
 def fill(connection: sqlite3.Connection) -> Filled:
     """Put the next events into the index.
 
     Raises:
         Storage: the log cannot be read.
     """
-    begun = time.monotonic()
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        event, checksum = _progress(connection)
-        rows = _new(connection, event)
-        room, done, more = _CHARACTERS, 0, False
-        for event_id, agent, seq, kind, content, data_json, parent, stored in rows:
-            event, checksum, done = event_id, stored, done + 1
-            document = _document(event_id, agent, kind, content, data_json)
-            if document is not None:
-                connection.execute(_INSERT, document)
-                room -= len(document[1])
-            if kind in _JUMPS:
-                connection.execute("INSERT OR REPLACE INTO jumps VALUES (?, ?, ?)", (agent, seq, parent))
-            if room <= 0 or done == _EVENTS or (not done % 16 and time.monotonic() - begun > _SECONDS):
-                more = True
-                break
-        rows.close()
-        if done:
-            connection.execute("UPDATE progress SET event = ?, checksum = ?", (event, checksum))
-        connection.execute("COMMIT")
-    except BaseException:
-        connection.rollback()
-        raise
+    ends = time.monotonic() + _SECONDS
+    with _transaction(connection):
+        event, checksum, jumped = _progress(connection)
+        with _reading_the_log():
+            newest = connection.execute("SELECT coalesce(max(id), 0) FROM log.events").fetchone()[0]
+        while jumped < newest and time.monotonic() < ends:
+            jumped = _note_jumps(connection, jumped, min(newest, jumped + _STRIDE))
+        volume = volumes.last(connection)
+        if jumped < newest:
+            more = True
+        elif volume.is_full(event) and event < newest:
+            volumes.merge(connection, volume)
+            volumes.begin(connection, Volume(volume.number + 1, event + 1, 0))
+            more = True
+        else:
+            batch = _Batch(connection, event, checksum, ends)
+            volumes.insert(connection, volume, batch.documents())
+            volumes.count(connection, volume, batch.characters)
+            event, checksum, more = batch.event, batch.checksum, batch.is_full
+        connection.execute("UPDATE progress SET event = ?, checksum = ?, jumped = ?", (event, checksum, jumped))
     return Filled(event, more)
 
 
-def _new(connection: sqlite3.Connection, after: int) -> Generator[Sequence[Any], None, None]:
-    """Yield the next events of the log; bytes that are not text have U+FFFD in their place.
+def _note_jumps(connection: sqlite3.Connection, after: int, last: int) -> int:
+    with _reading_the_log():
+        jumps = _jumps(connection, after, last)
+    connection.executemany("INSERT OR REPLACE INTO jumps VALUES (?, ?, ?)", jumps)
+    return last
 
-    Raises:
-        Storage: the log cannot be read.
+
+class _Batch:
+    """The next events of the log.
+
+    Args:
+        connection: the writing connection.
+        event: the newest event that is in the index.
+        checksum: its checksum.
+        ends: when the batch ends.
     """
-    try:
-        with closing(connection.execute(_NEW, (after, _EVENTS))) as rows:
-            while (row := rows.fetchone()) is not None:
-                yield row
-    except sqlite3.Error as error:
-        raise Storage(f"the log cannot be read: {error}") from error
+
+    def __init__(self, connection: sqlite3.Connection, event: int, checksum: int, ends: float) -> None:
+        self._connection = connection
+        self._ends = ends
+        self.event = event
+        self.checksum = checksum
+        self.characters = 0
+        # Whether there may be more events.
+        self.is_full = False
+
+    def documents(self) -> Iterator[Document]:
+        """Yield the events that have text; bytes that are not text have U+FFFD in their place.
+
+        Raises:
+            Storage: the log cannot be read.
+        """
+        with _reading_the_log(), closing(self._connection.execute(_NEW, (self.event, _EVENTS))) as rows:
+            for number, (event, agent, kind, content, data_json, checksum) in enumerate(rows, 1):
+                self.event, self.checksum = event, checksum
+                document = _document(event, agent, kind, content, data_json)
+                if document is not None:
+                    self.characters += len(document[1])
+                    yield document
+                if (
+                    number == _EVENTS
+                    or self.characters >= _CHARACTERS
+                    or (not number % 16 and time.monotonic() > self._ends)
+                ):
+                    self.is_full = True
+                    return
 
 
 def _decoded(text: bytes) -> str:
     return text.decode(errors="replace")
 
 
-def _document(
-    event_id: int, agent: int, kind: str, content: str | None, data_json: str | None
-) -> tuple[int, str, str, str] | None:
-    """Return the row of an event in the index; ``None`` if it has no text."""
+def _document(event: int, agent: int, kind: str, content: str | None, data_json: str | None) -> Document | None:
+    """Return an event as the index gets it; ``None`` if it has no text."""
     text = text_of(kind, content, data_json)
-    return (event_id, *indexed(text), f"{kind_word(kind)} {agent_word(agent)}") if text else None
+    return (event, *indexed(text), f"{kind_word(kind)} {agent_word(agent)}") if text else None
 
 
 def kind_word(kind: str) -> str:
@@ -208,23 +285,16 @@ def agent_word(row: int) -> str:
 
 
 def forget(connection: sqlite3.Connection, events: Sequence[int]) -> None:
-    """Delete events from the index, without a trace of their words in the file; they must still be in the log.
-
-    FTS5 finds what to delete by the words, which are not stored. Merging the whole index takes as long as a tenth of
-    building it; until then, deleted words would remain in it, marked as deleted.
-    """
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        (until, _) = _progress(connection)
-        for event_id in sorted(set(events)):
-            row = connection.execute(
-                "SELECT id, agent, kind, content, data_json FROM log.events WHERE id = ?", (event_id,)
-            ).fetchone()
-            if row is not None and event_id <= until and (document := _document(*row)) is not None:
-                connection.execute(_DELETE, document)
-        connection.execute("INSERT INTO texts (texts) VALUES ('optimize')")
-        connection.execute("COMMIT")
-    except BaseException:
-        connection.rollback()
-        raise
+    """Delete events from the index, without a trace of their words in the file; they must still be in the log."""
+    query = "SELECT id, agent, kind, content, data_json FROM log.events WHERE id = ?"
+    with _transaction(connection):
+        below = progress(connection) + 1
+        rest = sorted({event for event in events if event < below})
+        for volume in volumes.down_from(connection, below):
+            first = bisect_left(rest, volume.first)
+            rows = [connection.execute(query, (event,)).fetchone() for event in rest[first:]]
+            documents = [document for row in rows if row is not None and (document := _document(*row)) is not None]
+            if documents:
+                volumes.delete(connection, volume, documents)
+            del rest[first:]
     connection.execute("PRAGMA main.wal_checkpoint(TRUNCATE)").fetchall()

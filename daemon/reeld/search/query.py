@@ -29,6 +29,9 @@ from reeld.search.words import alternatives, words
 MAX_WORDS = 64
 # Begins a shorter prefix, a query would have to read a large part of the index.
 MIN_PREFIX = 2
+# Prefixes of a query; later ones are whole words. For each, FTS5 reads all words of a volume that begin so, 10 ms for
+# two letters, before anybody else gets a turn.
+MAX_PREFIXES = 5
 ROLES = ("user", "assistant", "tool", "system")
 _LIVE = {"yes": True, "true": True, "no": False, "false": False}
 _LEXEME = re.compile(
@@ -74,7 +77,7 @@ def parse_query(text: str) -> Query:
     groups: list[list[Term]] = []
     excluded: list[Term] = []
     filters = Filters()
-    joins, room = False, MAX_WORDS
+    joins, room, prefixes = False, MAX_WORDS, MAX_PREFIXES
     for lexeme in _LEXEME.finditer(text):
         if lexeme[0] == "OR":
             joins = bool(groups)
@@ -89,6 +92,8 @@ def parse_query(text: str) -> Query:
         room -= sum(map(len, term.phrases))
         if room < 0:
             break
+        if term.is_prefix:
+            term, prefixes = term._replace(is_prefix=prefixes > 0), prefixes - 1
         if lexeme["minus"]:
             excluded.append(term)
         elif joins:

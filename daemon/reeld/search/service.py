@@ -20,7 +20,7 @@ import anyio
 from reel.errors import Storage
 from reel.wakeup import Signal
 from reeld.search import finding, index
-from reeld.search.finding import Wanted
+from reeld.search.finding import Paths, Wanted
 from reeld.search.index import Outdated
 from reeld.store.bridge import AsyncioBridge, open_bridge
 from reeld.store.database import Database, Job, T, open_database
@@ -35,15 +35,10 @@ _DELAY = 0.2
 _RETRY = 60.0
 # Two, so that a search does not wait behind one that FTS5 takes long for.
 _READERS = 2
-# Ids that are searched at first, and seconds within which four times as many are searched next.
-_WIDTH = 1 << 16
-_QUICK = 0.015
 # Seconds after which a page has what was found until then, and the next one goes on.
 _PATIENCE = 1.0
 # The best are chosen from so many of the newest.
 MOST_SCORED = 500
-# Hits that are shown at once.
-_SHOWN = 20
 
 
 class Found(NamedTuple):
@@ -217,22 +212,23 @@ class Search:
         limits = partial(finding.bounds, since=wanted.since, until=wanted.until, newest=self.indexed)
         floor, high = await self._read(limits)
         high = high if below is None else min(high, below)
-        width, ends = _WIDTH, time.monotonic() + _PATIENCE
+        ends, begun, paths = time.monotonic() + _PATIENCE, high, Paths()
         events: list[int] = []
-        while high > floor and len(events) < limit and time.monotonic() < ends:
-            began, low = time.monotonic(), max(floor, high - width)
-            part = await self._read(partial(finding.find, wanted=wanted, low=low, high=high, limit=limit - len(events)))
+        while high > floor and len(events) < limit and (time.monotonic() < ends or high == begun):
+            part = await self._read(
+                partial(finding.find, wanted=wanted, paths=paths, low=floor, high=high, limit=limit - len(events))
+            )
             events += part.events
             high = part.reached
-            if time.monotonic() - began < _QUICK:
-                width *= 4
         return events, high if high > floor else 0
 
     async def _show(self, wanted: Wanted, events: Sequence[int]) -> list[dict[str, Any]]:
         hits: list[dict[str, Any]] = []
-        for first in range(0, len(events), _SHOWN):
-            some = events[first : first + _SHOWN]
-            hits += await self._read(partial(finding.shown, wanted=wanted, events=some))
+        paths, done = Paths(), 0
+        while done < len(events):
+            some = await self._read(partial(finding.shown, wanted=wanted, paths=paths, events=events[done:]))
+            hits += some.hits
+            done += some.done
         return hits
 
 

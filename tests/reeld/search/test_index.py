@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from reel.errors import Storage
-from reeld.search import finding, index
-from reeld.search.finding import Wanted
+from reeld.search import finding, index, volumes
+from reeld.search.finding import Paths, Wanted
 from reeld.search.query import match_expression, parse_query
 from reeld.store.schema import prepare as prepare_log
 from tests.reeld.store.rows import Rows
@@ -54,7 +54,7 @@ def found(connection: sqlite3.Connection, text: str, limit: int = 100, **filters
     expression = match_expression(query)
     assert expression is not None
     wanted = Wanted(expression, query.terms)._replace(**filters)  # type: ignore[arg-type]
-    return finding.find(connection, wanted, 0, 1 << 40, limit).events
+    return finding.find(connection, wanted, Paths(), 0, 1 << 40, limit).events
 
 
 def fill(connection: sqlite3.Connection) -> None:
@@ -67,7 +67,7 @@ def test_batches(rows: Rows, connection: sqlite3.Connection) -> None:
     """An index is filled batch by batch, and goes on where it ended."""
     agent = rows.agent(1)
     rows.connection.execute("BEGIN")
-    events = [rows.event(agent, content=f"word{number} all") for number in range(4500)]
+    events = [rows.event(agent, content=f"word{number} all") for number in range(8500)]
     rows.connection.execute("COMMIT")
 
     assert index.fill(connection).more
@@ -157,6 +157,65 @@ def test_live(rows: Rows, connection: sqlite3.Connection) -> None:
     fill(connection)
 
     assert found(connection, "word", live=True) == [rewound, kept]
+
+
+def test_live_while_the_index_is_behind(rows: Rows, connection: sqlite3.Connection) -> None:
+    """What was rewound, and what was brought back, is known at once; the index need not have read it."""
+    agent = rows.agent(1)
+    kept, rewound = (rows.event(agent, content="word") for _ in range(2))
+    fill(connection)
+    rows.event(agent, "rewind", None, parent=kept)
+    assert found(connection, "word", live=False) == [rewound]
+
+    rows.event(agent, "restore", None, parent=rewound)
+
+    assert found(connection, "word", live=True) == [rewound, kept]
+
+
+def test_hit_that_was_rewound_meanwhile(rows: Rows, connection: sqlite3.Connection) -> None:
+    """What has been rewound since it was found is not shown as live."""
+    agent = rows.agent(1)
+    kept, rewound = (rows.event(agent, content="word") for _ in range(2))
+    fill(connection)
+    rows.event(agent, "rewind", None, parent=kept)
+    shown = [
+        finding.shown(connection, Wanted("word", (), live=live), Paths(), [rewound, kept]).hits for live in (None, True)
+    ]
+
+    assert [[hit["live"] for hit in hits] for hits in shown] == [[False, True], [True]]
+
+
+def test_walk_that_takes_long(rows: Rows, connection: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A conversation that often went back is looked through bit by bit, and nothing is missed."""
+    agent = rows.agent(1)
+    kept = [rows.event(agent, content="word")]
+    for _ in range(20):
+        rows.event(agent, content="word")
+        rows.event(agent, "rewind", None, parent=kept[-1])
+        kept.append(rows.event(agent, content="word"))
+    fill(connection)
+    monkeypatch.setattr(finding, "_SECONDS", 0.0)
+    wanted, paths, high, events = Wanted("word", (), live=True), Paths(), 1 << 40, list[int]()
+    while high:
+        part = finding.find(connection, wanted, paths, 0, high, 100)
+        events, high = events + part.events, part.reached
+
+    assert events == kept[::-1]
+
+
+def test_volumes(rows: Rows, connection: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A long index has several volumes; a search goes through all of them, and so does a purge."""
+    monkeypatch.setattr(volumes, "_EVENTS", 3)
+    agent, events = rows.agent(1), list[int]()
+    for _ in range(4):
+        events += [rows.event(agent, content="all") for _ in range(3)]
+        fill(connection)
+    assert [volume.first for volume in volumes.down_from(connection, 1 << 40)] == [10, 7, 4, 1]
+    assert found(connection, "all") == events[::-1]
+
+    index.forget(connection, [events[1], events[10]])
+
+    assert found(connection, "al*") == [event for event in events[::-1] if event not in {events[1], events[10]}]
 
 
 def test_live_in_a_source(rows: Rows, connection: sqlite3.Connection) -> None:

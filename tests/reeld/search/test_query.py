@@ -91,3 +91,8 @@ def test_every_text_is_a_query(text: str) -> None:
 def test_long_query() -> None:
     """What comes after the first words of a query of 100 kB is ignored."""
     assert len(parse_query("word " * 20_000).groups) == 64
+
+
+def test_many_prefixes() -> None:
+    """After the first prefixes of a query, a word with a star is a whole word."""
+    assert [term.is_prefix for term in parse_query("ab* " * 7).terms] == [True] * 5 + [False] * 2
