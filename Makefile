@@ -80,7 +80,7 @@ crash: $(READY)  ## kill the daemon and fail its disk, hundreds of times
 FUZZ ?= 20000
 fuzz: $(READY)  ## fuzz a daemon (FUZZ=20000 inputs of each kind), and render random histories
 	FUZZ=$(FUZZ) $(BIN)/pytest -o timeout=0 tests/fuzz
-	FUZZ=$(FUZZ) $(BIN)/pytest $(PYTEST_OPTIONS) -o timeout=0 tests/reeld/formats/test_always_sendable.py
+	FUZZ=$(FUZZ) $(BIN)/pytest $(PYTEST_OPTIONS) -o timeout=0 $(addprefix tests/reeld/formats/test_,always_sendable.py damage.py mutations.py)
 
 SOAK_SECONDS ?= 600
 soak: $(READY)  ## load a daemon and see what it keeps (SOAK_SECONDS=600)
