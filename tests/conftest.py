@@ -6,11 +6,13 @@ import re
 import signal
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from reeld.memory import give_back
 from tests.places import FILES
 
 # For what pytest and the tests put there, and the programs that they start.
@@ -68,6 +70,13 @@ def pytest_collection_finish() -> None:
     """Keep the garbage collector from looking at the tests themselves: a million objects, half a second each time."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def tidy() -> Iterator[None]:
+    """Return freed memory to the system: the large texts of some tests left each worker with 200 MB, this with 70."""
+    yield
+    give_back()
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

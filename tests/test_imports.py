@@ -57,6 +57,14 @@ def imports() -> list[Import]:
     return [Import(module, name) for module, tree in trees().items() for name in named(tree)]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def parsed() -> Iterator[None]:
+    """Forget the trees, which take 50 MB, when these tests are done."""
+    yield
+    imports.cache_clear()
+    trees.cache_clear()
+
+
 def dependencies(module: str) -> set[str]:
     """Return the modules of both packages that have to be imported for this one, lazily or for types only included.
 
