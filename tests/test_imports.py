@@ -134,6 +134,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     # the clients
     ("reel.aio", "reel.sync"),
     ("reel",),
+    ("reel.importing",),
     ("reel.cli",),
     ("reeld.core",),
     ("reeld.formats", "reeld.store"),

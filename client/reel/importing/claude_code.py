@@ -1,0 +1,227 @@
+"""Claude Code: a file of JSON lines for each session and for each sub-agent, in a directory for each project."""
+
+from collections.abc import Iterator, Mapping
+from itertools import count, islice
+from pathlib import Path
+
+from reel.importing.claude_records import (
+    FACTS,
+    link_in,
+    parent_of,
+    read_record,
+    rule_for,
+    unknown_record,
+    unknown_type,
+)
+from reel.importing.claude_thread import Thread
+from reel.importing.files import Entry, files_below, lines_of, open_regular
+from reel.importing.jsonl_reading import JsonLines
+from reel.importing.steps import REPEATED, About, Found, Problem, Source, Step, Tool
+from reel.importing.values import list_in, map_in, name_of, parse_record, ref_of, tags_of, text_in, title_of
+from reel.strict_json import Json
+
+_NAME = "claude-code"
+_SUFFIX = ".jsonl"
+# Files beside the transcripts that have no conversation.
+_OTHERS = ("journal.jsonl", "history.jsonl")
+_SUBAGENTS = "subagents"
+# How much of a file is looked at to find out which session it belongs to: lines, and bytes of a line.
+_HEAD_LINES = 64
+_HEAD_LINE = 1 << 18
+_META = 1 << 16
+# The titles, the best first.
+_TITLES = ("custom-title", "ai-title", "agent-name", "summary")
+
+
+def _places(environment: Mapping[str, str]) -> Iterator[Path]:
+    configured = environment.get("CLAUDE_CONFIG_DIR")
+    yield Path(configured) / "projects" if configured else Path(environment.get("HOME", "/")) / ".claude/projects"
+
+
+def _discover(root: Path) -> Found:
+    """Find the transcripts; a copy of another session's beginning comes after that session."""
+    problems: list[Problem] = []
+    if (root / "projects").is_dir():
+        root /= "projects"
+    heads: list[tuple[Entry, _Head]] = []
+    for entry in files_below(root, (_SUFFIX,), problems):
+        if entry.path.name in _OTHERS:
+            continue
+        try:
+            heads.append((entry, _head_of(entry.path)))
+        except OSError as error:
+            problems.append(Problem(str(entry.path), 0, error.strerror or str(error)))
+    # A fork is marked as a background session, or was written later than what it was forked from.
+    heads.sort(key=lambda found: (found[1].is_subagent, found[1].in_background, found[0].modified))
+    first_with: dict[str, str] = {}
+    sources = []
+    for entry, head in heads:
+        name = name_of(_NAME, *head.ids)
+        origin = first_with.setdefault(head.first, name) if head.first else name
+        fork_of = "" if origin == name else origin
+        about = {"parent": name_of(_NAME, head.ids[0])} if head.is_subagent else {}
+        sources.append(Source(str(entry.path), name, entry.size, entry.modified, fork_of, about=about))
+    return Found(sources, problems)
+
+
+class _Head:
+    """What the beginning of a transcript says: its ids, and its first record, by which copies of it are found."""
+
+    def __init__(self, path: Path, session: str, first: str, kind: str) -> None:
+        self.first = first
+        self.in_background = kind == "bg"
+        self.is_subagent = path.name.startswith("agent-")
+        self.ids: tuple[str, ...] = (path.stem,)
+        if self.is_subagent:
+            parents = path.parts
+            if _SUBAGENTS in parents:
+                session = parents[parents.index(_SUBAGENTS) - 1]
+            self.ids = (session or "unknown", path.stem)
+
+
+def _head_of(path: Path) -> _Head:
+    with open_regular(str(path)) as file:
+        for line in islice(lines_of(file, limit=_HEAD_LINE), _HEAD_LINES):
+            try:
+                found = parse_record(line.data) or {}
+            except (ValueError, RecursionError):
+                continue
+            if first := text_in(found, "uuid"):
+                return _Head(path, text_in(found, "sessionId"), first, text_in(found, "sessionKind"))
+    return _Head(path, "", "", "")
+
+
+class Session(JsonLines):
+    """A transcript that is being read.
+
+    Args:
+        source: where it is.
+    """
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
+        self._threads: dict[str, Thread] = {}
+        self._titles: dict[str, str] = {}
+        self._facts: dict[str, str] = {"source": source.path, **source.about}
+        self._seen: set[str] = set()
+        self._part: str | None = None
+        self._is_subagent = "parent" in source.about
+        self._described: About | None = None
+
+    def read_line(self, found: Json, line: int) -> Iterator[Step]:
+        """Read one record."""
+        kind = text_in(found, "type")
+        if kind in FACTS or kind == "pr-link":
+            self._take_fact(kind, found)
+            return
+        uuid = text_in(found, "uuid")
+        if uuid in self._seen:
+            self.counts.ignore(REPEATED)
+            return
+        if not uuid:
+            uuid = found["uuid"] = self._id_for(found)
+        self._seen.add(uuid)
+        part, thread = self._thread_of(found)
+        if rule := rule_for(found):
+            self.counts.ignore(rule)
+            thread.follow(uuid, parent_of(found))
+            return
+        steps = self._read_chained(thread, found, line)
+        yield from self._in_part(part, found, steps)
+
+    def _read_chained(self, thread: Thread, found: Json, line: int) -> Iterator[Step]:
+        if unknown := unknown_type(found):
+            self.counts.note(unknown)
+        else:
+            self.counts.map()
+        record = read_record(found, line)
+        if record is None:
+            note = unknown_record(found, line)
+            thread.follow(note.ref, parent_of(found))
+            yield note
+        elif text_in(found, "subtype") == "compact_boundary":
+            details = map_in(found, "compactMetadata")
+            segment = map_in(details, "preservedSegment")
+            listed = list_in(map_in(details, "preservedMessages"), "uuids")
+            ends = text_in(segment, "headUuid"), text_in(segment, "tailUuid")
+            yield from thread.compact(record.uuid, tuple(uuid for uuid in listed if type(uuid) is str), ends)
+        elif found.get("isCompactSummary") is True and record.said:
+            yield from thread.summarize(record)
+        else:
+            yield from thread.take(record)
+
+    def _in_part(self, part: str, found: Json, steps: Iterator[Step]) -> Iterator[Step]:
+        """Yield steps of a conversation of this file, after saying which one it is."""
+        self._note_facts(found)
+        for step in steps:
+            if part != self._part:
+                self._part = part
+                yield About(part, tags=self._tags(part))
+            yield step
+
+    def end(self) -> Iterator[Step]:
+        """Yield what waited for more."""
+        for part, thread in self._threads.items():
+            yield from self._in_part(part, {}, thread.flush())
+        title = next((self._titles[kind] for kind in _TITLES if kind in self._titles), "")
+        about = About("", title, self._tags(""))
+        if self._part is not None and about != self._described:
+            self._part, self._described = "", about
+            yield about
+
+    def _thread_of(self, found: Json) -> tuple[str, Thread]:
+        """Return the conversation that a record belongs to: old versions wrote sub-agents into the session's file."""
+        part = ""
+        if found.get("isSidechain") is True and not self._is_subagent:
+            parent = text_in(found, "parentUuid")
+            named = text_in(found, "agentId")
+            part = next(
+                (part for part, thread in self._threads.items() if part and thread.knows(parent)),
+                "/" + name_of("agent-" + (named or text_in(found, "uuid")[:8] or "0")),
+            )
+        return part, self._threads.setdefault(part, Thread())
+
+    def _id_for(self, found: Json) -> str:
+        """Return an id for a record without one: from what it says, and how often that was said before."""
+        made = ref_of(found)
+        return next(name for number in count(1) if (name := f"{made}-{number}") not in self._seen)
+
+    def _take_fact(self, kind: str, found: Json) -> None:
+        self.counts.map()
+        if kind == "pr-link":
+            self._facts["pull_request"] = link_in(found)
+        elif kind != "summary" or text_in(found, "leafUuid") in self._seen:
+            self._titles[kind] = title_of(text_in(found, FACTS[kind]))
+
+    def _note_facts(self, found: Json) -> None:
+        if cwd := text_in(found, "cwd"):
+            self._facts.setdefault("cwd", cwd)
+        model = text_in(map_in(found, "message"), "model")
+        for name, value in (("branch", text_in(found, "gitBranch")), ("version", text_in(found, "version"))):
+            if value:
+                self._facts[name] = value
+        if model and not model.startswith("<"):
+            self._facts["model"] = model
+
+    def _tags(self, part: str) -> dict[str, str]:
+        parent = {"parent": self.source.conversation} if part else {}
+        return tags_of(**{"tool": _NAME, **self._facts, **parent})
+
+
+def _described(source: Source) -> Source:
+    """Add what the file beside a sub-agent's transcript says of it."""
+    path = Path(source.path)
+    if "parent" not in source.about:
+        return source
+    try:
+        with open_regular(str(path.with_suffix(".meta.json"))) as file:
+            found = parse_record(file.read(_META)) or {}
+    except (OSError, ValueError, RecursionError):
+        return source
+    names = {"agent_type": "agentType", "call": "toolUseId", "description": "description"}
+    return source._replace(
+        about={**source.about, **tags_of(**{tag: text_in(found, key) for tag, key in names.items()})}
+    )
+
+
+TOOL = Tool(_NAME, "Claude Code", _places, _discover, lambda source: Session(_described(source)))

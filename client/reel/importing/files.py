@@ -1,0 +1,104 @@
+"""Reading the files of other tools: their directories without links, their lines within a bound."""
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from reel.importing.steps import Problem
+
+# The longest line that is read. The daemon takes no message that is longer, and what is parsed has to fit into memory
+# three times: as bytes, as text and as values.
+MAX_LINE = 16 << 20
+_CHUNK = 1 << 20
+
+
+class Line(NamedTuple):
+    """A line of a file.
+
+    Args:
+        number: its number, from 1 on.
+        end: where the next line begins, in bytes.
+        data: the line; empty if it is longer than the limit.
+        length: how many bytes it has.
+        complete: whether it ends with a line break: the last line of a file that is being written may not.
+    """
+
+    number: int
+    end: int
+    data: bytes
+    length: int
+    complete: bool
+
+
+def lines_of(file: BinaryIO, start: int = 0, number: int = 0, limit: int = MAX_LINE) -> Iterator[Line]:
+    """Yield the lines of a file from a position on, in bounded memory.
+
+    Args:
+        file: the file, at this position.
+        start: the position, for what is yielded.
+        number: how many lines are before it.
+        limit: the longest line that is read.
+    """
+    end = start
+    while data := file.readline(limit + 1):
+        number += 1
+        length, complete = len(data), data.endswith(b"\n")
+        too_long = length - complete > limit
+        while not complete and too_long and (more := file.readline(_CHUNK)):
+            length, complete = length + len(more), more.endswith(b"\n")
+        end += length
+        yield Line(number, end, b"" if too_long else data, length, complete)
+
+
+def open_regular(path: str) -> BinaryIO:
+    """Open a regular file to read it; a link is not followed, and a pipe is not waited for.
+
+    Raises:
+        OSError: it cannot be read, or is something else.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(0, "is not a regular file", path)
+    return os.fdopen(descriptor, "rb")
+
+
+class Entry(NamedTuple):
+    """A regular file below a root: its path, its size in bytes, and when it was changed, in nanoseconds."""
+
+    path: Path
+    size: int
+    modified: int
+
+
+def files_below(root: Path, suffixes: tuple[str, ...], problems: list[Problem]) -> Iterator[Entry]:
+    """Yield the regular files below a directory whose names end so, in the order of their names.
+
+    Links are not followed: they may lead out of the root. They, and directories that cannot be read, are reported.
+
+    Args:
+        root: the directory; it may itself be a link, or a file.
+        suffixes: the ends of the names.
+        problems: where to report.
+    """
+    real = root.resolve()
+    if real.is_file():
+        status = real.stat()
+        yield Entry(real, status.st_size, status.st_mtime_ns)
+        return
+
+    def report(error: OSError) -> None:
+        problems.append(Problem(str(error.filename), 0, error.strerror or str(error)))
+
+    for directory, below, names in os.walk(real, onerror=report):
+        below.sort()
+        # A link to a directory is among the directories.
+        for name in sorted([*names, *below]):
+            path = os.path.join(directory, name)  # noqa: PTH118 - there may be many
+            status = os.lstat(path)
+            if stat.S_ISLNK(status.st_mode):
+                problems.append(Problem(path, 0, "is a link, which is not followed"))
+            elif stat.S_ISREG(status.st_mode) and name.endswith(suffixes):
+                yield Entry(Path(path), status.st_size, status.st_mtime_ns)

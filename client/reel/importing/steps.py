@@ -1,0 +1,217 @@
+"""What readers of histories have in common: where a history is, what is in it, and how much of it was understood.
+
+A reader yields steps in the order of its source. Every message has a ``ref``, which is the source's own id of it. So a
+message that is read twice is added once, and a step back can name the message that it goes back to.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+# How many problems of a source are kept; the others are counted.
+_MOST_PROBLEMS = 20
+
+# The rule for records that repeat what was read before.
+REPEATED = "repeated"
+# What a record that cannot be read counts as.
+NOT_JSON = "not JSON"
+TOO_LONG = "too long"
+
+
+class Source(NamedTuple):
+    """A file, or a conversation in a database, that a tool keeps.
+
+    Args:
+        path: the file.
+        conversation: the name that the agent gets, such as ``claude-code/<id>``.
+        size: how many bytes it has, for the progress.
+        modified: when it was last changed, in nanoseconds since the epoch.
+        fork_of: the name of the conversation that this one begins with a copy of; empty if there is none.
+        key: which of the conversations in the file it is; empty if the file has only one.
+        about: what the tool's reader has to know of it.
+    """
+
+    path: str
+    conversation: str
+    size: int
+    modified: int
+    fork_of: str = ""
+    key: str = ""
+    about: Mapping[str, str] = {}
+
+
+class About(NamedTuple):
+    """Facts about a conversation. The steps that follow belong to it.
+
+    Args:
+        part: what comes after the name of the source's conversation, such as ``/agent-1``; empty for itself.
+        title: a title for people; empty if there is none.
+        tags: facts such as the working directory.
+    """
+
+    part: str = ""
+    title: str = ""
+    tags: Mapping[str, str] = {}
+
+
+class Part(NamedTuple):
+    """Blocks of a message, and the source's id of them."""
+
+    ref: str
+    blocks: list[dict[str, Any]]
+
+
+class Said(NamedTuple):
+    """A message: it follows what was said before.
+
+    Args:
+        role: user, assistant, tool or system.
+        parts: its blocks; some tools store a message in several records, and may have written only the first ones yet.
+        metadata: its ``provider_metadata``.
+        sent: when it was said, in milliseconds since the epoch; ``None`` if that is not known.
+        line: where it is in the source, for errors.
+    """
+
+    role: str
+    parts: tuple[Part, ...]
+    metadata: dict[str, Any]
+    sent: int | None
+    line: int = 0
+
+
+class Kept(NamedTuple):
+    """A record that is in the log only: what an answer used, or what has no place in a conversation.
+
+    Args:
+        kind: an inert kind: usage, note or interrupted.
+        ref: the source's id of it.
+        content: a readable text, or ``None``.
+        data: its data.
+        sent: as in :class:`Said`.
+        line: as in :class:`Said`.
+    """
+
+    kind: str
+    ref: str
+    content: str | None
+    data: dict[str, Any]
+    sent: int | None
+    line: int = 0
+
+
+class Back(NamedTuple):
+    """The conversation goes on after another message than the last one; with an empty ``to``, from its beginning."""
+
+    to: str
+
+
+class Compacted(NamedTuple):
+    """A summary takes the place of the whole conversation.
+
+    Args:
+        summary: the message.
+        kept: the refs of messages of the conversation so far that follow the summary.
+    """
+
+    summary: Said
+    kept: tuple[str, ...] = ()
+
+
+Step: TypeAlias = About | Said | Kept | Back | Compacted
+
+
+class Problem(NamedTuple):
+    """What could not be read, and where."""
+
+    path: str
+    line: int
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.what}" if self.line else f"{self.path}: {self.what}"
+
+
+class Counts:
+    """How many records were read, and what became of them: read = mapped + ignored + unknown."""
+
+    def __init__(self) -> None:
+        self.read = 0
+        self.mapped = 0
+        # By the name of the rule.
+        self.ignored: Counter[str] = Counter()
+        # By their type.
+        self.unknown: Counter[str] = Counter()
+        self.problems: list[Problem] = []
+        self.more_problems = 0
+
+    def map(self) -> None:
+        """Count a record that became a step, or a part of one."""
+        self.read += 1
+        self.mapped += 1
+
+    def ignore(self, rule: str) -> None:
+        """Count a record that a rule ignores."""
+        self.read += 1
+        self.ignored[rule] += 1
+
+    def note(self, kind: str) -> None:
+        """Count a record of an unknown type."""
+        self.read += 1
+        self.unknown[kind] += 1
+
+    def problem(self, problem: Problem) -> None:
+        """Report what could not be read."""
+        if len(self.problems) < _MOST_PROBLEMS:
+            self.problems.append(problem)
+        else:
+            self.more_problems += 1
+
+    def add(self, other: "Counts") -> None:
+        """Add the counts of another source."""
+        self.read += other.read
+        self.mapped += other.mapped
+        self.ignored += other.ignored
+        self.unknown += other.unknown
+        for problem in other.problems:
+            self.problem(problem)
+        self.more_problems += other.more_problems
+
+
+class Reading(Protocol):
+    """A source that is being read."""
+
+    counts: Counts
+
+    def steps(self) -> Iterator[Step]:
+        """Yield the steps. The next call yields what has been written since.
+
+        Raises:
+            OSError: the source cannot be read.
+        """
+        ...
+
+
+class Found(NamedTuple):
+    """What was found in a place: sources, and what was left out."""
+
+    sources: list[Source]
+    problems: list[Problem]
+
+
+class Tool(NamedTuple):
+    """A tool whose histories can be read.
+
+    Args:
+        name: its name on the command line, and the first part of its agents' names.
+        title: its name for people.
+        places: returns where it keeps its histories, given the environment; also those that do not exist.
+        discover: returns the sources at a path, in the order in which they are to be read.
+        open: begins to read a source.
+    """
+
+    name: str
+    title: str
+    places: Callable[[Mapping[str, str]], Iterable[Path]]
+    discover: Callable[[Path], Found]
+    open: Callable[[Source], Reading]

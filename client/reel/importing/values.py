@@ -1,0 +1,103 @@
+"""Small conversions that the readers share: names, times, and the values of records."""
+
+import hashlib
+from datetime import UTC, datetime
+from typing import Any
+
+from reel.ids import is_name
+from reel.strict_json import Json, encode, parse
+from reel.values import clean_deep
+
+_IN_IDS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
+_LONGEST_ID = 64
+# What may stand for a lone surrogate or for NUL in JSON, neither of which a message may have.
+_DIRTY = (b"\\u0000", b"\\ud", b"\\uD")
+_MILLISECONDS = 1000
+# The daemon's limits for the value of a tag and for a title, in characters.
+_LONGEST_TAG = 1024
+_DIGEST = 16
+# Numbers of seconds are below this, numbers of milliseconds above: the year 5138, and 1973.
+_SECONDS = 100_000_000_000
+
+
+def parse_record(data: bytes) -> Json | None:
+    """Parse a line as a JSON object; ``None`` if it is something else.
+
+    Raises:
+        ValueError: it is not JSON.
+        RecursionError: it is nested too deep.
+    """
+    value = parse(data.decode("utf-8", "replace"))
+    if type(value) is not dict:
+        return None
+    if any(sign in data for sign in _DIRTY):
+        value, _ = clean_deep(value)
+    return value  # type: ignore[no-any-return]  # a type check that mypy does not follow
+
+
+def name_of(tool: str, *ids: str) -> str:
+    """Return the name of an agent: the tool and the ids, with characters that a name cannot have replaced.
+
+    A long or altered id ends with a part of its hash, so that two ids never become one name.
+    """
+    return "/".join([tool, *map(_in_name, ids)])
+
+
+def _in_name(given: str) -> str:
+    kept = "".join(char if char in _IN_IDS else "-" for char in given)
+    if kept == given and len(given) <= _LONGEST_ID and is_name(given):
+        return given
+    return f"{kept[: _LONGEST_ID - _DIGEST - 1].strip('.-') or 'id'}-{digest(given)}"
+
+
+def digest(*parts: str) -> str:
+    """Return a short hash of texts."""
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:_DIGEST]
+
+
+def ref_of(record: Json) -> str:
+    """Return a ref for a record that has no id of its own."""
+    return "record-" + digest(encode(record, ascii_only=True))
+
+
+def milliseconds(given: Any) -> int | None:
+    """Return a time as milliseconds since the epoch, from ISO 8601 or a number of seconds or milliseconds."""
+    if type(given) is str:
+        try:
+            when = datetime.fromisoformat(given)
+        except ValueError:
+            return None
+        if when.tzinfo is None:
+            when = when.replace(tzinfo=UTC)
+        return max(int(when.timestamp() * _MILLISECONDS), 0)
+    if type(given) in (int, float) and 0 <= given < _SECONDS * _MILLISECONDS:
+        return int(given if given >= _SECONDS else given * _MILLISECONDS)
+    return None
+
+
+def text_in(record: Any, key: str) -> str:
+    """Return a text field of a map; empty if it is missing or something else."""
+    value = record.get(key) if type(record) is dict else None
+    return value if type(value) is str else ""
+
+
+def map_in(record: Any, key: str) -> Json:
+    """Return a field of a map that is a map; empty if it is missing or something else."""
+    value = record.get(key) if type(record) is dict else None
+    return value if type(value) is dict else {}
+
+
+def list_in(record: Any, key: str) -> list[Any]:
+    """Return a field of a map that is a list; empty if it is missing or something else."""
+    value = record.get(key) if type(record) is dict else None
+    return value if type(value) is list else []
+
+
+def tags_of(**facts: str) -> dict[str, str]:
+    """Return facts as tags, without those that are not known; long values are cut."""
+    return {name: value.replace("\0", "")[:_LONGEST_TAG] for name, value in facts.items() if value}
+
+
+def title_of(text: str) -> str:
+    """Return a text as a title: on one line, cut if it is long."""
+    return " ".join(text[: 2 * _LONGEST_TAG].replace("\0", "").split())[:200]
