@@ -56,7 +56,10 @@ _JUMPS = """
 
 
 class Outdated(Exception):
-    """The index is of another version or of another database, or damaged; it has to be built again."""
+    """The index is of another version or of another database, or damaged; it has to be built again.
+
+    Its text is what follows the path of the index in a sentence.
+    """
 
 
 def path_of(database: str) -> str:
@@ -95,7 +98,7 @@ def prepare(connection: sqlite3.Connection, database: str) -> None:
     if begun and application != APPLICATION_ID:
         raise Storage("it is not a search index of reel's; move it away")
     if begun and version != VERSION:
-        raise Outdated
+        raise Outdated("is of another version")
     connection.text_factory = _decoded
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
@@ -110,7 +113,7 @@ def prepare(connection: sqlite3.Connection, database: str) -> None:
     _attach(connection, database)
     event, checksum, _ = _progress(connection)
     if event and connection.execute("SELECT checksum FROM log.events WHERE id = ?", (event,)).fetchone() != (checksum,):
-        raise Outdated
+        raise Outdated("is of another database")
 
 
 def prepare_reader(connection: sqlite3.Connection, database: str) -> None:

@@ -33,6 +33,8 @@ log = logging.getLogger(__name__)
 _DELAY = 0.2
 # Seconds until an index that cannot be used is tried again.
 _RETRY = 60.0
+# Seconds for which an index must have been sound, to be built again without a pause.
+_CALM = 3600.0
 # Two, so that a search does not wait behind one that FTS5 takes long for.
 _READERS = 2
 # Seconds after which a page has what was found until then, and the next one goes on.
@@ -47,6 +49,22 @@ class Found(NamedTuple):
     hits: list[dict[str, Any]]
     next: str | None
     behind: int
+
+
+class Pauses:
+    """How long to wait before an index is built again: not at all, unless that happens again and again."""
+
+    def __init__(self) -> None:
+        self._next = 0.0
+        self._built = -_CALM
+
+    def next(self, now: float) -> float:
+        """Return how many seconds to wait; twice as many each time, until an index was sound for an hour."""
+        if now - self._built >= _CALM:
+            self._next = 0.0
+        pause, self._next = self._next, min(max(2 * self._next, _RETRY), _CALM)
+        self._built = now + pause
+        return pause
 
 
 class Search:
@@ -67,6 +85,7 @@ class Search:
         self._opened = anyio.Event()
         self._news = Signal()
         self._is_damaged = False
+        self._pauses = Pauses()
 
     @property
     def behind(self) -> int:
@@ -87,17 +106,27 @@ class Search:
         while True:
             try:
                 await self._follow()
-            except Outdated:
-                log.warning("the search index %s is built again", self.path)
-                if self._remove():
-                    continue
+            except Outdated as error:
+                await self._build_again(str(error))
             except (OSError, sqlite3.Error, Storage) as error:
                 if isinstance(error, sqlite3.Error) and index.is_damage(error):
-                    log.warning("the search index %s is damaged (%s), and built again", self.path, error)
-                    if self._remove():
-                        continue
+                    await self._build_again(f"is damaged ({error})")
                 else:
                     self._fail(f"{self.path} cannot be used: {error}")
+                    await anyio.sleep(_RETRY)
+
+    async def _build_again(self, reason: str) -> None:
+        """Remove the index, so that it is built again; wait before that if it was built not long ago."""
+        pause = self._pauses.next(time.monotonic())
+        if pause:
+            self._fail(f"{self.path} {reason} soon after it was built; is the disk healthy? It is built again later")
+            await anyio.sleep(pause)
+        else:
+            log.warning("the search index %s %s; it is built again", self.path, reason)
+        try:
+            index.remove(self.path)
+        except OSError as error:
+            self._fail(f"{self.path} cannot be removed: {error.strerror}")
             await anyio.sleep(_RETRY)
 
     def _fail(self, problem: str) -> None:
@@ -105,14 +134,6 @@ class Search:
             log.error("searching does not work: %s", problem)
         self.problem = problem
         self._opened.set()
-
-    def _remove(self) -> bool:
-        try:
-            index.remove(self.path)
-        except OSError as error:
-            self._fail(f"{self.path} cannot be removed: {error.strerror}")
-            return False
-        return True
 
     async def _follow(self) -> None:
         """Open the index, and keep it up to date until it turns out to be damaged."""
@@ -124,7 +145,7 @@ class Search:
                 filled = await writer.run(index.fill)
                 self.indexed = filled.event
                 if self._is_damaged:
-                    raise Outdated
+                    raise Outdated("is damaged")
                 if not filled.more:
                     await self._news.wait()
                     await anyio.sleep(_DELAY)

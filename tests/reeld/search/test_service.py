@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pytest
 
-from reeld.search.service import _interruptible
+from reeld.search.service import Pauses, _interruptible
 
 _ENDLESS = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
 
@@ -24,3 +24,12 @@ def test_search_that_nobody_waits_for(connection: sqlite3.Connection) -> None:
         _interruptible(lambda opened: opened.execute(_ENDLESS).fetchone(), lambda: True, connection)
 
     assert connection.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_pauses() -> None:
+    """An index that is damaged again and again is built less and less often; one that was sound for long, at once."""
+    pauses = Pauses()
+
+    assert [pauses.next(at) for at in (0, 1, 62, 190)] == [0, 60, 120, 240]
+    assert [pauses.next(at) for at in (5000, 5001)] == [0, 60]
+    assert [pauses.next(at) for at in range(6000, 90_000, 4000)][-1] == 0
