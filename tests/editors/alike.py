@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from reel.messages import NewMessage
 from reel.sync.client import Client
+from tests.daemon import until
 
 PROMPT = "Be brief."
 MESSAGES: list[NewMessage] = [
@@ -59,3 +60,33 @@ def converse(client: Client) -> None:
 def without_times(lines: Iterable[str]) -> list[str]:
     """Return lines as ``SHOWN`` has them."""
     return [_TIME.sub(r"\1", line) for line in lines if line]
+
+
+QUERY = "tape"
+# The hits of the query in a list, with A for the age.
+HITS = [
+    *("other", "  #2  user  A", "    修复 tape, tape"),
+    "",
+    *("demo  About: a deck", "  #5  assistant  A  not in the conversation", "    second tape two"),
+    *("  #2  user  A", "    first tape"),
+]
+PAST = ["## user #2", "first tape", "## user #4", "no match", "## assistant #5", "second", "tape two"]
+PAST_NOTICE = "*demo as it was at #5 ({} shows it as it is now)*"
+NO_MATCHES = "no matches for zebra"
+_AGE = re.compile(r"^(  #\d+  \w+  )(now|\d+\w+)")
+
+
+def say_tapes(client: Client) -> None:
+    """Create conversations in which the query is found, once in what was rewound."""
+    client.create("demo", title="About: a deck")
+    client.add("demo", "first tape")
+    client.mark("demo")
+    client.add("demo", ["no match", {"role": "assistant", "content": "second\ntape two"}])
+    client.rewind("demo")
+    client.add("other", "修复 tape, tape", create=True)
+    until(lambda: client.stats()["search_behind"] == 0)
+
+
+def without_ages(lines: Iterable[str]) -> list[str]:
+    """Return lines as ``HITS`` has them."""
+    return [_AGE.sub(r"\1A", line) for line in lines]

@@ -7,6 +7,7 @@ import pytest
 
 from reel.sync.client import Client
 from tests.daemon import Daemon
+from tests.editors.alike import say_tapes
 from tests.editors.nvim.driver import Nvim
 
 # As much of each plug-in as is called: it records the lines, and chooses the second.
@@ -47,7 +48,7 @@ PICKERS = {
 
 @pytest.mark.parametrize("picker", PICKERS)
 def test_a_picker_shows_the_chosen_conversation(nvim: Nvim, client: Client, picker: str) -> None:
-    """Each picker offers the live conversations, the last changed first, and shows the chosen one."""
+    """Each picker offers the live conversations, the last changed first, and hits; it shows the chosen one."""
     for name in ("older", "killed", "newer"):
         client.create(name)
     client.kill("killed")
@@ -57,6 +58,11 @@ def test_a_picker_shows_the_chosen_conversation(nvim: Nvim, client: Client, pick
     nvim.until("vim.fn.bufname() == 'reel://older'")
 
     assert ["newer", "older"] == [line.split()[0] for line in nvim.lua("return shown")]
+    say_tapes(client)
+    nvim.command("Reel search tape")
+    nvim.until("vim.fn.bufname() == 'reel://demo#5'")
+    assert 3 == len(nvim.lua("return shown"))
+    assert "demo #5  assistant" == " ".join(nvim.lua("return shown[2]").split(" ")[:4])
 
 
 def test_the_list_opens_the_conversation_under_the_cursor(nvim: Nvim, client: Client) -> None:

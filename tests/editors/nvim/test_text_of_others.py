@@ -3,6 +3,7 @@
 import pytest
 
 from reel.sync.client import Client
+from tests.daemon import until
 from tests.editors.hostile_text import EXPRESSIONS, MODELINE, converse
 from tests.editors.nvim.driver import Nvim
 from tests.editors.nvim.shown import opened, shows
@@ -81,3 +82,18 @@ def test_modelines_of_the_list_are_not_read_in_nvim(nvim: Nvim, client: Client) 
 
     assert "tabstop=77" in nvim.lines()[0]
     assert 8 == nvim.lua("return vim.o.tabstop")
+
+
+def test_hits_are_inert_in_nvim(nvim: Nvim, client: Client) -> None:
+    """No text in the list of hits sets an option or is evaluated, and what is opened from it is inert as well."""
+    converse(client, f"tape {EXPRESSIONS}\n{MODELINE}")
+    until(lambda: client.stats()["search_behind"] == 0)
+    nvim.command("set modeline modelineexpr modelines=50 laststatus=2 title statusline=%F")
+    nvim.command("autocmd User Any let g:any = 1")
+    nvim.command("Reel search tape")
+    nvim.until("vim.fn.bufname() == 'reel-search://'")
+    nvim.command("doautocmd User Any")
+    nvim.command("redraw!")
+
+    assert [True, True] == [any(text in line for line in nvim.lines()) for text in ("tabstop=77", "let g:ran")]
+    assert (8, 0) == (nvim.call("nvim_eval", "&tabstop"), nvim.call("nvim_eval", "exists('g:ran')"))

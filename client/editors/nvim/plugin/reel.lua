@@ -40,6 +40,8 @@ local function colours()
     ReelTool = 'Type',
     ReelDraft = 'WarningMsg',
     ReelNote = 'Comment',
+    ReelMatch = 'Search',
+    ReelName = 'Title',
   } do
     vim.api.nvim_set_hl(0, name, { link = link, default = true })
   end

@@ -77,6 +77,35 @@ local function annotate(buffer, row, marks)
   end
 end
 
+--- Return the row and the column, from 0, of the first of some texts that is in the lines from one row to another.
+local function find(buffer, first, last, texts)
+  local lines = vim.api.nvim_buf_get_lines(buffer, first, last, false)
+  for _, text in ipairs(texts) do
+    for index, line in ipairs(lines) do
+      local column = line:find(text.text, 1, true)
+      if column then
+        return first + index - 1, column - 1 + text.offset
+      end
+    end
+  end
+end
+
+--- Put the cursor of a window with a buffer on the first of some texts that is in the lines from one row to another, else
+--- on the first row.
+--- @param texts table a list of {text, offset = where in the text the cursor is put}
+function M.go(buffer, first, last, texts)
+  local here = vim.api.nvim_get_current_win()
+  local window = vim.api.nvim_win_get_buf(here) == buffer and here or vim.fn.win_findbuf(buffer)[1]
+  if not window then
+    return
+  end
+  local row, column = find(buffer, first, last, texts)
+  vim.api.nvim_win_set_cursor(window, { (row or first) + 1, column or 0 })
+  vim.api.nvim_win_call(window, function()
+    vim.cmd('normal! zv' .. (row and 'zz' or 'zt'))
+  end)
+end
+
 --- Replace everything from a row (from 0) on with sections. A cursor on the last line stays on the last line.
 --- @return table the row at which each section begins, and the first row after the last section
 function M.paint(buffer, row, sections)

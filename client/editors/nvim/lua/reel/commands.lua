@@ -7,7 +7,9 @@ local code = require 'reel.code'
 local compose = require 'reel.compose'
 local conversation = require 'reel.conversation'
 local errors = require 'reel.errors'
+local notices = require 'reel.notices'
 local picker = require 'reel.picker'
+local search = require 'reel.search'
 local sending = require 'reel.sending'
 local summary = require 'reel.summary'
 
@@ -18,19 +20,7 @@ local all = M.all
 -- The commands that people know by their kind; all others added messages.
 local KINDS = { clear = true, clone = true, mark = true, restore = true, rewind = true }
 
-local function say(text)
-  vim.api.nvim_echo({ { text } }, true, {})
-end
-
---- Return a callback of calls that shows an error, and calls `on_result` with a result.
-local function or_show(on_result)
-  return function(problem, result)
-    if problem then
-      return errors.show(problem)
-    end
-    on_result(result)
-  end
-end
+local say, or_show = notices.say, notices.or_show
 
 local function optional(text)
   return text ~= '' and text or nil
@@ -78,7 +68,8 @@ end
 
 function all.clone(given)
   local current = conversation.current()
-  calls.command('clone', { agent = current.agent, name = optional(given.text) }, or_show(function(made)
+  local params = { agent = current.agent, at = current.past, name = optional(given.text) }
+  calls.command('clone', params, or_show(function(made)
     conversation.show(made.name)
   end))
 end
@@ -210,9 +201,15 @@ end
 function M.list_with(show, prefix)
   agents.read({ prefix = prefix }, or_show(function(found)
     if #found > 0 then
-      return show(found, function(agent)
-        conversation.show(agent.name)
-      end)
+      return show {
+        title = 'Conversations',
+        prompt = 'Open: ',
+        items = found,
+        line = summary.line,
+        choose = function(agent)
+          conversation.show(agent.name)
+        end,
+      }
     end
     say(
       prefix and ('no conversation begins with %s (:Reel list shows all)'):format(prefix)
@@ -223,6 +220,23 @@ end
 
 function all.list(given)
   M.list_with(picker.show, optional(given.text))
+end
+
+--- Search all conversations for a text, or for one that the user is asked for.
+--- @param show function|nil a picker, as in reel.picker; the default is the one that is set
+function M.search_with(show, text)
+  if text then
+    return search.start(text, show)
+  end
+  vim.ui.input({ prompt = 'Search: ' }, function(typed)
+    if typed and typed:find '%S' then
+      search.start(typed, show)
+    end
+  end)
+end
+
+function all.search(given)
+  M.search_with(picker.other(), optional(given.text))
 end
 
 function all.info()

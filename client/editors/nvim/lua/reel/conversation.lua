@@ -5,6 +5,8 @@ local calls = require 'reel.calls'
 local copies = require 'reel.copy'
 local errors = require 'reel.errors'
 local following = require 'reel.following'
+local hits = require 'reel.hits'
+local notices = require 'reel.notices'
 local view = require 'reel.view'
 
 local M = {}
@@ -29,10 +31,39 @@ local function sections(conversation, unchanged)
     local draft = conversation.drafts[connection]
     table.insert(made, view.draft(draft.client, draft.text))
   end
+  if conversation.past then
+    table.insert(made, view.past(conversation.name, conversation.past))
+  end
   if conversation.away then
     table.insert(made, view.notice(conversation.away))
   end
   return made
+end
+
+--- Return the rows where the section of a hit begins and ends; also the row of the message before, if it is not there.
+local function place(conversation, hit)
+  local index = 0
+  if hit.role ~= 'system' then
+    for number, message in ipairs(conversation.copy.messages) do
+      index = message.seq <= hit.seq and number or index
+    end
+    local message = conversation.copy.messages[index]
+    if hit.role and not (message and message.seq == hit.seq) then
+      notices.say(('%s: #%d is not in the conversation any more'):format(conversation.name, hit.seq))
+    end
+  end
+  return conversation.rows[index + 1] or 0, conversation.rows[index + 2] or 0
+end
+
+--- Go to the hit that the conversation was opened for, once everything has been read and painted.
+local function arrive(conversation)
+  local hit = conversation.target
+  if not hit or conversation.copy.reading or conversation.unchanged then
+    return
+  end
+  conversation.target = nil
+  local first, last = place(conversation, hit)
+  buffer.go(conversation.buffer, first, last, hits.contexts(hit))
 end
 
 local function paint(conversation)
@@ -47,6 +78,7 @@ local function paint(conversation)
   for index, row in ipairs(painted) do
     rows[first + index - 1] = row
   end
+  arrive(conversation)
 end
 
 --- Schedule a repaint of everything after the first `unchanged` messages; -1 includes the system prompt. Changes that
@@ -70,9 +102,10 @@ local function read(conversation)
   calls.send('messages', copies.request(copy, conversation.agent), function(problem, page)
     conversation.stuck = problem ~= nil -- the next push continues the reading
     if problem then
-      conversation.away = errors.words(problem)
+      conversation.away = errors.words(errors.naming(problem, conversation.name))
       return changed_at_the_end(conversation)
     end
+    conversation.agent = page.agent
     local prompt = copy.system
     local unchanged = copies.page(copy, page)
     changed(conversation, copy.system == prompt and unchanged or -1)
@@ -136,13 +169,27 @@ local function close(conversation)
   end
 end
 
+--- Start to read a conversation and to follow it; one of the past is only read.
+local function begin(conversation)
+  if conversation.past then
+    conversation.copy, conversation.stop = copies.new(conversation.past), function() end
+    return read(conversation)
+  end
+  conversation.stop = following.open({ agent = conversation.name }, function(what, push)
+    hear[what](conversation, push)
+  end)
+end
+
 --- Show a conversation in a buffer, and keep it current.
-function M.attach(number, name)
+--- @param path string its name; with `#SEQ` behind it, the conversation as it was at this seq, which never changes
+function M.attach(number, path)
   if open[number] then
     close(open[number])
   end
-  local conversation =
-    { buffer = number, name = name, agent = name, copy = copies.new(0), tools = {}, drafts = {}, rows = {} }
+  local name, past = path:match '^(.+)#(%d+)$'
+  name = name or path
+  local conversation = { buffer = number, name = name, agent = name, past = tonumber(past) }
+  conversation.copy, conversation.tools, conversation.drafts, conversation.rows = copies.new(0), {}, {}, {}
   open[number], newest = conversation, conversation
   buffer.prepare(number)
   vim.api.nvim_create_autocmd('BufUnload', {
@@ -154,9 +201,7 @@ function M.attach(number, name)
       end
     end,
   })
-  conversation.stop = following.open({ agent = name }, function(what, push)
-    hear[what](conversation, push)
-  end)
+  begin(conversation)
 end
 
 --- Return the conversation of a buffer, also of one that composes a message to it; nil if it has none.
@@ -174,12 +219,18 @@ function M.current()
 end
 
 --- Show a conversation in the current window.
-function M.show(name)
-  local ok, problem = pcall(vim.cmd, 'edit ' .. vim.fn.fnameescape('reel://' .. name))
+--- @param path string as in `attach`
+--- @param hit table|nil a hit of a search, to go to its message
+function M.show(path, hit)
+  local ok, problem = pcall(vim.cmd, 'edit ' .. vim.fn.fnameescape('reel://' .. path))
   if not ok then
     return errors.show(problem)
   end
   newest = open[vim.api.nvim_get_current_buf()] or newest -- :edit does not attach a buffer that is already loaded
+  if newest and hit then
+    newest.target = hit
+    arrive(newest)
+  end
 end
 
 return M

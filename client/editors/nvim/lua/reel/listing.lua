@@ -5,7 +5,7 @@ local summary = require 'reel.summary'
 local M = {}
 
 local NAME = 'reel-list://'
-local listed, on_choice = {}, nil -- the conversations by line; what is called with the chosen one
+local shown = nil -- what is listed, as reel.picker has it
 
 local function prepare(buffer)
   for name, value in pairs { buftype = 'nofile', bufhidden = 'wipe', swapfile = false, modeline = false } do
@@ -18,9 +18,9 @@ local function prepare(buffer)
   map('q', '<Cmd>silent! close<CR>')
 end
 
---- Show conversations in a window; `choose(agent)` is called with the one that is chosen.
-function M.show(agents, choose)
-  listed, on_choice = agents, choose
+--- Show conversations in a window; see reel.picker.
+function M.show(given)
+  shown = given
   local buffer = vim.fn.bufadd(NAME)
   vim.bo[buffer].buftype = 'nofile' -- before it is loaded: it is not a file, and not reported as a new one
   local window = vim.fn.bufwinid(buffer)
@@ -31,17 +31,17 @@ function M.show(agents, choose)
   end
   prepare(buffer)
   vim.bo[buffer].modifiable = true
-  vim.api.nvim_buf_set_lines(buffer, 0, -1, false, summary.lines(agents))
+  vim.api.nvim_buf_set_lines(buffer, 0, -1, false, summary.lines(given.items))
   vim.bo[buffer].modifiable = false
   vim.bo[buffer].modified = false
 end
 
 --- Open the conversation on the cursor's line, in the window that was left for the list.
 function M.open()
-  local agent = listed[vim.api.nvim_win_get_cursor(0)[1]]
+  local agent = shown.items[vim.api.nvim_win_get_cursor(0)[1]]
   vim.cmd 'silent! close' -- fails in the last window
   if agent then
-    on_choice(agent)
+    shown.choose(agent)
   end
 end
 

@@ -1,4 +1,7 @@
 --- Lets the user choose a conversation, in a buffer or with the picker of another plug-in.
+---
+--- A picker is a function that is called with {title, prompt, items, line, choose}: `line(item)` returns the text of an
+--- item, `choose(item)` is called with the one that is chosen.
 
 local config = require 'reel.config'
 
@@ -13,9 +16,14 @@ local MODULES = {
   snacks = 'reel.pickers.snacks',
 }
 
---- Show conversations with the picker that is set; `choose(agent)` is called with the one that is chosen.
-function M.show(agents, choose)
-  require(MODULES[config.picker]).show(agents, choose)
+--- Show conversations with the picker that is set.
+function M.show(given)
+  require(MODULES[config.picker]).show(given)
+end
+
+--- Return the picker that is set, unless it is the buffer with the conversations, which can show nothing else.
+function M.other()
+  return config.picker ~= 'buffer' and M.show or nil
 end
 
 --- Return the names of the pickers, sorted.

@@ -8,6 +8,9 @@ local M = {}
 --- A status line interprets '%', and names are other people's text: each is replaced.
 function M.text(conversation)
   local words = { conversation.name }
+  if conversation.past then
+    table.insert(words, ('as it was at #%d'):format(conversation.past))
+  end
   if conversation.away then
     table.insert(words, 'away')
   elseif conversation.copy.reading then

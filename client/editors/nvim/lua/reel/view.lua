@@ -149,6 +149,11 @@ function M.notice(text)
   return into
 end
 
+--- Return the section that says that this is not the current conversation.
+function M.past(name, seq)
+  return M.notice(('%s as it was at #%d (:Reel open %s shows it as it is now)'):format(name, seq, name))
+end
+
 --- Return a time in local time, with the date, because a buffer may stay open past midnight.
 function M.clock(time)
   return os.date('%Y-%m-%d %H:%M:%S', math.floor(time / 1000))

@@ -1,25 +1,23 @@
---- Chooses a conversation with fzf-lua.
-
-local summary = require 'reel.summary'
+--- Chooses with fzf-lua; see reel.picker.
 
 local M = {}
 
 -- Separates the number of a line, which is not shown, from its text.
 local SEPARATOR = '\t'
 
-function M.show(agents, choose)
+function M.show(given)
   local lines = {}
-  for index, agent in ipairs(agents) do
-    lines[index] = index .. SEPARATOR .. summary.line(agent):gsub(SEPARATOR, ' ')
+  for index, item in ipairs(given.items) do
+    lines[index] = index .. SEPARATOR .. given.line(item):gsub(SEPARATOR, ' ')
   end
   require('fzf-lua').fzf_exec(lines, {
-    prompt = 'Conversations> ',
+    prompt = given.title .. '> ',
     fzf_opts = { ['--delimiter'] = SEPARATOR, ['--with-nth'] = '2..', ['--no-multi'] = true, ['--tiebreak'] = 'index' },
     actions = {
       default = function(selected)
         local index = selected and selected[1] and tonumber(selected[1]:match '^%d+')
         if index then
-          choose(agents[index])
+          given.choose(given.items[index])
         end
       end,
     },

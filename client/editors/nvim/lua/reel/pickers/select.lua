@@ -1,13 +1,11 @@
---- Chooses a conversation with vim.ui.select(), which other plug-ins replace.
-
-local summary = require 'reel.summary'
+--- Chooses with vim.ui.select(), which other plug-ins replace; see reel.picker.
 
 local M = {}
 
-function M.show(agents, choose)
-  vim.ui.select(agents, { prompt = 'Open: ', kind = 'reel', format_item = summary.line }, function(chosen)
+function M.show(given)
+  vim.ui.select(given.items, { prompt = given.prompt, kind = 'reel', format_item = given.line }, function(chosen)
     if chosen then
-      choose(chosen)
+      given.choose(chosen)
     end
   end)
 end

@@ -1,23 +1,21 @@
---- Chooses a conversation with the picker of snacks.nvim.
-
-local summary = require 'reel.summary'
+--- Chooses with the picker of snacks.nvim; see reel.picker.
 
 local M = {}
 
-function M.show(agents, choose)
+function M.show(given)
   local items = {}
-  for index, agent in ipairs(agents) do
-    items[index] = { text = summary.line(agent), agent = agent }
+  for index, each in ipairs(given.items) do
+    items[index] = { text = given.line(each), value = each }
   end
   require('snacks').picker.pick {
-    title = 'Conversations',
+    title = given.title,
     items = items,
     format = 'text',
     layout = { preset = 'select' },
     confirm = function(picker, item)
       picker:close()
       if item then
-        choose(item.agent)
+        given.choose(item.value)
       end
     end,
   }

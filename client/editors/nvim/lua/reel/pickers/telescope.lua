@@ -1,17 +1,15 @@
---- Chooses a conversation with telescope.nvim.
-
-local summary = require 'reel.summary'
+--- Chooses with telescope.nvim; see reel.picker.
 
 local M = {}
 
-function M.show(agents, choose)
+function M.show(given)
   local actions = require 'telescope.actions'
   local conf = require('telescope.config').values
   local finder = require('telescope.finders').new_table {
-    results = agents,
-    entry_maker = function(agent)
-      local line = summary.line(agent)
-      return { value = agent, display = line, ordinal = line }
+    results = given.items,
+    entry_maker = function(item)
+      local line = given.line(item)
+      return { value = item, display = line, ordinal = line }
     end,
   }
   local function attach_mappings(buffer)
@@ -19,14 +17,14 @@ function M.show(agents, choose)
       local entry = require('telescope.actions.state').get_selected_entry()
       actions.close(buffer)
       if entry then
-        choose(entry.value)
+        given.choose(entry.value)
       end
     end)
     return true
   end
   require('telescope.pickers')
     .new({}, {
-      prompt_title = 'Conversations',
+      prompt_title = given.title,
       finder = finder,
       sorter = conf.generic_sorter {},
       attach_mappings = attach_mappings,

@@ -1,0 +1,196 @@
+--- Searches all conversations, and shows the hits in the buffer reel-search:// or with a picker.
+
+local calls = require 'reel.calls'
+local conversation = require 'reel.conversation'
+local hits = require 'reel.hits'
+local notices = require 'reel.notices'
+
+local M = {}
+
+local NAME = 'reel-search://'
+local PAGE = 50
+local MORE = 'm shows more hits'
+local SPACE = vim.api.nvim_create_namespace 'reel-search'
+
+-- The newest search, and the one in the buffer: {query, show, after, reading, stale}, and of the second {buffer, at = the
+-- hits by line, last}.
+local newest, shown = nil, nil
+
+--- Read the next hits of a search. A page without hits is not the end: the daemon ends a search after a second.
+local function read(search, done)
+  local params = { query = search.query, limit = PAGE, after = search.after }
+  search.reading = true
+  calls.send('search', params, function(problem, page)
+    if search.stale then
+      return
+    end
+    if page then
+      search.after = page.more and page.next or nil
+      if page.more and #page.hits == 0 then
+        return read(search, done)
+      end
+    end
+    search.reading = false
+    notices.or_show(done)(problem, page)
+  end)
+end
+
+local function report(search, page)
+  if #page.hits == 0 then
+    notices.say('no matches for ' .. search.query)
+  end
+  if page.behind > 0 then
+    local events = page.behind == 1 and '1 event' or page.behind .. ' events'
+    notices.say(('the index is behind: %s cannot be found yet; repeat the search later'):format(events))
+  end
+end
+
+--- Return the conversation that a hit is shown in, as reel.conversation names it.
+local function path(hit, agent)
+  local name = agent.alive and agent.name or agent.id
+  local replaced = hit.role == 'system' and not (agent.system or ''):find(hit.snippet, 1, true)
+  return (hit.live and not replaced) and name or ('%s#%d'):format(name, hit.seq)
+end
+
+--- Show the conversation of a hit in the current window, and go to the message. What is not in the conversation any more
+--- is shown in the conversation as it was.
+local function open(hit)
+  calls.send('agent', { hit.agent }, notices.or_show(function(agent)
+    if hit.kind == 'note' then
+      notices.say(('%s: #%d is a note; reel log %s shows it'):format(agent.name, hit.seq, agent.name))
+    end
+    local has_place = hit.role or hit.kind == 'note'
+    conversation.show(path(hit, agent), has_place and hit or nil)
+  end))
+end
+
+local function write(buffer, row, lines)
+  vim.bo[buffer].modifiable = true
+  vim.api.nvim_buf_set_lines(buffer, row, -1, false, lines)
+  vim.bo[buffer].modifiable = false
+  vim.bo[buffer].modified = false
+end
+
+--- Put hits below those that the buffer shows, from a row on.
+local function put(search, row, page)
+  local laid = hits.lines(page.hits, search.last, os.time())
+  search.last = laid.last
+  for line, hit in pairs(laid.hits) do
+    search.at[row + line] = hit
+  end
+  if page.more then
+    vim.list_extend(laid.lines, { '', MORE })
+    table.insert(laid.colours, { row = #laid.lines - 1, first = 0, last = #MORE, colour = 'ReelNote' })
+  end
+  write(search.buffer, row, laid.lines)
+  for _, each in ipairs(laid.colours) do
+    local place = { end_col = each.last, hl_group = each.colour }
+    vim.api.nvim_buf_set_extmark(search.buffer, SPACE, row + each.row, each.first, place)
+  end
+end
+
+local function prepare(buffer)
+  for name, value in pairs { buftype = 'nofile', bufhidden = 'hide', swapfile = false, modeline = false } do
+    vim.bo[buffer][name] = value
+  end
+  local function map(key, command)
+    vim.api.nvim_buf_set_keymap(buffer, 'n', key, command, { noremap = true, silent = true, nowait = true })
+  end
+  map('<CR>', "<Cmd>lua require('reel.search').open()<CR>")
+  map('m', "<Cmd>lua require('reel.search').more()<CR>")
+  map('q', '<Cmd>silent! close<CR>')
+end
+
+--- Show the first hits in the buffer, in a window of its own.
+local function list(search, page)
+  local buffer = vim.fn.bufadd(NAME)
+  vim.bo[buffer].buftype = 'nofile' -- before it is loaded: it is not a file, and not reported as a new one
+  local window = vim.fn.bufwinid(buffer)
+  if window ~= -1 then
+    vim.api.nvim_set_current_win(window)
+  else
+    vim.cmd('silent sbuffer ' .. buffer)
+  end
+  prepare(buffer)
+  vim.cmd 'setlocal wrap linebreak breakindent'
+  shown, search.buffer, search.at = search, buffer, {}
+  put(search, 0, page)
+  vim.api.nvim_win_set_cursor(0, { 2, 0 })
+end
+
+--- Show hits with a picker; its last item reads more.
+local function pick(search, page)
+  search.hits = vim.list_extend(search.hits or {}, page.hits)
+  local more = {}
+  local items = vim.list_extend({}, search.hits)
+  if page.more then
+    table.insert(items, more)
+  end
+  search.show {
+    title = 'Hits',
+    prompt = 'Go to: ',
+    items = items,
+    line = function(item)
+      return item == more and 'more hits' or hits.line(item, os.time())
+    end,
+    choose = function(item)
+      if item ~= more then
+        return open(item)
+      end
+      read(search, function(next)
+        pick(search, next)
+      end)
+    end,
+  }
+end
+
+--- Search all conversations, and show the hits.
+--- @param query string as in docs/protocol.md
+--- @param show function|nil a picker, as in reel.picker; nil: a buffer
+function M.start(query, show)
+  local search = { query = query, show = show }
+  if newest and newest.reading then
+    newest.stale = true
+  end
+  newest = search
+  read(search, function(page)
+    report(search, page)
+    if #page.hits > 0 then
+      (show and pick or list)(search, page)
+    end
+  end)
+end
+
+--- Show more hits in the buffer, if there are any.
+function M.more()
+  local search = shown
+  if search.after and not search.reading then
+    read(search, function(page)
+      if vim.api.nvim_buf_is_loaded(search.buffer) then
+        put(search, vim.api.nvim_buf_line_count(search.buffer) - 2, page)
+      end
+    end)
+  end
+end
+
+--- Leave the window with the hits, for the window before it or for a new one.
+local function leave()
+  local list_window = vim.api.nvim_get_current_win()
+  vim.cmd 'wincmd p'
+  if vim.api.nvim_get_current_win() == list_window then
+    vim.cmd 'aboveleft new'
+  end
+end
+
+--- Open the hit on the cursor's line, in another window than that of the hits.
+function M.open()
+  local hit = shown.at[vim.api.nvim_win_get_cursor(0)[1]]
+  if hit then
+    leave()
+    open(hit)
+  elseif vim.api.nvim_get_current_line() == MORE then
+    M.more()
+  end
+end
+
+return M
