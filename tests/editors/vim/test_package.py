@@ -23,7 +23,7 @@ def test_completion_in_vim(vim: Vim, client: Client) -> None:
         return found
 
     assert ["redo", "rename", "rewind"] == completed("Reel re")
-    assert 18 == len(completed("Reel "))
+    assert 19 == len(completed("Reel "))
     assert ["deck", "demo"] == sorted(completed("Reel open de"))
     assert ["demo"] == completed("Reel info dem")
     assert ["here and now", "here and then"] == completed("Reel rewind ")

@@ -5,6 +5,7 @@ vim9script
 import autoload './copy.vim'
 import autoload './fences.vim'
 import autoload './follow.vim'
+import autoload './hits.vim'
 import autoload './layout.vim'
 import autoload './navigation.vim'
 
@@ -23,21 +24,27 @@ export def Of(buffer: number): dict<any>
   return follow.Get(getbufvar(buffer, 'reel_conversation', string(buffer)))
 enddef
 
-# Shows an agent in the current window.
-export def Show(agent: dict<any>)
-  const buffer = bufadd($'reel://{agent.name}')
+# Shows an agent in the current window. past: the seq of an event, to show the conversation as it was then, or 0. hit: one
+# of a search, to go to its message.
+export def Show(agent: dict<any>, past: number = 0, hit: dict<any> = {})
+  const buffer = bufadd($'reel://{agent.name}' .. (past > 0 ? $'#{past}' : ''))
   if follow.Get(string(buffer))->get('agent', '') != agent.id
-    Attach(buffer, agent)
+    Attach(buffer, agent, past)
   endif
   if !win_gotoid(bufwinid(buffer))
     execute 'silent' &modified && !&hidden ? 'sbuffer' : 'buffer' buffer
   endif
   Enter(buffer)
+  final conversation = Of(buffer)
+  conversation.target = hit
+  if !conversation.reading && !conversation.changed
+    Arrive(conversation)
+  endif
 enddef
 
 # Makes a buffer show an agent. The buffer is loaded without autocommands and messages: its text is not in a file, but
 # comes from the daemon.
-export def Attach(buffer: number, agent: dict<any>)
+export def Attach(buffer: number, agent: dict<any>, past: number)
   silent noautocmd bufload(buffer)
   follow.End(string(buffer))
   setbufvar(buffer, '&buftype', 'nofile')
@@ -57,8 +64,8 @@ export def Attach(buffer: number, agent: dict<any>)
     {group: 'reel', event: 'BufWinEnter', bufnr: buffer, cmd: 'call reel#buffers#Dress()', replace: true},
     {group: 'reel', event: 'BufUnload', bufnr: buffer, cmd: $'call reel#buffers#End({buffer})', replace: true},
   ])
-  final conversation = follow.Begin(string(buffer), agent)
-  conversation->extend({ends: [], tools: {}, shown_system: ''})
+  final conversation = follow.Begin(string(buffer), agent, past)
+  conversation->extend({ends: [], top: 0, tools: {}, shown_system: '', target: {}})
 enddef
 
 export def Enter(buffer: number)
@@ -98,6 +105,7 @@ def Draw(conversation: dict<any>)
   if its.same == 0
     [lines, levels] = layout.Prompt(its.system)
     conversation.shown_system = its.system
+    conversation.top = len(lines)
   endif
   const start = its.same == 0 ? 0 : conversation.ends[its.same - 1]
   conversation.ends = conversation.ends->slice(0, its.same)
@@ -113,9 +121,57 @@ def Draw(conversation: dict<any>)
     headings->add(start + len(lines) + 1)
     Add(lines, levels, layout.Draft(get(draft, 'client', '') ?? '', draft.text))
   endfor
+  if conversation.past > 0
+    Add(lines, levels, layout.Past(conversation.name, conversation.past))
+  endif
   its.same = len(its.messages)
   Write(buffer, start, lines, levels)
   fences.Highlight(buffer, lines)
+  if !conversation.reading
+    Arrive(conversation)
+  endif
+enddef
+
+# Goes to the hit that the conversation was opened for, in the window of its buffer.
+def Arrive(conversation: dict<any>)
+  const hit = conversation.target
+  const window = bufwinid(str2nr(conversation.id))
+  conversation.target = {}
+  if empty(hit) || window < 0
+    return
+  endif
+  const [first, last] = Place(conversation, hit)
+  const [number, column] = Found(getbufline(str2nr(conversation.id), first, last), hits.Contexts(hit))
+  const view = number < 0 ? 'zt' : 'zz'
+  win_execute(window, $'call cursor({first + max([number, 0])}, {column + 1}) | normal! zv{view}')
+enddef
+
+# Returns the first and the last line of a hit's message; if that is not there, of the message before.
+def Place(conversation: dict<any>, hit: dict<any>): list<number>
+  if hit.role == 'system'
+    return [1, conversation.top]
+  endif
+  final before = conversation.copy.messages->slice(0)->filter((_, message) => message.seq <= hit.seq)
+  if hit.role != null && before->get(-1, {})->get('seq') != hit.seq
+    echo $'{conversation.name}: #{hit.seq} is not in the conversation any more'
+  endif
+  const starts = [conversation.top] + conversation.ends
+  const index = len(before)
+  return index == 0 ? [1, 1] : [starts[index - 1] + 1, starts[index]]
+enddef
+
+# Returns the number of the first line, from 0, that has one of some texts, and how many bytes come before the match in it;
+# [-1, 0] if there is none.
+def Found(lines: list<string>, contexts: list<list<any>>): list<number>
+  for [text, offset] in contexts
+    for [number, line] in lines->items()
+      const column = stridx(line, text)
+      if column >= 0
+        return [number, column + offset]
+      endif
+    endfor
+  endfor
+  return [-1, 0]
 enddef
 
 def Add(lines: list<string>, levels: list<string>, part: list<list<any>>)

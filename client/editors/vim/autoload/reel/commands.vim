@@ -9,6 +9,7 @@ import autoload './compose.vim'
 import autoload './layout.vim'
 import autoload './link.vim'
 import autoload './listing.vim'
+import autoload './search.vim'
 import autoload './sending.vim'
 
 # The commands that people know by their kind; all others added messages.
@@ -34,11 +35,11 @@ export def Names(): list<string>
   return COMMANDS->keys()->sort()
 enddef
 
-# Fills a buffer that is edited by its name, reel://NAME.
+# Fills a buffer that is edited by its name, reel://NAME, or reel://NAME#SEQ for the conversation as it was then.
 export def Read(name: string)
   try
-    const agent = Find(name->substitute('^reel://', '', ''))
-    buffers.Attach(bufnr(), agent)
+    const [_, agent, past; _] = matchlist(name, '^reel://\(.\{-1,}\)\%(#\(\d\+\)\)\=$')
+    buffers.Attach(bufnr(), Find(agent), str2nr(past))
     buffers.Dress()
     buffers.Enter(bufnr())
   catch /^reel: /
@@ -130,7 +131,14 @@ enddef
 
 def Clone(name: string): string
   const from = Current()
-  buffers.Show(link.Command('clone', {agent: from.agent}->extend(name == '' ? {} : {name: name})))
+  final params = {agent: from.agent}
+  if name != ''
+    params.name = name
+  endif
+  if from.past > 0
+    params.at = from.past
+  endif
+  buffers.Show(link.Command('clone', params))
   return ''
 enddef
 
@@ -190,6 +198,11 @@ enddef
 def List(prefix: string): string
   listing.Show(prefix)
   return ''
+enddef
+
+def Search(query: string): string
+  const typed = query ?? input('Search: ')
+  return typed =~ '\S' ? search.Show(typed) : ''
 enddef
 
 def Info(name: string): string
@@ -256,5 +269,6 @@ const COMMANDS: dict<func(string, list<string>): string> = {
   redo: (_, _) => Redo(),
   clear: (_, _) => Clear(),
   list: (word, _) => List(word),
+  search: (word, _) => Search(word),
   info: (word, _) => Info(word),
 }

@@ -22,11 +22,12 @@ export def OnChange(Draw: func)
   Changed = Draw
 enddef
 
-# Follows an agent. id: the caller's name for this conversation.
-export def Begin(id: string, agent: dict<any>): dict<any>
-  followed[id] = {id: id, agent: agent.id, name: agent.name, copy: copy.New(), at: NEWEST, reading: true, turn: 0,
-    sub: 0, changed: true, prompt_stale: false}
-  Read(followed[id], NEWEST)
+# Follows an agent. id: the caller's name for this conversation. past: the seq of an event; the conversation is only read,
+# as it was then. 0: it is followed.
+export def Begin(id: string, agent: dict<any>, past: number): dict<any>
+  followed[id] = {id: id, agent: agent.id, name: agent.name, past: past, copy: copy.New(), at: NEWEST, reading: true,
+    turn: 0, sub: 0, changed: true, prompt_stale: false}
+  Read(followed[id], past ?? NEWEST)
   return followed[id]
 enddef
 
@@ -75,14 +76,16 @@ def Take(conversation: dict<any>, page: dict<any>)
     Ask(conversation)
   else
     conversation.reading = false
-    Subscribe(conversation)
+    if conversation.past == 0
+      Subscribe(conversation)
+    endif
   endif
 enddef
 
 # Reads everything again.
 def ReadAgain(conversation: dict<any>)
   copy.Truncate(conversation.copy, 0)
-  Read(conversation, NEWEST)
+  Read(conversation, conversation.past ?? NEWEST)
 enddef
 
 def ReadPrompt(conversation: dict<any>)
@@ -180,7 +183,7 @@ def Resume()
     conversation.sub = 0
     if conversation.reading
       Read(conversation, conversation.at)
-    else
+    elseif conversation.past == 0
       Subscribe(conversation)
     endif
   endfor

@@ -18,6 +18,11 @@ export def Draft(client: string, text: string): list<list<any>>
   return Section(OneLine('## assistant · writing…' .. (client == '' ? '' : $' ({client})')), Unfolded(text))
 enddef
 
+# Returns the line that says that this is not the current conversation.
+export def Past(name: string, seq: number): list<list<any>>
+  return Unfolded($'*{name} as it was at #{seq} (:Reel open {name} shows it as it is now)*')
+enddef
+
 # Returns a time in local time.
 export def Time(milliseconds: number): string
   return strftime('%Y-%m-%d %H:%M:%S', milliseconds / 1000)

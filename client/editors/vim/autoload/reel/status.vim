@@ -14,6 +14,9 @@ export def Text(buffer: number = bufnr()): string
     return ''
   endif
   final words = [conversation.name]
+  if conversation.past > 0
+    words->add($'as it was at #{conversation.past}')
+  endif
   if !link.IsOpen()
     words->add('away')
   elseif conversation.reading

@@ -1,0 +1,137 @@
+vim9script
+
+# Searches all conversations, and shows the hits in the buffer reel-search://.
+
+import autoload './buffers.vim'
+import autoload './hits.vim'
+import autoload './link.vim'
+import autoload './sending.vim'
+
+const NAME = 'reel-search://'
+const PAGE = 50
+const MORE = 'm shows more hits'
+const COLOURS = {
+  ReelName: 'Title', ReelMatch: 'Search', ReelNote: 'Comment', ReelSystem: 'Special', ReelUser: 'Identifier',
+  ReelAssistant: 'Function', ReelTool: 'Type',
+}
+
+# Searches, and shows the hits; returns the message to show.
+export def Show(query: string): string
+  const page = Read(query, '')
+  if empty(page.hits)
+    return $'no matches for {query}'
+  endif
+  const buffer = bufadd(NAME)
+  # This comes before loading: otherwise Vim looks for a file of this name, and reports a directory because of the slash
+  # at its end.
+  setbufvar(buffer, '&buftype', 'nofile')
+  bufload(buffer)
+  if !win_gotoid(bufwinid(buffer))
+    execute 'silent sbuffer' buffer
+  endif
+  # The hits are other people's text: a modeline in one must not set options.
+  setlocal bufhidden=hide noswapfile nomodeline wrap linebreak breakindent
+  nnoremap <buffer> <silent> <nowait> <CR> <ScriptCmd>reel#search#Open()<CR>
+  nnoremap <buffer> <silent> <nowait> m <ScriptCmd>reel#search#More()<CR>
+  nnoremap <buffer> <silent> <nowait> q <ScriptCmd>silent! close<CR>
+  b:reel_search = {query: query, hits: [], last: ''}
+  Put(page, 0)
+  cursor(2, 1)
+  return page.behind == 0 ? '' : $'the index is behind: {sending.Count(page.behind, 'event')} cannot be found yet;'
+    .. ' repeat the search later'
+enddef
+
+# Shows more hits, if there are any.
+export def More()
+  try
+    if b:reel_search.after != ''
+      Put(Read(b:reel_search.query, b:reel_search.after), line('$') - 2)
+    endif
+  catch /^reel: /
+    link.Complain(v:exception)
+  endtry
+enddef
+
+# Opens the hit on the cursor's line, in another window than that of the hits.
+export def Open()
+  const hit = get(b:reel_search.hits, line('.') - 1, {})
+  if empty(hit)
+    if getline('.') == MORE
+      More()
+    endif
+    return
+  endif
+  try
+    const message = Visit(hit)
+    if message != ''
+      echo message
+    endif
+  catch /^reel: /
+    link.Complain(v:exception)
+  endtry
+enddef
+
+# Shows the conversation of a hit, and goes to its message. What is not in the conversation any more is shown in the
+# conversation as it was. Returns the message to show.
+def Visit(hit: dict<any>): string
+  const agent = link.Call('agent', {agent: hit.agent})
+  const list = win_getid()
+  wincmd p
+  if win_getid() == list
+    aboveleft new
+  endif
+  const replaced = hit.role == 'system' && stridx(agent.system ?? '', hit.snippet) < 0
+  const has_place = hit.role != null || hit.kind == 'note'
+  buffers.Show(agent, hit.live && !replaced ? 0 : hit.seq, has_place ? hit : {})
+  return hit.kind == 'note' ? $'{agent.name}: #{hit.seq} is a note; reel log {agent.name} shows it' : ''
+enddef
+
+# Returns the next page of hits. A page without hits is not the end: the daemon ends a search after a second.
+def Read(query: string, after: string): dict<any>
+  final params = {query: query, limit: PAGE}
+  if after != ''
+    params.after = after
+  endif
+  var page = link.Call('search', params)
+  while page.more && empty(page.hits)
+    params.after = page.next
+    page = link.Call('search', params)
+  endwhile
+  return page
+enddef
+
+# Puts hits below a line of the current buffer, in place of what is there.
+def Put(page: dict<any>, below: number)
+  final search: dict<any> = b:reel_search
+  final laid = hits.Lines(page.hits, search.last, localtime())
+  search.last = hits.Grouped(page.hits)->get(-1, {agent: search.last}).agent
+  search.after = page.more ? page.next : ''
+  if page.more
+    laid->extend([{spans: [], hit: {}}, {spans: [[MORE, 'ReelNote']], hit: {}}])
+  endif
+  search.hits = search.hits->slice(0, below) + laid->mapnew((_, each) => each.hit)
+  setlocal modifiable
+  silent deletebufline('%', below + 1, '$')
+  setline(below + 1, laid->mapnew((_, each) => each.spans->mapnew((_, span) => span[0])->join('')))
+  setlocal nomodifiable nomodified
+  if has('textprop')
+    for [number, each] in laid->items()
+      Colour(below + number + 1, each.spans)
+    endfor
+  endif
+enddef
+
+# Colours the spans of a line of the current buffer.
+def Colour(number: number, spans: list<list<string>>)
+  var column = 1
+  for [text, colour] in spans
+    if colour != '' && text != ''
+      if empty(prop_type_get(colour))
+        execute 'highlight default link' colour COLOURS[colour]
+        prop_type_add(colour, {highlight: colour})
+      endif
+      prop_add(number, column, {length: strlen(text), type: colour})
+    endif
+    column += strlen(text)
+  endfor
+enddef
