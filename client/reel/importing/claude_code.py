@@ -17,7 +17,7 @@ from reel.importing.claude_thread import Thread
 from reel.importing.files import Entry, files_below, lines_of, open_regular
 from reel.importing.jsonl_reading import JsonLines
 from reel.importing.steps import REPEATED, About, Found, Problem, Source, Step, Tool
-from reel.importing.values import list_in, map_in, name_of, parse_record, ref_of, tags_of, text_in, title_of
+from reel.importing.values import id_in_name, list_in, map_in, name_of, parse_record, ref_of, tags_of, text_in, title_of
 from reel.strict_json import Json
 
 _NAME = "claude-code"
@@ -177,7 +177,7 @@ class Session(JsonLines):
             named = text_in(found, "agentId")
             part = next(
                 (part for part, thread in self._threads.items() if part and thread.knows(parent)),
-                "/" + name_of("agent-" + (named or text_in(found, "uuid")[:8] or "0")),
+                "/" + id_in_name("agent-" + (named or text_in(found, "uuid")[:8])),
             )
         return part, self._threads.setdefault(part, Thread())
 

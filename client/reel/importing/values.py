@@ -9,7 +9,7 @@ from reel.strict_json import Json, encode, parse
 from reel.values import clean_deep
 
 _IN_IDS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
-_LONGEST_ID = 64
+_LONGEST_ID = 48
 # What may stand for a lone surrogate or for NUL in JSON, neither of which a message may have.
 _DIRTY = (b"\\u0000", b"\\ud", b"\\uD")
 _MILLISECONDS = 1000
@@ -40,10 +40,11 @@ def name_of(tool: str, *ids: str) -> str:
 
     A long or altered id ends with a part of its hash, so that two ids never become one name.
     """
-    return "/".join([tool, *map(_in_name, ids)])
+    return "/".join([tool, *map(id_in_name, ids)])
 
 
-def _in_name(given: str) -> str:
+def id_in_name(given: str) -> str:
+    """Return an id as a part of a name; see :func:`name_of`."""
     kept = "".join(char if char in _IN_IDS else "-" for char in given)
     if kept == given and len(given) <= _LONGEST_ID and is_name(given):
         return given

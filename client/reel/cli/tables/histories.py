@@ -1,0 +1,22 @@
+"""Commands about the histories of other tools."""
+
+from reel.cli.command import Command, option
+
+COMMANDS = (
+    Command(
+        "import",
+        "[TOOL] [PATH...]",
+        "import conversations that other tools have kept",
+        "importing.import_histories",
+        "reel import\n  reel import claude-code ~/old/.claude",
+        (
+            option("--yes", action="store_true", help="import all that is found, without asking"),
+            option("--dry-run", action="store_true", help="read everything, and only say what would be imported"),
+            option("--watch", action="store_true", help="go on with what the tools write, until Ctrl-C"),
+        ),
+        notes="Without TOOL, it looks in the places where the known tools keep their\n"
+        "conversations, lists them and asks. TOOL is claude-code. Nothing of a tool's\n"
+        "files is changed. What was imported before is not imported twice, and a\n"
+        "conversation that was changed here since is not written to.",
+    ),
+)

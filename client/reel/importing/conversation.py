@@ -1,0 +1,298 @@
+"""Steps of one conversation, as commands to the daemon.
+
+Every message has its place after another one, whatever happened between them. So going back, compacting and going on
+with a conversation that is there already are the same: the next message is added after its predecessor, in the place of
+what follows that. All of it stays in the log.
+
+The commands are sent without waiting for replies. Which seqs they will get is known before, because each of them is
+only carried out if nobody else has written.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from msgpack import packb
+
+from reel import replies, requests
+from reel.errors import Conflict, InvalidMessage, InvalidParams, ReelError, TooLarge
+from reel.importing.log import Log, with_origin
+from reel.importing.pipeline import Pipeline
+from reel.importing.steps import About, Back, Compacted, Kept, Part, Problem, Said, Source, Step
+from reel.requests import Call
+from reel.requests.calls import call, reply_reader
+from reel.strict_json import Json, encode
+from reel.values import fit_messagepack
+
+# The name under which the importer's events are stored.
+CLIENT = "reel import"
+# The tag that says which conversation of which tool an agent is, whatever it is called by now.
+TAG = "import"
+# The most messages and bytes of one command.
+_MOST = 500
+_BYTES = 1 << 20
+_ADDED = reply_reader(replies.Added)
+
+
+class Target(NamedTuple):
+    """The agent that a conversation is imported into: one that is there, or one that will be made.
+
+    Args:
+        name: the name of the agent.
+        row: the agent, if it is there.
+        log: what is known of its log, or of that of the agent from which it is cloned.
+        origin: the agent to clone; empty if there is none.
+        is_fork: whether the conversation is a fork that the tool made.
+    """
+
+    name: str
+    row: replies.AgentRow | None
+    log: Log
+    origin: str = ""
+    is_fork: bool = False
+
+
+class Conversation:
+    """Adds the steps of a conversation.
+
+    Args:
+        pipeline: the connection.
+        source: where the steps come from.
+        name: the conversation's name at its source.
+        target: where they go.
+        careful: wait for each reply, so that a message that is refused is left out, and not what follows it.
+    """
+
+    def __init__(self, pipeline: Pipeline, source: Source, name: str, target: Target, *, careful: bool = False) -> None:
+        self._pipeline = pipeline
+        self._source = source
+        self.name = name
+        self._target = target
+        self._log = target.log
+        self._careful = careful
+        self.agent = target.row.id if target.row else ""
+        self.made = ""
+        self.added = 0
+        self.known = 0
+        self.problems: list[Problem] = []
+        self.failure: ReelError | None = None
+        self._title, self._tags = "", dict[str, str]()
+        # What the agent is described as.
+        self._described = (target.row.title or "", target.row.tags) if target.row else ("", {})
+        # The place of each message that the source has had so far.
+        self._places: dict[str, int] = {}
+        # The message after which the next one comes, and the prompt at the beginning, which stays there.
+        self._at: int | None = None
+        self._base: int | None = None
+        # What is in the log only, and came before there was an agent.
+        self._early: list[Kept] = []
+        self._batch: list[Json] = []
+        self._batch_bytes = 0
+        self._batch_from: int | None = None
+        self._batch_head = 0
+        self._line = 0
+
+    @property
+    def log(self) -> Log:
+        """What is in the agent by now."""
+        return self._log
+
+    def take(self, step: Step) -> None:
+        """Take the next step."""
+        match step:
+            case About():
+                self._title = step.title or self._title
+                self._tags |= step.tags
+            case Said():
+                self._say(step)
+            case Kept():
+                self._keep(step)
+            case Back():
+                self._at = self._places.get(step.to, self._at) if step.to else self._base
+            case Compacted():
+                self._compact(step)
+
+    def finish(self) -> None:
+        """Send what is left, and describe the agent."""
+        if self._target.is_fork and self._at is not None:
+            self._materialize()
+        self.flush()
+        if not self.agent or self.failure:
+            return
+        old_title, old_tags = self._described
+        title = "" if old_title else self._title
+        tags = {**(old_tags if self._target.row else {}), TAG: self.name, **self._tags}
+        if title or tags != old_tags:
+            change = requests.change(self.agent, title=title or None, tags=tags)
+            self._pipeline.submit(change, self._took_description)
+
+    def flush(self) -> None:
+        """Send what has been gathered."""
+        if not self._batch:
+            return
+        batch, head = self._batch, self._batch_head
+        self._batch, self._batch_bytes = [], 0
+        if self.failure is not None:
+            return
+        params: Json = {} if self._batch_from is None else {"from": self._batch_from}
+        self._send(call("add", _ADDED, agent=self.agent, messages=batch, if_seq=head, **params), batch)
+
+    def _say(self, said: Said) -> None:
+        place, parts = self._known_parts(said.parts)
+        if parts:
+            element: Json = {"role": said.role, "content": [block for part in parts for block in part.blocks]}
+            if said.metadata:
+                element["provider_metadata"] = said.metadata
+            place = self._put(element, parts[-1].ref, said, is_prompt=said.role == "user")
+        else:
+            self.known += 1
+        if place is None:
+            return
+        for part in said.parts:
+            self._places[part.ref] = place
+        if said.role == "system" and self._at == self._base:
+            self._base = place
+        self._at = place
+
+    def _known_parts(self, parts: tuple[Part, ...]) -> tuple[int | None, tuple[Part, ...]]:
+        """Return where the last known part of a message is, and the parts after it."""
+        for number in range(len(parts), 0, -1):
+            place = self._log.refs.get(parts[number - 1].ref)
+            if place is not None:
+                self._at = place
+                return place, parts[number:]
+        return None, parts
+
+    def _keep(self, kept: Kept) -> None:
+        if kept.ref in self._log.refs:
+            self.known += 1
+        elif not self.agent:
+            self._early.append(kept)
+        else:
+            record = {"kind": kept.kind, "content": kept.content, "data_json": encode(kept.data, ascii_only=True)}
+            self._put(record, kept.ref, kept, is_prompt=False)
+
+    def _compact(self, step: Compacted) -> None:
+        places = {self._places[ref]: ref for ref in step.kept if ref in self._places}
+        self._at = self._base
+        self._say(step.summary)
+        for place, ref in places.items():
+            self._repeat(ref, place, f"{ref}@{step.summary.parts[0].ref}", step.summary.line)
+        # Several refs may have been parts of one message.
+        self._places |= {
+            ref: self._places[places[self._places[ref]]]
+            for ref in step.kept
+            if ref in self._places and self._places[ref] in places
+        }
+
+    def _repeat(self, ref: str, place: int, copy: str, line: int) -> None:
+        """Add a message again that stays after a summary."""
+        if copy in self._log.refs:
+            self._at = self._places[ref] = self._log.refs[copy]
+            return
+        self.flush()
+        found = self._pipeline.call(requests.messages(self.agent, since=place - 1, limit=1, at=place)).messages
+        for message in found:
+            part, sent = Part(copy, message["content"]), message.get("sent", message["time"])
+            self._say(Said(message["role"], (part,), message["provider_metadata"], sent, line))
+            self._places[ref] = self._places.get(copy, place)
+
+    def _put(self, element: Json, ref: str, step: Said | Kept, *, is_prompt: bool) -> int | None:
+        """Gather a message or a record, and return the seq that it gets; ``None`` if it was refused."""
+        is_message = isinstance(step, Said)
+        element, _ = fit_messagepack(with_origin(element, ref, step.sent))
+        size = len(packb(element, unicode_errors="surrogatepass"))
+        if self._batch_bytes + size > _BYTES or len(self._batch) >= _MOST or is_prompt:
+            self.flush()
+        self._materialize()
+        if is_message and self._at != self._log.tip:
+            self.flush()
+        if not self._batch:
+            self._begin(move=is_message)
+        self._batch.append(element)
+        self._batch_bytes += size
+        seq, command = self._log.head + 1, self._batch_head + 1
+        if self._careful and not self._is_accepted(step.line):
+            return None
+        self._log.add(seq, command, ref, is_message=is_message)
+        self.added += is_message
+        return seq
+
+    def _is_accepted(self, line: int) -> bool:
+        """Send one message by itself, and return whether it was accepted."""
+        refused, self._line = len(self.problems), line
+        self.flush()
+        if len(self.problems) > refused:
+            self._log = read_log(self._pipeline, self.agent)
+            return False
+        return self.failure is None
+
+    def _begin(self, *, move: bool) -> None:
+        """Begin a command, at the place where its first message belongs."""
+        self._batch_from, self._batch_head = None, self._log.head
+        if not move or self._at == self._log.tip:
+            return
+        following = self._log.after(self._at)
+        if following is None and self._at is not None:
+            end = self._log.end_of(self._at)
+            self._send(requests.restore(self.agent, self._at, if_seq=self._log.head), None)
+            self._log.go_to(end, self._log.head + 1)
+            self._batch_head = self._log.head
+            following = self._log.after(self._at)
+        if following is not None:
+            self._batch_from = following
+            self._log.go_to(self._at, self._log.head + 1)
+
+    def _materialize(self) -> None:
+        """Make the agent if there is none, or a clone of one that must not be written to."""
+        if self.agent:
+            return
+        tags = {TAG: self.name, **self._tags}
+        if self._target.origin and self._at is not None:
+            info = self._pipeline.call(requests.clone(self._target.origin, self._target.name, self._at))
+            self._log = read_log(self._pipeline, info.id)
+        else:
+            info = self._pipeline.call(requests.create(self._target.name, title=self._title or None, tags=tags))
+            self._log = Log()
+            self._log.head = info.head
+        self.agent, self.made, self._described = info.id, info.name, (info.title or "", info.tags)
+        early, self._early = self._early, []
+        for kept in early:
+            self._keep(kept)
+
+    def _send(self, call: Call[Any], batch: list[Json] | None) -> None:
+        if self._careful:
+            try:
+                self._took(self._pipeline.call(call), batch)
+            except (InvalidMessage, TooLarge) as error:
+                self._refuse(error)
+            return
+        try:
+            self._pipeline.submit(call, lambda reply: self._took(reply, batch))
+        except (InvalidParams, TooLarge) as error:
+            self.failure = self.failure or error
+
+    def _took(self, reply: Any, batch: list[Json] | None) -> None:
+        if isinstance(reply, ReelError):
+            # What comes after it is refused as well, because the head is not what it was expected to be.
+            self.failure = self.failure or reply
+        elif batch is not None and reply.first + len(batch) - 1 != reply.head:
+            self.failure = self.failure or Conflict(f"{self._target.name} got other seqs than expected")
+
+    def _took_description(self, reply: Any) -> None:
+        if isinstance(reply, ReelError):
+            self.problems.append(Problem(self._source.path, 0, f"the agent was not described: {reply.message}"))
+
+    def _refuse(self, error: ReelError) -> None:
+        self.problems.append(Problem(self._source.path, self._line, f"not imported: {error.message}"))
+
+
+def read_log(pipeline: Pipeline, agent: str) -> Log:
+    """Read an agent's log, with what it was cloned from."""
+    log = Log()
+    log.read(_events(pipeline, agent), CLIENT)
+    return log
+
+
+def _events(pipeline: Pipeline, agent: str) -> Iterator[Any]:
+    for page in pipeline.pages(requests.history(agent, inherited=True)):
+        yield from page.events

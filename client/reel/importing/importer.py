@@ -1,0 +1,213 @@
+"""Importing sources: each is read, its steps are added to its agents, and what became of it is counted."""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from reel import requests
+from reel.errors import InvalidMessage, InvalidParams, ReelError, TooLarge
+from reel.importing.conversation import TAG, Conversation, Target, read_log
+from reel.importing.log import Log
+from reel.importing.pipeline import Pipeline
+from reel.importing.seen import Seen
+from reel.importing.steps import About, Counts, Problem, Source, Tool
+from reel.replies import AgentRow
+
+# How many sources are sent before the replies to all of them are waited for.
+_TOGETHER = 16
+
+
+class Totals:
+    """What became of the sources of a tool."""
+
+    def __init__(self) -> None:
+        self.counts = Counts()
+        # Conversations: those that are new, those that have grown, and those that have nothing new.
+        self.new = 0
+        self.grown = 0
+        self.unchanged = 0
+        self.messages = 0
+        self.known = 0
+        self.bytes = 0
+        self.sources = 0
+        # Sources without a conversation.
+        self.empty = 0
+        # New agents beside conversations that were changed here, and conversations that were killed here.
+        self.beside: list[tuple[str, str]] = []
+        self.killed: list[str] = []
+        self.interrupted = False
+
+
+class _Read(NamedTuple):
+    """A source that was read, and whose commands were sent."""
+
+    source: Source
+    counts: Counts
+    conversations: list[Conversation]
+
+
+class Importer:
+    """Imports sources into the daemon.
+
+    Args:
+        pipeline: the connection.
+        seen: what has been imported before.
+    """
+
+    def __init__(self, pipeline: Pipeline, seen: Seen) -> None:
+        self._pipeline = pipeline
+        self._seen = seen
+        self._named: dict[str, AgentRow] = {}
+        self._tagged: dict[str, AgentRow] = {}
+        self._heads: dict[str, int] = {}
+        # Agents that were made meanwhile, by the names of their conversations.
+        self._made: dict[str, str] = {}
+        self._sent: list[_Read] = []
+        self.totals = Totals()
+
+    def look(self) -> None:
+        """Find out which agents there are."""
+        for row in self._pipeline.iter_agents():
+            self._heads[row.id] = row.head
+            if row.alive or row.name not in self._named:
+                self._named[row.name] = row
+            if (conversation := row.tags.get(TAG)) is not None:
+                self._tagged.setdefault(conversation, row)
+
+    def run(self, tool: Tool, sources: Iterable[Source]) -> Iterator[Totals]:
+        """Import sources; yield the totals whenever some of them are in.
+
+        Raises:
+            NotRunning: the daemon went away.
+        """
+        for source in sources:
+            if self._seen.has(source, self._heads):
+                self.totals.sources += 1
+                self.totals.bytes += source.size
+                self.totals.unchanged += 1
+            else:
+                self._sent.append(self._read(tool, source))
+            if len(self._sent) >= _TOGETHER:
+                self.settle(tool)
+            yield self.totals
+        self.settle(tool)
+        yield self.totals
+
+    def settle(self, tool: Tool) -> None:
+        """Wait for the replies to what was sent, and count it."""
+        self._pipeline.drain()
+        sent, self._sent = self._sent, []
+        for read in sent:
+            failures = [conversation.failure for conversation in read.conversations if conversation.failure]
+            if any(isinstance(failure, InvalidMessage | InvalidParams | TooLarge) for failure in failures):
+                self._count(self._read(tool, read.source, careful=True))
+            else:
+                self._count(read)
+
+    def _read(self, tool: Tool, source: Source, *, careful: bool = False) -> _Read:
+        conversations: dict[str, Conversation] = {}
+        reading = tool.open(source)
+        current: Conversation | None = None
+        skipped: set[str] = set()
+        try:
+            for step in reading.steps():
+                if isinstance(step, About):
+                    current = self._conversation(conversations, skipped, source, step.part, careful=careful)
+                if current is not None:
+                    current.take(step)
+        except OSError as error:
+            reading.counts.problem(Problem(source.path, 0, error.strerror or str(error)))
+        for conversation in conversations.values():
+            conversation.finish()
+            if conversation.made:
+                self._made[conversation.name] = conversation.agent
+        if careful:
+            self._pipeline.drain()
+        return _Read(source, reading.counts, list(conversations.values()))
+
+    def _conversation(
+        self, conversations: dict[str, Conversation], skipped: set[str], source: Source, part: str, *, careful: bool
+    ) -> Conversation | None:
+        name = source.conversation + part
+        if name in skipped:
+            return None
+        if name not in conversations:
+            target = self._target(name, source.fork_of if not part else "")
+            if target is None:
+                skipped.add(name)
+                self.totals.killed.append(name)
+                return None
+            conversations[name] = Conversation(self._pipeline, source, name, target, careful=careful)
+        return conversations[name]
+
+    def _target(self, name: str, fork_of: str) -> Target | None:
+        """Return the agent that a conversation goes into; ``None`` if it was killed here."""
+        if (made := self._made.get(name)) is not None:
+            return self._existing(name, self._row_of(made))
+        row = self._named.get(name) or self._tagged.get(name)
+        if row is not None:
+            return self._existing(name, row) if row.alive else None
+        parent = self._made.get(fork_of) or (found.id if (found := self._find(fork_of)) else "")
+        if not parent:
+            return Target(name, None, Log())
+        return Target(name, None, read_log(self._pipeline, parent), parent, is_fork=True)
+
+    def _find(self, name: str) -> AgentRow | None:
+        return (self._named.get(name) or self._tagged.get(name)) if name else None
+
+    def _row_of(self, agent: str) -> AgentRow:
+        info = self._pipeline.call(requests.agent(agent))
+        return AgentRow(info.id, info.name, info.title, info.tags, info.alive, info.head, info.created, info.updated)
+
+    def _existing(self, name: str, row: AgentRow) -> Target | None:
+        """Return the agent, or what takes the place of one that was changed here."""
+        number = 2
+        first = row
+        while (beside := self._named.get(f"{name}@{number}")) is not None:
+            row, number = beside, number + 1
+        if not row.alive:
+            return None
+        if first is row and row.tags.get(TAG) != name:
+            return Target(f"{name}@{number}", None, Log())
+        log = read_log(self._pipeline, row.id)
+        if log.changed:
+            return Target(f"{name}@{number}", None, log, row.id)
+        return Target(row.name, row, log)
+
+    def _count(self, read: _Read) -> None:
+        totals, heads = self.totals, dict[str, int]()
+        totals.sources += 1
+        totals.bytes += read.source.size
+        complete = True
+        for conversation in read.conversations:
+            totals.messages += conversation.added
+            totals.known += conversation.known
+            for problem in conversation.problems:
+                read.counts.problem(problem)
+            if conversation.failure is not None:
+                complete = False
+                read.counts.problem(Problem(read.source.path, 0, _why(conversation.failure)))
+            if conversation.agent:
+                heads[conversation.agent] = conversation.log.head
+            self._count_conversation(conversation)
+        totals.empty += not heads
+        totals.counts.add(read.counts)
+        if complete:
+            self._heads |= heads
+            self._seen.add(read.source, heads)
+
+    def _count_conversation(self, conversation: Conversation) -> None:
+        totals = self.totals
+        if conversation.made:
+            totals.new += 1
+            if conversation.made != conversation.name:
+                totals.beside.append((conversation.name, conversation.made))
+        elif conversation.added:
+            totals.grown += 1
+        else:
+            totals.unchanged += 1
+
+
+def _why(error: ReelError) -> str:
+    if error.name == "conflict":
+        return "the agent was changed while it was imported; import it again"
+    return f"not imported: {error.message}"

@@ -1,0 +1,95 @@
+"""A client that sends commands without waiting for each reply, so that many of them are one commit."""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from reel.errors import NotRunning, ParseError, ReelError, from_wire
+from reel.frames import InvalidFrame, Response
+from reel.requests import Call
+from reel.requests.calls import require_size
+from reel.sync.client import Client
+
+# What is sent before a reply is waited for, in requests and in bytes. The daemon takes 256 and 32 MiB.
+_REQUESTS = 64
+_BYTES = 8 << 20
+_CHUNK = 1 << 18
+
+# Takes the reply to a command, or the error.
+Taker: TypeAlias = Callable[[Any], None]
+
+
+class Pipeline(Client):
+    """A connection with many commands under way.
+
+    What was sent and not answered when the connection is lost may have been done or not.
+    """
+
+    _waiting: dict[int, tuple[Call[Any], int, Taker]]
+    _waiting_bytes = 0
+
+    def __init__(self, path: str, name: str) -> None:
+        super().__init__(path, name=name, patience=0)
+        self._waiting = {}
+
+    def submit(self, call: Call[Any], take: Taker) -> None:
+        """Send a command; ``take`` gets its reply, or a ``ReelError``, at a later call of any method.
+
+        Raises:
+            TooLarge: the daemon takes no request of this size; nothing was sent.
+            NotRunning: the daemon went away.
+        """
+        if self._socket is None:
+            self.connect()
+        assert self._socket is not None  # noqa: S101 - it has just connected
+        number = self._next_id + 1
+        request = self._framing.request(number, call.method, [call.params])
+        require_size(request, self.server)
+        self._next_id = number
+        if len(self._waiting) >= _REQUESTS or self._waiting_bytes + len(request) > _BYTES:
+            self.drain(_REQUESTS // 2)
+        self._waiting[number] = (call, len(request), take)
+        self._waiting_bytes += len(request)
+        try:
+            self._socket.sendall(request)
+        except OSError as error:
+            raise self._lost(error) from error
+
+    def call(self, call: Call[Any]) -> Any:
+        """Send a request and wait for its reply; what was submitted is waited for first."""
+        self.drain()
+        return super().call(call)
+
+    def drain(self, left: int = 0) -> None:
+        """Wait until at most so many requests are without a reply.
+
+        Raises:
+            NotRunning: the daemon went away.
+        """
+        while len(self._waiting) > left:
+            try:
+                data = self._socket.recv(_CHUNK) if self._socket is not None else b""
+            except OSError as error:
+                raise self._lost(error) from error
+            if not data:
+                raise self._lost(EOFError("connection closed"))
+            for frame in self._framing.feed(data):
+                if type(frame) is InvalidFrame:
+                    raise ParseError(f"what {self.path} sent is not a reply: {frame.error.message}")
+                if type(frame) is Response:
+                    self._answer(frame)
+
+    def _answer(self, frame: Response) -> None:
+        if type(frame.id) is not int or frame.id not in self._waiting:
+            return
+        call, size, take = self._waiting.pop(frame.id)
+        self._waiting_bytes -= size
+        reply: Any | ReelError = from_wire(frame.error) if frame.error is not None else call.read(frame.result)
+        take(reply)
+
+    def _lost(self, error: Exception) -> NotRunning:
+        self._waiting.clear()
+        self._waiting_bytes = 0
+        self.close()
+        return NotRunning(
+            f"the daemon on {self.path} went away: {error}; what was imported is there, repeat the command"
+        )

@@ -1,0 +1,16 @@
+"""The tools whose histories can be imported. A reader is imported when it is used."""
+
+from importlib import import_module
+
+from reel.importing.steps import Tool
+
+# The module of each tool, in the order in which they are listed.
+MODULES = {
+    "claude-code": "claude_code",
+}
+
+
+def tool_named(name: str) -> Tool:
+    """Return a tool by its name, which is a key of ``MODULES``."""
+    tool: Tool = import_module(f"reel.importing.{MODULES[name]}").TOOL
+    return tool

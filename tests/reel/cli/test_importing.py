@@ -1,0 +1,310 @@
+"""``reel import``."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reel.sync.client import Client
+from tests.reel.importing.transcripts import Transcript, call
+
+from .conftest import Reel, texts
+from .running import talking
+
+
+@pytest.fixture
+def session(name: str) -> str:
+    """The id of a session that no other test uses."""
+    return name.lower()[-40:].strip("-")
+
+
+@pytest.fixture
+def agent(session: str) -> str:
+    """The agent that the session becomes."""
+    return f"claude-code/{session}"
+
+
+@pytest.fixture(autouse=True)
+def _home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A home directory without histories."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
+    monkeypatch.delenv("CODEX_HOME", raising=False)
+
+
+def three_turns(session: str) -> Transcript:
+    """Return a session in which the second prompt was taken back."""
+    made = (
+        Transcript(session).user("u1", "Hi").answer("a1", "Hello", "m1").user("u2", "Wrong").answer("a2", "Why", "m2")
+    )
+    return made.user("u3", "Right", after="a1").answer("a3", "Fine", "m3")
+
+
+def save(made: Transcript, tmp_path: Path) -> str:
+    """Write a transcript where the tool would, and return the path."""
+    return str(made.write(tmp_path / ".claude/projects/-home-me" / f"{made.session}.jsonl"))
+
+
+def forget(tmp_path: Path) -> None:
+    """Remove what says which files have been imported."""
+    (tmp_path / "reel/imported.json").unlink(missing_ok=True)
+
+
+def test_what_is_found_is_imported(reel: Reel, client: Client, session: str, agent: str, tmp_path: Path) -> None:
+    """All that is found is listed and imported, with title, tags and the messages that are current."""
+    save(three_turns(session).other(type="ai-title", aiTitle="Greeting"), tmp_path)
+
+    ran = reel("import", "--yes")
+
+    assert (0, "") == (ran.status, ran.err)
+    assert ran.out.splitlines()[0].startswith("claude-code  1  ")
+    assert ran.out.splitlines()[1:] == [
+        "Claude Code: 1 conversation imported; 6 messages",
+        "  7 records: 7 used",
+    ]
+    info = client.agent(agent)
+    assert ("Greeting", "/home/me/deck", "main") == (info.title, info.tags["cwd"], info.tags["branch"])
+    assert ["Hi", "Hello", "Right", "Fine"] == texts(reel, agent)
+
+
+def test_what_was_taken_back_is_in_the_log(
+    reel: Reel, client: Client, session: str, agent: str, tmp_path: Path
+) -> None:
+    """A branch that was left at the source can be restored."""
+    reel("import", "claude-code", save(three_turns(session), tmp_path))
+    (left,) = [event["seq"] for event in client.iter_history(agent) if event["content"] == "Why"]
+
+    reel("restore", agent, str(left))
+
+    assert ["Hi", "Hello", "Wrong", "Why"] == texts(reel, agent)
+
+
+def test_times_are_those_of_the_source(reel: Reel, client: Client, session: str, agent: str, tmp_path: Path) -> None:
+    """A message has the time when it was said."""
+    reel("import", "claude-code", save(three_turns(session), tmp_path))
+
+    assert [1785578400000, 1785578401000] == [
+        message["provider_metadata"]["sent"] for message in client.messages(agent).messages[:2]
+    ]
+
+
+def test_import_again(reel: Reel, client: Client, session: str, agent: str, tmp_path: Path) -> None:
+    """What is imported twice is there once, whether or not it is known that the file was imported."""
+    save(three_turns(session), tmp_path)
+    reel("import", "--yes")
+    head = client.agent(agent).head
+
+    again = [reel("import", "--yes").out.splitlines()[1:]]
+    forget(tmp_path)
+    again.append(reel("import", "--yes").out.splitlines()[1:2])
+
+    assert again == [["Claude Code: nothing new in 1 conversation"]] * 2
+    assert client.agent(agent).head == head
+
+
+@pytest.mark.slow
+def test_grown_files(reel: Reel, session: str, tmp_path: Path) -> None:
+    """A file that is imported at any line, and again when it is complete, is as if it had been imported once."""
+    made = Transcript("x").user("u1", "Hi").answer("a1", call("c1"), "m1").answer("a2", call("c2"), "m1")
+    made.result("r2", "c2", "Two").result("r1", "c1", "One", after="a1").answer("a3", "Done", "m2").user("u2", "More")
+    made.record("system", "b1", after=None, subtype="compact_boundary").user("s1", "Sum", isCompactSummary=True)
+    lines = made.answer("a4", "Right", "m3").user("u4", "Again", after="s1").answer("a5", "Good", "m4").lines()
+    path = tmp_path / "x"
+    ends = []
+    for cut in range(len(lines) + 1):
+        file = path / f"{session}-{cut}.jsonl"
+        path.mkdir(exist_ok=True)
+        file.write_text("".join(lines[:cut]))
+        reel("import", "claude-code", str(file))
+        file.write_text("".join(lines))
+        reel("import", "claude-code", str(file))
+        ends.append(reel("show", f"claude-code/{session}-{cut}", "--json").documents)
+
+    blocks = [[(m["role"], _plain(block)) for m in end for block in m["content"]] for end in ends]
+    assert [blocks[0]] * len(blocks) == blocks
+    assert len(blocks[0]) == 3
+
+
+def _plain(block: dict[str, Any]) -> str:
+    return json.dumps({key: value for key, value in block.items() if key != "provider_metadata"})
+
+
+def test_compaction(reel: Reel, client: Client, session: str, agent: str, tmp_path: Path) -> None:
+    """The summary is current, with what is preserved after it; what it stands for is in the log."""
+    made = (
+        Transcript(session).user("u1", "Hi").answer("a1", "Hello", "m1").user("u2", "Keep").answer("a2", "Kept", "m2")
+    )
+    segment = {"preservedSegment": {"headUuid": "u2", "tailUuid": "a2"}}
+    made.record("system", "b1", after=None, subtype="compact_boundary", compactMetadata=segment)
+    made.user("s1", "Summary", isCompactSummary=True).user("u3", "Go on", after="a2")
+    save(made, tmp_path)
+    reel("import", "--yes")
+    head = client.agent(agent).head
+    forget(tmp_path)
+    reel("import", "--yes")
+
+    assert ["Summary", "Keep", "Kept", "Go on"] == texts(reel, agent)
+    assert "Hello" in [event["content"] for event in client.iter_history(agent)]
+    assert client.agent(agent).head == head
+
+
+def test_forks_are_clones(reel: Reel, client: Client, session: str, agent: str, tmp_path: Path) -> None:
+    """A fork that the tool made is a clone: its beginning is not stored twice."""
+    save(three_turns(session), tmp_path)
+    fork = Transcript(f"{session}-fork").user("u1", "Hi", sessionKind="bg").answer("a1", "Hello", "m1")
+    save(fork.user("f1", "Fork").answer("f2", "Branch", "m9"), tmp_path)
+
+    reel("import", "--yes")
+
+    info = client.agent(f"{agent}-fork")
+    assert ["Hi", "Hello", "Fork", "Branch"] == texts(reel, f"{agent}-fork")
+    assert info.source is not None
+    assert info.source.agent == client.agent(agent).id
+    assert [event["content"] for event in client.iter_history(f"{agent}-fork") if event["kind"] == "user"] == ["Fork"]
+
+
+def test_conversation_that_was_changed_here(reel: Reel, session: str, agent: str, tmp_path: Path) -> None:
+    """A conversation that somebody went on with here is not written to: a clone takes what is new, again and again."""
+    made = three_turns(session)
+    save(made, tmp_path)
+    reel("import", "--yes")
+    reel("add", agent, "Mine")
+    save(made.user("u4", "Theirs"), tmp_path)
+
+    ran = reel("import", "--yes")
+    save(made.answer("a4", "More", "m4"), tmp_path)
+    reel("import", "--yes")
+
+    assert f"  {agent} was changed here; what is new is in {agent}@2" in ran.out.splitlines()
+    assert ["Right", "Fine", "Mine"] == texts(reel, agent)[2:]
+    assert ["Right", "Fine", "Theirs", "More"] == texts(reel, f"{agent}@2")[2:]
+
+
+def test_renamed_and_described_here(reel: Reel, client: Client, session: str, agent: str, tmp_path: Path) -> None:
+    """A conversation is found by its tag if it was renamed; a title and a tag of one's own stay."""
+    made = three_turns(session)
+    save(made, tmp_path)
+    reel("import", "--yes")
+    reel("rename", agent, f"{session}-mine")
+    reel("title", f"{session}-mine", "Mine")
+    reel("tag", f"{session}-mine", "topic=tapes")
+    save(made.user("u4", "More").other(type="ai-title", aiTitle="Theirs"), tmp_path)
+
+    reel("import", "--yes")
+
+    info = client.agent(f"{session}-mine")
+    assert ("Mine", "tapes") == (info.title, info.tags["topic"])
+    assert "More" == texts(reel, f"{session}-mine")[-1]
+
+
+def test_killed_here(reel: Reel, session: str, agent: str, tmp_path: Path) -> None:
+    """A conversation that was killed here is left alone, and the output says so."""
+    made = three_turns(session)
+    save(made, tmp_path)
+    reel("import", "--yes")
+    reel("kill", agent)
+    save(made.user("u4", "More"), tmp_path)
+
+    assert f"  {agent} was killed here, and was left alone" in reel("import", "--yes").out.splitlines()
+
+
+def test_message_that_is_refused(reel: Reel, session: str, agent: str, tmp_path: Path) -> None:
+    """A message that the daemon refuses is reported with its file and line; the others are imported."""
+    made = Transcript(session).user("u1", "Hi").answer("a1", {**call("c1"), "name": "x" * 2000}, "m1").user("u2", "Bye")
+    path = save(made, tmp_path)
+
+    ran = reel("import", "--yes")
+
+    assert ran.err.startswith(f"reel: {path}:2: not imported: messages[0].content[0].name: ")
+    assert ["Hi", "Bye"] == texts(reel, agent)
+
+
+def test_broken_lines(reel: Reel, session: str, agent: str, tmp_path: Path) -> None:
+    """A line that is not JSON is reported; the others are imported."""
+    path = save(three_turns(session), tmp_path)
+    Path(path).write_text(Path(path).read_text().replace('{"parentUuid": "u1"', "{nonsense", 1))
+
+    ran = reel("import", "--yes")
+
+    assert ran.err.startswith(f"reel: {path}:2: not JSON: ")
+    assert "Right" in texts(reel, agent)
+
+
+def test_dry_run(reel: Reel, session: str, agent: str, tmp_path: Path) -> None:
+    """A dry run says what would be imported, and imports nothing."""
+    save(three_turns(session), tmp_path)
+
+    ran = reel("import", "--dry-run")
+
+    assert "Claude Code: 1 conversation would be imported; 6 messages" in ran.out
+    assert reel("show", agent).status == 4
+
+
+def test_for_programs(reel: Reel, session: str, agent: str, tmp_path: Path) -> None:
+    """With --json there is a document for each tool: what became of the conversations, and of the records."""
+    save(three_turns(session).record("progress", "p1").record("hologram", "h1"), tmp_path)
+
+    (found,) = reel("import", "--yes", "--json").documents
+
+    assert (1, 6) == (found["new"], found["messages"])
+    assert found["records"] == {
+        "read": 8,
+        "mapped": 6,
+        "ignored": {"progress of a tool": 1},
+        "unknown": {"hologram": 1},
+    }
+    assert agent in reel("list", "--format", "names").out.splitlines()
+
+
+def test_nobody_to_ask(reel: Reel, session: str, agent: str, tmp_path: Path) -> None:
+    """Without a terminal and without --yes nothing is imported."""
+    save(three_turns(session), tmp_path)
+
+    ran = reel("import")
+
+    assert (1, "reel: system: " in ran.err) == (ran.status, False)
+    assert "nothing was imported; import all of it with: reel import --yes" in ran.err
+    assert reel("show", agent).status == 4
+
+
+def test_nothing_is_found(reel: Reel, tmp_path: Path) -> None:
+    """It is an error if there is no history, or none in the files that were named."""
+    (tmp_path / "empty.jsonl").write_text('{"type":"mode"}\n')
+
+    assert "no history of a tool was found" in reel("import", "--yes").err
+    assert "no conversation of Claude Code in 1 file" in reel("import", "claude-code", str(tmp_path)).err
+    assert reel("import", "claude-code").status == 1
+    assert "does not exist" in reel("import", "claude-code", "/nowhere").err
+    assert "is not one of claude-code" in reel("import", "claud").err
+
+
+@pytest.mark.slow
+def test_asked_at_a_terminal(reel: Reel, client: Client, session: str, agent: str, tmp_path: Path) -> None:
+    """At a terminal it asks, and imports if the answer is yes."""
+    save(three_turns(session), tmp_path)
+    with talking(client.path, "import", HOME=str(tmp_path)) as command:
+        command.until("Import 1 conversation? [Y/n] ")
+        command.type("n\r")
+        assert command.process.wait() == 1
+    assert reel("show", agent).status == 4
+
+    with talking(client.path, "import", HOME=str(tmp_path)) as command:
+        command.until("Import 1 conversation? [Y/n] ")
+        command.type("\r")
+        command.until("1 conversation imported; 6 messages")
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("reel")
+def test_watch(client: Client, session: str, agent: str, tmp_path: Path) -> None:
+    """With --watch, what the tool writes is imported until Ctrl-C."""
+    made = three_turns(session)
+    save(made, tmp_path)
+    with talking(client.path, "import", "--yes", "--watch", HOME=str(tmp_path)) as command:
+        command.until("waiting for what the tools write")
+        save(made.user("u4", "Later"), tmp_path)
+        command.until("1 went on; 1 message")
+        command.interrupt("^C")
+
+    assert client.agent(agent).messages == 5
