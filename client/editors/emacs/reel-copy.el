@@ -34,6 +34,13 @@
 (defvar-local reel-copy-state nil
   "Why the copy is not current, as a word: `reading', `away'; nil if it is.")
 
+(defvar-local reel-copy-past nil
+  "The seq of an event if this buffer shows the conversation as it was then.
+It is only read then, and not followed.")
+
+(defvar-local reel-copy--then nil
+  "Function to call once when everything has been read, or nil.")
+
 (defvar-local reel-copy--turn 0
   "How often this buffer has started to follow.")
 
@@ -69,18 +76,26 @@
 
 ;;;; Following
 
-(defun reel-copy-start (agent name)
-  "Make the current buffer a copy of AGENT, whose name is NAME."
+(defun reel-copy-start (agent name &optional past)
+  "Make the current buffer a copy of AGENT, whose name is NAME.
+With PAST, the seq of an event, show the conversation as it was then."
   (setq reel-copy-agent agent
-        reel-copy-name name)
+        reel-copy-name name
+        reel-copy-past past)
   (add-hook 'kill-buffer-hook #'reel-copy--leave nil t)
   (reel-copy-follow))
 
 (defun reel-copy-refresh ()
   "Read everything again."
   (reel-copy--leave)
-  (setq reel-copy--seq nil)
+  (unless reel-copy-past
+    (setq reel-copy--seq nil))
   (reel-copy-follow))
+
+(defun reel-copy-when-complete (function)
+  "Call FUNCTION in the current buffer, once everything has been read."
+  (setq reel-copy--then function)
+  (reel-copy--work))
 
 (defun reel-copy-follow ()
   "Subscribe, and continue after the last event that the copy has."
@@ -89,8 +104,11 @@
         reel-copy--subscription nil
         reel-copy--pushes nil)
   (reel-copy--draft-all nil)
-  (reel-copy--ask 'subscribe (list :agent reel-copy-agent :since reel-copy--seq)
-                  #'reel-copy--subscribed))
+  (cond ((not reel-copy-past)
+         (reel-copy--ask 'subscribe (list :agent reel-copy-agent :since reel-copy--seq)
+                         #'reel-copy--subscribed))
+        (reel-copy--seq (reel-copy--work))
+        (t (reel-copy--fill reel-copy-past))))
 
 (defun reel-copy-lost ()
   "Show that the connection was lost."
@@ -103,7 +121,7 @@
 
 (defun reel-copy-hear (method params)
   "Take the push METHOD with PARAMS if it is for the current buffer."
-  (when (if (memq method '(event lagged))
+  (when (if (or reel-copy-past (memq method '(event lagged)))
             (and reel-copy--subscription (eql (plist-get params :sub) reel-copy--subscription))
           (equal (plist-get params :agent) reel-copy-agent))
     (setq reel-copy--pushes (nconc reel-copy--pushes (list (cons method params))))
@@ -163,8 +181,10 @@ connection with the number LINK, that is ended."
   (while (and reel-copy--pushes (not reel-copy--waiting))
     (pcase-let ((`(,method . ,params) (pop reel-copy--pushes)))
       (reel-copy--take method params)))
-  (unless (or reel-copy--waiting (not reel-copy--subscription))
-    (setq reel-copy-state nil))
+  (unless (or reel-copy--waiting (not (or reel-copy--subscription reel-copy-past)))
+    (setq reel-copy-state nil)
+    (when reel-copy--then
+      (funcall (prog1 reel-copy--then (setq reel-copy--then nil)))))
   (force-mode-line-update))
 
 (defun reel-copy--take (method params)
@@ -187,15 +207,16 @@ connection with the number LINK, that is ended."
       (reel-copy--append (list message)))
     (unless (equal name reel-copy-name)
       (setq reel-copy-name name)
-      (rename-buffer (reel-copy-buffer-name name) t))
+      (rename-buffer (reel-copy-buffer-name name nil) t))
     (if (or (< (length reel-copy--entries) (plist-get event :count))
             (member (plist-get event :kind) reel-copy--prompting))
         (reel-copy--fill seq)
       (setq reel-copy--seq seq))))
 
-(defun reel-copy-buffer-name (name)
-  "Return the name of the buffer for the agent named NAME."
-  (format "*reel %s*" name))
+(defun reel-copy-buffer-name (name past)
+  "Return the name of the buffer for the agent named NAME.
+PAST is the seq of an event if it shows the conversation as it was then."
+  (format "*reel %s%s*" name (if past (format "#%d" past) "")))
 
 (defun reel-copy--fill (at)
   "Read what comes after the last entry, in the state at the seq AT."
@@ -209,7 +230,9 @@ connection with the number LINK, that is ended."
   (reel-copy--append (append (plist-get reply :messages) nil))
   (if (eq (plist-get reply :more) t)
       (reel-copy--fill at)
-    (setq reel-copy--seq at)))
+    (setq reel-copy--seq at)
+    (when reel-copy-past
+      (reel-copy--date))))
 
 ;;;; The text
 
@@ -268,6 +291,24 @@ connection with the number LINK, that is ended."
       (push (cons (plist-get message :seq) reel-copy--length) reel-copy--entries)
       (insert (reel-text-message message reel-copy--tools))
       (setq reel-copy--length (- (point) (reel-copy--begin))))))
+
+(defun reel-copy--date ()
+  "Put the line about the state at the end."
+  (reel-copy--editing
+    (goto-char (point-max))
+    (insert (reel-text-past reel-copy-name reel-copy-past))))
+
+(defun reel-copy-place (seq)
+  "Return where the message with SEQ is: a list of its begin, its end and SEQ.
+If there is no such message, it is that of the message before.  If SEQ is nil,
+or there is no message before, it is that of the prompt, without a seq."
+  (let ((end reel-copy--length)
+        (entries (and seq reel-copy--entries)))
+    (while (and entries (> (caar entries) seq))
+      (setq end (cdr (pop entries))))
+    (if entries
+        (list (+ (reel-copy--begin) (cdar entries)) (+ (reel-copy--begin) end) (caar entries))
+      (list 1 (reel-copy--begin) (and seq 0)))))
 
 (defun reel-copy--draft (push)
   "Show the draft in PUSH; if its text is empty, remove the draft."

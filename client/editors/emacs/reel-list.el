@@ -15,12 +15,14 @@
 
 (declare-function reel-open "reel")
 (declare-function reel-new "reel")
+(declare-function reel-search "reel-search")
 (declare-function reel--ignore-local-variables "reel")
 
 (defvar reel-list-mode-map
   (let ((map (make-sparse-keymap)))
     (define-key map (kbd "RET") #'reel-list-open)
     (define-key map "+" #'reel-new)
+    (define-key map "/" #'reel-search)
     map)
   "Keymap of `reel-list-mode'.")
 

@@ -75,6 +75,11 @@ CLIENT is the name of a program; nil if it has none."
   (concat (reel-text--heading (concat "assistant · writing…" (and client (format " (%s)" client))))
           (reel-text--body text) "\n"))
 
+(defun reel-text-past (name seq)
+  "Return the line below the conversation NAME as it was at the event SEQ."
+  (propertize (format "*%s as it was at #%d (M-x reel-open shows it as it is now)*\n" name seq)
+              'face 'reel-label))
+
 (defun reel-text--heading (words)
   "Return the heading of a message, with WORDS."
   (concat (propertize (concat "## " (reel-text-one-line words)) 'face 'reel-heading 'reel-heading t)

@@ -22,6 +22,7 @@
 ;; M-x reel-code     copies the last code block of an answer
 ;; M-x reel-answer   copies the last answer
 ;; M-x reel-list     lists the conversations, to choose one
+;; M-x reel-search   searches everything that was said in all conversations
 ;; M-x reel-clone    starts a new one from the current state of this one
 ;; M-x reel-mark     sets a mark; M-x reel-rewind goes back to one
 ;; M-x reel-undo     undoes the newest command; M-x reel-redo redoes it
@@ -32,8 +33,8 @@
 ;; In the buffer of a conversation, a command is about that one; in any other
 ;; buffer, about the one that was opened last.  A conversation's buffer has
 ;; keys: s send, w compose, a ask, k stop asking, y code, Y answer, c clone,
-;; m mark, r rewind, u undo, U redo, C clear, R rename, T title, i info, l list, n and
-;; p the next and the previous message, TAB opens or closes the fold on the
+;; m mark, r rewind, u undo, U redo, C clear, R rename, T title, i info, l list,
+;; / search, n and p the next and the previous message, TAB opens or closes the fold on the
 ;; line, g reads everything again, q buries the buffer.
 ;;
 ;; The daemon's socket is $REEL_SOCKET, or the one that `reel socket' prints.
@@ -50,6 +51,7 @@
 (require 'reel-link)
 (require 'reel-list)
 (require 'reel-markdown)
+(require 'reel-search)
 (require 'reel-text)
 
 (defvar reel--last nil
@@ -140,6 +142,7 @@ Nor may a file in the current directory set them."
     (define-key map "C" #'reel-clear)
     (define-key map "i" #'reel-info)
     (define-key map "l" #'reel-list)
+    (define-key map "/" #'reel-search)
     (define-key map "n" #'reel-next)
     (define-key map "p" #'reel-previous)
     (define-key map (kbd "TAB") #'reel-toggle)
@@ -165,6 +168,7 @@ Nor may a file in the current directory set them."
   "Return the text for the mode line: what is going on in this conversation.
 A mode line interprets %, and names are other people's text: each is replaced."
   (let ((words (append
+                (and reel-copy-past (list (format "as it was at #%d" reel-copy-past)))
                 (and reel-copy-state (list reel-copy-state))
                 (mapcar (lambda (client) (concat "writing…" (and client (format " (%s)" client))))
                         (reel-copy-writers))
@@ -235,17 +239,19 @@ LIMIT is the end of the buffer in that direction."
   "Call METHOD with PARAMS on the conversation; return the result."
   (apply #'reel-link-call method :agent (reel--agent) params))
 
-(defun reel--show (info)
-  "Show the conversation that INFO is about; return its buffer."
+(defun reel--show (info &optional past)
+  "Show the conversation that INFO is about; return its buffer.
+With PAST, the seq of an event, show the conversation as it was then."
   (let* ((id (plist-get info :id))
          (name (plist-get info :name))
-         (known (cl-find id (reel--buffers) :test #'equal
-                         :key (lambda (buffer) (buffer-local-value 'reel-copy-agent buffer))))
-         (buffer (or known (generate-new-buffer (reel-copy-buffer-name name)))))
+         (known (cl-find (list id past) (reel--buffers) :test #'equal
+                         :key (lambda (buffer) (list (buffer-local-value 'reel-copy-agent buffer)
+                                                     (buffer-local-value 'reel-copy-past buffer)))))
+         (buffer (or known (generate-new-buffer (reel-copy-buffer-name name past)))))
     (unless known
       (with-current-buffer buffer
         (reel-mode)
-        (reel-copy-start id name)))
+        (reel-copy-start id name past)))
     (setq reel--last buffer)
     (pop-to-buffer buffer)))
 
@@ -349,7 +355,8 @@ Show it.
 If NAME is empty, the daemon chooses one."
   (interactive
    (list (read-string (format "Name of the clone of %s (empty: the daemon chooses one): " (reel--name)))))
-  (reel--show (reel--command 'clone :name (reel--optional name))))
+  (reel--show (reel--command 'clone :name (reel--optional name)
+                             :at (buffer-local-value 'reel-copy-past (reel--buffer)))))
 
 ;;;###autoload
 (defun reel-mark (label)

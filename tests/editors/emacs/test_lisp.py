@@ -10,7 +10,7 @@ from tests.editors.emacs.driver import LISP
 from tests.editors.surroundings import Require
 
 _FILES = sorted(path.name for path in LISP.glob("*.el"))
-_COMMANDS = ["open", "new", "send", "list", "clone", "mark", "rewind", "undo", "redo", "clear", "info"]
+_COMMANDS = ["open", "new", "send", "list", "clone", "mark", "rewind", "undo", "redo", "clear", "info", "search"]
 _TESTS = Path(__file__).with_name("reel-test.el")
 
 

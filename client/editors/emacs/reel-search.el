@@ -1,0 +1,255 @@
+;;; reel-search.el --- Search all conversations  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: MIT
+
+;;; Commentary:
+
+;; A buffer with the hits of a search, below the names of their conversations.
+;; A hit that is not in its conversation any more is shown in the conversation
+;; as it was.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'subr-x)
+(require 'reel-copy)
+(require 'reel-link)
+(require 'reel-text)
+
+(declare-function reel--ignore-local-variables "reel")
+(declare-function reel--show "reel")
+(declare-function reel-toggle "reel")
+
+(defconst reel-search--page 50
+  "How many hits are read at a time.")
+
+(defconst reel-search--more "m shows more hits"
+  "The line below the hits if there are more.")
+
+(defconst reel-search--ages
+  `(("y" . ,(* 365 86400)) ("mo" . ,(* 30 86400)) ("d" . 86400) ("h" . 3600) ("m" . 60) ("s" . 1))
+  "The units of an age, in seconds.")
+
+(defvar reel-search-history nil
+  "What was searched for.")
+
+(defvar-local reel-search--query nil
+  "What the current buffer shows the hits of.")
+
+(defvar-local reel-search--after nil
+  "What the next page of hits comes after, or nil if there are no more.")
+
+(defvar-local reel-search--last nil
+  "The id of the conversation of the last hit, or nil.")
+
+(defvar reel-search-mode-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map (kbd "RET") #'reel-search-open)
+    (define-key map "m" #'reel-search-more)
+    (define-key map "n" #'reel-search-next)
+    (define-key map "p" #'reel-search-previous)
+    (define-key map "/" #'reel-search)
+    map)
+  "Keymap of `reel-search-mode'.")
+
+(define-derived-mode reel-search-mode special-mode "reel search"
+  "Major mode for the hits of a search; RET goes to the message.
+
+\\{reel-search-mode-map}"
+  (reel--ignore-local-variables)
+  (buffer-disable-undo)
+  (visual-line-mode)
+  (setq-local wrap-prefix "    ")
+  (setq-local revert-buffer-function (lambda (&rest _) (reel-search reel-search--query))))
+
+;;;###autoload
+(defun reel-search (query)
+  "Search everything that was said in all conversations for QUERY."
+  (interactive (list (read-string "Search: " nil 'reel-search-history)))
+  (unless (string-blank-p query)
+    (let ((page (reel-search--read query nil)))
+      (if (reel-search--empty-p page)
+          (message "no matches for %s" query)
+        (with-current-buffer (get-buffer-create "*reel search*")
+          (reel-search-mode)
+          (setq reel-search--query query)
+          (let ((inhibit-read-only t))
+            (erase-buffer))
+          (reel-search--put page)
+          (goto-char (point-min))
+          (forward-line)
+          (pop-to-buffer (current-buffer)))
+        (when (> (plist-get page :behind) 0)
+          (message "the index is behind: %s cannot be found yet; repeat the search later"
+                   (reel-text-count (plist-get page :behind) "event")))))))
+
+(defun reel-search--read (query after)
+  "Return the page of hits of QUERY that comes after AFTER.
+A page without hits is not the end: the daemon ends a search after a second."
+  (let ((page (reel-link-call 'search :query query :limit reel-search--page :after after)))
+    (while (and (reel-search--empty-p page) (eq (plist-get page :more) t))
+      (setq page (reel-link-call 'search :query query :limit reel-search--page
+                                 :after (plist-get page :next))))
+    page))
+
+(defun reel-search--empty-p (page)
+  "Return whether PAGE has no hits."
+  (= 0 (length (plist-get page :hits))))
+
+(defun reel-search--put (page)
+  "Put the hits of PAGE at the end of the current buffer."
+  (setq reel-search--after (and (eq (plist-get page :more) t) (plist-get page :next)))
+  (save-excursion
+    (goto-char (point-max))
+    (let ((inhibit-read-only t)
+          (now (float-time)))
+      (dolist (hit (reel-search--grouped (append (plist-get page :hits) nil)))
+        (insert (propertize (reel-search--text hit reel-search--last now) 'reel-hit hit))
+        (setq reel-search--last (plist-get hit :agent)))
+      (when reel-search--after
+        (insert "\n" (propertize (concat reel-search--more "\n") 'face 'reel-label))))
+    (set-buffer-modified-p nil)))
+
+(defun reel-search--grouped (hits)
+  "Return HITS with those of each conversation together.
+The conversations are in the order of their first hits."
+  (let ((agents (delete-dups (mapcar (lambda (hit) (plist-get hit :agent)) hits))))
+    (cl-loop for agent in agents
+             nconc (cl-remove-if-not (lambda (hit) (equal (plist-get hit :agent) agent)) hits))))
+
+(defun reel-search--text (hit above now)
+  "Return the lines of HIT, as they are NOW.
+The name of the conversation is left out if its id is ABOVE, and has a blank
+line above it if that is another."
+  (concat (unless (equal above (plist-get hit :agent))
+            (concat (and above "\n")
+                    (propertize (reel-search--flat (plist-get hit :name)) 'face 'reel-heading)
+                    (reel-search--flat (if-let* ((title (plist-get hit :title))) (concat "  " title) ""))
+                    "\n"))
+          (format "  #%d  " (plist-get hit :seq))
+          (propertize (or (plist-get hit :role) (plist-get hit :kind)) 'face 'bold)
+          (propertize (concat "  " (reel-search--age (plist-get hit :time) now)
+                              (unless (eq (plist-get hit :live) t) "  not in the conversation"))
+                      'face 'reel-label)
+          "\n    " (reel-search--snippet hit) "\n"))
+
+(defun reel-search--snippet (hit)
+  "Return the snippet of HIT on one line, with its matches in colour."
+  (let ((text (reel-search--flat (plist-get hit :snippet))))
+    (mapc (lambda (match)
+            (put-text-property (elt match 0) (elt match 1) 'face 'match text))
+          (plist-get hit :matches))
+    text))
+
+(defun reel-search--flat (text)
+  "Return TEXT on one line, as long as it was.
+A line break would begin another line."
+  (replace-regexp-in-string "[\t\n\v\f\r]" " " text t t))
+
+(defun reel-search--age (milliseconds now)
+  "Return how long before NOW the time MILLISECONDS was, in its largest unit."
+  (let* ((seconds (floor (- now (/ milliseconds 1000.0))))
+         (unit (cl-find-if (lambda (unit) (>= seconds (cdr unit))) reel-search--ages)))
+    (if unit (format "%d%s" (/ seconds (cdr unit)) (car unit)) "now")))
+
+;;;; Commands in the list
+
+(defun reel-search-more ()
+  "Show more hits, if there are any."
+  (interactive)
+  (when reel-search--after
+    (let ((page (reel-search--read reel-search--query reel-search--after))
+          (inhibit-read-only t))
+      (save-excursion
+        (goto-char (point-max))
+        (forward-line -2)
+        (delete-region (point) (point-max)))
+      (reel-search--put page))))
+
+(defun reel-search-next ()
+  "Go to the next hit."
+  (interactive)
+  (reel-search--go #'re-search-forward (line-end-position)))
+
+(defun reel-search-previous ()
+  "Go to the previous hit."
+  (interactive)
+  (reel-search--go #'re-search-backward (line-beginning-position)))
+
+(defun reel-search--go (search from)
+  "Go to the first hit that the function SEARCH can find, beginning at FROM.
+A snippet is further to the right, so no text of others looks like a heading."
+  (let ((there (save-excursion
+                 (goto-char from)
+                 (and (funcall search "^  #" nil t) (line-beginning-position)))))
+    (goto-char (or there (user-error "There is no other hit")))))
+
+(defun reel-search-open ()
+  "Show the conversation of the hit at point, and go to the message."
+  (interactive)
+  (if-let* ((hit (get-text-property (line-beginning-position) 'reel-hit)))
+      (reel-search--visit hit)
+    (if (and reel-search--after (eobp))
+        (reel-search-more)
+      (user-error "No hit on this line"))))
+
+(defun reel-search--visit (hit)
+  "Show the conversation of HIT, and go to the message.
+What is not in the conversation any more is shown in the conversation as it
+was."
+  (let* ((info (reel-link-call 'agent :agent (plist-get hit :agent)))
+         (name (plist-get info :name))
+         (note (equal (plist-get hit :kind) "note")))
+    (reel--show info (unless (reel-search--current-p hit info) (plist-get hit :seq)))
+    (when (or note (plist-get hit :role))
+      (reel-copy-when-complete (lambda () (reel-search--arrive hit))))
+    (when note
+      (message "%s: #%d is a note; reel log %s shows it" name (plist-get hit :seq) name))))
+
+(defun reel-search--current-p (hit info)
+  "Return whether HIT is in its conversation now, which INFO is about.
+A prompt that was replaced is not."
+  (and (eq (plist-get hit :live) t)
+       (or (not (equal (plist-get hit :role) "system"))
+           (string-match-p (regexp-quote (plist-get hit :snippet)) (or (plist-get info :system) "")))))
+
+(defun reel-search--arrive (hit)
+  "Go to the first match of HIT in the current buffer, and open its fold."
+  (pcase-let ((`(,begin ,end ,seq)
+               (reel-copy-place (unless (equal (plist-get hit :role) "system") (plist-get hit :seq)))))
+    (when (and (plist-get hit :role) seq (/= seq (plist-get hit :seq)))
+      (message "%s: #%d is not in the conversation any more" reel-copy-name (plist-get hit :seq)))
+    (let ((position (or (reel-search--find (reel-search--contexts hit) begin end) begin)))
+      (goto-char position)
+      (when (invisible-p position)
+        (reel-toggle)
+        (goto-char position))
+      (dolist (window (get-buffer-window-list nil nil t))
+        (with-selected-window window
+          (goto-char position)
+          (recenter (and (= position begin) 0)))))))
+
+(defun reel-search--find (contexts begin end)
+  "Return where the first match of CONTEXTS between BEGIN and END is, or nil."
+  (let ((case-fold-search nil))
+    (cl-loop for (text . offset) in contexts
+             thereis (save-excursion
+                       (goto-char begin)
+                       (when (search-forward text end t)
+                         (+ (match-beginning 0) offset))))))
+
+(defun reel-search--contexts (hit)
+  "Return what to look for in the message of HIT.
+That is a list of pairs: the line around the first match, and the match alone,
+each with the offset of the match in it."
+  (when-let* ((match (car (append (plist-get hit :matches) nil))))
+    (let* ((snippet (plist-get hit :snippet))
+           (first (elt match 0))
+           (before (car (last (split-string (substring snippet 0 first) "\n"))))
+           (after (car (split-string (substring snippet first) "\n")))
+           (word (car (split-string (substring snippet first (elt match 1)) "\n"))))
+      (list (cons (concat before after) (length before))
+            (cons word 0)))))
+
+(provide 'reel-search)
+;;; reel-search.el ends here
