@@ -172,17 +172,23 @@ class Conversation:
             self._put(record, kept.ref, kept, is_prompt=False)
 
     def _compact(self, step: Compacted) -> None:
-        places = {self._places[ref]: ref for ref in step.kept if ref in self._places}
         self._at = self._base
+        name = step.summary.parts[0].ref
+        self._repeat_all(step.before, name, step.summary.line)
         self._say(step.summary)
-        for place, ref in places.items():
-            self._repeat(ref, place, f"{ref}@{step.summary.parts[0].ref}", step.summary.line)
-        # Several refs may have been parts of one message.
-        self._places |= {
-            ref: self._places[places[self._places[ref]]]
-            for ref in step.kept
-            if ref in self._places and self._places[ref] in places
-        }
+        self._repeat_all(step.kept, name, step.summary.line)
+
+    def _repeat_all(self, refs: tuple[str, ...], summary: str, line: int) -> None:
+        """Add messages again that stay beside a summary; several refs may be parts of one message."""
+        copies: dict[int, int] = {}
+        for ref in refs:
+            place = self._places.get(ref)
+            if place is None:
+                continue
+            if place not in copies:
+                self._repeat(ref, place, f"{ref}@{summary}", line)
+                copies[place] = self._places[ref]
+            self._places[ref] = copies[place]
 
     def _repeat(self, ref: str, place: int, copy: str, line: int) -> None:
         """Add a message again that stays after a summary."""

@@ -28,7 +28,8 @@ class JsonLines:
         The last line is left for the next time if it is not complete.
         """
         with self.open() as file:
-            file.seek(self._position)
+            if self._position:
+                file.seek(self._position)
             yield from self.read(lines_of(file, self._position, self._line))
 
     def open(self) -> BinaryIO:

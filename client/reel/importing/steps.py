@@ -112,10 +112,12 @@ class Compacted(NamedTuple):
     Args:
         summary: the message.
         kept: the refs of messages of the conversation so far that follow the summary.
+        before: the refs of those that come before it.
     """
 
     summary: Said
     kept: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
 
 
 Step: TypeAlias = About | Said | Kept | Back | Compacted

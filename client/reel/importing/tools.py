@@ -7,6 +7,7 @@ from reel.importing.steps import Tool
 # The module of each tool, in the order in which they are listed.
 MODULES = {
     "claude-code": "claude_code",
+    "codex": "codex",
 }
 
 

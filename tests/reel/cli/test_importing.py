@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from reel.sync.client import Client
+from tests.reel.importing.rollouts import Lines
 from tests.reel.importing.transcripts import Transcript, call
 
 from .conftest import Reel, texts
@@ -276,7 +277,37 @@ def test_nothing_is_found(reel: Reel, tmp_path: Path) -> None:
     assert "no conversation of Claude Code in 1 file" in reel("import", "claude-code", str(tmp_path)).err
     assert reel("import", "claude-code").status == 1
     assert "does not exist" in reel("import", "claude-code", "/nowhere").err
-    assert "is not one of claude-code" in reel("import", "claud").err
+    assert "is not one of claude-code, codex" in reel("import", "claud").err
+
+
+def test_codex(reel: Reel, client: Client, session: str, tmp_path: Path) -> None:
+    """Rollouts are imported: a fork is a clone, and a turn that was rolled back can be restored."""
+    made = Lines(session, base_instructions={"text": "Be brief."}).said("user", "One").said("assistant", "1")
+    fork = Lines(f"{session}-fork", forked_from_id=session, base_instructions={"text": "Be brief."})
+    fork.records += made.records
+    fork.said("user", "Fork").write(tmp_path / f".codex/sessions/2026/08/02/rollout-y-{session}-fork.jsonl")
+    made.said("user", "Two").said("assistant", "2").event("thread_rolled_back", num_turns=1).said("user", "Three")
+    made.write(tmp_path / f".codex/sessions/2026/08/01/rollout-x-{session}.jsonl")
+
+    ran = reel("import", "codex")
+
+    assert (0, "Codex: 2 conversations imported; 7 messages") == (ran.status, ran.out.splitlines()[0])
+    assert ["One", "1", "Three"] == texts(reel, f"codex/{session}")
+    assert ["One", "1", "Fork"] == texts(reel, f"codex/{session}-fork")
+    info = client.agent(f"codex/{session}-fork")
+    assert (info.system, info.source is not None) == ("Be brief.", True)
+    assert [event["content"] for event in client.iter_history(info.id) if event["kind"] == "user"] == ["Fork"]
+
+
+def test_compaction_of_codex(reel: Reel, session: str, tmp_path: Path) -> None:
+    """The prompts stay before the summary, and the system prompt before them."""
+    made = Lines(session, instructions="Be brief.").said("user", "One").said("assistant", "1")
+    made.line("compacted", message="Sum").said("user", "Two").write(tmp_path / "rollout-x.jsonl")
+
+    reel("import", "codex", str(tmp_path))
+
+    assert ["One", "Sum", "Two"] == texts(reel, f"codex/{session}")
+    assert "Be brief." in reel("show", f"codex/{session}", "--records").out
 
 
 @pytest.mark.slow

@@ -122,6 +122,6 @@ def check_step(step: Step, said: set[str]) -> set[str]:
             check_blocks(blocks, step.role, "content")
             return {part.ref for part in step.parts}
         case Compacted():
-            assert {*step.kept} <= said
+            assert {*step.kept, *step.before} <= said
             return check_step(step.summary, said)
     return set()

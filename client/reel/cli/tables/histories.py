@@ -15,8 +15,8 @@ COMMANDS = (
             option("--watch", action="store_true", help="go on with what the tools write, until Ctrl-C"),
         ),
         notes="Without TOOL, it looks in the places where the known tools keep their\n"
-        "conversations, lists them and asks. TOOL is claude-code. Nothing of a tool's\n"
-        "files is changed. What was imported before is not imported twice, and a\n"
+        "conversations, lists them and asks. TOOL is claude-code or codex. Nothing of a\n"
+        "tool's files is changed. What was imported before is not imported twice, and a\n"
         "conversation that was changed here since is not written to.",
     ),
 )
