@@ -89,13 +89,17 @@ Block: TypeAlias = (
 
 
 class Message(TypedDict):
-    """One message of a conversation; ``time`` is in milliseconds since the epoch, UTC."""
+    """One message of a conversation; ``time`` is in milliseconds since the epoch, UTC.
+
+    ``sent`` is there if the message came from elsewhere: its original time.
+    """
 
     role: Role
     content: list[Block]
     provider_metadata: Metadata
     seq: int
     time: int
+    sent: NotRequired[int]
 
 
 class NewMessage(TypedDict):
@@ -104,6 +108,7 @@ class NewMessage(TypedDict):
     role: Literal["user", "assistant", "tool", "system"]
     content: str | list[Block]
     provider_metadata: NotRequired[Metadata]
+    sent: NotRequired[int | None]
 
 
 class Record(TypedDict):
@@ -114,6 +119,7 @@ class Record(TypedDict):
     content: str | None
     data_json: str | None
     time: int
+    sent: NotRequired[int]
 
 
 class NewRecord(TypedDict):
@@ -122,6 +128,7 @@ class NewRecord(TypedDict):
     kind: str
     content: NotRequired[str | None]
     data_json: NotRequired[str | None]
+    sent: NotRequired[int | None]
 
 
 class EventParent(TypedDict):
@@ -144,6 +151,7 @@ class Event(TypedDict):
     parent: EventParent | None
     time: int
     client: str | None
+    sent: NotRequired[int]
     damaged: NotRequired[bool]
 
 

@@ -29,6 +29,7 @@ class EventPush(NamedTuple):
     count: int | None = None  # type: ignore[assignment]  # hides a method of tuples; the protocol names the field so
     message: Message | None = None
     record: Record | None = None
+    sent: int | None = None
 
 
 class DraftPush(NamedTuple):

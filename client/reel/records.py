@@ -37,7 +37,8 @@ def message_from_record(record: Mapping[str, Any]) -> Message | None:
     """Return the message that a record holds.
 
     Args:
-        record: ``{kind, content, data_json, seq, time}``; a missing field counts as ``None`` (seq and time as 0).
+        record: ``{kind, content, data_json, seq, time, sent?}``; a missing field counts as ``None`` (seq and time as
+            0).
 
     Returns:
         the message, or ``None`` if the kind has no messages (``system``, state, inert and unknown kinds).
@@ -48,13 +49,16 @@ def message_from_record(record: Mapping[str, Any]) -> Message | None:
     parts = read_row(record.get("kind"), record.get("content"), record.get("data_json"))
     if parts is None:
         return None
-    return {
+    message: Message = {
         "role": parts.role,
         "content": parts.content,
         "provider_metadata": parts.provider_metadata,
         "seq": record.get("seq", 0),
         "time": record.get("time", 0),
     }
+    if "sent" in record:
+        message["sent"] = record["sent"]
+    return message
 
 
 def read_row(kind: Any, content: Any, data_json: Any) -> Parts | None:

@@ -363,6 +363,7 @@ class Hit(NamedTuple):
     matches: list[list[int]]
     score: float
     id: int
+    sent: int | None = None
 
 
 class HitsPage(NamedTuple):

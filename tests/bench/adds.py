@@ -17,6 +17,7 @@ from msgpack import Packer
 
 from reel.frames import Response
 from reel.session import MessagePack
+from reeld.store.checksums import COLUMNS
 from reeld.store.schema import prepare
 from tests.bench.setting import TEXT, Setting
 from tests.bench.table import Line, in_turns, median, timed
@@ -116,14 +117,14 @@ def bulk(setting: Setting) -> Iterator[Line]:
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         prepare(connection, path)
         connection.execute("INSERT INTO agents VALUES (1, 'u', 'n', NULL, '{}', NULL, NULL, 0, 0, NULL, 0)")
-        blocks = count()
+        blocks, names = count(), ", ".join((*COLUMNS, "checksum"))
 
         def bare() -> None:
             first = next(blocks) * 1000 + 1
             rows = [(i, i, TEXT, i - 1 or None) for i in range(first, first + 1000)]
             connection.execute("BEGIN")
             connection.executemany(
-                "INSERT INTO events VALUES (?, 1, ?, 1, 'user', ?, NULL, ?, NULL, 0, 0)",
+                f"INSERT INTO events ({names}) VALUES (?, 1, ?, 1, 'user', ?, NULL, ?, NULL, 0, 0)",
                 rows,
             )
             connection.execute("COMMIT")

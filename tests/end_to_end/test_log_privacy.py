@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from reeld.store.checksums import COLUMNS
 from tests.daemon import Daemon
 from tests.patience import PATIENCE
 from tests.reeld.verify.damage import damage
@@ -132,7 +133,7 @@ def test_what_is_stored_and_cannot_be_read(daemon: Daemon, *, sealed: bool) -> N
         values = f"{number}, 1, {number}, {number}, '{kind}', {content}, {data}, {number - 1}, '{MARKER}', 1, 0"
         damage(
             daemon.database,
-            f"INSERT INTO events VALUES ({values})",
+            f"INSERT INTO events ({', '.join((*COLUMNS, 'checksum'))}) VALUES ({values})",
             f"UPDATE agents SET head = {number}",
             sealed=sealed,
         )

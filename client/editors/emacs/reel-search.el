@@ -128,7 +128,7 @@ line above it if that is another."
                     "\n"))
           (format "  #%d  " (plist-get hit :seq))
           (propertize (or (plist-get hit :role) (plist-get hit :kind)) 'face 'bold)
-          (propertize (concat "  " (reel-search--age (plist-get hit :time) now)
+          (propertize (concat "  " (reel-search--age (or (plist-get hit :sent) (plist-get hit :time)) now)
                               (unless (eq (plist-get hit :live) t) "  not in the conversation"))
                       'face 'reel-label)
           "\n    " (reel-search--snippet hit) "\n"))

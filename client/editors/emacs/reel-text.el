@@ -57,7 +57,8 @@ TOOLS is a hash table with the name of each tool by the id of its call; the
 calls of MESSAGE are added."
   (concat (reel-text--heading (format "%s #%d · %s" (plist-get message :role)
                                       (plist-get message :seq)
-                                      (reel-text-time (plist-get message :time))))
+                                      (reel-text-time (or (plist-get message :sent)
+                                                          (plist-get message :time)))))
           (mapconcat (lambda (block)
                        (concat (reel-text--marked (reel-text--block block tools) block message) "\n"))
                      (plist-get message :content) "")))

@@ -32,7 +32,7 @@ class EventLines:
     def layout(self, event: Event, margin: int = 0) -> Line:
         """Lay out an event: seq, time, kind and the beginning of its content; a margin is left free."""
         kind, seq = event["kind"], f"#{event['seq']}"
-        head = f"{seq:>6}  {self._clock(event['time'])}  "
+        head = f"{seq:>6}  {self._clock(event.get('sent', event['time']))}  "
         taken = margin + len(head) + max(_KIND, len(kind)) + 2
         room = _GIST if self._width is None else max(self._width - taken, 1)
         return [(head, "dim"), (f"{kind:<{_KIND}}", _STYLES.get(kind, "bold")), "  ", cut(self.gist(event), room)]

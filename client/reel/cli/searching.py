@@ -68,7 +68,8 @@ def _lines(ctx: Context, hits: list[Hit]) -> Iterator[Line]:
         for hit in found:
             style = hit.role or "dim"
             gone = [] if hit.live else [("  not in the conversation", "dim")]
-            yield [f"  #{hit.seq}  ", (hit.role or hit.kind, style), (f"  {told(hit.time)}", "dim"), *gone]
+            when = told(hit.time if hit.sent is None else hit.sent)
+            yield [f"  #{hit.seq}  ", (hit.role or hit.kind, style), (f"  {when}", "dim"), *gone]
             yield ["    ", *_marked(hit)]
 
 

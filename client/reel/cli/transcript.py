@@ -65,7 +65,7 @@ class Transcript:
     def message(self, message: Message) -> Iterator[Line]:
         """Lay out one message."""
         role, self._seq = message["role"], message["seq"]
-        yield from self._header((role, role), self._place(message["seq"], message["time"]))
+        yield from self._header((role, role), self._place(message["seq"], message.get("sent", message["time"])))
         for block in message["content"]:
             yield from self._block(block, 1)
 
@@ -73,7 +73,7 @@ class Transcript:
         """Lay out a stored record."""
         kind = record["kind"]
         role = {"tool_call": "assistant", "tool_result": "tool"}.get(kind, kind)
-        yield from self._header((kind, role), self._place(record["seq"], record["time"]))
+        yield from self._header((kind, role), self._place(record["seq"], record.get("sent", record["time"])))
         if record["content"] is not None:
             yield from self._body(record["content"], 1)
         if record["data_json"] is not None:

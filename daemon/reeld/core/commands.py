@@ -10,11 +10,12 @@ from reel.errors import Conflict, InvalidParams, Killed, NoSuchMark, NotFound
 from reel.msgpack_codec import packer
 from reel.strict_json import encode
 from reeld.core.conversation import Replacement, Takeover
-from reeld.core.events import TEXT_HEADS, Event, Mark, Pack, Tools, pack_message, text_message
+from reeld.core.events import TEXT_HEADS, Event, Mark, Pack, Tools, pack_message, text_message, with_origin
 from reeld.core.milestones import Extent
 from reeld.core.open_calls import OpenCalls
 from reeld.core.state import Profile, State, info
 from reeld.core.tree import is_node
+from reeld.core.undo import UNDOABLE_KINDS
 from reeld.core.validation import UNALTERED, Altered, CheckedRow, Row
 
 Reply: TypeAlias = dict[str, Any]
@@ -55,7 +56,18 @@ class Stage:
     @property
     def profile(self) -> Profile:
         """The profile as it will be."""
-        return self.base._replace(head=self.head, updated=self.now) if self.events else self.base
+        return self.base._replace(head=self.head, updated=self._updated()) if self.events else self.base
+
+    def _updated(self) -> int:
+        """Return when the agent was used last.
+
+        A message that has an original time does not make an old conversation one of today, nor does what leaves the
+        conversation as it is after that: a title, a tag, a note.
+        """
+        for event in reversed(self.events):
+            if event.kind in UNDOABLE_KINDS:
+                return self.now if event.origin is None or event.origin.sent is None else event.origin.sent
+        return self.now if self._state.conversation.sent is None else self.base.updated
 
     @property
     def next_seq(self) -> int:
@@ -127,8 +139,10 @@ class Stage:
         """Put a row that has been read; if it is a node, it becomes the tip."""
         self.head += 1
         events = self.events
-        events.append(Event(self.head, command, *row, self._tip, self.now, self.client, message, tools))
-        if is_node(row.kind):
+        kind, content, data_json, origin = row
+        values = (command, kind, content, data_json, self._tip, self.now, self.client, message, tools, origin)
+        events.append(Event(self.head, *values))
+        if is_node(kind):
             self._tip = ~(len(events) - 1)
 
     def put_rows(self, command: int, rows: list[CheckedRow]) -> list[dict[str, Any]]:
@@ -136,17 +150,20 @@ class Stage:
         orphans: list[dict[str, Any]] = []
         pack, now, client, events, (_, packed_now) = self.pack, self.now, self.client, self.events, self._packed
         for row, parts in rows:
-            kind, content, data_json = row
+            kind, content, data_json, origin = row
             head = TEXT_HEADS.get(kind) if data_json is None else None
             if head is not None and content is not None:
                 self.head = seq = self.head + 1
                 message = text_message(pack, head, content, seq, packed_now)
+                if origin is not None:
+                    message = with_origin(pack, message, origin)
                 # Nearly every row is such a text: it is what put_row puts.
-                events.append(_new(Event, (seq, command, kind, content, None, self._tip, now, client, message, None)))
+                values = (seq, command, kind, content, None, self._tip, now, client, message, None, origin)
+                events.append(_new(Event, values))
                 self._tip = ~(len(events) - 1)
                 continue
             seq = self.head + 1
-            packed, tools = pack_message(pack, parts, data_json, seq, now)
+            packed, tools = pack_message(pack, parts, data_json, seq, now, origin)
             if tools is not None:
                 orphans += self.note_tools(seq, tools)
             self.put_row(command, row, packed, tools)

@@ -159,6 +159,14 @@ class Conversation:
                 return entry.kind
         return None if self.base is None else self.base.speaker
 
+    @property
+    def sent(self) -> int | None:
+        """When the newest message was sent, if it was not sent to us."""
+        for entry in reversed(self.entries):
+            if entry.message is not None:
+                return None if entry.origin is None else entry.origin.sent
+        return None
+
     def has(self, node_id: int | None) -> bool:
         """Return whether the state with this tip is a prefix of this one, and can be reached without reading."""
         if node_id is None:
@@ -349,12 +357,12 @@ class Conversation:
         """
         new, entries = tuple.__new__, self.entries
         for event_id, event in enumerate(events, first):
-            seq, _, kind, _, data_json, _, time, _, message, tools = event
+            seq, _, kind, _, data_json, _, time, _, message, tools, origin = event
             if message is None or data_json is not None:
                 self.apply(event_id, event)
                 continue
             # A plain text, as nearly all are: what `apply` does with it.
-            entries.append(new(Entry, (event_id, seq, kind, None, None, time, message, tools)))
+            entries.append(new(Entry, (event_id, seq, kind, None, None, time, message, tools, origin)))
             self.size += _ENTRY_SIZE + len(message)
             self.message_count += 1
             self._since += 1

@@ -35,6 +35,16 @@ class Tools(NamedTuple):
     results: tuple[str, ...]
 
 
+class Origin(NamedTuple):
+    """What an event was before it was added here: when it was sent, in milliseconds since the epoch, UTC."""
+
+    sent: int | None = None
+
+    def as_map(self) -> dict[str, Any]:
+        """Return what is known of it, in the form of the protocol."""
+        return {name: value for name, value in self._asdict().items() if value is not None}
+
+
 class Entry(NamedTuple):
     """A conversation event as the current conversation keeps it: the record, and its message as MessagePack.
 
@@ -50,6 +60,7 @@ class Entry(NamedTuple):
     time: int
     message: bytes | None
     tools: Tools | None
+    origin: Origin | None = None
 
     @property
     def content(self) -> str | None:
@@ -103,16 +114,23 @@ class Event(NamedTuple):
     client: str | None
     message: bytes | None = None
     tools: Tools | None = None
+    origin: Origin | None = None
 
     def entry(self, event_id: int) -> Entry:
         """Return the entry that this conversation event becomes."""
-        seq, _, kind, content, data_json, _, time, _, message, tools = self
+        seq, _, kind, content, data_json, _, time, _, message, tools, origin = self
         kept = content if message is None or data_json is not None else None
-        return _new(Entry, (event_id, seq, kind, kept, data_json, time, message, tools))
+        return _new(Entry, (event_id, seq, kind, kept, data_json, time, message, tools, origin))
 
 
 def read(
-    pack: Pack, kind: str, content: str | None, data_json: str | None, seq: int, time: int
+    pack: Pack,
+    kind: str,
+    content: str | None,
+    data_json: str | None,
+    seq: int,
+    time: int,
+    origin: Origin | None = None,
 ) -> tuple[bytes | None, Tools | None]:
     """Return the message of a row as MessagePack, and its calls and results.
 
@@ -120,8 +138,9 @@ def read(
         InvalidRecord: the kind of the row has messages, but the row is not one.
     """
     if data_json is None and kind in TEXT_HEADS and type(content) is str:
-        return text_message(pack, TEXT_HEADS[kind], content, seq, pack(time)), None
-    return pack_message(pack, read_row(kind, content, data_json), data_json, seq, time)
+        message = text_message(pack, TEXT_HEADS[kind], content, seq, pack(time))
+        return message if origin is None else with_origin(pack, message, origin), None
+    return pack_message(pack, read_row(kind, content, data_json), data_json, seq, time, origin)
 
 
 def text_message(pack: Pack, head: bytes, text: str, seq: int, packed_time: bytes) -> bytes:
@@ -137,6 +156,12 @@ def text_message(pack: Pack, head: bytes, text: str, seq: int, packed_time: byte
     return b"".join((head, pack(text), _BEFORE_SEQ, pack(seq), _BEFORE_TIME, packed_time))
 
 
+def with_origin(pack: Pack, message: bytes, origin: Origin) -> bytes:
+    """Return a message with what it was before it was added here: more fields of a map that has few."""
+    more = [pack(word) for field in origin.as_map().items() for word in field]
+    return b"".join((bytes((message[0] + len(more) // 2,)), message[1:], *more))
+
+
 def plain_text(entry: Entry) -> bytes | None:
     """Return the text of an entry that is nothing but a text, in UTF-8; ``None`` if it is not. Nothing is unpacked."""
     message, head = entry.message, TEXT_HEADS.get(entry.kind)
@@ -149,7 +174,7 @@ def plain_text(entry: Entry) -> bytes | None:
 
 
 def pack_message(
-    pack: Pack, parts: Parts | None, data_json: str | None, seq: int, time: int
+    pack: Pack, parts: Parts | None, data_json: str | None, seq: int, time: int, origin: Origin | None = None
 ) -> tuple[bytes | None, Tools | None]:
     """Return what :func:`read` does, from the parts that were read from a row with data."""
     if parts is None:
@@ -163,6 +188,8 @@ def pack_message(
             "time": time,
         }
     )
+    if origin is not None:
+        message = with_origin(pack, message, origin)
     if data_json is None:
         return message, None
     calls = tuple((block["id"], block["name"]) for block in parts.content if block["type"] == "tool_call")

@@ -14,11 +14,16 @@ from reel.kinds import ADDABLE, KNOWN, LEGACY, ROLES
 from reel.records import Parts, parse_data, read_exactly, with_numbers_as_text
 from reel.strict_json import encode
 from reel.values import clean, clean_deep, is_clean
+from reeld.core.events import Origin
 
 # Creates a named tuple in half the time that calling its class takes.
 _new = tuple.__new__
 # Characters of a call's name and arguments that its readable content shows.
 _SHOWN = 200
+# What an element may say of itself before it was added here, and the last millisecond of the year 9999: most calendars
+# have no later one.
+_ORIGIN = frozenset({"sent"})
+_LAST_TIME = 253_402_300_799_999
 # The fields of a message, and of a block, that is one text: `role` and `content`, `type` and `text`.
 _TEXT_FIELDS = 2
 
@@ -38,11 +43,12 @@ UNALTERED = Altered()
 
 
 class Row(NamedTuple):
-    """The three columns of an event that a message is read from."""
+    """The three columns of an event that a message is read from, and what it was before it was added here."""
 
     kind: str
     content: str | None
     data_json: str | None
+    origin: Origin | None = None
 
 
 class CheckedRow(NamedTuple):
@@ -87,8 +93,7 @@ def rows_from(messages: Any) -> tuple[list[CheckedRow], Altered]:
             rows.append(row)
             continue
         try:
-            unchecked, replaced_here = _row_from(element)
-            checked, numbers_here = _checked(unchecked)
+            checked, replaced_here, numbers_here = _read(element)
         except InvalidRecord as error:
             raise InvalidMessage(f"messages[{index}].{error}", index=index, field=error.field) from None
         rows.append(checked)
@@ -98,7 +103,7 @@ def rows_from(messages: Any) -> tuple[list[CheckedRow], Altered]:
 
 
 def _text(kind: str, content: str) -> CheckedRow:
-    return _new(CheckedRow, (_new(Row, (kind, content, None)), None))
+    return _new(CheckedRow, (_new(Row, (kind, content, None, None)), None))
 
 
 def _plain_text(message: dict[str, Any]) -> CheckedRow | None:
@@ -117,6 +122,26 @@ def _plain_text(message: dict[str, Any]) -> CheckedRow | None:
     if type(content) is not str or (role != "user" and role != "assistant") or not is_clean(content):  # noqa: PLR1714 - the role may be anything, and need not have a hash
         return None
     return _text(role, content)
+
+
+def _read(element: Any) -> tuple[CheckedRow, int, int]:
+    """Return the row of one element, how many of its characters were replaced, and how many numbers are text."""
+    if type(element) is not dict or _ORIGIN.isdisjoint(element):
+        row, replaced = _row_from(element)
+        checked, numbers = _checked(row)
+        return checked, replaced, numbers
+    origin = Origin(_sent(element.get("sent")))
+    rest = {field: value for field, value in element.items() if field not in _ORIGIN}
+    plain = _plain_text(rest)
+    checked, replaced, numbers = _read(rest) if plain is None else (plain, 0, 0)
+    return checked._replace(row=checked.row._replace(origin=origin if any(origin) else None)), replaced, numbers
+
+
+def _sent(value: Any) -> int | None:
+    if value is not None and (type(value) is not int or not 0 <= value <= _LAST_TIME):
+        shown = value if type(value) is int else kind_of(value)
+        raise InvalidRecord("sent", f"expected milliseconds since 1970, at most {_LAST_TIME}, got {shown}")
+    return value
 
 
 def _checked(row: Row) -> tuple[CheckedRow, int]:
@@ -140,7 +165,7 @@ def _row_from(element: Any) -> tuple[Row, int]:
 
 def _from_record(record: dict[str, Any]) -> tuple[Row, int]:
     """Return the row of a record; its seq and time are ignored, because the daemon sets them."""
-    _only(record, ("kind", "content", "data_json", "seq", "time"), "a record")
+    _only(record, ("kind", "content", "data_json", "sent", "seq", "time"), "a record")
     kind, content, data_json = record["kind"], record.get("content"), record.get("data_json")
     if type(kind) is not str or kind not in ADDABLE:
         raise InvalidRecord("kind", _why_not(kind))
@@ -166,7 +191,7 @@ def _why_not(kind: Any) -> str:
 
 
 def _from_message(message: dict[str, Any]) -> tuple[Row, int]:
-    _only(message, ("role", "content", "provider_metadata", "seq", "time"), "a message")
+    _only(message, ("role", "content", "provider_metadata", "sent", "seq", "time"), "a message")
     role = message.get("role")
     if role not in ("user", "assistant", "tool", "system"):
         raise InvalidRecord("role", f"expected user, assistant, tool or system, got {role!r}")
@@ -218,7 +243,7 @@ def _readable(block: dict[str, Any]) -> str:
 def _only(given: dict[str, Any], fields: tuple[str, ...], what: str) -> None:
     for field in given:
         if field not in fields:
-            raise InvalidRecord(str(field), f"{what} has no such field; it has {', '.join(fields[:3])}")
+            raise InvalidRecord(str(field), f"{what} has no such field; it has {', '.join(fields[:-2])}")
 
 
 def _check(problem: str | None, field: str) -> None:

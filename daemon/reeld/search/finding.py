@@ -21,9 +21,10 @@ STEPS = 10_000
 # The clock may have been set back: how far times may be out of order, in milliseconds, for a filter to find all.
 _DISORDER = 86_400_000
 
-_PLACE = "SELECT agent, seq, kind, time FROM log.events WHERE id = ?"
+# The original time counts, if there is one.
+_PLACE = "SELECT agent, seq, kind, coalesce(sent, time) FROM log.events WHERE id = ?"
 _HIT = """
-    SELECT e.id, e.agent, e.seq, e.kind, e.time, e.content, e.data_json, a.uid, a.name, a.title
+    SELECT e.id, e.agent, e.seq, e.kind, e.time, e.content, e.data_json, a.uid, a.name, a.title, e.sent
     FROM log.events e JOIN log.agents a ON a.id = e.agent WHERE e.id = ?
 """
 _JUMP = "SELECT seq, parent FROM jumps WHERE agent = ? AND seq <= ? ORDER BY seq DESC LIMIT 1"
@@ -31,6 +32,7 @@ _TAGGED = """
     SELECT id FROM log.agents a
     WHERE EXISTS (SELECT 1 FROM json_each(a.tags) WHERE key = :key AND (:value IS NULL OR value = :value))
 """
+_SENT_BEFORE = "SELECT 1 FROM log.events WHERE sent < ? LIMIT 1"
 _AFTER_TIME = "SELECT id, time FROM log.events WHERE id >= ? ORDER BY id LIMIT 1"
 
 
@@ -121,7 +123,7 @@ def shown(connection: sqlite3.Connection, wanted: Wanted, paths: "Paths", events
         row = connection.execute(_HIT, (event_id,)).fetchone()
         if row is None:
             continue
-        _, agent, seq, kind, when, content, data_json, uid, name, title = row
+        _, agent, seq, kind, when, content, data_json, uid, name, title, sent = row
         try:
             live = paths.has(connection, agent, seq, kind, ends)
         except OutOfTime:
@@ -140,6 +142,7 @@ def shown(connection: sqlite3.Connection, wanted: Wanted, paths: "Paths", events
                 "role": "system" if kind == "system" else ROLES.get(kind),
                 "kind": kind,
                 "time": when,
+                **({} if sent is None else {"sent": sent}),
                 "live": live,
                 "snippet": found.text,
                 "matches": [list(match) for match in found.matches],
@@ -171,10 +174,12 @@ def tagged(connection: sqlite3.Connection, tags: Sequence[tuple[str, str | None]
 def bounds(connection: sqlite3.Connection, since: int | None, until: int | None, newest: int) -> tuple[int, int]:
     """Return the ids between which the events of some time are, the second excluded.
 
-    Ids ascend with time, unless the clock was set back.
+    Ids ascend with time, unless the clock was set back. What was sent elsewhere before some time may have any id.
     """
     low = 0 if since is None else _first_at(connection, since - _DISORDER, newest)
-    return low, newest + 1 if until is None else _first_at(connection, until + _DISORDER, newest)
+    if until is None or connection.execute(_SENT_BEFORE, (until,)).fetchone():
+        return low, newest + 1
+    return low, _first_at(connection, until + _DISORDER, newest)
 
 
 def _first_at(connection: sqlite3.Connection, when: int, newest: int) -> int:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from reel.frames import PackedList
 from reel.msgpack_codec import packer
 from reeld.core.conversation import Conversation
-from reeld.core.events import Entry, Pack, system_of
+from reeld.core.events import Entry, Event, Pack, system_of
 from reeld.core.milestones import Milestone
 from reeld.core.paging import PackedPage, packed_page
 from reeld.core.state import Profile
@@ -30,9 +30,10 @@ class Window(NamedTuple):
     max_bytes: int | None = None
 
 
-def record(entry: Entry, pack: Pack) -> bytes:
-    """Return an entry as a record in MessagePack."""
-    return pack({field: getattr(entry, field) for field in ROW})
+def record(entry: Entry | Event, pack: Pack) -> bytes:
+    """Return an entry, or the event that becomes one, as a record in MessagePack."""
+    fields = {field: getattr(entry, field) for field in ROW}
+    return pack(fields if entry.origin is None else {**fields, **entry.origin.as_map()})
 
 
 class View(NamedTuple):

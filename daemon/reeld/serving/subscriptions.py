@@ -31,7 +31,7 @@ from reeld.core.events import Entry, Mark
 from reeld.core.milestones import Extent
 from reeld.core.reading import LEAST_READ
 from reeld.core.state import Profile
-from reeld.serving.pages import ROW
+from reeld.serving.pages import record
 from reeld.store.history import Logged
 from reeld.store.store import Store
 
@@ -195,6 +195,7 @@ def _fields(committed: CommittedEvent, view: str, *, with_extents: bool) -> Shar
         "command": event.command,
         "kind": event.kind,
         "time": event.time,
+        **({} if event.origin is None else event.origin.as_map()),
     }
     if with_extents:
         everything = view == "conversation"
@@ -204,7 +205,7 @@ def _fields(committed: CommittedEvent, view: str, *, with_extents: bool) -> Shar
     if view == "messages" and event.message is not None:
         packed["message"] = event.message
     elif view == "conversation" and event.kind in CONVERSATION:
-        packed["record"] = _pack({field: getattr(event, field) for field in ROW})
+        packed["record"] = record(event, _pack)
     return SharedPush(fields, packed)
 
 

@@ -1,6 +1,7 @@
 """The checksum of an event. It shows that a stored row is no longer what was written, because bits flipped on the disk.
 
-It is the CRC-32 (zlib's) of the row as a list in MessagePack, with the columns in the order of ``COLUMNS``. A CRC-32
+It is the CRC-32 (zlib's) of the row as a list in MessagePack, with the columns in the order of ``COLUMNS``, and of
+``ORIGIN`` as far as the event has them: so the events of older files keep their checksums. A CRC-32
 finds all flips within 32 adjacent bits, and misses one in four billion of the others. It is no defence against a person
 who changes the file. Computing it takes 0.7 µs, and 0.7 µs for each kilobyte.
 """
@@ -18,9 +19,12 @@ from reeld.core.events import Pack
 log = logging.getLogger(__name__)
 
 COLUMNS = ("id", "agent", "seq", "command", "kind", "content", "data_json", "parent", "client", "time")
+# What an event was before it was added here; nearly all have none of it.
+ORIGIN = ("sent",)
 ID, AGENT, SEQ, CONTENT, PARENT = map(COLUMNS.index, ("id", "agent", "seq", "content", "parent"))
 # What a checksum is computed of, and the checksum.
-EVENT_COLUMNS = ", ".join(f"e.{column}" for column in (*COLUMNS, "checksum"))
+EVENT_COLUMNS = ", ".join(f"e.{column}" for column in (*COLUMNS, *ORIGIN, "checksum"))
+_LEAST = len(COLUMNS)
 DAMAGED = "the stored event is not what was written"
 # The checksum of a row with bytes that are not text: no row has this CRC.
 NO_CHECKSUM = -1
@@ -41,10 +45,13 @@ def checksum(pack: Pack, row: Sequence[Any]) -> int:
 
     Args:
         pack: encodes a value as MessagePack.
-        row: the columns of the event.
+        row: the columns of the event; those of ``ORIGIN`` may be left out if it has none.
     """
+    end = len(row)
+    while end > _LEAST and row[end - 1] is None:
+        end -= 1
     try:
-        return crc32(pack(row))
+        return crc32(pack(row if end == len(row) else row[:end]))
     except UnicodeEncodeError:
         return NO_CHECKSUM
 

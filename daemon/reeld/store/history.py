@@ -12,6 +12,7 @@ from reeld.core.paging import PackedPage, packed_page, take_page
 from reeld.core.state import Profile
 from reeld.store.checksums import EVENT_COLUMNS, ID, SEQ, is_intact
 from reeld.store.queries import profile_of
+from reeld.store.states import origin_of
 
 _EVENTS = f"""
     SELECT {EVENT_COLUMNS}, p.seq, pa.uid
@@ -114,7 +115,8 @@ def _lineage(connection: sqlite3.Connection, row: int, head: int) -> list[tuple[
 
 def _event(uid: str, columns: Sequence[Any], pack: Pack) -> dict[str, Any]:
     *row, stored, parent_seq, parent_uid = columns
-    event_id, _, seq, command, kind, content, data_json, _, client, time = row
+    event_id, _, seq, command, kind, content, data_json, _, client, time, *known = row
+    origin = origin_of(known)
     event = {
         "id": event_id,
         "agent": uid,
@@ -126,6 +128,7 @@ def _event(uid: str, columns: Sequence[Any], pack: Pack) -> dict[str, Any]:
         "parent": None if parent_seq is None else {"agent": parent_uid, "seq": parent_seq},
         "time": time,
         "client": client,
+        **({} if origin is None else origin.as_map()),
     }
     return event if is_intact(pack, row, stored) else {**clean_deep(event)[0], "damaged": True}
 
@@ -152,10 +155,10 @@ def after(
 def _logged(connection: sqlite3.Connection, rows: Iterable[Sequence[Any]], pack: Pack) -> Iterator[Logged]:
     profiles: dict[int, Profile] = {}
     for *row, stored in rows:
-        event_id, agent, seq, command, kind, content, data_json, parent, client, time = row
+        event_id, agent, seq, command, kind, content, data_json, parent, client, time, *known = row
         if agent not in profiles:
             profiles[agent] = profile_of(connection, agent)
-        event = Event(seq, command, kind, content, data_json, parent, time, client)
+        event = Event(seq, command, kind, content, data_json, parent, time, client, origin=origin_of(known))
         is_sound = is_intact(pack, row, stored)
         event = _read(pack, event) if is_sound else event._replace(content=None, data_json=None)
         yield Logged(profiles[agent], event_id, event)
@@ -168,6 +171,6 @@ def _text_size(logged: Logged) -> int:
 def _read(pack: Pack, event: Event) -> Event:
     """Add the message to an event; one that cannot be read stays a record, as everywhere."""
     with suppress(InvalidRecord):
-        message, tools = read(pack, event.kind, event.content, event.data_json, event.seq, event.time)
+        message, tools = read(pack, event.kind, event.content, event.data_json, event.seq, event.time, event.origin)
         return event._replace(message=message, tools=tools)
     return event

@@ -149,6 +149,13 @@ def _free_events_of_references(connection: sqlite3.Connection) -> None:
     connection.execute("DELETE FROM sqlite_sequence WHERE name = 'events'")
 
 
+# When a message was sent that was not sent to us. The index says whether there are such messages before some time, and
+# has no entry for any other.
+_ADD_ORIGINAL_TIMES = """
+ALTER TABLE events ADD COLUMN sent INTEGER;
+CREATE INDEX events_by_sent ON events (sent) WHERE sent IS NOT NULL;
+"""
+
 # Statements, or a function of the writing connection.
 Migration: TypeAlias = str | Callable[[sqlite3.Connection], None]
 # The n-th migration brings a file from version n to n+1, in one transaction.
@@ -159,6 +166,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     _add_checksums,
     _ADD_MILESTONES,
     _free_events_of_references,
+    _ADD_ORIGINAL_TIMES,
 )
 VERSION = len(MIGRATIONS)
 

@@ -11,7 +11,7 @@ from sys import intern
 from typing import Any, NamedTuple
 
 from reel.blocks import InvalidRecord
-from reeld.core.events import Mark, Node, Pack, entry, label_of, read
+from reeld.core.events import Mark, Node, Origin, Pack, entry, label_of, read
 from reeld.core.milestones import Milestone, Waypoint
 from reeld.core.tree import tip_after
 from reeld.store.checksums import AGENT, DAMAGED, EVENT_COLUMNS, PARENT, SEQ, is_intact
@@ -76,7 +76,7 @@ def sound_tip_of(connection: sqlite3.Connection, row: int, pack: Pack) -> tuple[
     if last is None:
         return None, []
     *columns, stored = last
-    event_id, agent, seq, _, kind, _, _, parent, _, _ = columns
+    event_id, agent, seq, _, kind, _, _, parent, *_ = columns
     if agent != row:
         raise sqlite3.DatabaseError(f"the index has an event of the agent {agent} among those of the agent {row}")
     tip = tip_after(event_id, kind, parent)
@@ -188,20 +188,27 @@ class SqlLog:
                 self._has_milestones = False
 
     def _node(self, row: Sequence[Any]) -> Node:
-        event_id, _, seq, _, kind, content, data_json, _, _, time = row
+        event_id, _, seq, _, kind, content, data_json, _, _, time, *known = row
         message = tools = None
+        origin = origin_of(known)
         if kind == "mark":
             return Mark(event_id, seq, label_of(data_json))
         try:
-            message, tools = read(self._pack, kind, content, data_json, seq, time)
+            message, tools = read(self._pack, kind, content, data_json, seq, time, origin)
         except InvalidRecord as error:
             self.skipped.append(Skip(seq, error.field, error.reason))
         # SQLite returns a new string for each row, and there are few kinds.
-        return entry(event_id, seq, intern(kind), content, data_json, time, message, tools)
+        made = entry(event_id, seq, intern(kind), content, data_json, time, message, tools)
+        return made if origin is None else made._replace(origin=origin)
+
+
+def origin_of(columns: Sequence[Any]) -> Origin | None:
+    """Return what an event was before it was added here, from its last columns; ``None`` if these are empty."""
+    return Origin(*columns) if any(value is not None for value in columns) else None
 
 
 def _empty_node(row: Sequence[Any]) -> Node:
-    event_id, _, seq, _, kind, _, _, _, _, time = row
+    event_id, _, seq, _, kind, _, _, _, _, time, *_ = row
     return Mark(event_id, seq, None) if kind == "mark" else entry(event_id, seq, kind, None, None, time, None, None)
 
 
@@ -217,7 +224,7 @@ def _parent_of_damaged(
         owner: the agent of the node that it is the parent of, if any.
         pack: encodes a value as MessagePack.
     """
-    event_id, agent, seq, _, _, _, _, parent, _, _ = row
+    event_id, agent, seq, _, _, _, _, parent, *_ = row
     expected = tip_before(connection, agent, seq)
     if parent == expected:
         return [parent]

@@ -15,7 +15,7 @@ from reel.msgpack_codec import packer
 from reeld.core.events import Event, Pack
 from reeld.core.milestones import Milestone
 from reeld.core.state import Profile
-from reeld.store.checksums import COLUMNS, checksum
+from reeld.store.checksums import COLUMNS, ORIGIN, checksum
 from reeld.store.failures import CommitFailures
 from reeld.store.milestones import write_milestones
 
@@ -79,8 +79,10 @@ class _BatchInsert:
 
 # The values of an event's row, and where its texts are.
 _WIDTH = len(COLUMNS) + 1
+_WIDE = _WIDTH + len(ORIGIN)
 _CONTENT, _DATA = COLUMNS.index("content"), COLUMNS.index("data_json")
 _EVENTS = _BatchInsert(f"INSERT INTO events ({', '.join(COLUMNS)}, checksum)", _WIDTH)
+_EVENTS_WITH_ORIGIN = _BatchInsert(f"INSERT INTO events ({', '.join((*COLUMNS, *ORIGIN))}, checksum)", _WIDE)
 _KEYS = _BatchInsert("INSERT INTO keys (key, agent, command, digest, reply, address, about)", columns=7)
 _HEADS = _BatchInsert(
     "WITH news (agent, head, time) AS (",
@@ -166,17 +168,20 @@ class EventWriter:
         next_id = self.next_id
         firsts: list[list[int]] = []
         values: list[Any] = []
+        wide: list[Any] = []
         for transaction in transactions:
             firsts.append([])
             for part in transaction.parts:
                 firsts[-1].append(next_id)
-                _event_values(part, next_id, values, self._pack)
+                _event_values(part, next_id, values, wide, self._pack)
                 next_id += len(part.events)
         cursor = connection.cursor()
         cursor.execute("BEGIN IMMEDIATE")
         try:
             _write_agents(cursor, transactions)
             _EVENTS.write(cursor, values)
+            if wide:
+                _EVENTS_WITH_ORIGIN.write(cursor, wide)
             _KEYS.write(cursor, [value for transaction in transactions for key in transaction.keys for value in key])
             for transaction in transactions:
                 if transaction.milestones:
@@ -191,10 +196,14 @@ class EventWriter:
                 raise InDoubtError(str(error)) from error
             raise
         self._written += next_id - self.next_id
-        self._size += sum([len(text) for text in (*values[_CONTENT::_WIDTH], *values[_DATA::_WIDTH]) if text])
+        self._size += _size_of_texts(values, _WIDTH) + (_size_of_texts(wide, _WIDE) if wide else 0)
         self.next_id = next_id
         self.failures.succeeded()
         return firsts
+
+
+def _size_of_texts(values: list[Any], width: int) -> int:
+    return sum([len(text) for text in (*values[_CONTENT::width], *values[_DATA::width]) if text])
 
 
 @contextmanager
@@ -236,15 +245,19 @@ def _overwrite_unsynced(connection: sqlite3.Connection) -> bool:
     return True
 
 
-def _event_values(part: AgentWrite, first: int, values: list[Any], pack: Pack) -> None:
+def _event_values(part: AgentWrite, first: int, values: list[Any], wide: list[Any], pack: Pack) -> None:
+    """Append the values of events, those of events with an origin to another list: the others need not bind them."""
     agent = part.profile.row
     for event_id, event in enumerate(part.events, first):
-        seq, command, kind, content, data_json, parent, time, client, _, _ = event
+        seq, command, kind, content, data_json, parent, time, client, _, _, origin = event
         if parent is not None and parent < 0:
             parent = first + ~parent
         row = (event_id, agent, seq, command, kind, content, data_json, parent, client, time)
-        values += row
-        values.append(checksum(pack, row))
+        if origin is None:
+            values += row
+            values.append(checksum(pack, row))
+        else:
+            wide += (*row, *origin, checksum(pack, (*row, *origin)))
 
 
 def _write_agents(cursor: sqlite3.Cursor, transactions: Sequence[Transaction]) -> None:

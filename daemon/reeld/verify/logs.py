@@ -179,7 +179,7 @@ class LogChecker:
             connection.execute(_EVENTS, (validator.agent.row, self._seq, validator.agent.newest or 0))
         ) as rows:
             for *row, stored, parent_kind in ascending(rows, SEQ, self._seq):
-                event_id, agent, seq, command, kind, content, data_json, parent, _, written = row
+                event_id, agent, seq, command, kind, content, data_json, parent, _, written, *_ = row
                 if agent != validator.agent.row:
                     raise sqlite3.DatabaseError(f"the index has an event of the agent {agent} among those of this one")
                 event = EventRow(

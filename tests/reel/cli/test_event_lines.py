@@ -61,3 +61,11 @@ def test_event_line_fits_the_terminal(width: int, content: str) -> None:
 
     assert width - 1 <= cells(line) <= width
     assert line.endswith("…")
+
+
+def test_the_original_time_is_shown() -> None:
+    """An event that came from elsewhere is shown with its original time."""
+    imported = event("user", "hi")
+    imported["sent"] = 3
+
+    assert "t3" in render(lines().layout(imported), colour=False)

@@ -56,6 +56,14 @@ def test_each_block_has_its_form(block: dict[str, Any], expected: list[str]) -> 
     assert ["assistant  #7  t1", *expected] == shown(Transcript(None, clock).message(message("assistant", block)))
 
 
+def test_the_original_time_is_shown() -> None:
+    """A message that came from elsewhere is shown with its original time."""
+    imported = message("user", {"type": "text", "text": "hi"})
+    imported["sent"] = 5
+
+    assert shown(Transcript(None, clock).message(imported)) == ["user  #7  t5", "  hi"]
+
+
 def test_result_names_the_tool_of_its_call() -> None:
     """A result names the tool of its call."""
     paper = Transcript(None, clock)

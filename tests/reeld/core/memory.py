@@ -95,8 +95,9 @@ class MemoryLog:
     def _node(self, node_id: int, event: Event) -> Node:
         if event.kind == "mark":
             return Mark(node_id, event.seq, label_of(event.data_json))
-        message, tools = read(pack, event.kind, event.content, event.data_json, event.seq, event.time)
-        return entry(node_id, event.seq, event.kind, event.content, event.data_json, event.time, message, tools)
+        values = (event.kind, event.content, event.data_json)
+        message, tools = read(pack, *values, event.seq, event.time, event.origin)
+        return entry(node_id, event.seq, *values, event.time, message, tools)._replace(origin=event.origin)
 
     def milestone(self, node_id: int) -> Milestone | None:
         """Return the milestone at a node."""

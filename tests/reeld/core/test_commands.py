@@ -57,6 +57,41 @@ def test_add_answers_where_it_stands(do: Callable[..., Any]) -> None:
     } == do(commands.add, _rows("one", "two"))
 
 
+def _said(sent: int | None) -> dict[str, Any]:
+    return {"role": "user", "content": "hi", "sent": sent}
+
+
+@pytest.mark.parametrize(
+    ("elements", "updated"),
+    [
+        ([_said(5)], 5),
+        ([_said(None), _said(5)], 5),
+        ([_said(5), {"kind": "usage", "sent": 9}, {"kind": "note"}], 5),
+        ([_said(5), _said(None)], 1000),
+        (["hi"], 1000),
+        ([{"kind": "note", "sent": 5}], 1000),
+    ],
+)
+def test_the_original_time_of_the_newest_message_counts(
+    state: State, do: Callable[..., Any], elements: list[Any], updated: int
+) -> None:
+    """An imported conversation is as old as its newest message."""
+    do(commands.add, _rows(*elements))
+
+    assert updated == state.profile.updated
+
+
+def test_a_new_title_does_not_make_an_old_conversation_new(state: State, do: Callable[..., Any]) -> None:
+    """What leaves the conversation as it is does not count after a message with an original time; a mark counts."""
+    do(commands.add, _rows(_said(5)))
+    do(commands.add, _rows({"kind": "note"}))
+    do(commands.change, None, "title", None)
+    assert 5 == state.profile.updated
+
+    do(commands.mark, None)
+    assert 1000 == state.profile.updated
+
+
 def test_what_was_altered_is_reported(do: Callable[..., Any]) -> None:
     """The reply counts the characters that were replaced and the numbers that became text."""
     reply = do(commands.add, _rows("one"), Altered(3, 4))

@@ -46,6 +46,17 @@ _ELEMENTS = st.one_of(
         st.lists(_IDS, min_size=1, max_size=3),
     ),
     st.sampled_from([{"kind": "usage", "data_json": '{"input":1}'}, {"kind": "note"}, {"kind": "interrupted"}]),
+    st.sampled_from(
+        [
+            {"role": "user", "content": "old", "sent": 5},
+            {"kind": "note", "content": "old", "sent": 6},
+            {
+                "role": "tool",
+                "content": [{"type": "tool_result", "tool_call_id": "a", "content": "old"}],
+                "sent": 7,
+            },
+        ]
+    ),
 )
 _LABELS = st.sampled_from([None, "one", "two"])
 _FRACTION = st.floats(0, 1)
@@ -105,9 +116,7 @@ class Conversations(RuleBasedStateMachine):
     @rule(agent=agents, elements=st.lists(_ELEMENTS, min_size=1, max_size=4))
     def add(self, agent: int, elements: list[Any]) -> None:
         rows, _ = rows_from(elements)
-        self.both(
-            agent, lambda stage: commands.add(stage, rows), lambda model: model.add([tuple(row) for row, _ in rows])
-        )
+        self.both(agent, lambda stage: commands.add(stage, rows), lambda model: model.add([row[:3] for row, _ in rows]))
 
     @rule(agent=agents, fraction=_FRACTION, past=st.booleans(), elements=st.lists(_ELEMENTS, max_size=3))
     def replace(self, agent: int, fraction: float, past: bool, elements: list[Any]) -> None:
@@ -120,7 +129,7 @@ class Conversations(RuleBasedStateMachine):
         self.both(
             agent,
             lambda stage: self._replace(stage, agent, seq, rows, replies),
-            lambda model: model.replace(seq, [tuple(row) for row, _ in rows]),
+            lambda model: model.replace(seq, [row[:3] for row, _ in rows]),
         )
         for reply in replies:
             assert reply["open_calls"] == [call.as_map() for call in self.states[agent].conversation.open_calls]
@@ -331,7 +340,8 @@ def _messages(state: list[Node]) -> list[int]:
 
 
 def _record(entry: Entry) -> dict[str, Any]:
-    return {name: getattr(entry, name) for name in ("seq", "kind", "content", "data_json", "time")}
+    fields = {name: getattr(entry, name) for name in ("seq", "kind", "content", "data_json", "time")}
+    return fields if entry.origin is None else {**fields, **entry.origin.as_map()}
 
 
 class ShortMemory(Conversations):

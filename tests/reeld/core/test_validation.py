@@ -11,6 +11,7 @@ from reel import text, tool_call, tool_result
 from reel.errors import InvalidMessage, InvalidParams
 from reel.records import message_from_record, read_row
 from reel.strict_json import parse
+from reeld.core.events import Origin
 from reeld.core.validation import Altered, Row, rows_from
 
 
@@ -156,6 +157,30 @@ def test_an_invalid_message_is_refused(element: Any, field: str) -> None:
     assert {"index": 1, "field": field} == caught.value.data
 
 
+@pytest.mark.parametrize(
+    "element",
+    [
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "content": [{"type": "thinking", "text": "hm"}]},
+        {"role": "user", "content": "a\0b"},
+        {"kind": "usage", "data_json": '{"input":1}'},
+    ],
+)
+def test_the_original_time_is_beside_the_row(element: dict[str, Any]) -> None:
+    """A message or record with an original time is stored as without, and the time beside it."""
+    ((plain, parts),), altered = rows_from([element])
+
+    assert ([(plain._replace(origin=Origin(5)), parts)], altered) == rows_from([{**element, "sent": 5}])
+    assert ([(plain, parts)], altered) == rows_from([{**element, "sent": None}])
+
+
+@pytest.mark.parametrize("sent", [-1, 253_402_300_800_000, 1.5, "now", True, []])
+def test_a_time_that_no_calendar_has_is_refused(sent: Any) -> None:
+    """The time is an integer of milliseconds between the years 1970 and 9999."""
+    with pytest.raises(InvalidMessage, match=r"messages\[0\].sent: expected milliseconds since 1970"):
+        rows_from([{"role": "user", "content": "hi", "sent": sent}])
+
+
 @pytest.mark.parametrize("messages", [None, [], {}, {"role": "user", "content": "hi"}, 7])
 def test_a_list_is_wanted(messages: Any) -> None:
     """A map or ``None`` in place of the list of messages is refused."""
@@ -244,4 +269,4 @@ def test_the_parts_are_read_from_the_row(element: Any) -> None:
     """The parts of a message are those that its stored row has."""
     ((row, parts),), _ = rows_from([element])
 
-    assert parts == (None if row.data_json is None else read_row(*row))
+    assert parts == (None if row.data_json is None else read_row(*row[:3]))

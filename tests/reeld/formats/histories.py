@@ -20,7 +20,7 @@ def entries_of(messages: Iterable[Any]) -> list[Entry]:
     rows = rows_from(given)[0] if given else []
     found = []
     for seq, (row, _) in enumerate(rows, 1):
-        message, tools = read(pack, *row, seq, 0)
+        message, tools = read(pack, *row[:3], seq, 0)
         found.append(entry_of(100 + seq, seq, row.kind, row.content, row.data_json, 0, message, tools))
     return found
 

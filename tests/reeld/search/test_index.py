@@ -242,6 +242,20 @@ def test_times_and_agents(rows: Rows, connection: sqlite3.Connection) -> None:
     assert finding.bounds(connection, 1 << 40, None, second) == (second + 1, second + 1)
 
 
+def test_original_times(rows: Rows, connection: sqlite3.Connection) -> None:
+    """The original time of an event decides, wherever in the log the event is."""
+    agent = rows.agent(1)
+    new, old = rows.event(agent, content="word"), rows.event(agent, content="word", sent=5)
+    fill(connection)
+
+    assert found(connection, "word", until=6) == [old]
+    assert found(connection, "word", since=6) == [new]
+    assert finding.bounds(connection, None, 6, old) == (0, old + 1)
+    assert finding.bounds(connection, None, 5, old)[1] <= old + 1
+    (hit,) = finding.shown(connection, Wanted("word", []), Paths(), [old]).hits
+    assert (hit["sent"], hit["time"]) == (5, 1002)
+
+
 def test_path_of_the_index() -> None:
     """The index is beside its database, and no two databases share one."""
     assert index.path_of("/x/reel.db") == "/x/search.db"

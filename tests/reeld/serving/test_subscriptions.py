@@ -117,7 +117,8 @@ async def test_what_an_event_brings(connect: Connect, demo: Peer) -> None:
         peers = {"conversation": connect(), "messages": connect(), "none": connect()}
         for view, peer in peers.items():
             await peer.call("subscribe", "demo", {"view": view})
-        await demo.ask(("add", "demo", ["hi", {"role": "system", "content": "be kind"}]), ("mark", "demo"))
+        said = [{"role": "user", "content": "hi", "sent": 5}, {"role": "system", "content": "be kind"}]
+        await demo.ask(("add", "demo", said), ("mark", "demo"))
         events = {view: await peer.events(4) for view, peer in peers.items()}
         records = (await demo.call("messages", "demo", {"view": "conversation"}))["conversation"]
         messages = (await demo.call("messages", "demo"))["messages"]
@@ -127,7 +128,8 @@ async def test_what_an_event_brings(connect: Connect, demo: Peer) -> None:
     assert not any("message" in event for event in events["conversation"])
     assert not any("record" in event or "message" in event for event in events["none"])
     first = events["messages"][0]
-    assert (1, "demo", 2, 2, 2) == tuple(first[field] for field in ("sub", "name", "id", "seq", "command"))
+    assert (1, "demo", 2, 2, 2, 5) == tuple(first[field] for field in ("sub", "name", "id", "seq", "command", "sent"))
+    assert (5, 5) == (records[0]["sent"], messages[0]["sent"])
 
 
 async def test_only_events_of_some_kinds(connect: Connect, demo: Peer) -> None:

@@ -4,7 +4,7 @@ import sqlite3
 from typing import Any
 
 from reel.msgpack_codec import packer
-from reeld.store.checksums import checksum
+from reeld.store.checksums import COLUMNS, ORIGIN, checksum
 from tests.reeld.store.making import NODES
 
 _TIP: Any = object()
@@ -37,15 +37,18 @@ class Rows:
         *,
         command: int | None = None,
         parent: int | None = _TIP,
+        sent: int | None = None,
     ) -> int:
         """Insert an event with the next seq and return its id."""
         seq = self._seqs[agent] = self._seqs[agent] + 1
         parent = self._tips.get(agent) if parent is _TIP else parent
         (newest,) = self.connection.execute("SELECT coalesce(max(id), 0) FROM events").fetchone()
         event_id: int = newest + 1
-        row = (event_id, agent, seq, command or seq, kind, content, data_json, parent, None, 1000 + seq)
+        row = (event_id, agent, seq, command or seq, kind, content, data_json, parent, None, 1000 + seq, sent)
+        names, places = ", ".join((*COLUMNS, *ORIGIN, "checksum")), ", ".join("?" * (len(row) + 1))
         self.connection.execute(
-            "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (*row, checksum(self._pack, row))
+            f"INSERT INTO events ({names}) VALUES ({places})",
+            (*row, checksum(self._pack, row)),
         )
         self._tips[agent] = event_id if kind in NODES else parent
         self.connection.execute("UPDATE agents SET head = ? WHERE id = ?", (seq, agent))

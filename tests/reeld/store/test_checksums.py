@@ -10,7 +10,7 @@ from msgpack import packb
 
 from reel.msgpack_codec import packer
 from reeld.store import checksums
-from reeld.store.checksums import COLUMNS, NO_CHECKSUM, checksum, is_intact, write_checksums
+from reeld.store.checksums import COLUMNS, NO_CHECKSUM, ORIGIN, checksum, is_intact, write_checksums
 
 ROW = (12, 3, 4, 4, "user", "Grüße", '{"a":1}', None, "nvim", 1763780400000)
 pack = packer()
@@ -27,6 +27,12 @@ def test_what_it_is() -> None:
     """It is the CRC-32 of the columns as a list in MessagePack."""
     assert crc32(packb(ROW)) == checksum(pack, ROW)
     assert is_intact(pack, ROW, crc32(packb(ROW)))
+
+
+def test_an_origin_counts_if_there_is_one() -> None:
+    """Without an origin a row has the checksum that it has in older files."""
+    assert checksum(pack, ROW) == checksum(pack, (*ROW, *(None for _ in ORIGIN)))
+    assert crc32(packb((*ROW, 5))) == checksum(pack, (*ROW, 5))
 
 
 @pytest.mark.parametrize("column", [0, 1, 2, 3, 4, 5, 6, 8, 9], ids=lambda column: COLUMNS[column])

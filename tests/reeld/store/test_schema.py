@@ -213,7 +213,7 @@ def test_events_of_an_old_file_lose_their_references(connection: sqlite3.Connect
     before = connection.execute("SELECT * FROM events").fetchall()
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("SELECT * FROM events").fetchall()
-        migrate(connection, schema.MIGRATIONS)
+        migrate(connection, schema.MIGRATIONS[:6])
 
         for number, writer in enumerate((connection, other), 4):
             writer.execute("PRAGMA foreign_keys = ON")
@@ -223,6 +223,23 @@ def test_events_of_an_old_file_lose_their_references(connection: sqlite3.Connect
     assert [("ok",)] == query(path, "PRAGMA integrity_check")
     (declared,) = connection.execute("SELECT sql FROM sqlite_schema WHERE name = 'events'").fetchone()
     assert ("AUTOINCREMENT" in declared, "REFERENCES" in declared) == (False, False)
+
+
+async def test_events_of_an_old_file_have_no_original_time(path: str) -> None:
+    """Version seven leaves the rows of an older file as they are, and their checksums are right."""
+    row = (1, 1, 1, 1, "user", "hi", None, None, None, 1)
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        prepare(connection, path)
+        connection.execute("DROP INDEX events_by_sent")
+        connection.execute("ALTER TABLE events DROP COLUMN sent")
+        connection.execute("PRAGMA user_version = 6")
+        connection.execute("INSERT INTO agents VALUES (1, 'u', 'old', NULL, '{}', NULL, NULL, 1, 1, NULL, 1)")
+        values = (*row, checksum(packer(), row))
+        connection.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
+    async with open_store(path) as store:
+        state = await store.load(1)
+
+    assert [("hi", None)] == [(entry.content, entry.origin) for entry in state.conversation.entries]
 
 
 async def test_a_newer_file_is_refused(used: str) -> None:

@@ -10,11 +10,13 @@ from zlib import crc32
 
 import anyio
 import pytest
-from msgpack import packb
+from msgpack import packb, unpackb
 
 from reel.errors import Exists, Internal, ReelError, Storage
+from reeld.core.events import Origin
 from reeld.core.state import Source
 from reeld.store import transactions
+from reeld.store.checksums import COLUMNS
 from reeld.store.schema import prepare
 from reeld.store.store import Store, open_store
 from reeld.store.transactions import AgentWrite, DivergedError, KeyTakenError, Outcome, Transaction
@@ -48,7 +50,22 @@ async def test_every_column_is_written(store: Store, path: str) -> None:
         path, "SELECT * FROM agents"
     )
     row = (2, 7, 2, 1, "tool_call", 'f("é")', '{"a": "\\u00e9 é"}', None, "nvim", 77)
-    assert [(*row, crc32(packb(row)))] == query(path, "SELECT * FROM events WHERE seq = 2")
+    assert [(*row, crc32(packb(row)))] == query(
+        path, f"SELECT {', '.join(COLUMNS)}, checksum FROM events WHERE seq = 2"
+    )
+
+
+async def test_events_with_an_origin_among_others(store: Store, path: str) -> None:
+    """The original times of some events of a commit are stored, and every event is read as it was written."""
+    sent = [None, 5, None, 0, 6]
+    events = [event(seq, origin=None if time is None else Origin(time)) for seq, time in enumerate(sent, 2)]
+    await write(store, made(1, *events))
+    state = await store.load(1)
+
+    assert sent == [time for (time,) in query(path, "SELECT sent FROM events WHERE seq > 1 ORDER BY id")]
+    assert sent == [entry.origin and entry.origin.sent for entry in state.conversation.entries]
+    assert sent == [unpackb(entry.message or b"").get("sent") for entry in state.conversation.entries]
+    assert [made.origin for made in events] == [logged.event.origin for logged in await store.after(1, 1, 99, 9999)]
 
 
 async def test_a_row_refers_to_its_neighbours_by_position(store: Store, path: str) -> None:

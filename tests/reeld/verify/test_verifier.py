@@ -12,6 +12,7 @@ import pytest
 
 from reeld.core.conversation import Conversation
 from reeld.core.milestones import STEP
+from reeld.store.checksums import COLUMNS
 from reeld.store.store import Store, open_store
 from reeld.verify import logs, sqlite
 from reeld.verify.rows import LISTED, Report
@@ -23,6 +24,7 @@ from tests.reeld.verify.damage import damage, lose_from_index
 
 pytestmark = pytest.mark.slow
 
+_INSERT = f"INSERT INTO events ({', '.join(COLUMNS)}, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL, ?, -1)"
 # A conversation with everything in it: the seqs of the agent alice are 1 to 18.
 _ALICE = (
     # seq, command, kind, content, data_json, parent (as a seq of hers)
@@ -63,17 +65,17 @@ def fill(path: str) -> None:
         for seq, command, kind, content, data, parent in _ALICE:
             ids[seq] = len(ids) + 1
             values = (ids[seq], 1, seq, command, kind, content, data, ids.get(parent or 0), seq)
-            connection.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL, ?, -1)", values)
+            connection.execute(_INSERT, values)
         for event_id, (seq, command, kind, content, data, parent) in enumerate(_TWIN, 19):
             text = data and data % uids[1]
             values = (event_id, 2, seq, command, kind, content, text, ids[parent], seq)
-            connection.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL, ?, -1)", values)
+            connection.execute(_INSERT, values)
         bob = ((21, 1, "created", '{"name":"bob"}'), (22, 2, "user", None), (23, 3, "agent_killed", None))
         for event_id, seq, kind, data in bob:
             parent = 22 if seq == 3 else None
             content = "hi" if kind == "user" else None
             values = (event_id, 3, seq, seq, kind, content, data, parent, 22)
-            connection.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL, ?, -1)", values)
+            connection.execute(_INSERT, values)
         seal(connection)
         reply = b"\x81\xa7command\x03"
         connection.execute("INSERT INTO keys VALUES (1, 'k', 1, 3, zeroblob(16), ?, 'alice', 1)", (reply,))

@@ -56,7 +56,7 @@ end
 local function heading(hit, now)
   local role = hit.role or hit.kind
   local spans = { { ('  #%d  '):format(hit.seq) }, { role, COLOURS[role] or 'ReelNote' } }
-  table.insert(spans, { '  ' .. age(hit.time, now), 'ReelNote' })
+  table.insert(spans, { '  ' .. age(hit.sent or hit.time, now), 'ReelNote' })
   table.insert(spans, hit.live and { '' } or { '  not in the conversation', 'ReelNote' })
   return spans
 end

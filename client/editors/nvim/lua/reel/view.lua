@@ -116,7 +116,7 @@ end
 function M.message(message, tools, clock)
   local into = section()
   local title = ('%s #%d'):format(message.role, message.seq)
-  head(into, COLOURS[message.role] or 'ReelDraft', title, '· ' .. clock(message.time))
+  head(into, COLOURS[message.role] or 'ReelDraft', title, '· ' .. clock(message.sent or message.time))
   for _, block in ipairs(message.content) do
     write(into, shown(block, tools))
     blank(into)

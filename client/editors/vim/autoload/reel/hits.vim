@@ -55,7 +55,7 @@ enddef
 def Heading(hit: dict<any>, now: number): list<list<string>>
   const role = hit.role ?? hit.kind
   const gone = hit.live ? '' : '  not in the conversation'
-  return [[$'  #{hit.seq}  ', ''], [role, COLOURS->get(role, 'ReelNote')], [$'  {Age(hit.time, now)}{gone}', 'ReelNote']]
+  return [[$'  #{hit.seq}  ', ''], [role, COLOURS->get(role, 'ReelNote')], [$'  {Age(get(hit, 'sent', hit.time), now)}{gone}', 'ReelNote']]
 enddef
 
 def Snippet(hit: dict<any>): list<list<string>>

@@ -10,7 +10,7 @@ enddef
 # Returns the lines of one message. tools: the name of each tool by the id of its call; calls of this message are added.
 export def Message(message: dict<any>, tools: dict<string>): list<list<any>>
   const blocks = message.content->mapnew((_, block) => Block(block, tools))
-  return Section($'## {message.role} #{message.seq} · {Time(message.time)}', Joined(blocks))
+  return Section($'## {message.role} #{message.seq} · {Time(get(message, 'sent', message.time))}', Joined(blocks))
 enddef
 
 # Returns the lines of what another client is writing. client: its name, '' if it has none.

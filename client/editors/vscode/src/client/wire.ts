@@ -13,6 +13,7 @@ export interface Message {
   seq: number;
   /** Milliseconds since the epoch. */
   time: number;
+  sent?: number;
 }
 
 export interface MessagesPage {

@@ -46,8 +46,8 @@ export class Transcript {
     return laid;
   }
 
-  private heading({ role, seq, time }: Message): string {
-    return `## ${role} #${seq} · ${this.clock(time)}`;
+  private heading({ role, seq, time, sent }: Message): string {
+    return `## ${role} #${seq} · ${this.clock(sent ?? time)}`;
   }
 
   /** Lay out a block, with a blank line after it. */
