@@ -33,6 +33,11 @@ class Provider(NamedTuple):
     dialect: Dialect | None = None
 
 
+def has_provider(ctx: Context) -> bool:
+    """Return whether ``--via`` or ``reel.toml`` says which command answers."""
+    return bool(ctx.args.via or ctx.settings.via or len(ctx.settings.providers) == 1)
+
+
 def provider_of(ctx: Context) -> Provider:
     """Return the provider of ``--via``, else of ``via`` in ``reel.toml``: a name from that file, or a command.
 

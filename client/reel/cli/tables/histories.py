@@ -1,6 +1,7 @@
 """Commands about the histories of other tools."""
 
 from reel.cli.command import Command, option
+from reel.cli.tables.providers import ANSWERING
 
 COMMANDS = (
     Command(
@@ -18,5 +19,18 @@ COMMANDS = (
         "conversations, lists them and asks. TOOL is claude-code or codex. Nothing of a\n"
         "tool's files is changed. What was imported before is not imported twice, and a\n"
         "conversation that was changed here since is not written to.",
+    ),
+    Command(
+        "continue",
+        "",
+        "go on with the last conversation of this directory",
+        "continuing.continue_last",
+        "reel continue --via claude\n  export REEL_AGENT=$(reel continue)",
+        (option("--list", action="store_true", help="list all of them, the last one first"), *ANSWERING),
+        notes="It is the one whose last message is the newest, of those with the tag cwd: those\n"
+        "that were imported have it, and `reel tag AGENT cwd=$PWD` sets it. If this\n"
+        "directory has none, the nearest one above it counts. At a terminal it is reel\n"
+        "chat if --via or reel.toml says who answers; else the last messages are shown.\n"
+        "Otherwise the name is printed.",
     ),
 )

@@ -23,6 +23,8 @@ _TOOLS = option("--tools", metavar="FILE", help="file with the tools of the body
 _VIA = option(
     "--via", metavar="COMMAND", help="command that turns a request into a response, or a provider of reel.toml"
 )
+# The options of commands in which a model answers.
+ANSWERING = (_VIA, _FORMAT, _DIALECT, _SET, _TOOLS)
 
 COMMANDS = (
     Command(
@@ -34,11 +36,7 @@ COMMANDS = (
         '  git diff | reel ask demo "Review this." --with -\n'
         '  reel ask demo "Why?" --via ./ask.sh --format openai-chat',
         (
-            _VIA,
-            _FORMAT,
-            _DIALECT,
-            _SET,
-            _TOOLS,
+            *ANSWERING,
             option("--with", dest="with_file", metavar="FILE", help="append a file to TEXT; - is stdin"),
             CREATE,
         ),
@@ -55,11 +53,7 @@ COMMANDS = (
         "chat.chat",
         "reel chat demo --via claude",
         (
-            _VIA,
-            _FORMAT,
-            _DIALECT,
-            _SET,
-            _TOOLS,
+            *ANSWERING,
             option("--system", metavar="TEXT", type=text, help="system prompt of an agent that is created"),
             CREATE,
         ),

@@ -1,0 +1,72 @@
+"""``reel continue``."""
+
+from pathlib import Path
+
+import pytest
+
+from reel.sync.client import Client
+
+from .conftest import Reel
+from .running import talking
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The directory of the test, in which the command runs."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PWD", str(tmp_path))
+    return str(tmp_path)
+
+
+def test_last_conversation_of_the_directory(reel: Reel, client: Client, name: str, here: str) -> None:
+    """Its name is printed: the one in which the last message was said; a sub-agent's does not count."""
+    for number, tags in enumerate(({"cwd": here}, {"cwd": here}, {"cwd": here, "parent": "x"}, {"cwd": "/else"})):
+        client.create(f"{name}-{number}", tags=tags)
+        client.add(f"{name}-{number}", "Hi")
+    client.change(f"{name}-0", title="Changed later")
+
+    assert reel("continue").out == f"{name}-1\n"
+    assert [row["name"] for row in reel("continue", "--list", "--json").documents] == [f"{name}-1", f"{name}-0"]
+    assert [line.split()[0] for line in reel("continue", "--list").out.splitlines()] == [f"{name}-1", f"{name}-0"]
+    assert reel("continue", "--json").documents[0]["tags"] == {"cwd": here}
+
+
+def test_directory_above(reel: Reel, client: Client, name: str, here: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the directory has no conversation, that of the nearest one above counts."""
+    client.create(name, tags={"cwd": here})
+    below = Path(here, "a/b")
+    below.mkdir(parents=True)
+    monkeypatch.chdir(below)
+
+    assert reel("continue").out == f"{name}\n"
+
+
+@pytest.mark.usefixtures("here")
+def test_none(reel: Reel) -> None:
+    """If there is none, the error says so."""
+    ran = reel("continue")
+
+    assert (1, True) == (ran.status, "no conversation has the tag cwd=" in ran.err)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("reel")
+def test_at_a_terminal(client: Client, name: str, here: str) -> None:
+    """At a terminal without a provider, the last messages are shown, and how to go on."""
+    client.create(name, tags={"cwd": here})
+    client.add(name, "What is a tape deck?")
+
+    with talking(client.path, "continue") as command:
+        assert "What is a tape deck?" in command.until(f"export REEL_AGENT={name}")
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("reel")
+def test_with_a_provider(client: Client, name: str, here: str) -> None:
+    """At a terminal with a provider, it is a chat."""
+    client.create(name, tags={"cwd": here})
+
+    with talking(client.path, "continue", "--via", "cat", "--format", "openai-chat") as command:
+        command.until(f"{name}> ")
+        command.type("\x04")
+        assert command.process.wait() == 0
