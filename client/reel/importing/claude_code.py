@@ -103,7 +103,6 @@ class Session(JsonLines):
         self._threads: dict[str, Thread] = {}
         self._titles: dict[str, str] = {}
         self._facts: dict[str, str] = {"source": source.path, **source.about}
-        self._seen: set[str] = set()
         self._part: str | None = None
         self._is_subagent = "parent" in source.about
         self._described: About | None = None
@@ -115,12 +114,11 @@ class Session(JsonLines):
             self._take_fact(kind, found)
             return
         uuid = text_in(found, "uuid")
-        if uuid in self._seen:
+        if self._knows(uuid):
             self.counts.ignore(REPEATED)
             return
         if not uuid:
             uuid = found["uuid"] = self._id_for(found)
-        self._seen.add(uuid)
         part, thread = self._thread_of(found)
         if rule := rule_for(found):
             self.counts.ignore(rule)
@@ -184,13 +182,16 @@ class Session(JsonLines):
     def _id_for(self, found: Json) -> str:
         """Return an id for a record without one: from what it says, and how often that was said before."""
         made = ref_of(found)
-        return next(name for number in count(1) if (name := f"{made}-{number}") not in self._seen)
+        return next(name for number in count(1) if not self._knows(name := f"{made}-{number}"))
+
+    def _knows(self, uuid: str) -> bool:
+        return any(thread.knows(uuid) for thread in self._threads.values())
 
     def _take_fact(self, kind: str, found: Json) -> None:
         self.counts.map()
         if kind == "pr-link":
             self._facts["pull_request"] = link_in(found)
-        elif kind != "summary" or text_in(found, "leafUuid") in self._seen:
+        elif kind != "summary" or self._knows(text_in(found, "leafUuid")):
             self._titles[kind] = title_of(text_in(found, FACTS[kind]))
 
     def _note_facts(self, found: Json) -> None:

@@ -18,7 +18,8 @@ class Thread:
     """One chain of records: the main conversation of a session, or that of a sub-agent."""
 
     def __init__(self) -> None:
-        # For each record, the message that it is or follows; for each message, its kind and the one before it.
+        # For each record, the message that it is or follows; for each message, its kind; for each message on a branch
+        # that was left, the one before it.
         self._anchors: dict[str, str] = {}
         self._kinds: dict[str, str] = {}
         self._before: dict[str, str] = {}
@@ -120,7 +121,7 @@ class Thread:
             yield from record.said
 
     def _append(self, uuid: str, kind: str) -> None:
-        self._kinds[uuid], self._before[uuid] = kind, self._tip
+        self._kinds[uuid] = kind
         self._places[uuid] = len(self._path)
         self._path.append(uuid)
 
@@ -142,18 +143,17 @@ class Thread:
 
     def _go_to(self, message: str) -> None:
         """Make the path lead to a message, on whichever branch it is."""
-        if message in self._places:
-            removed = self._path[self._places[message] + 1 :]
-            del self._path[self._places[message] + 1 :]
-            for uuid in removed:
-                del self._places[uuid]
-            return
-        self._path = []
-        while message:
-            self._path.append(message)
+        way: list[str] = []
+        while message and message not in self._places:
+            way.append(message)
             message = self._before[message]
-        self._path.reverse()
-        self._places = {uuid: place for place, uuid in enumerate(self._path)}
+        keep = self._places[message] + 1 if message else 0
+        for place in range(len(self._path) - 1, keep - 1, -1):
+            left = self._path.pop()
+            del self._places[left]
+            self._before[left] = self._path[place - 1] if place else ""
+        for uuid in reversed(way):
+            self._append(uuid, self._kinds[uuid])
 
 
 def _larger(one: Kept | None, other: Kept | None) -> Kept | None:

@@ -78,7 +78,7 @@ class Conversation:
         self._title, self._tags = "", dict[str, str]()
         # What the agent is described as.
         self._described = (target.row.title or "", target.row.tags) if target.row else ("", {})
-        # The place of each message that the source has had so far.
+        # The places of messages that are not in the log under this id: a part of one, and a copy beside a summary.
         self._places: dict[str, int] = {}
         # The message after which the next one comes, and the prompt at the beginning, which stays there.
         self._at: int | None = None
@@ -107,7 +107,7 @@ class Conversation:
             case Kept():
                 self._keep(step)
             case Back():
-                self._at = self._places.get(step.to, self._at) if step.to else self._base
+                self._at = self._place_of(step.to) if step.to else self._base
             case Compacted():
                 self._compact(step)
 
@@ -134,7 +134,7 @@ class Conversation:
         if self.failure is not None:
             return
         params: Json = {} if self._batch_from is None else {"from": self._batch_from}
-        self._send(call("add", _ADDED, agent=self.agent, messages=batch, if_seq=head, **params), batch)
+        self._send(call("add", _ADDED, agent=self.agent, messages=batch, if_seq=head, **params), len(batch))
 
     def _say(self, said: Said) -> None:
         place, parts = self._known_parts(said.parts)
@@ -148,10 +148,14 @@ class Conversation:
         if place is None:
             return
         for part in said.parts:
-            self._places[part.ref] = place
+            if self._log.refs.get(part.ref) != place:
+                self._places[part.ref] = place
         if said.role == "system" and self._at == self._base:
             self._base = place
         self._at = place
+
+    def _place_of(self, ref: str) -> int | None:
+        return self._places.get(ref) or self._log.refs.get(ref)
 
     def _known_parts(self, parts: tuple[Part, ...]) -> tuple[int | None, tuple[Part, ...]]:
         """Return where the last known part of a message is, and the parts after it."""
@@ -182,12 +186,12 @@ class Conversation:
         """Add messages again that stay beside a summary; several refs may be parts of one message."""
         copies: dict[int, int] = {}
         for ref in refs:
-            place = self._places.get(ref)
+            place = self._place_of(ref)
             if place is None:
                 continue
             if place not in copies:
                 self._repeat(ref, place, f"{ref}@{summary}", line)
-                copies[place] = self._places[ref]
+                copies[place] = self._place_of(ref) or place
             self._places[ref] = copies[place]
 
     def _repeat(self, ref: str, place: int, copy: str, line: int) -> None:
@@ -200,7 +204,7 @@ class Conversation:
         for message in found:
             part, sent = Part(copy, message["content"]), message.get("sent", message["time"])
             self._say(Said(message["role"], (part,), message["provider_metadata"], sent, line))
-            self._places[ref] = self._places.get(copy, place)
+            self._places[ref] = self._place_of(copy) or place
 
     def _put(self, element: Json, ref: str, step: Said | Kept, *, is_prompt: bool) -> int | None:
         """Gather a message or a record, and return the seq that it gets; ``None`` if it was refused."""
@@ -265,23 +269,23 @@ class Conversation:
         for kept in early:
             self._keep(kept)
 
-    def _send(self, call: Call[Any], batch: list[Json] | None) -> None:
+    def _send(self, call: Call[Any], events: int | None) -> None:
         if self._careful:
             try:
-                self._took(self._pipeline.call(call), batch)
+                self._took(self._pipeline.call(call), events)
             except (InvalidMessage, TooLarge) as error:
                 self._refuse(error)
             return
         try:
-            self._pipeline.submit(call, lambda reply: self._took(reply, batch))
+            self._pipeline.submit(call, lambda reply: self._took(reply, events))
         except (InvalidParams, TooLarge) as error:
             self.failure = self.failure or error
 
-    def _took(self, reply: Any, batch: list[Json] | None) -> None:
+    def _took(self, reply: Any, events: int | None) -> None:
         if isinstance(reply, ReelError):
             # What comes after it is refused as well, because the head is not what it was expected to be.
             self.failure = self.failure or reply
-        elif batch is not None and reply.first + len(batch) - 1 != reply.head:
+        elif events is not None and reply.first + events - 1 != reply.head:
             self.failure = self.failure or Conflict(f"{self._target.name} got other seqs than expected")
 
     def _took_description(self, reply: Any) -> None:

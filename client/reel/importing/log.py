@@ -1,5 +1,7 @@
 """What is known of an agent's log: which messages of a source it has, and how its conversation branches."""
 
+from array import array
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from typing import Any
 
@@ -11,10 +13,15 @@ _MOVES = frozenset({"clear", "rewind", "restore", "clone"})
 _MARK = "mark"
 
 
+# Stands for the beginning where only integers can be kept.
+_NONE = -1
+
+
 class Log:
     """The messages of a log by the source's ids, and the tree that they make.
 
-    A place in the tree is the seq of a message; ``None`` is the beginning.
+    A place in the tree is the seq of a message; ``None`` is the beginning. A log may have a hundred thousand messages,
+    so what is kept of each is two numbers and its id.
     """
 
     def __init__(self) -> None:
@@ -24,11 +31,13 @@ class Log:
         self.tip: int | None = None
         # Whether somebody else than the importer changed the conversation.
         self.changed = False
-        self._before: dict[int, int | None] = {}
+        # The messages, in ascending order, and for each the one before it.
+        self._nodes = array("q")
+        self._before = array("q")
         self._marks: set[int] = set()
-        # For each message, the command that added it; and for each command, the last message after it.
-        self._commands: dict[int, int] = {}
-        self._ends: dict[int, int | None] = {}
+        # The first seq of each command, in ascending order, and for each the last message after it.
+        self._commands = array("q")
+        self._ends = array("q")
 
     def read(self, events: Iterable[Any], client: str) -> None:
         """Take the events of a log, in their order.
@@ -43,30 +52,33 @@ class Log:
             parent = event["parent"]["seq"] if event["parent"] else None
             if ref := ref_in(event):
                 self.refs[ref] = seq
-            if is_node:
-                self._before[seq] = parent
-                self._commands[seq] = event["command"]
             if kind == _MARK:
                 self._marks.add(seq)
             if (is_node or kind in _MOVES) and event["client"] != client:
                 self.changed = True
-            self.head, self.tip = seq, seq if is_node else parent
-            self._ends[event["command"]] = self.tip
+            self.tip = parent
+            self._note(seq, event["command"], is_node=is_node)
 
     def add(self, seq: int, command: int, ref: str, *, is_message: bool) -> None:
         """Note an event that was added at the tip."""
-        self.head = seq
         self.refs[ref] = seq
-        if is_message:
-            self._before[seq] = self.tip
-            self._commands[seq] = command
-            self.tip = seq
-        self._ends[command] = self.tip
+        self._note(seq, command, is_node=is_message)
 
     def go_to(self, place: int | None, command: int) -> None:
         """Note an event that made another place the tip."""
-        self.head, self.tip = command, place
-        self._ends[command] = place
+        self.tip = place
+        self._note(command, command, is_node=False)
+
+    def _note(self, seq: int, command: int, *, is_node: bool) -> None:
+        self.head = seq
+        if is_node:
+            self._nodes.append(seq)
+            self._before.append(_NONE if self.tip is None else self.tip)
+            self.tip = seq
+        if not self._commands or self._commands[-1] != command:
+            self._commands.append(command)
+            self._ends.append(_NONE)
+        self._ends[-1] = _NONE if self.tip is None else self.tip
 
     def after(self, place: int | None) -> int | None:
         """Return the first message after a place on the way to the tip; ``None`` if the tip is not behind the place."""
@@ -75,19 +87,24 @@ class Log:
             if seq is None:
                 return None
             found = found if seq in self._marks else seq
-            seq = self._before.get(seq)
+            seq = _place(self._before[bisect_left(self._nodes, seq)])
         return found
 
     def end_of(self, place: int) -> int | None:
         """Return the last message of the conversation after the command that added a message."""
-        return self._ends[self._commands[place]]
+        return _place(self._ends[bisect_right(self._commands, place) - 1])
+
+
+def _place(number: int) -> int | None:
+    return None if number == _NONE else number
 
 
 def with_origin(element: Json, ref: str, sent: int | None) -> Json:
     """Return a message or a record with the source's id of it, and the time when it was said."""
-    if "kind" in element:
-        return {**element, "data_json": encode({**parse(element["data_json"]), "ref": ref, "sent": sent})}
-    return {**element, "provider_metadata": {**element.get("provider_metadata", {}), "ref": ref, "sent": sent}}
+    timed = element if sent is None else {**element, "sent": sent}
+    if "kind" in timed:
+        return {**timed, "data_json": encode({**parse(timed["data_json"]), "ref": ref})}
+    return {**timed, "provider_metadata": {**timed.get("provider_metadata", {}), "ref": ref}}
 
 
 def ref_in(event: Any) -> str:

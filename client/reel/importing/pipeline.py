@@ -11,7 +11,7 @@ from reel.sync.client import Client
 
 # What is sent before a reply is waited for, in requests and in bytes. The daemon takes 256 and 32 MiB.
 _REQUESTS = 64
-_BYTES = 8 << 20
+_BYTES = 4 << 20
 _CHUNK = 1 << 18
 
 # Takes the reply to a command, or the error.
@@ -24,7 +24,8 @@ class Pipeline(Client):
     What was sent and not answered when the connection is lost may have been done or not.
     """
 
-    _waiting: dict[int, tuple[Call[Any], int, Taker]]
+    # How to read each reply, how long the request was, and who takes the reply. Not the call: it has the messages.
+    _waiting: dict[int, tuple[Callable[[Any], Any], int, Taker]]
     _waiting_bytes = 0
 
     def __init__(self, path: str, name: str) -> None:
@@ -47,7 +48,7 @@ class Pipeline(Client):
         self._next_id = number
         if len(self._waiting) >= _REQUESTS or self._waiting_bytes + len(request) > _BYTES:
             self.drain(_REQUESTS // 2)
-        self._waiting[number] = (call, len(request), take)
+        self._waiting[number] = (call.read, len(request), take)
         self._waiting_bytes += len(request)
         try:
             self._socket.sendall(request)
@@ -81,9 +82,9 @@ class Pipeline(Client):
     def _answer(self, frame: Response) -> None:
         if type(frame.id) is not int or frame.id not in self._waiting:
             return
-        call, size, take = self._waiting.pop(frame.id)
+        read, size, take = self._waiting.pop(frame.id)
         self._waiting_bytes -= size
-        reply: Any | ReelError = from_wire(frame.error) if frame.error is not None else call.read(frame.result)
+        reply: Any | ReelError = from_wire(frame.error) if frame.error is not None else read(frame.result)
         take(reply)
 
     def _lost(self, error: Exception) -> NotRunning:

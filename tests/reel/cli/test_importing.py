@@ -85,9 +85,7 @@ def test_times_are_those_of_the_source(reel: Reel, client: Client, session: str,
     """A message has the time when it was said."""
     reel("import", "claude-code", save(three_turns(session), tmp_path))
 
-    assert [1785578400000, 1785578401000] == [
-        message["provider_metadata"]["sent"] for message in client.messages(agent).messages[:2]
-    ]
+    assert [1785578400000, 1785578401000] == [message["sent"] for message in client.messages(agent).messages[:2]]
 
 
 def test_import_again(reel: Reel, client: Client, session: str, agent: str, tmp_path: Path) -> None:
