@@ -55,6 +55,12 @@ const actions: Record<string, (asked: any) => unknown> = {
   write: ({ text: typed }) => user.write(typed),
   clipboard: () => user.clipboard,
   status: () => user.status ?? null,
+  found: () => user.found.map(({ label, description, detail, kind }) => [label, description, detail, kind]),
+  selected() {
+    const { document, selection } = vscode.window.activeTextEditor!;
+    const line = document.getText().split("\n")[selection.start.line]!;
+    return [line, line.slice(selection.start.character, selection.end.character)];
+  },
   line: () => vscode.window.activeTextEditor!.selection.active.line,
   scheme: () => vscode.window.activeTextEditor!.document.uri.scheme,
   close: ({ name }) => user.close(path(name)),

@@ -77,7 +77,12 @@ export enum ViewColumn {
 }
 
 export enum TextEditorRevealType {
+  InCenter = 1,
   AtTop = 3,
+}
+
+export enum QuickPickItemKind {
+  Separator = -1,
 }
 
 export enum StatusBarAlignment {
@@ -163,12 +168,74 @@ function show(text: string): string {
   return text;
 }
 
+interface QuickPickItem {
+  label: string;
+  description?: string;
+  detail?: string;
+  kind?: QuickPickItemKind;
+}
+
+/**
+ * A list that follows what is typed. Each answer of the user is the text of an item, which is then chosen, or else it is
+ * typed. It is given when the list is not busy; after the last one, the user leaves.
+ */
+class QuickPick {
+  placeholder = "";
+  value = "";
+  items: QuickPickItem[] = [];
+  selectedItems: QuickPickItem[] = [];
+  private isBusy = false;
+  private readonly typed = new Emitter();
+  private readonly accepted = new Emitter();
+  private readonly hidden = new Emitter();
+  private readonly idle = new Emitter();
+  readonly onDidChangeValue = on(this.typed);
+  readonly onDidAccept = on(this.accepted);
+  readonly onDidHide = on(this.hidden);
+
+  set busy(busy: boolean) {
+    this.isBusy = busy;
+    if (!busy) this.idle.emit("it");
+  }
+  show(): void {
+    void this.use();
+  }
+  hide(): void {
+    this.hidden.emit("it");
+  }
+  dispose(): void {}
+
+  private async use(): Promise<void> {
+    await this.settle();
+    for (let answer = user.answers.shift(); answer !== undefined; answer = user.answers.shift()) {
+      const item = this.items.find(({ label, detail }) => [label, detail].includes(answer));
+      if (item) {
+        this.selectedItems = [item];
+        this.accepted.emit("it");
+      } else {
+        this.value = answer;
+        this.typed.emit("it", answer);
+      }
+      await this.settle();
+    }
+    this.hide();
+  }
+  private async settle(): Promise<void> {
+    await null; // what is called after show() is called
+    if (this.isBusy) await new Promise((resolve) => this.idle.once("it", resolve));
+    user.found = this.items;
+    for (const text of [this.placeholder, ...this.items.flatMap((item) => Object.values(item).map(String))]) show(text);
+  }
+}
+
 /** The user: what they see and do. This is the driver's own. */
 export const user = {
   answers: [] as string[],
   /** What the user does before the next answer. */
   meanwhile: undefined as (() => Promise<void>) | undefined,
   asked: [] as { prompt: string; choices?: string[] }[],
+  /** What the last list of a search showed, with the text and the kind of each item. */
+  found: [] as QuickPickItem[],
   said: [] as string[],
   complained: [] as string[],
   /** The markup in all these texts. */
@@ -220,6 +287,7 @@ export const window = {
     const answer = user.answers.shift();
     return choices.find(({ label }) => label === answer);
   },
+  createQuickPick: () => new QuickPick(),
   async showInformationMessage(line: string): Promise<void> {
     user.said.push(show(line));
   },

@@ -64,6 +64,33 @@ export interface AgentInfo extends AgentRow {
   source?: { agent: string; at: number } | null;
 }
 
+/** What a search found. */
+export interface Hit {
+  /** The ids of the event and of its agent. */
+  id: number;
+  agent: string;
+  name: string;
+  title: string | null;
+  seq: number;
+  /** Null for a note, and for a name or a title. */
+  role: "system" | "user" | "assistant" | "tool" | null;
+  kind: string;
+  time: number;
+  /** Whether it is in the current conversation. */
+  live: boolean;
+  snippet: string;
+  /** The places of the matches in the snippet, in characters. */
+  matches: [begin: number, end: number][];
+}
+
+export interface HitsPage {
+  hits: Hit[];
+  more: boolean;
+  /** How many events cannot be found yet. */
+  behind: number;
+  next?: string;
+}
+
 export interface EventPush {
   sub: number;
   agent: string;

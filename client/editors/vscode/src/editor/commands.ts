@@ -1,10 +1,12 @@
 /** The commands, without VS Code: what they ask, call and say. */
 
-import { ReelError, type AgentInfo, type AgentRow, type Client, type Message, type Params } from "../client";
+import { ReelError, type AgentInfo, type AgentRow, type Client, type Hit, type Message, type Params } from "../client";
 import type { Asking } from "./asking";
 import { lastAnswer, lastCode } from "./code";
 import type { Documents } from "./documents";
-import { naming } from "./naming";
+import { nearest, place, type Place } from "./hits";
+import { naming, parsed, pathTo } from "./naming";
+import { Search, type Found, type OpenList } from "./searching";
 import { count, described, summary } from "./summary";
 
 /** The commands that people know by their kind; all others added messages. */
@@ -29,7 +31,7 @@ export interface Choice<T = unknown> {
 
 /** What the commands need of an editor. The answer of a user who cancels is undefined. */
 export interface Screen {
-  /** The conversation in the active editor, else the one that was opened last. */
+  /** The path of the conversation in the active editor, else of the one that was opened last. */
   current(): string | undefined;
   /** The selection in a document that is not a conversation. */
   selection(): string | undefined;
@@ -40,10 +42,23 @@ export interface Screen {
   copy(text: string): Promise<void>;
   /** The line of the cursor in the active editor, from 0. */
   line(): number;
-  goTo(line: number): void;
+  goTo(place: Place): void;
   ask(prompt: string): Promise<string | undefined>;
   choose<T>(prompt: string, choices: Choice<T>[]): Promise<T | undefined>;
-  show(name: string): Promise<void>;
+  /**
+   * Let the user type, and choose from a list that follows what is typed.
+   *
+   * @param text what is typed at first.
+   * @param begin is called with the list, and returns what hears of each text, and of each choice. A choice for which
+   *   that returns a value is the user's answer.
+   */
+  search<T, R>(
+    prompt: string,
+    text: string,
+    begin: (list: OpenList) => { type(text: string): void; choose(value: T): R | undefined },
+  ): Promise<R | undefined>;
+  /** Show the conversation that a path names, or a past state of it. */
+  show(path: string): Promise<void>;
   say(line: string): void;
   complain(line: string): void;
 }
@@ -66,6 +81,12 @@ export const commands: Record<string, Command> = {
       throw error instanceof ReelError ? naming(error, name) : error;
     });
     await screen.show(name);
+  },
+
+  async search(desk, given) {
+    const begin = (list: OpenList) => new Search(desk.client, list);
+    const hit = await desk.screen.search<Found, Hit>("Search", given ?? "", begin);
+    if (hit) await visit(desk, hit);
   },
 
   async send(desk, given) {
@@ -114,12 +135,12 @@ export const commands: Record<string, Command> = {
 
   async next({ documents, screen }) {
     const below = documents.shown(screen.current()).headings.find((heading) => heading > screen.line());
-    if (below !== undefined) screen.goTo(below);
+    if (below !== undefined) screen.goTo({ line: below, first: 0, last: 0 });
   },
 
   async previous({ documents, screen }) {
     const above = documents.shown(screen.current()).headings.filter((heading) => heading < screen.line());
-    if (above.length) screen.goTo(above.at(-1)!);
+    if (above.length) screen.goTo({ line: above.at(-1)!, first: 0, last: 0 });
   },
 
   async new({ client, screen }, given) {
@@ -131,9 +152,10 @@ export const commands: Record<string, Command> = {
 
   async clone(desk, given) {
     const from = current(desk);
+    const at = past(desk);
     const name = given ?? (await desk.screen.ask(`Name of the clone of ${from} (empty: the daemon chooses one)`));
     if (name === undefined) return;
-    const made = await callOn<AgentInfo>(desk, from, "clone", name ? { name } : {});
+    const made = await callOn<AgentInfo>(desk, from, "clone", { ...(name ? { name } : {}), at });
     await desk.screen.show(made.name);
   },
 
@@ -217,7 +239,31 @@ function current({ screen }: Desk): string {
       name: "invalid_params",
     });
   }
-  return name;
+  return parsed(name).name;
+}
+
+/** Return the seq at which the current document shows its conversation; undefined if that is followed. */
+function past({ screen }: Desk): number | undefined {
+  return parsed(screen.current() ?? "").past;
+}
+
+/**
+ * Show the conversation of a hit, and go to the match. What is not in the conversation any more is shown in the
+ * conversation as it was.
+ */
+async function visit({ client, documents, screen }: Desk, hit: Hit): Promise<void> {
+  const agent = await client.call<AgentInfo>("agent", { agent: hit.agent });
+  const replaced = hit.role === "system" && !agent.system?.includes(hit.snippet);
+  const path = pathTo(agent.alive ? agent.name : agent.id, hit.live && !replaced ? undefined : hit.seq);
+  await screen.show(path);
+  const isNote = hit.kind === "note";
+  if (isNote) screen.say(`${agent.name}: #${hit.seq} is a note; reel log ${agent.name} shows it`);
+  if (hit.role === null && !isNote) return;
+  const section = documents.shown(path);
+  if (hit.role !== null && hit.role !== "system" && nearest(section, hit) !== hit.seq) {
+    screen.say(`${agent.name}: #${hit.seq} is not in the conversation any more`);
+  }
+  screen.goTo(place(section, hit));
 }
 
 /** Call a method on a conversation. */
@@ -239,7 +285,7 @@ async function sent(desk: Desk, name: string, text: string): Promise<boolean> {
 
 /** Return the newest messages of a conversation. */
 async function newest(desk: Desk, name: string): Promise<Message[]> {
-  return (await callOn<{ messages: Message[] }>(desk, name, "messages", { last: SEARCHED })).messages;
+  return (await callOn<{ messages: Message[] }>(desk, name, "messages", { last: SEARCHED, at: past(desk) })).messages;
 }
 
 function nothing(text: string): ReelError {

@@ -1,7 +1,7 @@
 /** The open conversations, each as the text of a document that is kept current. */
 
-import { Lost, ReelError, type Client, type Following } from "../client";
-import { naming } from "./naming";
+import { Copy, Lost, ReelError, type Client } from "../client";
+import { naming, parsed, pathTo } from "./naming";
 import { notice, Transcript, type Section } from "./transcript";
 
 /** Changes within this time, in milliseconds, are shown together. */
@@ -9,9 +9,18 @@ const DELAY = 30;
 const AWAY = "the daemon went away; waiting for it to come back";
 const NOTHING: Section = { lines: [], folds: [], headings: [] };
 
+/** A copy of a conversation, which is followed or, if it is of the past, only read. */
+export interface Reading {
+  readonly copy: Copy;
+  readonly agent: string;
+  readonly problem: ReelError | undefined;
+  close(): void;
+}
+
 interface Document {
-  following: Promise<Following>;
-  begun: Following | undefined;
+  past: string | undefined;
+  following: Promise<Reading>;
+  begun: Reading | undefined;
   transcript: Transcript;
   shown: Section;
   timer: NodeJS.Timeout | undefined;
@@ -34,7 +43,7 @@ export class Documents {
     } catch (error) {
       if (!(error instanceof ReelError)) throw error;
       if (this.open.get(name) === document) this.open.delete(name); // the next look tries again
-      document.shown = { ...NOTHING, lines: [notice(naming(error, name).words), ""] };
+      document.shown = { ...NOTHING, lines: [notice(naming(error, parsed(name).name).words), ""] };
     }
     return document.shown.lines.join("\n");
   }
@@ -46,12 +55,14 @@ export class Documents {
 
   /** Return the id of an open conversation, which a rename does not change; otherwise return the name. */
   async agent(name: string): Promise<string> {
-    const following = await this.open.get(name)?.following.catch(() => undefined);
+    const past = [...this.open.keys()].find((path) => path.startsWith(pathTo(name, 0).slice(0, -1)));
+    const document = this.open.get(name) ?? this.open.get(past ?? "");
+    const following = await document?.following.catch(() => undefined);
     return following?.agent ?? name;
   }
 
   /** Return the following of an open conversation, once it has begun. */
-  following(name: string): Following | undefined {
+  following(name: string): Reading | undefined {
     return this.open.get(name)?.begun;
   }
 
@@ -67,8 +78,14 @@ export class Documents {
   }
 
   private begin(name: string): Document {
-    const following = this.client.follow(name, () => this.schedule(name, document));
+    const { name: conversation, past } = parsed(name);
+    const following: Promise<Reading> =
+      past === undefined
+        ? this.client.follow(name, () => this.schedule(name, document))
+        : readPast(this.client, conversation, past);
+    const now = "Reel: Open a Conversation shows it as it is now";
     const document: Document = {
+      past: past === undefined ? undefined : `${conversation} as it was at #${past} (${now})`,
       following,
       begun: undefined,
       transcript: new Transcript(),
@@ -93,8 +110,19 @@ export class Documents {
   }
 
   /** Lay out a copy. While it is incomplete, the newest text remains. */
-  private lay(document: Document, { copy, problem }: Following): void {
+  private lay(document: Document, { copy, problem }: Reading): void {
     const away = problem instanceof Lost ? AWAY : problem?.words;
-    if (copy.whole || problem) document.shown = document.transcript.whole(copy, away);
+    if (copy.whole || problem) document.shown = document.transcript.whole(copy, document.past ?? away);
   }
+}
+
+/** Read a conversation as it was at a seq. That never changes, so it is not followed. */
+async function readPast(client: Client, name: string, past: number): Promise<Reading> {
+  const copy = new Copy();
+  let agent = name;
+  for await (const page of client.messages(name, undefined, past)) {
+    copy.page(page);
+    agent = page.agent;
+  }
+  return { copy, agent, problem: undefined, close() {} };
 }

@@ -4,6 +4,8 @@ import * as vscode from "vscode";
 import { Client } from "../client";
 import { Asking } from "./asking";
 import { commands, run, type Choice, type Composed, type Desk, type Screen } from "./commands";
+import type { Place } from "./hits";
+import type { Item, OpenList } from "./searching";
 import { Documents } from "./documents";
 import { literal } from "./literal";
 import { status } from "./status";
@@ -16,7 +18,7 @@ const SCHEME = "reel";
  */
 const ENDING = ".reel";
 
-/** Return the document of a conversation, `reel:/NAME.reel`. */
+/** Return the document of a conversation, `reel:/NAME.reel`, or of a past state, `reel:/NAME#SEQ.reel`. */
 function uriOf(name: string): vscode.Uri {
   return vscode.Uri.from({ scheme: SCHEME, path: `/${name}${ENDING}` });
 }
@@ -62,12 +64,13 @@ class Window implements Screen {
     return vscode.window.activeTextEditor?.selection.active.line ?? 0;
   }
 
-  goTo(line: number): void {
+  goTo({ line, first, last }: Place): void {
     const editor = vscode.window.activeTextEditor;
     if (!editor || nameOf(editor.document.uri) === undefined) return;
-    const start = new vscode.Position(line, 0);
-    editor.selection = new vscode.Selection(start, start);
-    editor.revealRange(new vscode.Range(start, start), vscode.TextEditorRevealType.AtTop);
+    const [start, end] = [new vscode.Position(line, first), new vscode.Position(line, last)];
+    editor.selection = new vscode.Selection(start, end);
+    const { AtTop, InCenter } = vscode.TextEditorRevealType;
+    editor.revealRange(new vscode.Range(start, end), last === 0 ? AtTop : InCenter);
   }
 
   selection(): string | undefined {
@@ -90,9 +93,41 @@ class Window implements Screen {
     return (await vscode.window.showQuickPick(items, options))?.value;
   }
 
-  async show(name: string): Promise<void> {
-    this.last = name;
-    const document = await vscode.workspace.openTextDocument(uriOf(name));
+  search<T, R>(
+    placeHolder: string,
+    text: string,
+    begin: (list: OpenList) => { type(text: string): void; choose(value: T): R | undefined },
+  ): Promise<R | undefined> {
+    const list = vscode.window.createQuickPick<vscode.QuickPickItem & { value?: unknown }>();
+    const search = begin({
+      show: (items) => (list.items = items.map(itemOf)),
+      setBusy: (busy) => (list.busy = busy),
+    });
+    list.placeholder = literal(placeHolder);
+    list.matchOnDetail = true; // only for the colours of a match: each item is always shown
+    // Otherwise VS Code sorts by the match in the label, and shows no separators. This is not in the types of its API.
+    Object.assign(list, { sortByLabel: false });
+    return new Promise((resolve) => {
+      list.onDidChangeValue((typed) => search.type(typed));
+      list.onDidAccept(() => {
+        const answer = search.choose(list.selectedItems[0]?.value as T);
+        if (answer === undefined) return;
+        resolve(answer);
+        list.hide();
+      });
+      list.onDidHide(() => {
+        resolve(undefined);
+        list.dispose();
+      });
+      list.value = text;
+      list.show();
+      search.type(text);
+    });
+  }
+
+  async show(path: string): Promise<void> {
+    this.last = path;
+    const document = await vscode.workspace.openTextDocument(uriOf(path));
     const editor = await vscode.window.showTextDocument(document, { preview: false });
     revealEnd(editor);
   }
@@ -104,6 +139,17 @@ class Window implements Screen {
   complain(line: string): void {
     void vscode.window.showErrorMessage(literal(line));
   }
+}
+
+function itemOf({ label, description, detail, separates, value }: Item): vscode.QuickPickItem & { value?: unknown } {
+  if (separates) return { label: literal(label), kind: vscode.QuickPickItemKind.Separator };
+  return {
+    label: literal(label),
+    description: literal(description ?? ""),
+    detail: literal(detail ?? ""),
+    alwaysShow: true,
+    value,
+  };
 }
 
 function revealEnd(editor: vscode.TextEditor): void {

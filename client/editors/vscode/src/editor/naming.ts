@@ -1,4 +1,4 @@
-/** Errors about the name of a conversation. */
+/** The names of conversations and of their past states, and errors about them. */
 
 import { ReelError } from "../client";
 
@@ -7,4 +7,21 @@ export function naming(error: ReelError, name: string): ReelError {
   if (error.name !== "not_found") return error;
   const text = `not_found: no conversation ${name} (Reel: New Conversation creates it)`;
   return new ReelError(error.code, text, error.data);
+}
+
+/** What a document shows: a conversation, with `past` as it was at this seq. */
+export interface Shown {
+  name: string;
+  past?: number;
+}
+
+/** Return what a path names: `demo`, or `demo#12` for the conversation as it was at #12. */
+export function parsed(path: string): Shown {
+  const [, name, past] = /^(.+)#(\d+)$/.exec(path) ?? [];
+  return name === undefined ? { name: path } : { name, past: Number(past) };
+}
+
+/** Return the path that names a conversation, or a past state of it. */
+export function pathTo(name: string, past?: number): string {
+  return past === undefined ? name : `${name}#${past}`;
 }
