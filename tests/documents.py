@@ -22,7 +22,7 @@ DOCS = Path(__file__).parent.parent / "docs"
 _TAKEN = {"if_seq?", "key?"}
 _ANSWERED = {"agent", "head", "command", "time", "repeated"}
 # What only `add` replies of a type that it shares with `ingest`.
-_OF_ADD = {"ingest": {"dropped", "was"}}
+_OF_ADD = {"ingest": {"dropped", "was", "known"}}
 # The replies for which the clients have no type.
 _OTHERS = {
     "ping": "`pong`",

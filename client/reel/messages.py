@@ -91,7 +91,7 @@ Block: TypeAlias = (
 class Message(TypedDict):
     """One message of a conversation; ``time`` is in milliseconds since the epoch, UTC.
 
-    ``sent`` is there if the message came from elsewhere: its original time.
+    ``sent`` and ``ref`` are there if the message came from elsewhere with them: its original time, and its id there.
     """
 
     role: Role
@@ -100,6 +100,7 @@ class Message(TypedDict):
     seq: int
     time: int
     sent: NotRequired[int]
+    ref: NotRequired[str]
 
 
 class NewMessage(TypedDict):
@@ -109,6 +110,7 @@ class NewMessage(TypedDict):
     content: str | list[Block]
     provider_metadata: NotRequired[Metadata]
     sent: NotRequired[int | None]
+    ref: NotRequired[str | None]
 
 
 class Record(TypedDict):
@@ -120,6 +122,7 @@ class Record(TypedDict):
     data_json: str | None
     time: int
     sent: NotRequired[int]
+    ref: NotRequired[str]
 
 
 class NewRecord(TypedDict):
@@ -129,6 +132,7 @@ class NewRecord(TypedDict):
     content: NotRequired[str | None]
     data_json: NotRequired[str | None]
     sent: NotRequired[int | None]
+    ref: NotRequired[str | None]
 
 
 class EventParent(TypedDict):
@@ -152,6 +156,7 @@ class Event(TypedDict):
     time: int
     client: str | None
     sent: NotRequired[int]
+    ref: NotRequired[str]
     damaged: NotRequired[bool]
 
 

@@ -30,6 +30,7 @@ class EventPush(NamedTuple):
     message: Message | None = None
     record: Record | None = None
     sent: int | None = None
+    ref: str | None = None
 
 
 class DraftPush(NamedTuple):

@@ -37,8 +37,8 @@ def message_from_record(record: Mapping[str, Any]) -> Message | None:
     """Return the message that a record holds.
 
     Args:
-        record: ``{kind, content, data_json, seq, time, sent?}``; a missing field counts as ``None`` (seq and time as
-            0).
+        record: ``{kind, content, data_json, seq, time, sent?, ref?}``; a missing field counts as ``None``, seq and time
+            as 0.
 
     Returns:
         the message, or ``None`` if the kind has no messages (``system``, state, inert and unknown kinds).
@@ -58,6 +58,8 @@ def message_from_record(record: Mapping[str, Any]) -> Message | None:
     }
     if "sent" in record:
         message["sent"] = record["sent"]
+    if "ref" in record:
+        message["ref"] = record["ref"]
     return message
 
 

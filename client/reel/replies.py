@@ -8,6 +8,7 @@ from __future__ import annotations
 from reel.light_typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from reel.messages import Event, Message, Record
@@ -92,12 +93,20 @@ class AgentInfo(NamedTuple):
     taken: list[str] | None = None
 
 
+class Known(NamedTuple):
+    """A message that was there already: its index among those to add, and the seq of the event that has its ``ref``."""
+
+    index: int  # type: ignore[assignment]  # hides a method of tuples; the protocol names the field so
+    seq: int
+
+
 class Added(NamedTuple):
     """Messages were added: ``first`` is the seq of the first one; 0 if none were.
 
     ``replaced`` says how many characters were replaced, ``numbers_as_text`` how many numbers messages have as text. If
     messages were replaced, ``dropped`` says how many records left the conversation, and ``was`` is the head before, the
-    seq to restore.
+    seq to restore. ``known`` lists the messages that were there already. If nothing was written, ``command`` and
+    ``time`` are 0.
     """
 
     agent: str
@@ -112,6 +121,7 @@ class Added(NamedTuple):
     numbers_as_text: int = 0
     dropped: int = 0
     was: int | None = None
+    known: Sequence[Known] = ()
 
 
 class Change(NamedTuple):

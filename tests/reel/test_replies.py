@@ -170,7 +170,7 @@ REPEATED = {"repeated": False}
     [
         (replies.AgentRow, dict.fromkeys(("source", "messages", "first_words", "turn", "drafts"))),
         (replies.AgentInfo, {**dict.fromkeys(("source", "command", "time", "revived", "taken")), **REPEATED}),
-        (replies.Added, {"replaced": 0, "numbers_as_text": 0, "dropped": 0, "was": None, **REPEATED}),
+        (replies.Added, {"replaced": 0, "numbers_as_text": 0, "dropped": 0, "was": None, "known": (), **REPEATED}),
         (replies.Moved, REPEATED),
         (replies.Marked, REPEATED),
         (replies.Rewound, REPEATED),

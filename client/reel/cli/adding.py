@@ -51,6 +51,7 @@ def add(ctx: Context) -> None:
             ctx.out.warn(f"note: the result #{orphan.seq} is for the call {orphan.id}, which is not open")
         note_altered(ctx, given.replaced + reply.replaced, given.numbers_as_text + reply.numbers_as_text)
     done = [f"added {seq_range(reply.first, reply.head)}"] if reply.first else []
+    done += [f"{count(len(reply.known), 'message')} known already"] if reply.known else []
     done += [f"{count(reply.dropped, 'message')} set aside"] if reply.dropped else []
     ctx.report(reply, f"{ctx.agent}: {'; '.join(done)}", "undo", ctx.agent)
 

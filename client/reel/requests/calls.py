@@ -148,6 +148,7 @@ _NESTED.update(
     marks=reply_reader(replies.Mark),
     open_calls=reply_reader(replies.OpenCall),
     orphans=reply_reader(replies.Orphan),
+    known=reply_reader(replies.Known),
     skipped=reply_reader(replies.Skipped),
     agents=reply_reader(replies.AgentRow),
     methods=reply_reader(replies.MethodInfo),

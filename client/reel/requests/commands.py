@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _INFO = reply_reader(replies.AgentInfo)
 _MOVED = reply_reader(replies.Moved)
+_ADDED = reply_reader(replies.Added)
 
 # Characters of a wrong value that an error shows.
 _SHOWN = 100
@@ -68,7 +69,8 @@ def add(
 ) -> Call[replies.Added]:
     """Add messages, all or none. When this returns, they are on disk.
 
-    With ``from_`` they take the place of the conversation from that message on. One ``undo`` takes both back.
+    With ``from_`` they take the place of the conversation from that message on. One ``undo`` takes both back. A message
+    with a ``ref`` that the agent's past has already is left out, and listed as ``known``.
 
     Args:
         agent: a name or an id.
@@ -89,7 +91,7 @@ def add(
     begin: dict[str, Any] = {"from": from_}
     return call(
         "add",
-        reply_reader(replies.Added),
+        _read_added,
         writes=True,
         agent=agent,
         messages=_messages(messages),
@@ -98,6 +100,11 @@ def add(
         key=key,
         **begin,
     )
+
+
+def _read_added(result: dict[str, Any]) -> replies.Added:
+    """Read a reply; if nothing was written, it has no command and no time."""
+    return _ADDED({"command": 0, "time": 0, **result})
 
 
 def _messages(given: Addable | Iterable[Addable]) -> str | list[Any]:

@@ -190,6 +190,7 @@ def history(
     kinds: Sequence[str] | None = None,
     inherited: bool | None = None,  # noqa: FBT001 - in the protocol's order
     max_bytes: int | None = None,
+    refs: Sequence[str] | None = None,
 ) -> Call[replies.HistoryPage]:
     """Read the log of an agent, what was cleared or rewound included.
 
@@ -200,6 +201,7 @@ def history(
         kinds: only events of these kinds.
         inherited: first the events of what the agent was cloned from.
         max_bytes: the size of a page, which has at least one item. Default: 8 MiB.
+        refs: only events that were added with one of these as their ``ref``.
     """
     return call(
         "history",
@@ -211,6 +213,7 @@ def history(
         kinds=None if kinds is None else list(kinds),
         inherited=inherited,
         max_bytes=max_bytes,
+        refs=None if refs is None else list(refs),
     )
 
 

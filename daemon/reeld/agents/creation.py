@@ -8,15 +8,15 @@ from typing import Any
 from reel.errors import Exists
 from reel.ids import new_id
 from reel.msgpack_codec import packer
-from reeld.agents.agent import Agent, Write, now, write
-from reeld.agents.exclusive import state_at
+from reeld.agents import exclusive
+from reeld.agents.agent import Agent, Exclusive, Write, now, write
+from reeld.agents.exclusive import Addition, state_at
 from reeld.agents.idempotency import CommandOptions, key_row
 from reeld.agents.registry import Registry
 from reeld.core import commands
 from reeld.core.commands import Reply, Stage
 from reeld.core.conversation import Conversation
 from reeld.core.state import Profile, Source, State, info
-from reeld.core.validation import Altered, CheckedRow
 from reeld.store.store import Store
 from reeld.store.transactions import AgentWrite, Transaction
 
@@ -78,21 +78,18 @@ class AgentFactory:
 
         return await self._with_free_name(name, make)
 
-    async def create_and_add(
-        self, options: CommandOptions, name: str, rows: list[CheckedRow], altered: Altered, more: Reply
-    ) -> Reply:
+    async def create_and_add(self, options: CommandOptions, name: str, added: Addition, more: Reply) -> Reply:
         """Create an agent and add to it in one command; if somebody else has just created it, add to it.
 
         Args:
             options: the command's.
             name: the agent's.
-            rows: what is added.
-            altered: how much of the messages was altered.
+            added: what is added.
             more: what the reply says beside that the rows were added.
         """
 
         def add(stage: Stage, command: int | None = None) -> Reply:
-            return {**commands.add(stage, rows, altered, command=command), **more}
+            return {**commands.add(stage, added.rows, added.altered, command=command), **more}
 
         async def make(free: str) -> Reply:
             stage = self._stage(options, self._new_profile(free, None, None, None))
@@ -105,7 +102,14 @@ class AgentFactory:
             return await self._with_free_name(name, make)
         except Exists:
             agent = await self._registry.find(name)
-            reply: Reply = await self._registry.ask(agent, lambda answer: Write(add, options, answer))
+            reply: Reply = await self._registry.ask(
+                agent,
+                lambda answer: (
+                    Exclusive(lambda agent: exclusive.add(agent, options, added), answer)
+                    if added.refs
+                    else Write(add, options, answer)
+                ),
+            )
             return reply
 
     async def clone(self, options: CommandOptions, source: Agent, name: str | None, at: int | None) -> Reply:

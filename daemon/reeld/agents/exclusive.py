@@ -5,7 +5,7 @@ or they change several agents at once. A command on one agent runs in an ``Exclu
 takes its locks itself.
 """
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
@@ -38,35 +38,55 @@ async def rewind(agent: Agent, options: CommandOptions, label: str | None) -> Re
     return await agent.commit(stage, reply, options, past)
 
 
-async def replace(
-    agent: Agent,
-    options: CommandOptions,
-    seq: int,
-    rows: list[CheckedRow],
-    altered: Altered,
-    on_staged: Callable[[], None],
-) -> Reply:
-    """Replace the conversation from an entry on.
+class Addition(NamedTuple):
+    """What an ``add`` is to write.
 
     Args:
-        agent: whose it is.
+        rows: the rows.
+        altered: how much of the messages was altered.
+        refs: the index of each row that has a reference.
+        begin: the seq of the entry from which on the rows replace the conversation, if they do; there may be no rows.
+    """
+
+    rows: list[CheckedRow]
+    altered: Altered
+    refs: Mapping[str, int]
+    begin: int | None = None
+
+
+async def add(
+    agent: Agent, options: CommandOptions, added: Addition, on_staged: Callable[[], None] = lambda: None
+) -> Reply:
+    """Add rows that may be there already, or that replace the conversation from an entry on.
+
+    A row whose reference is in the agent's past is left out, and the reply lists it.
+
+    Args:
+        agent: whose conversation it is.
         options: the command's.
-        seq: the entry's.
-        rows: what takes its place; there may be no rows.
-        altered: how much of the rows was altered.
+        added: what is added.
         on_staged: called once the command cannot be refused any more.
 
     Raises:
-        InvalidParams: no entry of the current conversation has this seq.
+        InvalidParams: no entry of the current conversation has the seq ``begin``.
     """
     stage = agent.stage(options)
     stage.require_alive()
-    state = agent.committed
-    tip = await _tip_before(agent.store, state, seq)
-    past = await agent.store.takeover(tip, state.conversation)
-    reply = commands.replace(stage, state, seq, tip, past, rows, altered)
+    found = await agent.store.known(agent.row, added.refs) if added.refs else {}
+    there = {added.refs[ref]: seq for ref, seq in found.items()}
+    rows = [row for index, row in enumerate(added.rows) if index not in there]
+    known = [{"index": index, "seq": seq} for index, seq in sorted(there.items())]
+    if added.begin is None:
+        past, reply = None, commands.add(stage, rows, added.altered)
+    else:
+        tip = await _tip_before(agent.store, agent.committed, added.begin)
+        past = await agent.store.takeover(tip, agent.committed.conversation)
+        reply = commands.replace(stage, agent.committed, added.begin, tip, past, rows, added.altered)
+    reply = commands.with_known(stage, reply, known)
+    if not stage.events:
+        reply = await first_reply(agent.store, options.key) or reply
     on_staged()
-    return await agent.commit(stage, reply, options, past)
+    return await agent.commit(stage, reply, options, past) if stage.events else reply
 
 
 async def _tip_before(store: Store, state: State, seq: int) -> int | None:

@@ -231,6 +231,12 @@ def replace(
     return {**add(stage, rows, altered, command), "dropped": dropped, "was": was}
 
 
+def with_known(stage: Stage, reply: Reply, known: list[dict[str, int]]) -> Reply:
+    """Return the reply of an add that left out what is known; if nothing was written, it has no command."""
+    told = {name: value for name, value in reply.items() if stage.events or name not in ("command", "time")}
+    return {**told, "known": known} if known else told
+
+
 def not_live(state: State, seq: int) -> InvalidParams:
     """Return the error for a seq that no entry of the conversation has."""
     name, entries = state.profile.name, state.conversation.entries

@@ -36,9 +36,10 @@ class Tools(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """What an event was before it was added here: when it was sent, in milliseconds since the epoch, UTC."""
+    """What an event was before it was added here: when it was sent, in milliseconds since the epoch, and its id."""
 
     sent: int | None = None
+    ref: str | None = None
 
     def as_map(self) -> dict[str, Any]:
         """Return what is known of it, in the form of the protocol."""

@@ -22,8 +22,10 @@ _new = tuple.__new__
 _SHOWN = 200
 # What an element may say of itself before it was added here, and the last millisecond of the year 9999: most calendars
 # have no later one.
-_ORIGIN = frozenset({"sent"})
+_ORIGIN = frozenset({"sent", "ref"})
 _LAST_TIME = 253_402_300_799_999
+# Bytes of a reference in UTF-8.
+MAX_REF = 256
 # The fields of a message, and of a block, that is one text: `role` and `content`, `type` and `text`.
 _TEXT_FIELDS = 2
 
@@ -62,19 +64,21 @@ class CheckedRow(NamedTuple):
     parts: Parts | None
 
 
-def rows_from(messages: Any) -> tuple[list[CheckedRow], Altered]:
+def rows_from(messages: Any, refs: dict[str, int] | None = None) -> tuple[list[CheckedRow], Altered]:
     """Turn the parameter ``messages`` into rows.
 
     Args:
         messages: a string (one user text), or a list of strings, messages and records.
+        refs: takes the index of each element that has a reference, by the reference.
 
     Returns:
         the rows, and how much of the messages was altered.
 
     Raises:
         InvalidParams: it is neither, or empty.
-        InvalidMessage: an element is not a message; ``data`` has ``index`` and ``field``.
+        InvalidMessage: an element is not a message, or two have one reference; ``data`` has ``index`` and ``field``.
     """
+    refs = {} if refs is None else refs
     if type(messages) is str:
         content, replaced = clean(messages)
         return [_text("user", content)], Altered(replaced) if replaced else UNALTERED
@@ -94,6 +98,7 @@ def rows_from(messages: Any) -> tuple[list[CheckedRow], Altered]:
             continue
         try:
             checked, replaced_here, numbers_here = _read(element)
+            _note_ref(checked.row.origin, index, refs)
         except InvalidRecord as error:
             raise InvalidMessage(f"messages[{index}].{error}", index=index, field=error.field) from None
         rows.append(checked)
@@ -130,7 +135,7 @@ def _read(element: Any) -> tuple[CheckedRow, int, int]:
         row, replaced = _row_from(element)
         checked, numbers = _checked(row)
         return checked, replaced, numbers
-    origin = Origin(_sent(element.get("sent")))
+    origin = Origin(_sent(element.get("sent")), _ref(element.get("ref")))
     rest = {field: value for field, value in element.items() if field not in _ORIGIN}
     plain = _plain_text(rest)
     checked, replaced, numbers = _read(rest) if plain is None else (plain, 0, 0)
@@ -142,6 +147,23 @@ def _sent(value: Any) -> int | None:
         shown = value if type(value) is int else kind_of(value)
         raise InvalidRecord("sent", f"expected milliseconds since 1970, at most {_LAST_TIME}, got {shown}")
     return value
+
+
+def _ref(value: Any) -> str | None:
+    if value is None:
+        return None
+    _check(check_word(value), "ref")
+    if not 1 <= len(value.encode()) <= MAX_REF:
+        raise InvalidRecord("ref", f"must have 1 to {MAX_REF} bytes, has {len(value.encode())}")
+    return str(value)
+
+
+def _note_ref(origin: Origin | None, index: int, refs: dict[str, int]) -> None:
+    if origin is None or origin.ref is None:
+        return
+    first = refs.setdefault(origin.ref, index)
+    if first != index:
+        raise InvalidRecord("ref", f"messages[{first}] has {origin.ref!r} already; give each its own")
 
 
 def _checked(row: Row) -> tuple[CheckedRow, int]:
@@ -165,7 +187,7 @@ def _row_from(element: Any) -> tuple[Row, int]:
 
 def _from_record(record: dict[str, Any]) -> tuple[Row, int]:
     """Return the row of a record; its seq and time are ignored, because the daemon sets them."""
-    _only(record, ("kind", "content", "data_json", "sent", "seq", "time"), "a record")
+    _only(record, ("kind", "content", "data_json", "sent", "ref", "seq", "time"), "a record")
     kind, content, data_json = record["kind"], record.get("content"), record.get("data_json")
     if type(kind) is not str or kind not in ADDABLE:
         raise InvalidRecord("kind", _why_not(kind))
@@ -191,7 +213,7 @@ def _why_not(kind: Any) -> str:
 
 
 def _from_message(message: dict[str, Any]) -> tuple[Row, int]:
-    _only(message, ("role", "content", "provider_metadata", "sent", "seq", "time"), "a message")
+    _only(message, ("role", "content", "provider_metadata", "sent", "ref", "seq", "time"), "a message")
     role = message.get("role")
     if role not in ("user", "assistant", "tool", "system"):
         raise InvalidRecord("role", f"expected user, assistant, tool or system, got {role!r}")

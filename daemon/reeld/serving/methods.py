@@ -159,6 +159,7 @@ _ALL = (
         _KINDS,
         Param("inherited", params.boolean),
         _MAX_BYTES,
+        Param("refs", params.strings),
     ),
     _read(
         queries.replay,

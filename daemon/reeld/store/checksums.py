@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 COLUMNS = ("id", "agent", "seq", "command", "kind", "content", "data_json", "parent", "client", "time")
 # What an event was before it was added here; nearly all have none of it.
-ORIGIN = ("sent",)
+ORIGIN = ("sent", "ref")
 ID, AGENT, SEQ, CONTENT, PARENT = map(COLUMNS.index, ("id", "agent", "seq", "content", "parent"))
 # What a checksum is computed of, and the checksum.
 EVENT_COLUMNS = ", ".join(f"e.{column}" for column in (*COLUMNS, *ORIGIN, "checksum"))

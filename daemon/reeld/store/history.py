@@ -1,5 +1,6 @@
 """The log forward, as it was written: pages of an agent's history, and the events after a position."""
 
+import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -19,9 +20,19 @@ _EVENTS = f"""
     FROM events e LEFT JOIN events p ON p.id = e.parent LEFT JOIN agents pa ON pa.id = p.agent
     WHERE e.agent = ? AND e.seq > ? AND e.seq <= ?
 """
+# The plus keeps SQLite from going through the events in the order of their seqs.
+_EVENTS_BY_REF = (
+    _EVENTS.replace("e.seq >", "+e.seq >").replace("e.seq <=", "+e.seq <=")
+    + " AND e.ref IN (SELECT value FROM json_each(?))"
+)
+_KNOWN = """
+    SELECT e.ref, e.seq FROM json_each(?) w CROSS JOIN events e ON e.agent = ? AND e.ref = w.value WHERE e.seq <= ?
+"""
 _LOGGED = f"SELECT {EVENT_COLUMNS} FROM events e"
 _LOGGED_OF_ONE = f"{_LOGGED} WHERE agent = :row AND seq > :place ORDER BY seq LIMIT :limit"
 _LOGGED_OF_ALL = f"{_LOGGED} WHERE id > :place ORDER BY id LIMIT :limit"
+# The largest seq that SQLite has.
+_NEWEST = (1 << 63) - 1
 
 
 class Logged(NamedTuple):
@@ -63,10 +74,11 @@ def history(
     inherited: bool,
     max_bytes: int,
     pack: Pack,
+    refs: Sequence[str] | None = None,
 ) -> PackedPage:
     """Return a page of an agent's log, with the inherited past in front if asked for."""
     line = _lineage(connection, row, head) if inherited else [_own(connection, row, head)]
-    events = _events(connection, line, since, limit, kinds, pack)
+    events = _events(connection, line, since, limit, kinds, refs, pack)
     return packed_page((pack(event) for event in events), limit, max_bytes)
 
 
@@ -76,17 +88,29 @@ def _events(
     since: int,
     limit: int,
     kinds: Sequence[str] | None,
+    refs: Sequence[str] | None,
     pack: Pack,
 ) -> Iterator[dict[str, Any]]:
     """Yield the events of agents after a seq, each up to its last one: more than a page has, if there are so many."""
-    query, chosen = _EVENTS, tuple(kinds or ())
+    query, chosen = _EVENTS if refs is None else _EVENTS_BY_REF, tuple(kinds or ())
     number = len(chosen)
     if kinds is not None:
         query += f" AND e.kind IN ({', '.join('?' * number)})"
+    if refs is not None:
+        chosen = (json.dumps(refs), *chosen)
     for owner, uid, upto in line:
         rows = connection.execute(f"{query} ORDER BY e.seq LIMIT ?", (owner, since, upto, *chosen, limit + 1))
         for event in ascending(rows, SEQ, since):
             yield _event(uid, event, pack)
+
+
+def known(connection: sqlite3.Connection, row: int, refs: Iterable[str]) -> dict[str, int]:
+    """Return those of some references that an agent's past has, the inherited one included, and the seq of each."""
+    asked = json.dumps(list(refs))
+    found: dict[str, int] = {}
+    for owner, _, upto in _lineage(connection, row, _NEWEST):
+        found.update(connection.execute(_KNOWN, (asked, owner, upto)).fetchall())
+    return found
 
 
 def _own(connection: sqlite3.Connection, row: int, head: int) -> tuple[int, str, int]:

@@ -156,6 +156,12 @@ ALTER TABLE events ADD COLUMN sent INTEGER;
 CREATE INDEX events_by_sent ON events (sent) WHERE sent IS NOT NULL;
 """
 
+# The id that an event has elsewhere. No two events of an agent have the same.
+_ADD_REFERENCES = """
+ALTER TABLE events ADD COLUMN ref TEXT;
+CREATE UNIQUE INDEX events_by_ref ON events (agent, ref) WHERE ref IS NOT NULL;
+"""
+
 # Statements, or a function of the writing connection.
 Migration: TypeAlias = str | Callable[[sqlite3.Connection], None]
 # The n-th migration brings a file from version n to n+1, in one transaction.
@@ -167,6 +173,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     _ADD_MILESTONES,
     _free_events_of_references,
     _ADD_ORIGINAL_TIMES,
+    _ADD_REFERENCES,
 )
 VERSION = len(MIGRATIONS)
 

@@ -4,7 +4,7 @@ import logging
 import os
 import sqlite3
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
 from itertools import count
@@ -221,13 +221,18 @@ class Store:
         kinds: list[str] | None,
         inherited: bool,
         max_bytes: int,
+        refs: list[str] | None = None,
     ) -> PackedPage:
         """Return a page of an agent's log."""
         return await self._read_log(
             lambda connection: history.history(
-                connection, row, since, head, limit, kinds, inherited, max_bytes, packer()
+                connection, row, since, head, limit, kinds, inherited, max_bytes, packer(), refs
             )
         )
+
+    async def known(self, row: int, refs: Iterable[str]) -> dict[str, int]:
+        """Return those of some references that an agent's past has, and the seq of each."""
+        return await self._read_log(lambda connection: history.known(connection, row, refs))
 
     async def after(self, row: int | None, place: int, limit: int, max_bytes: int) -> list[Logged]:
         """Return the events of one agent after a seq, or of all after an id."""

@@ -80,6 +80,18 @@ def test_add_nothing_in_place_of_messages(reel: Reel, talk: str) -> None:
     assert f"{talk}: undid the rewind (#5)" in reel("undo", talk).out
 
 
+def test_add_what_is_known(reel: Reel, talk: str, tmp_path: Path) -> None:
+    """A message whose reference is in the log already is counted, and not added again."""
+    lines = ['{"role":"user","content":"one","ref":"1","sent":5}', '{"role":"user","content":"two","ref":"2"}']
+    (tmp_path / "f").write_text(lines[0])
+    assert reel("add", talk, "--file", str(tmp_path / "f")).out == f"{talk}: added #5\n"
+    (tmp_path / "f").write_text("\n".join(lines))
+    assert reel("add", talk, "--file", str(tmp_path / "f")).out == f"{talk}: added #6; 1 message known already\n"
+
+    again = reel("add", talk, "--file", str(tmp_path / "f"))
+    assert again.out == f"{talk}: 2 messages known already\n"
+
+
 def test_add_in_place_of_what_is_not_there(reel: Reel, talk: str) -> None:
     """A position that is not in the conversation is refused, and nothing changes."""
     refused = reel("add", talk, "Now this.", "--from", "99")

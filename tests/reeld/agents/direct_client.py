@@ -12,6 +12,7 @@ from reel.errors import ReelError
 from reeld.agents import exclusive
 from reeld.agents.agent import Agent, Exclusive, Job, Read, Write
 from reeld.agents.creation import AgentFactory
+from reeld.agents.exclusive import Addition
 from reeld.agents.idempotency import CommandOptions, IdempotencyKey, digest, repeated
 from reeld.agents.registry import Registry
 from reeld.core import commands
@@ -47,19 +48,23 @@ class DirectClient:
 
     async def add(self, address: str, *messages: Any, create: bool = False, **more: Any) -> Reply:
         options = await self._options(address, "add", list(messages), **more)
-        rows, replaced = rows_from(list(messages))
+        refs: dict[str, int] = {}
+        rows, altered = rows_from(list(messages), refs)
+        added = Addition(rows, altered, refs)
         if create and await self.store.find(address) is None:
-            return await self._or_first(options, self.factory.create_and_add(options, address, rows, replaced, {}))
+            return await self._or_first(options, self.factory.create_and_add(options, address, added, {}))
+        if refs:
+            return await self._exclusive(address, options, lambda agent: exclusive.add(agent, options, added))
         return await self._do(
             address, options, lambda answer: Write(lambda stage: commands.add(stage, rows), options, answer)
         )
 
     async def replace(self, address: str, seq: int, *messages: Any, **more: Any) -> Reply:
         options = await self._options(address, "add", list(messages), seq, **more)
-        rows, altered = rows_from(list(messages)) if messages else ([], UNALTERED)
-        return await self._exclusive(
-            address, options, lambda agent: exclusive.replace(agent, options, seq, rows, altered, lambda: None)
-        )
+        refs: dict[str, int] = {}
+        rows, altered = rows_from(list(messages), refs) if messages else ([], UNALTERED)
+        added = Addition(rows, altered, refs, seq)
+        return await self._exclusive(address, options, lambda agent: exclusive.add(agent, options, added))
 
     async def mark(self, address: str, label: str | None = None, **more: Any) -> Reply:
         options = await self._options(address, "mark", label, **more)

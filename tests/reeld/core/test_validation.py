@@ -181,6 +181,25 @@ def test_a_time_that_no_calendar_has_is_refused(sent: Any) -> None:
         rows_from([{"role": "user", "content": "hi", "sent": sent}])
 
 
+@pytest.mark.parametrize("ref", ["", "x" * 257, "ü" * 129, 7, "a\0"])
+def test_a_reference_that_is_refused(ref: Any) -> None:
+    """A reference is a text of 1 to 256 bytes."""
+    with pytest.raises(InvalidMessage) as caught:
+        rows_from([{"role": "user", "content": "hi", "ref": ref}])
+
+    assert {"index": 0, "field": "ref"} == caught.value.data
+
+
+def test_two_messages_with_one_reference_are_refused() -> None:
+    """Each message has its own; the indexes of those that have one are told."""
+    said, refs = {"role": "user", "content": "hi"}, dict[str, int]()
+    rows_from(["hi", {**said, "ref": "a"}, {**said, "ref": "ü" * 128}], refs)
+    assert {"a": 1, "ü" * 128: 2} == refs
+
+    with pytest.raises(InvalidMessage, match=r"messages\[2\].ref: messages\[0\] has 'a' already"):
+        rows_from([{**said, "ref": "a"}, "hi", {**said, "ref": "a"}])
+
+
 @pytest.mark.parametrize("messages", [None, [], {}, {"role": "user", "content": "hi"}, 7])
 def test_a_list_is_wanted(messages: Any) -> None:
     """A map or ``None`` in place of the list of messages is refused."""

@@ -29,7 +29,7 @@ PROTOCOL = {
     "agents": "prefix? alive? limit? after? max_bytes? order? details? query? tags?",
     "agent": "agent",
     "messages": "agent since? limit? last? at? view? max_bytes?",
-    "history": "agent since? limit? kinds? inherited? max_bytes?",
+    "history": "agent since? limit? kinds? inherited? max_bytes? refs?",
     "replay": "agent at? view? strict? since? limit? max_bytes?",
     "search": "query agent? tags? roles? kinds? live? since? until? order? limit? after?",
     "render": "agent format at? model? extra? budget? open? pin? after? cache? dialect?",

@@ -38,13 +38,14 @@ class Rows:
         command: int | None = None,
         parent: int | None = _TIP,
         sent: int | None = None,
+        ref: str | None = None,
     ) -> int:
         """Insert an event with the next seq and return its id."""
         seq = self._seqs[agent] = self._seqs[agent] + 1
         parent = self._tips.get(agent) if parent is _TIP else parent
         (newest,) = self.connection.execute("SELECT coalesce(max(id), 0) FROM events").fetchone()
         event_id: int = newest + 1
-        row = (event_id, agent, seq, command or seq, kind, content, data_json, parent, None, 1000 + seq, sent)
+        row = (event_id, agent, seq, command or seq, kind, content, data_json, parent, None, 1000 + seq, sent, ref)
         names, places = ", ".join((*COLUMNS, *ORIGIN, "checksum")), ", ".join("?" * (len(row) + 1))
         self.connection.execute(
             f"INSERT INTO events ({names}) VALUES ({places})",

@@ -20,7 +20,15 @@ pack = packer()
 
 def page(rows: Rows, row: int = 1, **more: Any) -> tuple[list[int], bool]:
     """Return the seqs of a page of history."""
-    asked: dict[str, Any] = {"since": 0, "head": 999, "limit": 99, "kinds": None, "inherited": False, "max_bytes": 9999}
+    asked: dict[str, Any] = {
+        "since": 0,
+        "head": 999,
+        "limit": 99,
+        "kinds": None,
+        "refs": None,
+        "inherited": False,
+        "max_bytes": 9999,
+    }
     found = history.history(rows.connection, row, pack=pack, **asked | more)
     return [unpackb(event)["seq"] for event in found.items], found.more
 
@@ -90,6 +98,33 @@ def test_history_with_the_sources_past(rows: Rows, asked: dict[str, Any], expect
 
     assert expected == page(rows, 3, inherited=True, **asked)
     assert ([4, 5], False) == page(rows, 3)
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ({"refs": ["a", "c", "x"]}, ([4], False)),
+        ({"refs": ["a", "c"], "inherited": True}, ([2, 4], False)),
+        ({"refs": ["a", "c"], "inherited": True, "limit": 1}, ([2], True)),
+        ({"refs": ["a", "c"], "inherited": True, "since": 2}, ([4], False)),
+        ({"refs": ["b"], "inherited": True}, ([], False)),
+        ({"refs": ["a", "c"], "inherited": True, "kinds": ["mark"]}, ([], False)),
+        ({"refs": []}, ([], False)),
+    ],
+)
+def test_history_by_references(rows: Rows, asked: dict[str, Any], expected: tuple[list[int], bool]) -> None:
+    """Only the events with one of some references are read, in the order of their seqs, and found by an index."""
+    rows.agent(1)
+    for ref in (None, "a", "b"):
+        rows.event(1, ref=ref)
+    rows.agent(2, source=1, at=2)
+    rows.event(2)
+    rows.event(2, ref="c")
+    (plan,) = rows.connection.execute(f"EXPLAIN QUERY PLAN {history._EVENTS_BY_REF}", (1, 0, 9, "[]")).fetchmany(1)
+
+    assert expected == page(rows, 2, **asked)
+    assert "events_by_ref (agent=? AND ref=?)" in plan[3]
+    assert {"a": 2, "c": 4} == history.known(rows.connection, 2, ["a", "b", "c"])
 
 
 def test_history_ends_where_a_source_is_not_older(rows: Rows) -> None:

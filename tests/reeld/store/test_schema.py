@@ -225,14 +225,11 @@ def test_events_of_an_old_file_lose_their_references(connection: sqlite3.Connect
     assert ("AUTOINCREMENT" in declared, "REFERENCES" in declared) == (False, False)
 
 
-async def test_events_of_an_old_file_have_no_original_time(path: str) -> None:
-    """Version seven leaves the rows of an older file as they are, and their checksums are right."""
+async def test_events_of_an_old_file_have_no_origin(path: str) -> None:
+    """Versions seven and eight leave the rows of an older file as they are, and their checksums are right."""
     row = (1, 1, 1, 1, "user", "hi", None, None, None, 1)
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        prepare(connection, path)
-        connection.execute("DROP INDEX events_by_sent")
-        connection.execute("ALTER TABLE events DROP COLUMN sent")
-        connection.execute("PRAGMA user_version = 6")
+        migrate(connection, schema.MIGRATIONS[:6])
         connection.execute("INSERT INTO agents VALUES (1, 'u', 'old', NULL, '{}', NULL, NULL, 1, 1, NULL, 1)")
         values = (*row, checksum(packer(), row))
         connection.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)

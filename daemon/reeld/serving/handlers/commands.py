@@ -7,6 +7,7 @@ from typing import Any
 from reel.errors import InvalidParams, NotFound
 from reeld.agents import exclusive
 from reeld.agents.agent import Agent, Exclusive, Job, Write
+from reeld.agents.exclusive import Addition
 from reeld.agents.idempotency import CommandOptions
 from reeld.core import commands
 from reeld.core.commands import Reply, Stage
@@ -45,29 +46,20 @@ def add(
 
     ``begin`` is the seq from which on they replace the conversation.
     """
-    if begin is not None:
-        return _replace(services, call, target, options, messages, begin)
-    rows, altered = rows_from(messages)
+    refs: dict[str, int] = {}
+    nothing = begin is not None and messages == []
+    rows, altered = ([], UNALTERED) if nothing else rows_from(messages, refs)
+    added = Addition(rows, altered, refs, begin)
     if isinstance(target, str):
-        return Deferred(partial(create_and_add, services, target, options, rows, altered, create=bool(create)))
-    return write_rows(services, call, target, options, rows, altered, call.answer)
-
-
-def _replace(
-    services: Services, call: Call, target: Agent | str, options: CommandOptions, messages: Any, begin: int
-) -> Job:
-    """Replace the conversation from a seq on; without messages, it ends before that."""
-    rows, altered = ([], UNALTERED) if messages == [] else rows_from(messages)
-    if isinstance(target, str):
-        raise NotFound(f"no agent {target}, and so no message {begin} to replace; add without from", agent=target)
+        return Deferred(partial(create_and_add, services, target, options, added, create=bool(create)))
+    if not refs and begin is None:
+        return write_rows(services, call, target, options, rows, altered, call.answer)
+    row = target.row
 
     def end_draft() -> None:
-        services.drafts.end(call.peer.number, target.row)
+        services.drafts.end(call.peer.number, row)
 
-    return Exclusive(
-        lambda agent: exclusive.replace(agent, options, begin, rows, altered, end_draft),
-        call.answer,
-    )
+    return Exclusive(lambda agent: exclusive.add(agent, options, added, end_draft), call.answer)
 
 
 def write_rows(
@@ -105,8 +97,7 @@ async def create_and_add(
     services: Services,
     address: str,
     options: CommandOptions,
-    rows: list[CheckedRow],
-    altered: Altered,
+    added: Addition,
     more: Result = _NOTHING,
     *,
     create: bool,
@@ -114,11 +105,15 @@ async def create_and_add(
     """Create an agent and add rows to it in one command.
 
     Raises:
-        NotFound: ``create`` does not ask for it.
+        NotFound: ``create`` does not ask for it, or the rows replace some that cannot be there.
     """
+    if added.begin is not None:
+        raise NotFound(
+            f"no agent {address}, and so no message {added.begin} to replace; add without from", agent=address
+        )
     if not create:
         raise commands.not_found(address)
-    return await services.factory.create_and_add(options, params.name(address), rows, altered, more)
+    return await services.factory.create_and_add(options, params.name(address), added, more)
 
 
 def clear(_services: Services, call: Call, _agent: Agent, options: CommandOptions) -> Job:

@@ -5,6 +5,7 @@ from functools import partial
 from typing import TypeAlias
 
 from reeld.agents.agent import Agent
+from reeld.agents.exclusive import Addition
 from reeld.agents.idempotency import CommandOptions
 from reeld.core.validation import Altered, CheckedRow, rows_from
 from reeld.formats.ingest import read_request, read_response
@@ -70,7 +71,7 @@ async def _parse_and_add(
 ) -> Result | bytes:
     rows, altered, more = await services.render_cache.run_in_thread(parse)
     if isinstance(target, str):
-        return await create_and_add(services, target, options, rows, altered, more, create=create)
+        return await create_and_add(services, target, options, Addition(rows, altered, {}), more, create=create)
     agent = target
     reply: Result | bytes = await services.registry.ask(
         agent, lambda answer: write_rows(services, call, agent, options, rows, altered, answer, more)

@@ -226,6 +226,7 @@ def history(
     kinds: list[str] | None,
     inherited: bool | None,
     max_bytes: int | None,
+    refs: list[str] | None,
 ) -> Deferred:
     """Return events of the log."""
 
@@ -239,6 +240,7 @@ def history(
             kinds=kinds,
             inherited=bool(inherited),
             max_bytes=max_bytes or PAGE_BYTES,
+            refs=refs,
         )
         return {"agent": profile.uid, "head": profile.head, "events": PackedList(page.items), "more": page.more}
 
