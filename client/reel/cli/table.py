@@ -34,7 +34,7 @@ GROUPS = (
     Group("go back", "going_back", ("undo", "redo", "mark", "rewind", "restore", "clear")),
     Group("copy, describe and end agents", "agents", ("clone", "rename", "title", "tag", "kill", "revive")),
     Group("talk to a provider", "providers", ("ask", "chat", "render", "ingest", "load")),
-    Group("bring in what other tools have kept", "histories", ("import", "continue")),
+    Group("bring in and take out", "histories", ("import", "continue", "export")),
     Group(
         "look after the daemon",
         "daemon",

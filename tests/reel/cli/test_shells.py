@@ -120,7 +120,7 @@ def _read_until(terminal: int, there: Path) -> None:
         (["add", "demo", ""], []),
         (["add", "--role", "user", "demo", "--cr"], ["--create"]),
         (["completion", ""], ["bash", "zsh", "fish"]),
-        (["help", "ex"], ["exit-status"]),
+        (["help", "ex"], ["export", "exit-status"]),
         (["log", "--kind", "re"], ["restore", "revived", "rewind"]),
         (["show", "--last", ""], []),
         (["add", "--file", "/etc/passw"], ["/etc/passwd"]),

@@ -1,7 +1,12 @@
 """Commands about the histories of other tools."""
 
-from reel.cli.command import Command, option
+from reel.cli.arguments import text
+from reel.cli.command import Command, at, option
 from reel.cli.tables.providers import ANSWERING
+from reel.formats import FORMATS
+
+# The forms of reel export, beside the formats of providers.
+EXPORTS = ("markdown", "html", "jsonl")
 
 COMMANDS = (
     Command(
@@ -32,5 +37,30 @@ COMMANDS = (
         "directory has none, the nearest one above it counts. At a terminal it is reel\n"
         "chat if --via or reel.toml says who answers; else the last messages are shown.\n"
         "Otherwise the name is printed.",
+    ),
+    Command(
+        "export",
+        "[AGENT]",
+        "write a conversation as a file",
+        "exporting.export",
+        "reel export demo > demo.md\n  reel export demo --format html -o demo.html\n"
+        "  reel export --all backup --format jsonl",
+        (
+            option(
+                "--format",
+                choices=(*EXPORTS, *FORMATS),
+                metavar="FORMAT",
+                help=f"{', '.join(EXPORTS)} (default: {EXPORTS[0]}), or a format of reel render",
+            ),
+            option("-o", "--output", metavar="FILE", help="file to write (default: stdout)"),
+            option("--all", metavar="DIR", help="write every conversation to a file in DIR"),
+            option("--model", metavar="NAME", type=text, help="for a provider's format, the model whose rules apply"),
+            at("as it was at SEQ"),
+        ),
+        agent_optional=True,
+        notes="markdown has what is in the conversation now, and can be pasted into an issue.\n"
+        "html is one page that needs no network and runs no script; what was undone,\n"
+        "rewound or cleared is in it, folded. jsonl is the whole log: the agent on the\n"
+        "first line, an event on each other line. Files are readable by their owner only.",
     ),
 )

@@ -1,0 +1,133 @@
+"""The command ``export``: conversations as files."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+
+from reel import requests
+from reel.cli.arguments import UsageError
+from reel.cli.context import Context
+from reel.cli.output import to_json
+from reel.cli.terminal import count
+from reel.light_typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from reel.exporting.heading import Heading
+    from reel.messages import Event, Message
+    from reel.replies import AgentInfo, MessagesPage
+
+# What a file of each form ends in; of a provider's format it is JSON.
+_ENDINGS = {"markdown": ".md", "html": ".html", "jsonl": ".jsonl"}
+
+
+def export(ctx: Context) -> None:
+    """Write a conversation, or all of them."""
+    args = ctx.args
+    args.format = args.format or "markdown"
+    if args.all is None:
+        if not ctx.agent:
+            raise UsageError("no agent was named; name one, or export all of them with --all DIR")
+        pieces = _exported(ctx, ctx.client.agent(ctx.agent), args.at)
+        if args.output is None:
+            sys.stdout.buffer.writelines(piece.encode(errors="replace") for piece in pieces)
+            sys.stdout.buffer.flush()
+        else:
+            _write(args.output, pieces)
+            ctx.out.line(f"written: {args.output}")
+        return
+    if args.output is not None or args.at is not None:
+        raise UsageError(f"--all cannot be combined with {'--at' if args.output is None else '--output'}")
+    written = 0
+    for page in ctx.client.pages(requests.agents()):
+        for row in page.agents:
+            agent = ctx.client.agent(row.id)
+            _write(f"{args.all}/{path_of(agent.name)}{ending(args.format)}", _exported(ctx, agent, None))
+            written += 1
+    ctx.out.line(f"{count(written, 'conversation')} written to {args.all}")
+
+
+def ending(form: str) -> str:
+    """Return what the name of a file of this form ends in."""
+    return _ENDINGS.get(form, ".json")
+
+
+def path_of(name: str) -> str:
+    """Return the relative path for an agent's file: its name, of which no part is hidden or leads elsewhere."""
+    parts = [part for part in name.split("/") if part]
+    return "/".join(f"_{part}" if part.startswith(".") else part for part in parts) or "_"
+
+
+def _exported(ctx: Context, agent: AgentInfo, at: int | None) -> Iterator[str]:
+    """Return a conversation in the form that the arguments name, in pieces."""
+    form = ctx.args.format
+    if form == "jsonl":
+        return _log(ctx, agent, at)
+    if form not in _ENDINGS:
+        return iter([ctx.client.render(agent.id, format=form, at=at, model=ctx.args.model).body + "\n"])
+    pages = ctx.client.pages(requests.messages(agent.id, at=at))
+    first = next(pages)
+    messages = _messages(first, pages)
+    if form == "markdown":
+        from reel.exporting.markdown import markdown  # noqa: PLC0415 - one form is written
+
+        return markdown(_heading(agent, first), messages)
+    from reel.exporting.page import page  # noqa: PLC0415 - as above
+    from reel.exporting.story import story  # noqa: PLC0415 - as above
+
+    return page(_heading(agent, first), story(messages, _events(ctx, agent, first.at)))
+
+
+def _heading(agent: AgentInfo, page: MessagesPage) -> Heading:
+    from reel.exporting.heading import Heading  # noqa: PLC0415 - two of the forms have one
+
+    return Heading(agent.name, agent.title, agent.tags, page.system, page.at)
+
+
+def _messages(first: MessagesPage, rest: Iterable[MessagesPage]) -> Iterator[Message]:
+    yield from first.messages
+    for page in rest:
+        yield from page.messages
+
+
+def _events(ctx: Context, agent: AgentInfo, at: int) -> Iterator[Event]:
+    """Yield an agent's events up to a seq, with those from before it was cloned."""
+    for page in ctx.client.pages(requests.history(agent.id, inherited=True)):
+        for event in page.events:
+            if event["seq"] > at:
+                return
+            yield event
+
+
+def _log(ctx: Context, agent: AgentInfo, at: int | None) -> Iterator[str]:
+    """Yield the agent, and each of its events, as a line of JSON."""
+    about = {"id": agent.id, "name": agent.name, "title": agent.title, "tags": agent.tags, "alive": agent.alive}
+    yield to_json({"reel": 1, "agent": {**about, "source": agent.source, "head": agent.head}}) + "\n"
+    for event in _events(ctx, agent, agent.head if at is None else at):
+        yield to_json(event) + "\n"
+
+
+def _write(path: str, pieces: Iterable[str]) -> None:
+    """Write a file as a whole or not at all; only its owner can read it.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    folder = os.path.dirname(path)  # noqa: PTH120 - pathlib costs 4 ms
+    if folder:
+        os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103 - as above
+    draft = f"{path}.{os.getpid()}.part"
+    try:
+        with open(draft, "wb", opener=_private) as file:
+            file.writelines(piece.encode(errors="replace") for piece in pieces)
+        os.replace(draft, path)  # noqa: PTH105 - as above
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(draft)  # noqa: PTH108 - as above
+        raise
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

@@ -1,0 +1,41 @@
+"""Markdown of a conversation as HTML that can do nothing: see :mod:`reel.exporting.page`."""
+
+from functools import cache
+from html import escape
+from typing import Any
+
+from markdown_it import MarkdownIt
+
+# A longer text is shown as it is. A megabyte of Markdown takes seconds, and nobody reads it as prose.
+_LONGEST = 200_000
+
+
+def rich_text(text: str) -> str:
+    """Return a text's Markdown as HTML.
+
+    There is no HTML of the text's own in it, no picture, and no link to anything but the web and mail addresses.
+    """
+    if len(text) <= _LONGEST:
+        try:
+            return str(_parser().render(text))
+        except RecursionError:
+            pass
+    return f'<div class="plain">{escape(text)}</div>\n'
+
+
+@cache
+def _parser() -> MarkdownIt:
+    # A picture would be fetched, which tells its server who reads the conversation, and when.
+    parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"]).disable("image")
+    parser.validateLink = _is_harmless  # type: ignore[method-assign]
+    parser.add_render_rule("link_open", _link)
+    return parser
+
+
+def _is_harmless(url: str) -> bool:
+    return url.lower().startswith(("https://", "http://", "mailto:", "#"))
+
+
+def _link(renderer: Any, tokens: Any, index: int, options: Any, _env: Any) -> str:
+    tokens[index].attrSet("rel", "noopener noreferrer")
+    return str(renderer.renderToken(tokens, index, options, _env))

@@ -1,0 +1,101 @@
+"""A conversation and what is no longer in it, in the order in which it was said.
+
+The conversation itself is what the daemon says it is. What was taken back (undone, rewound, cleared) is in the log
+only. Both are read in pages, and nothing is held in memory but the page at hand.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple, TypeAlias
+
+from reel.blocks import InvalidRecord
+from reel.messages import Event, Message
+from reel.records import message_from_record
+
+# Events between messages that tell why the conversation goes on as it does.
+_TOLD = ("mark", "rewind", "clear", "restore", "clone", "interrupted", "note")
+
+
+class Said(NamedTuple):
+    """A message, and whether it is in the conversation now."""
+
+    message: Message
+    is_live: bool
+
+
+class Happened(NamedTuple):
+    """An event between messages."""
+
+    event: Event
+
+
+Part: TypeAlias = Said | Happened
+
+
+def story(live: Iterable[Message], log: Iterable[Event]) -> Iterator[Part]:
+    """Yield everything that was said, the oldest first, with the events that changed the conversation.
+
+    Args:
+        live: the messages of the conversation, in their order.
+        log: the agent's events in their order, inherited ones included.
+    """
+    current = iter(live)
+    following = next(current, None)
+    for event in log:
+        while following is not None and following["seq"] < event["seq"]:
+            yield Said(following, is_live=True)
+            following = next(current, None)
+        message = _message_in(event)
+        if message is None:
+            if event["kind"] in _TOLD:
+                yield Happened(event)
+        elif following is None or not _is_same(following, message):
+            yield Said(message, is_live=False)
+    while following is not None:
+        yield Said(following, is_live=True)
+        following = next(current, None)
+
+
+def told(event: Event) -> str:
+    """Return what happened, in a few words."""
+    data = _data(event)
+    match event["kind"]:
+        case "mark":
+            return f"mark {label}" if (label := data.get("label")) else "mark"
+        case "rewind" if "before" in data:
+            return f"back to before #{data['before']}"
+        case "rewind":
+            return f"back to #{data.get('target')}"
+        case "restore" if "undoes" in data:
+            return f"#{data['undoes']} undone"
+        case "restore" if "redoes" in data:
+            return f"#{data['redoes']} redone"
+        case "restore":
+            return f"back to #{data.get('to')}"
+        case "clear":
+            return "cleared"
+        case "clone":
+            return "replaced by another conversation"
+        case "note" if event["content"]:
+            return f"note: {event['content']}"
+    return event["kind"]
+
+
+def _data(event: Event) -> dict[str, Any]:
+    try:
+        data = json.loads(event["data_json"] or "{}")
+    except (ValueError, RecursionError):  # a damaged row
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def _message_in(event: Event) -> Message | None:
+    try:
+        return message_from_record(event)
+    except InvalidRecord:  # a damaged row: it is not in the conversation either
+        return None
+
+
+def _is_same(one: Message, other: Message) -> bool:
+    # A conversation that was taken over from another agent may have another message with the same seq.
+    return one["seq"] == other["seq"] and one["role"] == other["role"] and one["content"] == other["content"]

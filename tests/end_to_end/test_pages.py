@@ -1,0 +1,85 @@
+"""Exported pages in a real browser."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from reel.exporting.heading import Heading
+from reel.exporting.page import page
+from reel.exporting.story import Said
+from tests.patience import PATIENCE
+from tests.reel.exporting.conversation import message, said
+
+CHROMIUM = shutil.which("chromium")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
+
+# Each tries to add an element to the page, if it runs at all.
+RUN = "document.body.append(document.createElement('hacked'))"
+HOSTILE = (
+    f"<script>{RUN}</script>",
+    f"</pre></details></div></main><script>{RUN}</script>",
+    f'<img src=x onerror="{RUN}">',
+    f'"><svg onload="{RUN}">',
+    f'<iframe srcdoc="<script>parent.{RUN}</script>"></iframe>',
+    "<style>.who { display: none }</style>",
+)
+
+
+def shown(path: Path, *, size: str = "1200,900") -> str:
+    """Return the elements of a page, as a browser has them after its scripts and pictures."""
+    command = [str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={path.parent}/profile"]
+    ran = subprocess.run(
+        [*command, f"--window-size={size}", "--virtual-time-budget=2000", "--dump-dom", path.as_uri()],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=True,
+    )
+    return ran.stdout
+
+
+def written(path: Path, text: str) -> Path:
+    """Write a file and return its path."""
+    path.write_text(text)
+    return path
+
+
+def hostile_page() -> str:
+    """Return a page that has hostile texts in all places."""
+    texts = [{"type": "text", "text": text} for text in HOSTILE]
+    all_of_them = "\n\n".join(HOSTILE)
+    call = {"type": "tool_call", "id": all_of_them, "name": all_of_them, "arguments": all_of_them}
+    result = {"type": "tool_result", "tool_call_id": all_of_them, "content": all_of_them, "is_error": True}
+    picture = {"type": "media", "mime_type": "image/png", "data_base64": all_of_them, "name": all_of_them}
+    heading = Heading(all_of_them, all_of_them, {"a": all_of_them}, all_of_them, 9)
+    messages = [
+        message(1, all_of_them),
+        said(2, "assistant", *texts, call),
+        said(3, "tool", result),
+        said(4, "user", picture),
+    ]
+    return "".join(page(heading, [Said(each, is_live) for is_live in (True, False) for each in messages]))
+
+
+def test_a_browser_runs_nothing_of_hostile_texts(tmp_path: Path) -> None:
+    """No text of a conversation is run; a page without our precautions shows that this browser would run it."""
+    careless = written(tmp_path / "careless.html", f"<!DOCTYPE html><body>{HOSTILE[0]}</body>")
+    careful = written(tmp_path / "careful.html", hostile_page())
+
+    assert "<hacked>" in shown(careless)
+    elements = shown(careful)
+    assert "<hacked>" not in elements
+    assert elements.count("<article") == 8
+    assert elements.count("<script") == elements.count("<svg") == elements.count("<iframe") == 0
+
+
+def test_the_policy_alone_is_enough(tmp_path: Path) -> None:
+    """If something was not escaped, the policy of the page would still keep it from running."""
+    broken = hostile_page().replace("</header>", "".join(HOSTILE) + "</header>")
+
+    elements = shown(written(tmp_path / "broken.html", broken))
+
+    assert "onerror" in elements
+    assert "<hacked>" not in elements

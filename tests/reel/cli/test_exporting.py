@@ -1,0 +1,105 @@
+"""``reel export``."""
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+
+from reel.cli.exporting import path_of
+from reel.sync.client import Client
+
+from .conftest import Reel
+
+
+@pytest.fixture
+def agent(client: Client, name: str) -> str:
+    """An agent with two messages, of which one was undone."""
+    client.add(name, "kept", create=True)
+    client.add(name, "undone")
+    client.undo(name)
+    return name
+
+
+def test_markdown_is_what_is_in_the_conversation(reel: Reel, agent: str) -> None:
+    """By default, stdout gets the conversation as it is now."""
+    assert reel("export", agent).out == f"# {agent}\n\n### User\n\nkept\n"
+
+
+def test_a_page_has_what_was_undone(reel: Reel, agent: str, tmp_path: Path) -> None:
+    """The page has everything, and only its owner can read the file."""
+    file = tmp_path / "demo.html"
+
+    assert reel("export", agent, "--format", "html", "-o", str(file)).out == f"written: {file}\n"
+
+    text = file.read_text()
+    assert "One message, #3, is no longer in the conversation" in text
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_an_earlier_moment(reel: Reel, agent: str) -> None:
+    """With --at, nothing that came later is there."""
+    text = reel("export", agent, "--format", "html", "--at", "3").out
+
+    assert "no longer in the conversation" not in text
+    assert "undone</div>" in text
+
+
+def test_the_whole_log(reel: Reel, client: Client, agent: str) -> None:
+    """JSON Lines have the agent first, and then each of its events."""
+    about, *events = reel("export", agent, "--format", "jsonl").documents
+
+    assert about["agent"]["name"] == agent
+    assert events == client.history(agent).events
+
+
+def test_a_provider_format(reel: Reel, agent: str) -> None:
+    """A format of render gives the body of a request."""
+    body = json.loads(reel("export", agent, "--format", "openai-chat").out)
+
+    assert body == {"messages": [{"role": "user", "content": "kept"}]}
+
+
+def test_all_conversations(reel: Reel, client: Client, agent: str, tmp_path: Path) -> None:
+    """Each conversation is a file that is named after it, in folders as its name has them."""
+    client.add(f"{agent}/.hidden", "more", create=True)
+
+    assert "written to" in reel("export", "--all", str(tmp_path)).out
+
+    assert "kept" in (tmp_path / f"{agent}.md").read_text()
+    assert "more" in (tmp_path / agent / "_.hidden.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "path"), [("a/b", "a/b"), ("../../x", "_../_../x"), (".a//b/", "_.a/b"), ("/", "_"), ("a/..", "a/_..")]
+)
+def test_paths(name: str, path: str) -> None:
+    """No name leads out of the directory."""
+    assert path_of(name) == path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "no agent was named; name one, or export all of them with --all DIR"),
+        (("--all", "x", "--at", "3"), "--all cannot be combined with --at"),
+        (("--all", "x", "-o", "y"), "--all cannot be combined with --output"),
+    ],
+)
+def test_arguments_that_do_not_go_together(reel: Reel, arguments: tuple[str, ...], words: str) -> None:
+    """What cannot be carried out is refused before anything is written."""
+    ran = reel("export", *arguments)
+
+    assert (ran.status, ran.out) == (2, "")
+    assert words in ran.err
+
+
+def test_a_file_that_cannot_be_written(reel: Reel, agent: str, tmp_path: Path) -> None:
+    """The path and the reason are named, and no piece of the file is left."""
+    (tmp_path / "is-a-directory").mkdir()
+    ran = reel("export", agent, "-o", str(tmp_path / "is-a-directory"))
+
+    assert ran.status != 0
+    assert "is-a-directory" in ran.err
+    assert [path.name for path in tmp_path.iterdir()] == ["is-a-directory"]

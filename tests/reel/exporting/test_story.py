@@ -1,0 +1,78 @@
+"""What was said, in its order, and what is no longer in the conversation."""
+
+import json
+from typing import Any
+
+import pytest
+
+from reel.exporting.story import Happened, Part, Said, story, told
+from reel.messages import Event
+from tests.reel.exporting.conversation import event, message
+
+
+def in_short(parts: list[Part]) -> list[str]:
+    """Return each part as its seq; a message that is gone in brackets, and what happened with its kind."""
+    return [
+        f"{part.event['kind']} {part.event['seq']}"
+        if isinstance(part, Happened)
+        else f"{part.message['seq']}"
+        if part.is_live
+        else f"({part.message['seq']})"
+        for part in parts
+    ]
+
+
+def test_what_was_taken_back_is_at_its_place() -> None:
+    """Messages that are in the log only are gone, and what took them back follows them."""
+    log = [event(1, "user"), event(2, "user"), event(3, "rewind", {"before": 2}), event(4, "user")]
+
+    assert in_short(list(story([message(1), message(4)], log))) == ["1", "(2)", "rewind 3", "4"]
+
+
+def test_a_conversation_that_was_taken_over() -> None:
+    """A message of another agent is in the conversation, and the agent's own one with its seq is gone."""
+    log = [event(1, "user", content="mine"), event(2, "clone")]
+
+    parts = list(story([message(1, "theirs"), message(9, "later")], log))
+
+    assert in_short(parts) == ["(1)", "1", "clone 2", "9"]
+    assert isinstance(parts[1], Said)
+    assert parts[1].message["content"] == [{"type": "text", "text": "theirs"}]
+
+
+def test_what_tells_nothing_is_left_out() -> None:
+    """Usage, changes of the name, and rows that are no message are not a part of the story."""
+    log = [event(1, "created"), event(2, "usage"), event(3, "tool_result", {"tool_call_id": 7}), event(4, "user")]
+
+    assert in_short(list(story([message(4)], log))) == ["4"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "content", "words"),
+    [
+        ("mark", {"label": "here"}, None, "mark here"),
+        ("mark", None, None, "mark"),
+        ("rewind", {"target": 3}, None, "back to #3"),
+        ("rewind", {"before": 3}, None, "back to before #3"),
+        ("restore", {"to": 2, "undoes": 3}, None, "#3 undone"),
+        ("restore", {"to": 2, "redoes": 3}, None, "#3 redone"),
+        ("restore", {"to": 2}, None, "back to #2"),
+        ("clear", None, None, "cleared"),
+        ("clone", {"from": "x", "at": 3}, None, "replaced by another conversation"),
+        ("note", None, "remember", "note: remember"),
+        ("note", {"a": 1}, None, "note"),
+        ("interrupted", None, None, "interrupted"),
+    ],
+)
+def test_what_happened(kind: str, data: Any, content: str | None, words: str) -> None:
+    """An event is told in a few words."""
+    assert told(event(7, kind, data, content)) == words
+
+
+@pytest.mark.parametrize("data", ["[1]", "{", "[" * 100_000])
+def test_a_damaged_event(data: str) -> None:
+    """Data that is no map counts as none."""
+    damaged: Event = {**event(7, "mark"), "data_json": data}
+
+    assert told(damaged) == "mark"
+    assert json.dumps(damaged)
