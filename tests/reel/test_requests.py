@@ -17,7 +17,7 @@ SIGNATURES = {
     "ping": "",
     "methods": "",
     "create": "agent? system? title? tags? *",
-    "add": "agent messages create? from? *",
+    "add": "agent messages create? from? tags? *",
     "clear": "agent *",
     "clone": "agent name? at? into? *",
     "mark": "agent label? *",

@@ -63,6 +63,7 @@ def add(
     messages: Addable | Iterable[Addable],
     create: bool | None = None,  # noqa: FBT001 - in the protocol's order
     from_: int | None = None,
+    tags: Mapping[str, str] | None = None,
     *,
     if_seq: int | None = None,
     key: str | None = None,
@@ -78,6 +79,7 @@ def add(
         create: create the agent if there is none.
         from_: the seq of a message of the current conversation: it and all later ones are replaced. ``messages`` may be
             empty then.
+        tags: the tags of the agent if this creates it.
         if_seq: only if the agent's head is still this seq.
         key: makes the command safe to repeat. Default: the client makes one.
 
@@ -96,6 +98,7 @@ def add(
         agent=agent,
         messages=_messages(messages),
         create=create,
+        tags=tags,
         if_seq=if_seq,
         key=key,
         **begin,

@@ -78,7 +78,9 @@ class AgentFactory:
 
         return await self._with_free_name(name, make)
 
-    async def create_and_add(self, options: CommandOptions, name: str, added: Addition, more: Reply) -> Reply:
+    async def create_and_add(
+        self, options: CommandOptions, name: str, added: Addition, more: Reply, tags: dict[str, str] | None = None
+    ) -> Reply:
         """Create an agent and add to it in one command; if somebody else has just created it, add to it.
 
         Args:
@@ -86,13 +88,14 @@ class AgentFactory:
             name: the agent's.
             added: what is added.
             more: what the reply says beside that the rows were added.
+            tags: its tags.
         """
 
         def add(stage: Stage, command: int | None = None) -> Reply:
             return {**commands.add(stage, added.rows, added.altered, command=command), **more}
 
         async def make(free: str) -> Reply:
-            stage = self._stage(options, self._new_profile(free, None, None, None))
+            stage = self._stage(options, self._new_profile(free, None, tags, None))
             created = commands.create(stage, None)
             reply = add(stage, created["command"])
             await self._commit(options, stage, reply, Conversation())

@@ -85,8 +85,12 @@ class Registry:
         agents = self._live.values() if row is None else filter(None, [self._live.get(row)])
         return [agent for agent in agents if not agent.failed]
 
-    async def find(self, address: str) -> Agent:
+    async def find(self, address: str, *, alive: bool = False) -> Agent:
         """Return an agent by its address; start it if it is not live.
+
+        Args:
+            address: its name or its id.
+            alive: whether the name of a killed agent counts as free.
 
         Raises:
             NotFound: no agent has this address.
@@ -96,7 +100,7 @@ class Registry:
         if agent is not None:
             return agent
         profile = await self.store.find(address)
-        if profile is None:
+        if profile is None or (alive and not profile.alive and profile.uid != address):
             raise not_found(address)
         if profile.row not in self._live:
             self._make_room()

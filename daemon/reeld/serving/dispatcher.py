@@ -25,7 +25,7 @@ from reeld.agents.agent import Agent, Write
 from reeld.agents.idempotency import CommandOptions, IdempotencyKey, digest, repeated
 from reeld.serving.call import Call, Deferred, Detached, Outcome, Services, Work
 from reeld.serving.flow import InFlight, Limits, Traffic, do_nothing
-from reeld.serving.methods import METHODS, Method
+from reeld.serving.methods import METHODS, Method, asks_to_create
 
 log = logging.getLogger(__name__)
 
@@ -178,7 +178,7 @@ class Dispatcher:
     async def _find_and_do(self, call: Call, method: Method, address: str, values: list[Any]) -> None:
         agent: Agent | None = None
         try:
-            agent = await self._services.registry.find(address)
+            agent = await self._services.registry.find(address, alive=asks_to_create(method, values))
         except NotFound:
             arguments = self._arguments(call, method, values, address)  # the error is looked up under the call's key
             if not method.may_create:

@@ -1,7 +1,7 @@
 """The method table: every method with its parameters in order and its handler."""
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from reel.formats import ANSWERING_FORMATS, DIALECTS, FORMATS
 from reeld.serving import params
@@ -25,6 +25,12 @@ class Method(NamedTuple):
     needs_agent: bool = False
     is_command: bool = False
     may_create: bool = False
+
+
+def asks_to_create(method: Method, values: Sequence[Any]) -> bool:
+    """Return whether a call with these values of the parameters after the agent makes an agent that is missing."""
+    names = [param.name for param in method.signature.params[1:]] if method.may_create else []
+    return "create" in names and bool(values[names.index("create")])
 
 
 def _needs(name: str, convert: params.Convert) -> Param:
@@ -104,6 +110,7 @@ _ALL = (
         _needs("messages", params.messages),
         _CREATE,
         Param("from", params.integer(1)),
+        _TAGS,
         may_create=True,
     ),
     _command(commands.clear, "Remove all messages; the system prompt stays"),

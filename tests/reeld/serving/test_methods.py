@@ -15,7 +15,7 @@ PROTOCOL = {
     "ping": "",
     "methods": "",
     "create": "agent? system? title? tags? *",
-    "add": "agent messages create? from? *",
+    "add": "agent messages create? from? tags? *",
     "clear": "agent *",
     "clone": "agent name? at? into? *",
     "mark": "agent label? *",

@@ -79,7 +79,7 @@ def test_required_is_missing(params: Any) -> None:
     """The error names the missing parameter, and lists the accepted ones."""
     error = refused("add", params)
 
-    assert error.message == "messages is missing; accepted: agent, messages, create?, from?, if_seq?, key?"
+    assert error.message == "messages is missing; accepted: agent, messages, create?, from?, tags?, if_seq?, key?"
     assert error.data == {"field": "messages"}
 
 

@@ -41,20 +41,23 @@ def add(
     messages: Any,
     create: bool | None,
     begin: int | None,
+    tags: dict[str, str] | None,
 ) -> Work:
     """Add messages to an agent, or to one that is created for them; a missing agent is given by its address.
 
-    ``begin`` is the seq from which on they replace the conversation.
+    ``begin`` is the seq from which on they replace the conversation, ``tags`` are those of a new agent.
     """
     refs: dict[str, int] = {}
     nothing = begin is not None and messages == []
     rows, altered = ([], UNALTERED) if nothing else rows_from(messages, refs)
-    added = Addition(rows, altered, refs, begin)
+    if tags is not None and not create:
+        raise InvalidParams("tags: only a new agent gets them; add with create, or use change", field="tags")
     if isinstance(target, str):
-        return Deferred(partial(create_and_add, services, target, options, added, create=bool(create)))
+        added = Addition(rows, altered, refs, begin)
+        return Deferred(partial(create_and_add, services, target, options, added, tags=tags, create=bool(create)))
     if not refs and begin is None:
         return write_rows(services, call, target, options, rows, altered, call.answer)
-    row = target.row
+    added, row = Addition(rows, altered, refs, begin), target.row
 
     def end_draft() -> None:
         services.drafts.end(call.peer.number, row)
@@ -101,6 +104,7 @@ async def create_and_add(
     more: Result = _NOTHING,
     *,
     create: bool,
+    tags: dict[str, str] | None = None,
 ) -> Result:
     """Create an agent and add rows to it in one command.
 
@@ -113,7 +117,7 @@ async def create_and_add(
         )
     if not create:
         raise commands.not_found(address)
-    return await services.factory.create_and_add(options, params.name(address), added, more)
+    return await services.factory.create_and_add(options, params.name(address), added, more, tags)
 
 
 def clear(_services: Services, call: Call, _agent: Agent, options: CommandOptions) -> Job:
