@@ -26,7 +26,7 @@ def has_reason(call: Call, seen: Sequence[Seen]) -> bool:
         case "not_found":
             return not any(one.must_be(call.data["agent"]) for one in seen)
         case "conflict" if not call.data["head"]:  # it would have created the agent
-            return bool(call.params.get("create")) and not any(one.must_be(call.judge) for one in seen)
+            return bool(call.params.get("create")) and not any(_must_be_alive(one, call.judge) for one in seen)
         case "exists":
             return any(_is_taken(name, seen) for name in _names(call, meant))
     return any(not one.certain or any(refuses(each, call) for each in one.positions) for one in meant) or not meant
@@ -37,6 +37,11 @@ def _names(call: Call, meant: Sequence[Seen]) -> set[str]:
     if call.method == "revive":
         return {position.name for one in meant for position in one.positions}
     return {call.params.get("name") or call.agent}
+
+
+def _must_be_alive(one: Seen, address: str) -> bool:
+    """Return whether an address means this agent for an ``add`` that would create one: a dead one's name is free."""
+    return one.must_be(address) and all(position.alive for position in one.positions)
 
 
 def _is_taken(name: str, seen: Sequence[Seen]) -> bool:

@@ -133,7 +133,10 @@ _REFERENCES = {
 def take_back_to_version_three(path: str) -> None:
     """Make a database one of version three."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute("ALTER TABLE events DROP COLUMN checksum")
+        for index in ("events_by_sent", "events_by_ref"):
+            connection.execute(f"DROP INDEX {index}")
+        for column in ("sent", "ref", "checksum"):
+            connection.execute(f"ALTER TABLE events DROP COLUMN {column}")
         connection.execute("DROP TABLE milestones")
         connection.execute("PRAGMA writable_schema = ON")
         for column, clause in _REFERENCES.items():

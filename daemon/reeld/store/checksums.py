@@ -45,20 +45,25 @@ def checksum(pack: Pack, row: Sequence[Any]) -> int:
 
     Args:
         pack: encodes a value as MessagePack.
-        row: the columns of the event; those of ``ORIGIN`` may be left out if it has none.
+        row: the columns of the event that count, see :func:`counted`.
     """
-    end = len(row)
-    while end > _LEAST and row[end - 1] is None:
-        end -= 1
     try:
-        return crc32(pack(row if end == len(row) else row[:end]))
+        return crc32(pack(row))
     except UnicodeEncodeError:
         return NO_CHECKSUM
 
 
+def counted(row: Sequence[Any]) -> Sequence[Any]:
+    """Return those columns of an event that its checksum is computed of: no empty ones of ``ORIGIN`` at the end."""
+    end = len(row)
+    while end > _LEAST and row[end - 1] is None:
+        end -= 1
+    return row[:end]
+
+
 def is_intact(pack: Pack, row: Sequence[Any], stored: Any) -> bool:
     """Return whether the columns of an event are those that its stored checksum was computed of."""
-    return bool(stored != NO_CHECKSUM and stored == checksum(pack, row))
+    return bool(stored != NO_CHECKSUM and stored == checksum(pack, counted(row)))
 
 
 def write_checksums(connection: sqlite3.Connection) -> None:

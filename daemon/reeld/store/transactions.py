@@ -15,7 +15,7 @@ from reel.msgpack_codec import packer
 from reeld.core.events import Event, Pack
 from reeld.core.milestones import Milestone
 from reeld.core.state import Profile
-from reeld.store.checksums import COLUMNS, ORIGIN, checksum
+from reeld.store.checksums import COLUMNS, ORIGIN, checksum, counted
 from reeld.store.failures import CommitFailures
 from reeld.store.milestones import write_milestones
 
@@ -257,7 +257,7 @@ def _event_values(part: AgentWrite, first: int, values: list[Any], wide: list[An
             values += row
             values.append(checksum(pack, row))
         else:
-            wide += (*row, *origin, checksum(pack, (*row, *origin)))
+            wide += (*row, *origin, checksum(pack, counted((*row, *origin))))
 
 
 def _write_agents(cursor: sqlite3.Cursor, transactions: Sequence[Transaction]) -> None:

@@ -4,7 +4,7 @@ import sqlite3
 from typing import Any
 
 from reel.msgpack_codec import packer
-from reeld.store.checksums import COLUMNS, ORIGIN, checksum
+from reeld.store.checksums import COLUMNS, ORIGIN, checksum, counted
 from tests.reeld.store.making import NODES
 
 _TIP: Any = object()
@@ -49,7 +49,7 @@ class Rows:
         names, places = ", ".join((*COLUMNS, *ORIGIN, "checksum")), ", ".join("?" * (len(row) + 1))
         self.connection.execute(
             f"INSERT INTO events ({names}) VALUES ({places})",
-            (*row, checksum(self._pack, row)),
+            (*row, checksum(self._pack, counted(row))),
         )
         self._tips[agent] = event_id if kind in NODES else parent
         self.connection.execute("UPDATE agents SET head = ? WHERE id = ?", (seq, agent))
