@@ -30,6 +30,7 @@ def render(ctx: Context) -> None:
         after=from_report(args.after, "prefix"),
         cache=args.cache,
         dialect=args.dialect,
+        tools=None if args.only_tools is None else list(filter(None, args.only_tools.split(","))),
     )
     if args.report:
         _write_report(args.report, reply)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from reel import replies
 from reel.errors import InvalidParams
@@ -27,6 +27,7 @@ def render(  # noqa: PLR0913, PLR0917 - the parameters of the protocol
     after: replies.Prefix | Mapping[str, Any] | None = None,
     cache: Literal["5m", "1h"] | None = None,
     dialect: Dialect | None = None,
+    tools: Collection[str] | None = None,
 ) -> Call[replies.Rendered]:
     """Render the conversation as the body of a request to a provider.
 
@@ -45,6 +46,8 @@ def render(  # noqa: PLR0913, PLR0917 - the parameters of the protocol
             its own. The other providers cache without.
         dialect: the server that speaks ``openai-chat``, such as ``deepseek``, ``openrouter`` or ``vllm``, for servers
             differ in what they accept. Default: the one that the model's name tells, else ``openai``.
+        tools: the names of the tools that the model has. Calls of other tools, such as those of another program, are
+            sent as text, with their results. Default: all calls are sent as calls.
 
     Raises:
         Conflict: with ``open="refuse"``, calls have no result; ``data`` lists them.
@@ -64,6 +67,7 @@ def render(  # noqa: PLR0913, PLR0917 - the parameters of the protocol
         after=after._asdict() if isinstance(after, replies.Prefix) else after,
         cache=cache,
         dialect=dialect,
+        tools=None if tools is None else list(tools),
     )
 
 
@@ -78,6 +82,7 @@ def answer(  # noqa: PLR0913 - the parameters of the protocol
     pin: str | None = None,
     cache: Literal["5m", "1h"] | None = None,
     dialect: Dialect | None = None,
+    tools: Collection[str] | None = None,
 ) -> Call[replies.Rendered]:
     """Let a model answer: a block that renders the conversation, and adds what is fed to the answer.
 
@@ -97,13 +102,23 @@ def answer(  # noqa: PLR0913 - the parameters of the protocol
         pin: the label of a mark; with a budget, everything before the mark is kept.
         cache: as in :func:`render`.
         dialect: as in :func:`render`.
+        tools: as in :func:`render`.
 
     Raises:
         InvalidMessage: what was fed is not a response, but for example the provider's error.
         Conflict: the conversation has moved on; ``answer.response`` has what came.
     """
     return render(
-        agent, format, model=model, extra=extra, budget=budget, open=open, pin=pin, cache=cache, dialect=dialect
+        agent,
+        format,
+        model=model,
+        extra=extra,
+        budget=budget,
+        open=open,
+        pin=pin,
+        cache=cache,
+        dialect=dialect,
+        tools=tools,
     )
 
 

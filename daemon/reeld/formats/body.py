@@ -45,6 +45,7 @@ class RenderRequest(NamedTuple):
             cache breakpoints; without it, or if the body has its own, none are placed.
         now: the time in seconds since 1970, for what expires at the provider; without it nothing has expired.
         dialect: the dialect of the format that the server speaks; without it, the one that the model's name tells.
+        tools: the names of the tools that the model has; calls of others are sent as text. Without it, all are calls.
     """
 
     format: str
@@ -57,6 +58,7 @@ class RenderRequest(NamedTuple):
     cache: Literal["5m", "1h"] | None = None
     now: float = 0
     dialect: str | None = None
+    tools: frozenset[str] | None = None
 
 
 class Rendered(NamedTuple):

@@ -159,11 +159,13 @@ class HistorySettings(NamedTuple):
         thinking: whether the last turn may contain thinking, if it is the assistant's.
         by_id: whether the provider looks up by its id what it made, and then requires what belongs to it.
         past_reasoning: whether the model reads its reasoning of earlier turns, though its server ignores it otherwise.
+        tools: the names of the tools whose calls are sent as calls, and all others as text; ``None`` for all tools.
     """
 
     thinking: bool = True
     by_id: bool = False
     past_reasoning: bool = False
+    tools: frozenset[str] | None = None
 
     @property
     def of_settled(self) -> "HistorySettings":

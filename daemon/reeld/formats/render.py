@@ -57,7 +57,7 @@ def render(
     model = extra.get("model", request.model)
     target = _dialect(target, request.dialect, model)
     said = _prompt(prompt)
-    settings = target.history_settings(extra, said)
+    settings = target.history_settings(extra, said)._replace(tools=request.tools)
     previous = None
     if state is None or not state.fits(target.name, model, settings) or not state.covers(entries):
         previous, state = state, RenderState(target.name, model, settings)

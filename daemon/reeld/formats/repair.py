@@ -173,6 +173,10 @@ class _Rules(NamedTuple):
     settings: HistorySettings
     lost: set[str]
 
+    def lacks_tool(self, name: str) -> bool:
+        """Return whether the model does not have a tool (rule X18)."""
+        return self.settings.tools is not None and name not in self.settings.tools
+
     def why_unsendable(self, block: Json, position: Position) -> str | None:
         """Return why a block cannot be sent; blank texts nowhere can (rules X3 and A3)."""
         if block["type"] == "text":
@@ -255,20 +259,23 @@ class _UserTurnBuilder:
             if self.pieces and self.rules.target.results_first:
                 self._note(piece, "moved", "a result must directly follow its call")
             self.results[number] = self._result(self.calls[number], piece)
+        elif (told := self.state.pop_told(given_id)) is not None:
+            self._note(piece, "downgraded", f"the tool {told.name} is not in tools: its result is sent as text")
+            self._add_as_text(f"Result of {told.name} ({given_id})", piece)
         elif (abandoned := self.state.pop_abandoned(given_id)) is not None:
-            self._add_late_result(abandoned, piece)
+            why = "this result came after its call was abandoned; it is sent as text"
+            self._note(piece, "downgraded", why)
+            self._add_as_text(f"Late result of {abandoned.given_name} ({given_id})", piece)
         else:
             self._note(piece, "dropped", "a second result" if matching else "a result of no open call")
 
-    def _add_late_result(self, call: ToolCall, piece: Piece) -> None:
-        """Add what a late result says as a text, then whatever else of it the user may send (rule X5)."""
-        self._note(piece, "downgraded", "this result came after its call was abandoned; it is sent as text")
+    def _add_as_text(self, title: str, piece: Piece) -> None:
+        """Add what a result says as a text, then whatever else of it the user may send (rules X5 and X18)."""
         content = piece.block["content"]
         blocks = [] if isinstance(content, str) else content
         words = texts_of(blocks) if blocks else content
         said = as_error(words) if piece.block.get("is_error") else words
-        text = f"Late result of {call.given_name} ({call.given_id}): {said}"
-        self.pieces.append(piece._replace(block={"type": "text", "text": text}))
+        self.pieces.append(piece._replace(block={"type": "text", "text": f"{title}: {said}"}))
         for block in blocks:
             if block["type"] != "text":
                 self.add(piece._replace(block=block))
@@ -306,7 +313,10 @@ def _assistant_turn(group: MessageGroup, state: RepairState, rules: _Rules, repo
     for message_index, message in enumerate(group.assistant, group.start + len(group.user)):
         for block_index, block in enumerate(message["content"]):
             piece = _new(Piece, (message, message_index, block_index, block))
-            if block["type"] == "tool_call":
+            is_call = block["type"] == "tool_call"
+            if is_call and rules.lacks_tool(block["name"]):
+                piece, is_call = _told(piece, pieces, state, rules, report), False
+            if is_call:
                 made = _without_lost_reasoning(piece, rules, report) if rules.settings.by_id else piece
                 calls.append(state.add_call(made, rules.target.sent_id))
                 _note_lost_signature(made, rules, report)
@@ -316,7 +326,7 @@ def _assistant_turn(group: MessageGroup, state: RepairState, rules: _Rules, repo
             else:
                 if calls_at_end:
                     report.append(Change(piece.seq, block_index, "moved", "only calls may follow a call in a turn"))
-                if block["type"] == "text" and speaker != message_index:
+                if piece.block["type"] == "text" and speaker != message_index:
                     if speaker is not None and rules.target.alternates:
                         report.append(Change(piece.seq, None, "merged", "the message before it is the assistant's too"))
                     speaker = message_index
@@ -331,6 +341,19 @@ def _assistant_turn(group: MessageGroup, state: RepairState, rules: _Rules, repo
         report.append(Change(group.assistant[0]["seq"], None, "synthesized", "nothing else is left of this answer"))
     state.pending = tuple(calls)
     return AssistantTurn(pieces)
+
+
+def _told(piece: Piece, pieces: list[Piece], state: RepairState, rules: _Rules, report: list[Change]) -> Piece:
+    """Return a call of a tool that the model does not have as text, without the reasoning that led to it (rule X18)."""
+    while pieces and rules.target.must_precede_content(pieces[-1].block):
+        lost = pieces.pop()
+        report.append(Change(lost.seq, lost.block_index, "dropped", "reasoning of a call that is sent as text"))
+    call = state.tell(piece)
+    report.append(
+        Change(piece.seq, piece.block_index, "downgraded", f"the tool {call.name} is not in tools: it is sent as text")
+    )
+    text = f"Call of {call.name} ({call.given_id}): {piece.block['arguments']}"
+    return piece._replace(block={"type": "text", "text": text})
 
 
 def _why_left_out(piece: Piece, state: RepairState, rules: _Rules) -> str | None:

@@ -13,6 +13,7 @@ class SavedState(NamedTuple):
 
     used_ids: int
     abandoned: dict[str, tuple[ToolCall, ...]]
+    told: dict[str, tuple[ToolCall, ...]]
     pending: tuple[ToolCall, ...]
     loop: LoopThinking | None
 
@@ -24,17 +25,19 @@ class RepairState:
         used_ids: the ids that were sent, of calls and of opaque items. A dict, for it keeps the order in which
             :meth:`restore` takes them out again.
         abandoned: the calls that a synthesized result closed, by the id that they were given.
+        told: the calls that were sent as text and have no result yet, by the id that they were given.
         pending: the calls of the newest assistant turn, which the next user turn answers.
         tool_names: the tools that are sent under another name; the keys are the names that are sent.
         loop: the tool loop so far; ``None`` if the user spoke last, or nobody.
         waiting: the keys of the calls of a server's tools whose results come after the exchanges that it covers.
     """
 
-    __slots__ = ("abandoned", "loop", "pending", "tool_names", "used_ids", "waiting")
+    __slots__ = ("abandoned", "loop", "pending", "told", "tool_names", "used_ids", "waiting")
 
     def __init__(self) -> None:
         self.used_ids: dict[str, None] = {}
         self.abandoned: dict[str, tuple[ToolCall, ...]] = {}
+        self.told: dict[str, tuple[ToolCall, ...]] = {}
         self.pending: tuple[ToolCall, ...] = ()
         self.tool_names: dict[str, str] = {}
         self.loop: LoopThinking | None = None
@@ -42,13 +45,14 @@ class RepairState:
 
     def save(self) -> SavedState:
         """Return what :meth:`restore` needs."""
-        return SavedState(len(self.used_ids), dict(self.abandoned), self.pending, self.loop)
+        return SavedState(len(self.used_ids), dict(self.abandoned), dict(self.told), self.pending, self.loop)
 
     def restore(self, saved: SavedState) -> None:
         """Return to an earlier state. The names of tools stay, because what one stands for never changes."""
         while len(self.used_ids) > saved.used_ids:
             self.used_ids.popitem()
-        self.abandoned, self.pending, self.loop = dict(saved.abandoned), saved.pending, saved.loop
+        self.abandoned, self.told = dict(saved.abandoned), dict(saved.told)
+        self.pending, self.loop = saved.pending, saved.loop
 
     def open_calls(self) -> list[ToolCall]:
         """Return the calls without a result, in the order in which they were made."""
@@ -72,11 +76,30 @@ class RepairState:
 
     def abandon(self, call: ToolCall) -> None:
         """Note that a call was closed without a result of its own."""
-        self.abandoned[call.given_id] = (*self.abandoned.get(call.given_id, ()), call)
+        _put(self.abandoned, call)
 
     def pop_abandoned(self, given_id: str) -> ToolCall | None:
         """Remove and return the newest abandoned call that a late result answers; ``None`` if it answers none."""
-        calls = self.abandoned.pop(given_id, ())
-        if len(calls) > 1:
-            self.abandoned[given_id] = calls[:-1]
-        return calls[-1] if calls else None
+        return _pop(self.abandoned, given_id)
+
+    def tell(self, piece: Piece) -> ToolCall:
+        """Note that a call is sent as text, and return it as it was given."""
+        given_id, name = piece.block["id"], piece.block["name"]
+        call = ToolCall(given_id, name, given_id, name, piece.message["seq"], {})
+        _put(self.told, call)
+        return call
+
+    def pop_told(self, given_id: str) -> ToolCall | None:
+        """Remove and return the newest call that was sent as text and that a result answers."""
+        return _pop(self.told, given_id)
+
+
+def _put(calls: dict[str, tuple[ToolCall, ...]], call: ToolCall) -> None:
+    calls[call.given_id] = (*calls.get(call.given_id, ()), call)
+
+
+def _pop(calls: dict[str, tuple[ToolCall, ...]], given_id: str) -> ToolCall | None:
+    found = calls.pop(given_id, ())
+    if len(found) > 1:
+        calls[given_id] = found[:-1]
+    return found[-1] if found else None

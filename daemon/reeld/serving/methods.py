@@ -206,6 +206,7 @@ _ALL = (
         Param("after", params.prefix),
         Param("cache", params.one_of("5m", "1h")),
         Param("dialect", params.one_of(*DIALECTS)),
+        Param("tools", params.strings),
     ),
     _command(
         ingest.ingest,

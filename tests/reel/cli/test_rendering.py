@@ -174,3 +174,12 @@ def test_settings_have_a_key(setting: str) -> None:
     """A setting without a key is refused."""
     with pytest.raises(UsageError):
         extra([setting], None)
+
+
+def test_calls_of_other_tools_as_text(reel: Reel, talk: str) -> None:
+    """With --only-tools, the calls of all other tools are text."""
+    named = reel("render", talk, "--format", "openai-chat", "--only-tools", "other")
+
+    assert "tool_calls" not in named.out
+    assert "Call of " in named.out
+    assert "is not in tools" in named.err

@@ -35,6 +35,8 @@ MODELS: dict[str, list[str | None]] = {
 }
 # Without any tool, one is declared as soon as there is a call, so that the tools change.
 TOOLS = {"bedrock-converse": {"toolConfig": {"tools": [{"toolSpec": {"name": "look"}}]}}}
+# The tools that the model has (rule X18).
+HAS = st.sampled_from([None, None, frozenset({"look"}), frozenset[str]()])
 # A dialect follows after a slash.
 CASES = [
     *((name, model) for name in FORMATS for model in MODELS[name]),
@@ -66,20 +68,22 @@ def unmarked(value: Any) -> Any:
 
 
 def rendered(
-    name: str, model: str | None, messages: list[Any], kept: RenderState | None = None
+    name: str, model: str | None, messages: list[Any], tools: frozenset[str] | None
 ) -> tuple[Rendered, RenderState]:
     entries = entries_of(messages) if messages else []
-    return render(request(name, model), entries, prompt_in(entries), kept)
+    return render(request(name, model, tools=tools), entries, prompt_in(entries))
 
 
 @pytest.mark.parametrize(("name", "model"), CASES)
 @settings(max_examples=EXAMPLES, deadline=None)
-@given(messages=HISTORIES)
-def test_every_prefix_of_any_history_is_accepted(name: str, model: str | None, messages: list[Any]) -> None:
+@given(messages=HISTORIES, has=HAS)
+def test_every_prefix_of_any_history_is_accepted(
+    name: str, model: str | None, messages: list[Any], has: frozenset[str] | None
+) -> None:
     """What is ready breaks no rule, not even carelessly; with a user message at the end everything is ready."""
     for end in range(len(messages) + 1):
         for history in (messages[:end], [*messages[:end], "Go on"]):
-            found, _ = rendered(name, model, history)
+            found, _ = rendered(name, model, history, has)
             body = json.loads(found.body)
 
             assert not found.ready or [] == check(name.replace("-", "_"), body, model)
@@ -89,9 +93,9 @@ def test_every_prefix_of_any_history_is_accepted(name: str, model: str | None, m
 
 @pytest.mark.parametrize(("name", "model"), CASES)
 @settings(max_examples=EXAMPLES, deadline=None)
-@given(messages=HISTORIES, cuts=st.lists(st.integers(0, 14)))
+@given(messages=HISTORIES, cuts=st.lists(st.integers(0, 14)), has=HAS)
 def test_a_rendering_is_the_beginning_of_every_later_one(
-    name: str, model: str | None, messages: list[Any], cuts: list[int]
+    name: str, model: str | None, messages: list[Any], cuts: list[int], has: frozenset[str] | None
 ) -> None:
     """What is settled never changes, with and without a kept state (rule X2)."""
     kept: RenderState | None = None
@@ -99,10 +103,9 @@ def test_a_rendering_is_the_beginning_of_every_later_one(
     for end in sorted({min(cut, len(messages)) for cut in cuts} | {len(messages)}):
         entries = entries_of(messages[:end]) if end else []
         after = before[0].prefix if before else None
-        found, kept = render(
-            request(name, model, extra=TOOLS.get(name), after=after), entries, prompt_in(entries), kept
-        )
-        fresh, _ = render(request(name, model, extra=TOOLS.get(name), after=after), entries, prompt_in(entries))
+        asked = request(name, model, extra=TOOLS.get(name), after=after, tools=has)
+        found, kept = render(asked, entries, prompt_in(entries), kept)
+        fresh, _ = render(asked, entries, prompt_in(entries))
         history = items(name, found.body)
         if before is not None and before[1] == prompt_in(entries):
             settled = before[0].prefix.messages

@@ -27,9 +27,9 @@ SEARCH = '{"type":"server_tool_use","id":"s1","name":"web_search","input":{}}'
 FOUND = '{"type":"web_search_tool_result","tool_use_id":"s1","content":[]}'
 
 
-def repaired(*messages: Any, name: str = "anthropic") -> Repaired:
+def repaired(*messages: Any, name: str = "anthropic", has: frozenset[str] | None = None) -> Repaired:
     found = [unpack(entry.message) for entry in entries_of(messages) if entry.message is not None]
-    return repair(found, RepairState(), FORMATS[name], None, HistorySettings())
+    return repair(found, RepairState(), FORMATS[name], None, HistorySettings(tools=has))
 
 
 def shown(found: Repaired) -> list[list[str]]:
@@ -244,3 +244,40 @@ def test_an_empty_history_has_no_turns() -> None:
 def test_the_thinking_of_a_tool_loop(loop: Any, messages: list[Any]) -> None:
     """Whether its first and its last step begin with thinking."""
     assert loop == repaired(*messages).loop
+
+
+def test_calls_of_other_tools_are_text() -> None:
+    """A call of a tool that the model does not have is sent as text, with its result; calls of others stay (X18)."""
+    called = model("Look", call("c1", "grep", '{"a":1}'), call("c2"))
+
+    found = repaired("Hi", called, tool(result("c1"), result("c2")), "Go on", has=frozenset({"look"}))
+
+    assert shown(found) == [
+        ["Hi", "|", "Look", 'Call of grep (c1): {"a":1}', "c2"],
+        ["c2=done", "Result of grep (c1): done", "Go on", "|"],
+    ]
+    assert [(seq, action) for seq, _, action in actions(found) if action == "downgraded"] == [
+        (2, "downgraded"),
+        (3, "downgraded"),
+    ]
+
+
+def test_a_call_that_is_text_waits_for_nothing() -> None:
+    """Nothing takes the place of its result, which is sent wherever it comes; a second one is not."""
+    found = repaired("Hi", model(call("c1", "grep")), "Wait", tool(result("c1"), result("c1")), has=frozenset())
+
+    assert shown(found) == [
+        ["Hi", "|", "Call of grep (c1): {}"],
+        ["Wait", "Result of grep (c1): done", "|"],
+    ]
+    assert found.open_calls == []
+
+
+def test_reasoning_of_a_call_that_is_text() -> None:
+    """Reasoning that must come before its call is left out with it, if the API requires the pair (X18)."""
+    reasoning = opaque('{"type":"reasoning","id":"rs_1","summary":[]}', "openai")
+
+    found = repaired("Hi", model(reasoning, call("c1", "grep")), name="openai-responses", has=frozenset())
+
+    assert shown(found)[0] == ["Hi", "|", "Call of grep (c1): {}"]
+    assert (2, 0, "dropped") in actions(found)

@@ -32,7 +32,7 @@ PROTOCOL = {
     "history": "agent since? limit? kinds? inherited? max_bytes? refs?",
     "replay": "agent at? view? strict? since? limit? max_bytes?",
     "search": "query agent? tags? roles? kinds? live? since? until? order? limit? after?",
-    "render": "agent format at? model? extra? budget? open? pin? after? cache? dialect?",
+    "render": "agent format at? model? extra? budget? open? pin? after? cache? dialect? tools?",
     "ingest": "agent format body model? create? names? interrupted? *",
     "load": "agent format body model? create? *",
     "call_async": "token method params?",

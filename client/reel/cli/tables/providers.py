@@ -87,6 +87,12 @@ COMMANDS = (
                 help="place cache breakpoints if the provider wants them, unless the body has its own",
             ),
             _DIALECT,
+            option(
+                "--only-tools",
+                metavar="NAME,...",
+                type=text,
+                help="tools that the model has; calls of others, such as another program's, are sent as text",
+            ),
             option("--after", metavar="FILE", help="report whether the body extends the one of this earlier --report"),
             option("--report", metavar="FILE", help="write everything except the body to FILE, as JSON"),
         ),

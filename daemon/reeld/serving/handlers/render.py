@@ -45,6 +45,7 @@ def render(
     after: dict[str, Any] | None,
     cache: str | None,
     dialect: str | None,
+    tools: list[str] | None,
 ) -> Deferred:
     """Render the current conversation, or the one at an earlier seq."""
     earlier = None if after is None else Prefix(**after)
@@ -62,6 +63,7 @@ def render(
             cast("Literal['5m', '1h'] | None", cache),
             time.time(),
             dialect,
+            None if tools is None else frozenset(tools),
         )
         rendered = await _render(services, agent, asked, snapshot, current=at is None)
         # To count the characters takes a while; there are at most as many as bytes.
