@@ -44,6 +44,7 @@ _PACKAGES = {
 _REMEDIES = {
     "the newest nvim is not installed": ".venv/bin/python -m pip install -e '.[editors]'",
     "the SDKs are not installed": "make install",
+    "tmux is not installed": "apt-get install tmux",
     "there is no compiler": "apt-get install gcc",
     "only glibc has these functions": "run them on a Linux with glibc",
     "only Linux lists descriptors and memory": "run them on Linux",

@@ -338,7 +338,7 @@ class Client:
             self._socket.sendall(request)
         while True:
             self._limit(deadline)
-            data = self._socket.recv(_CHUNK)
+            data = self._receive()
             if not data:
                 raise EOFError("connection closed")
             for frame in self._framing.feed(data):
@@ -346,6 +346,11 @@ class Client:
                     raise ParseError(f"what {self.path} sent is not a reply: {frame.error.message}")
                 if type(frame) is Response and frame.id in (self._next_id, None):
                     return frame
+
+    def _receive(self) -> bytes:
+        """Wait for bytes of the daemon; an exception ends the connection, and so what was asked."""
+        assert self._socket is not None  # noqa: S101 - the request has just been sent
+        return self._socket.recv(_CHUNK)
 
     def _limit(self, deadline: float | None) -> None:
         assert self._socket is not None  # noqa: S101 - _open has just connected

@@ -48,8 +48,16 @@ def test_hits_for_programs(reel: Reel, client: Client, name: str) -> None:
 
 
 def test_nothing_found(reel: Reel, name: str) -> None:
-    """If nothing is found, the status says so."""
-    assert reel("search", f"nothing{name}").status == 1
+    """If nothing is found, the status says so; so does a line at a terminal, and nowhere else."""
+    done = reel("search", f"nothing{name}")
+
+    assert (1, "", "") == (done.status, done.out, done.err)
+    assert f"reel: no matches for nothing{name}\n" == on_terminal("search", f"nothing{name}")
+
+
+def test_a_query_is_missing(reel: Reel) -> None:
+    """Without a query, and not at a terminal, the usage is wrong."""
+    assert (2, "") == (reel("search").status, reel("search").out)
 
 
 @pytest.mark.usefixtures("reel")

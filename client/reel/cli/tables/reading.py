@@ -48,10 +48,10 @@ COMMANDS = (
     ),
     Command(
         "search",
-        "QUERY...",
+        "[QUERY...]",
         "find what was said in all conversations",
         "searching.search",
-        "reel search tape deck\n  reel search '\"tape deck\" -cassette role:user after:2026-11'",
+        "reel search tape deck\n  reel search\n  reel search '\"tape deck\" -cassette role:user after:2026-11'",
         (
             option("-n", "--limit", metavar="N", type=positive, help="at most N hits (default: 20)"),
             option("--best", action="store_true", help="the best hits first (default: the newest)"),
@@ -62,7 +62,8 @@ COMMANDS = (
         'what was cleared, rewound or undone. All words must be there; "a phrase",\n'
         "-without, one OR other and prefix* work, and so do role:tool, agent:NAME,\n"
         "tag:KEY=VALUE, before:DATE, after:DATE and live:no (not in the conversation any\n"
-        "more). Exits with status 1 if nothing was found.",
+        "more). Without QUERY, at a terminal, it searches as you type. Exits with status\n"
+        "1 if nothing was found, which it says only at a terminal, or nothing was chosen.",
     ),
     Command(
         "show",

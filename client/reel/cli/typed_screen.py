@@ -1,0 +1,113 @@
+"""What a search as one types shows: the query, and the hits below it. No I/O but writing the picture."""
+
+from __future__ import annotations
+
+from reel.cli.hit_lines import grouped, heading, snippet, title
+from reel.cli.keys import Key
+from reel.cli.output import render
+from reel.cli.terminal import age, cells, count, cut, cut_front, safe
+from reel.light_typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import TextIO
+
+    from reel.cli.output import Line
+    from reel.replies import Hit
+
+_PROMPT = "search> "
+_HELP = "Enter opens, Ctrl-N and Ctrl-P or the arrows choose, Esc leaves"
+# How many hits the keys for a page go up or down.
+_PAGE = 5
+# What a text can be cut to: a wide character and the ellipsis.
+_CUT_WIDTH = 3
+_HIDE_CURSOR, _SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
+_HOME, _ERASE_LINE, _ERASE_BELOW = "\x1b[H", "\x1b[K", "\x1b[J"
+_STEPS = {Key.UP: -1, Key.DOWN: 1, Key.PAGE_UP: -_PAGE, Key.PAGE_DOWN: _PAGE}
+
+
+class Screen:
+    """The query, its hits in the order in which they are shown, and which of them is chosen."""
+
+    def __init__(self) -> None:
+        self.query = ""
+        self.hits: list[Hit] = []
+        self.note = ""
+        self._index = 0
+
+    @property
+    def chosen(self) -> Hit | None:
+        """The hit that is chosen; ``None`` if there are no hits."""
+        return self.hits[self._index] if self.hits else None
+
+    def press(self, key: Key | str) -> None:
+        """Take a key or a text that changes the query or the choice; any other key changes nothing."""
+        if isinstance(key, str):
+            self.query += key
+        elif key in _STEPS:
+            self._index = max(0, min(self._index + _STEPS[key], len(self.hits) - 1))
+        elif key == Key.BACKSPACE:
+            self.query = self.query[:-1]
+        elif key == Key.DELETE_WORD:
+            self.query = self.query.rstrip().rpartition(" ")[0]
+        elif key == Key.DELETE_LINE:
+            self.query = ""
+
+    def answer(self, query: str, hits: list[Hit], behind: int, problem: str) -> None:
+        """Take the answer to a query."""
+        self.hits = [hit for group in grouped(hits) for hit in group]
+        self._index = 0
+        nothing = f"no matches for {query}" if query.strip() and not hits else ""
+        late = f"the index is behind: {count(behind, 'event')} cannot be found yet" if behind else ""
+        self.note = problem or nothing or late
+
+    def lines(self, width: int, height: int) -> list[Line]:
+        """Return the lines of the screen."""
+        body, first, last = self._body()
+        room = max(height - 2, 1)
+        top = max(0, min(last - room + 1, first))
+        shown = [_cut(line, width) for line in body[top : top + room]]
+        prompt: Line = [(_PROMPT, "bold"), cut_front(self.query, max(width - len(_PROMPT) - 1, 1))]
+        return [prompt, *shown, [(cut(self.note or _HELP, width), "dim")]]
+
+    def column(self, width: int) -> int:
+        """Return the column of the cursor, from 1."""
+        return 1 + len(_PROMPT) + cells(cut_front(self.query, max(width - len(_PROMPT) - 1, 1)))
+
+    def _body(self) -> tuple[list[Line], int, int]:
+        """Return the lines of all hits, and the first and the last line of the chosen one."""
+        lines: list[Line] = []
+        first = last = 0
+        above = ""
+        for number, hit in enumerate(self.hits):
+            if hit.agent != above:
+                lines += [[], title(hit)] if above else [title(hit)]
+            above = hit.agent
+            pair = [heading(hit, age), snippet(hit)]
+            if number == self._index:
+                pair = [[(">", "bold"), str(pair[0][0])[1:], *pair[0][1:]], pair[1]]
+                first, last = len(lines), len(lines) + 1
+            lines += pair
+        return lines, first, last
+
+
+def _cut(line: Line, width: int) -> Line:
+    """Return as much of a line as fits into some columns."""
+    shown: Line = []
+    for span in line:
+        text, style = (span, "") if isinstance(span, str) else span
+        if width <= 0:
+            break
+        fitting = cut(text, width) if width >= _CUT_WIDTH or cells(safe(text)) <= width else "…"
+        width -= cells(fitting)
+        shown.append((fitting, style))
+        if fitting != safe(text):
+            break
+    return shown
+
+
+def draw(screen: Screen, stream: TextIO, width: int, height: int, *, colour: bool) -> None:
+    """Draw the screen over what is there, at once, so that nothing flickers."""
+    lines = [render(line, colour=colour) + _ERASE_LINE for line in screen.lines(width, height)]
+    cursor = f"\x1b[1;{screen.column(width)}H"
+    stream.write(f"{_HIDE_CURSOR}{_HOME}" + "\r\n".join(lines) + f"{_ERASE_BELOW}{cursor}{_SHOW_CURSOR}")
+    stream.flush()
