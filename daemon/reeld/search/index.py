@@ -15,6 +15,7 @@ import time
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
@@ -277,6 +278,7 @@ def _document(event: int, agent: int, kind: str, content: str | None, data_json:
     return (event, *indexed(text), f"{kind_word(kind)} {agent_word(agent)}") if text else None
 
 
+@cache
 def kind_word(kind: str) -> str:
     """Return the word of our own of all events of a kind."""
     return f"{OWN}k{kind.replace('_', '')}"

@@ -26,11 +26,13 @@ def text_of(kind: str, content: str | None, data_json: str | None) -> str:
         content: its content.
         data_json: its data.
     """
+    if data_json is None and kind in ROLES:  # most events are plain texts
+        return (content or "")[:MAX_BLOCK]
     return "\n".join(text[:MAX_BLOCK] for text in _texts(kind, content, data_json) if text)[:MAX_EVENT]
 
 
 def _texts(kind: str, content: str | None, data_json: str | None) -> Iterable[str]:
-    if kind in ROLES and data_json is not None:
+    if kind in ROLES:
         try:
             parts = read_row(kind, content, data_json)
         except InvalidRecord:
@@ -41,7 +43,7 @@ def _texts(kind: str, content: str | None, data_json: str | None) -> Iterable[st
         return [value for field in ("title", "name") if isinstance(value := data.get(field), str)]
     if kind == "note":
         return [content or "", *_strings(data_of(data_json))]
-    return [content or ""] if kind in ROLES or kind == "system" else []
+    return [content or ""] if kind == "system" else []
 
 
 def _of_block(block: Mapping[str, Any]) -> Iterator[str]:
