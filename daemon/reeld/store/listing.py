@@ -7,13 +7,14 @@ newest messages of each of its agents.
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from reeld.core.events import Pack
 from reeld.core.paging import PackedPage, packed_page
+from reeld.core.state import Profile
 from reeld.store.checksums import CONTENT, EVENT_COLUMNS, PARENT, is_intact
-from reeld.store.queries import AGENTS, read_profile
+from reeld.store.queries import profile_of
 from reeld.store.states import tip_of
 
 # How many of an agent's messages details are about, and how many characters the first words have.
@@ -52,19 +53,9 @@ _SPEAKER = """
         )
     END FROM events WHERE id = ?
 """
-# Whether an agent has all of some tags.
-_HAS_TAGS = """
-    NOT EXISTS (
-        SELECT 1 FROM json_each(:tags) w WHERE w.value IS NOT (SELECT value FROM json_each(a.tags) WHERE key = w.key)
-    )
-"""
-# What describes an agent, in lines. To read the tags takes most of the time: of 0.7 s for 100,000 agents that all have
-# tags, 0.4 s.
-_LABELS = """
-    a.name || char(10) || coalesce(a.title, '') || CASE a.tags WHEN '{}' THEN '' ELSE (
-        SELECT char(10) || group_concat(key || '=' || value, char(10)) FROM json_each(a.tags)
-    ) END
-"""
+# What describes an agent, as it is stored; and whether it has more than ASCII, or a NUL, which ends it for `length`.
+_STORED = "a.name || ' ' || coalesce(a.title, '') || ' ' || a.tags"
+_IS_NOT_ASCII = f"length({_STORED}) <> length(CAST({_STORED} AS BLOB))"
 _EVENT = f"SELECT {EVENT_COLUMNS} FROM events e WHERE e.id = ?"
 
 
@@ -85,6 +76,8 @@ class Listing(NamedTuple):
     tags: Mapping[str, str] = {}
     # Whether an agent with these lines is listed: its name, its title, and each tag as ``key=value``.
     accepts: Callable[[str], bool] | None = None
+    # Lower-case ASCII texts that are in what describes an accepted agent, unless that is not ASCII.
+    pieces: Sequence[str] = ()
 
 
 def agents(connection: sqlite3.Connection, listing: Listing, pack: Pack) -> PackedPage:
@@ -93,36 +86,48 @@ def agents(connection: sqlite3.Connection, listing: Listing, pack: Pack) -> Pack
 
 
 def _rows(connection: sqlite3.Connection, listing: Listing, pack: Pack) -> Iterator[dict[str, Any]]:
+    for (row,) in connection.execute(*_candidates(listing)):
+        profile = profile_of(connection, row)
+        if not listing.tags.items() <= profile.tags.items():
+            continue
+        if listing.accepts is not None and not listing.accepts(_labels(profile)):
+            continue
+        if listing.drafts is None:
+            yield profile.as_map()
+        else:
+            yield {**profile.as_map(), **_details(connection, row, pack), "drafts": listing.drafts.get(row, [])}
+
+
+def _candidates(listing: Listing) -> tuple[str, dict[str, Any]]:
+    """Return a query for the agents that may be listed, in order, and its parameters.
+
+    SQLite compares only what is stored: of 100,000 agents it leaves those that deserve a closer look, in 40 ms for tags
+    and 300 ms for words. The closer look takes 8 us each, and ends with the page. To read the tags of each agent in SQL
+    took a second.
+    """
     later, order = _ORDERS[listing.order]
     where = ["substr(a.name, 1, length(:prefix)) = :prefix"]
+    values: dict[str, Any] = {"prefix": listing.prefix, "after": listing.after}
     if (alive := listing.alive) is not None:
         where.append(f"a.killed IS {'' if alive else 'NOT '}NULL")
     if listing.after is not None:
         where.append(later)
-    if listing.tags:
-        where.append(_HAS_TAGS)
-    if (accepts := listing.accepts) is not None:
-        connection.create_function("is_accepted", 1, accepts)
-        where.append(f"is_accepted({_LABELS})")
-    # Only the ids are sorted: with all columns, and the source of each, it takes three times as long.
-    chosen = ["SELECT a.id FROM agents a WHERE", " AND ".join(where), order, "LIMIT :limit"]
-    query = " ".join([AGENTS, "WHERE a.id IN (", *chosen, ")", order])
-    values = {
-        "prefix": listing.prefix,
-        "after": listing.after,
-        "limit": listing.limit + 1,
-        "tags": json.dumps(dict(listing.tags)),
-    }
-    for row in connection.execute(query, values):
-        profile = read_profile(row)
-        if listing.drafts is None:
-            yield profile.as_map()
-        else:
-            yield {
-                **profile.as_map(),
-                **_details(connection, profile.row, pack),
-                "drafts": listing.drafts.get(profile.row, []),
-            }
+    for number, (key, value) in enumerate(listing.tags.items()):
+        where.append(f"instr(a.tags, :tag{number})")
+        values[f"tag{number}"] = json.dumps({key: value}, ensure_ascii=False)[1:-1]
+    if listing.pieces:
+        has_all = " AND ".join(f"instr(lower({_STORED}), :piece{number})" for number in range(len(listing.pieces)))
+        where.append(f"({has_all} OR {_IS_NOT_ASCII})")
+        values |= {f"piece{number}": piece for number, piece in enumerate(listing.pieces)}
+    query = f"SELECT a.id FROM agents a WHERE {' AND '.join(where)} {order}"
+    if listing.tags or listing.accepts is not None:
+        return query, values
+    return f"{query} LIMIT :limit", {**values, "limit": listing.limit + 1}
+
+
+def _labels(profile: Profile) -> str:
+    """Return what describes an agent, in lines."""
+    return "\n".join([profile.name, profile.title or "", *(f"{key}={value}" for key, value in profile.tags.items())])
 
 
 def _details(connection: sqlite3.Connection, agent: int, pack: Pack) -> dict[str, Any]:

@@ -24,10 +24,10 @@ LABELS = "demo\nTape decks 和磁带\ntopic=Bänder\nproject=reel"
 )
 def test_words_of_a_query(query: str, accepted: bool) -> None:
     """Each word is a part of the name, the title or a tag, without differences of case and accents."""
-    assert label_filter(query)(LABELS) is accepted
+    assert label_filter(query).accepts(LABELS) is accepted
 
 
 @given(labels=st.text())
 def test_any_text_is_a_query(labels: str) -> None:
     """Whatever an agent is called, it is found by that."""
-    assert label_filter(labels)(labels)
+    assert label_filter(labels).accepts(labels)

@@ -1,13 +1,19 @@
 """The list of agents: its order, its pages and its details."""
 
 import json
+import sqlite3
+from contextlib import closing
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgpack import unpackb
 
 from reel.msgpack_codec import packer
+from reeld.search.labels import label_filter
 from reeld.store.listing import MOST_MESSAGES, Listing, agents
+from reeld.store.schema import prepare
 from tests.reeld.store.rows import Rows
 
 pack = packer()
@@ -94,6 +100,27 @@ def test_agents_that_are_accepted(rows: Rows) -> None:
 
     assert (["d", "b"], True) == names(rows, listing)
     assert (["a"], False) == names(rows, listing._replace(after=f"{2:032x}"))
+
+
+_PIECES = st.sampled_from(["aB", "É", "=", '"', "\\", " ", "\n", "\0", "ß", "\u212a", "k"])
+_LABELS = st.lists(_PIECES, max_size=4).map("".join)
+
+
+@pytest.mark.slow
+@given(title=_LABELS, tags=st.dictionaries(_LABELS, _LABELS, max_size=2), query=_LABELS)
+def test_agents_that_sqlite_passes_over(title: str, tags: dict[str, str], query: str) -> None:
+    """What SQLite looks for before an agent is looked at closely is in every agent that is accepted."""
+    accepts, pieces = label_filter(query)
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        prepare(connection, ":memory:")
+        Rows(connection).agent(1, "a")
+        stored = (title, json.dumps(tags, ensure_ascii=False))
+        connection.execute("UPDATE agents SET title = ?, tags = ?", stored)
+        found, thorough = (
+            agents(connection, Listing(accepts=accepts, pieces=some), pack).items for some in (pieces, ())
+        )
+
+    assert thorough == found
 
 
 @pytest.mark.parametrize(

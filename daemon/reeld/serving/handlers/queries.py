@@ -143,6 +143,7 @@ def agents(
     tags: dict[str, str] | None,
 ) -> Deferred:
     """List agents."""
+    labels = label_filter(query) if query else None
 
     async def run() -> Result:
         writers = services.drafts.writers() if details else None
@@ -156,7 +157,8 @@ def agents(
                 order or "created",
                 writers,
                 tags or {},
-                label_filter(query) if query else None,
+                None if labels is None else labels.accepts,
+                () if labels is None else labels.pieces,
             )
         )
         return {"agents": PackedList(page.items), "more": page.more}
