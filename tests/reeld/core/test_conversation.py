@@ -151,8 +151,9 @@ def test_a_milestone_that_is_missing(lost: int) -> None:
         stage = Stage(state, 1, pack)
         command(stage, rows_from("x")[0] if command is commands.add else "m")
         log.commit(state, stage)
-    del log.milestones[sorted(log.milestones)[-lost - 1]]
     reader = Reader(log, step=1, least=0)
+    assert [*log.milestones.values()] == [reader.recomputed(each) for each in log.milestones.values()]
+    del log.milestones[sorted(log.milestones)[-lost - 1]]
 
     assert state.conversation == reader.state(state.conversation.tip)[0]
     assert None in [reader.recomputed(each) for each in log.milestones.values()]
