@@ -103,12 +103,18 @@ class Setting:
 
 
 @contextmanager
-def running(directory: Path) -> Iterator[Daemon]:
-    """Run a daemon on the files of a directory until the block ends."""
+def running(directory: Path, *program: str) -> Iterator[Daemon]:
+    """Run a daemon on the files of a directory until the block ends.
+
+    Args:
+        directory: where its files are.
+        program: the module to run instead of ``reeld``, and its first arguments.
+    """
     socket, database = str(directory / "s"), str(directory / "reel.db")
     began = time.perf_counter()
+    files = ["--socket", socket, "--database", database]
     process = subprocess.Popen(
-        [sys.executable, "-m", "reeld", "--socket", socket, "--database", database, "--log-level", "error"],
+        [sys.executable, "-m", *(program or ["reeld"]), *files, "--log-level", "error"],
         env=environment(REEL_CONNECTION_MAX_OPEN="2000"),
     )
     while not answers(socket):
