@@ -218,7 +218,7 @@ A prompt that was replaced is not."
   (pcase-let ((`(,begin ,end ,seq)
                (reel-copy-place (unless (equal (plist-get hit :role) "system") (plist-get hit :seq)))))
     (when (and (plist-get hit :role) seq (/= seq (plist-get hit :seq)))
-      (message "%s: #%d is not in the conversation any more" reel-copy-name (plist-get hit :seq)))
+      (message "%s: #%d is not in the conversation any more; search again to see it" reel-copy-name (plist-get hit :seq)))
     (let ((position (or (reel-search--find (reel-search--contexts hit) begin end) begin)))
       (goto-char position)
       (when (invisible-p position)

@@ -2,7 +2,7 @@
 
 import io
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reel.cli.keys import Key
@@ -82,6 +82,7 @@ def test_the_last_line_says_what_is_wrong() -> None:
     assert texts(made)[-1].startswith("Enter opens")
 
 
+@settings(max_examples=40)
 @given(st.lists(SHOWN, max_size=9), SHOWN, st.integers(0, 9), st.integers(12, 50), st.integers(4, 20))
 def test_the_picture_fits(snippets: list[str], query: str, steps: int, width: int, height: int) -> None:
     """No line is wider than the screen, and the chosen hit is on it."""

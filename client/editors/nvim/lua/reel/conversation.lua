@@ -49,7 +49,7 @@ local function place(conversation, hit)
     end
     local message = conversation.copy.messages[index]
     if hit.role and not (message and message.seq == hit.seq) then
-      notices.say(('%s: #%d is not in the conversation any more'):format(conversation.name, hit.seq))
+      notices.say(('%s: #%d is not in the conversation any more; search again to see it'):format(conversation.name, hit.seq))
     end
   end
   return conversation.rows[index + 1] or 0, conversation.rows[index + 2] or 0

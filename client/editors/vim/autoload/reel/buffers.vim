@@ -153,7 +153,7 @@ def Place(conversation: dict<any>, hit: dict<any>): list<number>
   endif
   final before = conversation.copy.messages->slice(0)->filter((_, message) => message.seq <= hit.seq)
   if hit.role != null && before->get(-1, {})->get('seq') != hit.seq
-    echo $'{conversation.name}: #{hit.seq} is not in the conversation any more'
+    echo $'{conversation.name}: #{hit.seq} is not in the conversation any more; search again to see it'
   endif
   const starts = [conversation.top] + conversation.ends
   const index = len(before)
