@@ -28,7 +28,8 @@ def title(hit: Hit) -> Line:
 def heading(hit: Hit, told: Callable[[int], str]) -> Line:
     """Return the line above a snippet: where it is, who said it and when."""
     gone: Line = [] if hit.live else [("  not in the conversation", "dim")]
-    return [f"  #{hit.seq}  ", (hit.role or hit.kind, hit.role or "dim"), (f"  {told(hit.time)}", "dim"), *gone]
+    when = told(hit.time if hit.sent is None else hit.sent)
+    return [f"  #{hit.seq}  ", (hit.role or hit.kind, hit.role or "dim"), (f"  {when}", "dim"), *gone]
 
 
 def snippet(hit: Hit) -> Line:

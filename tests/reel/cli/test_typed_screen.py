@@ -1,6 +1,7 @@
 """The picture of a search as one types."""
 
 import io
+import time
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -54,6 +55,13 @@ def test_the_query_and_its_hits() -> None:
     assert ["search> tape", "name-b", "  #1", "    a tape", "> #3", "    a tape", "", "name-a", "  #2"] == lines[:9]
     assert made.chosen is not None
     assert 3 == made.chosen.seq
+
+
+def test_the_age_is_that_of_the_text() -> None:
+    """What comes from elsewhere has the age that it has there."""
+    made = screen(hit()._replace(time=0, sent=int(time.time() * 1000)))
+
+    assert not texts(made)[2].endswith("y")
 
 
 def test_editing_the_query() -> None:

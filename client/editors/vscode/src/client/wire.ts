@@ -76,6 +76,8 @@ export interface Hit {
   role: "system" | "user" | "assistant" | "tool" | null;
   kind: string;
   time: number;
+  /** The time elsewhere, if it comes from there. */
+  sent?: number;
   /** Whether it is in the current conversation. */
   live: boolean;
   snippet: string;

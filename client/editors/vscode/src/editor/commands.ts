@@ -261,7 +261,7 @@ async function visit({ client, documents, screen }: Desk, hit: Hit): Promise<voi
   if (hit.role === null && !isNote) return;
   const section = documents.shown(path);
   if (hit.role !== null && hit.role !== "system" && nearest(section, hit) !== hit.seq) {
-    screen.say(`${agent.name}: #${hit.seq} is not in the conversation any more`);
+    screen.say(`${agent.name}: #${hit.seq} is not in the conversation any more; search again to see it`);
   }
   screen.goTo(place(section, hit));
 }

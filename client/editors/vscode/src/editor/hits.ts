@@ -31,7 +31,7 @@ interface Context {
 /** Return what a list shows of a hit. */
 export function shown(hit: Hit, now: number): { label: string; description: string; detail: string } {
   return {
-    label: `#${hit.seq}  ${hit.role ?? hit.kind}  ${age(hit.time, now)}`,
+    label: `#${hit.seq}  ${hit.role ?? hit.kind}  ${age(hit.sent ?? hit.time, now)}`,
     description: hit.live ? hit.name : `${hit.name}  not in the conversation`,
     detail: flat(hit.snippet),
   };
