@@ -10,14 +10,16 @@ from reel.light_typing import NamedTuple
 from reel.replies import AgentRow
 
 _GAP = "  "
-# The widest name column, and the width that the other columns need. A name has up to 128 characters; one that does not
-# fit shifts the rest of its own line only.
+# The widest name column, and the width that the other columns need. A name has up to 128 characters; on a terminal, one
+# that does not fit is cut: every command takes the beginning of a name. In a pipe it shifts the rest of its line.
 _NAME_WIDTH = 36
 _OTHER_WIDTH = 52
 # What continues a branch on the lines of its own clones.
 _BELOW_BRANCH = {"": "", "├─ ": "│  ", "└─ ": "   "}
 # The daemon counts no further.
 _MANY = 1000
+# Tags that say nothing to a person: where a conversation was imported from.
+_PLUMBING = ("import", "source")
 
 
 class Row(NamedTuple):
@@ -60,7 +62,8 @@ class Table:
     def _line(self, row: Row) -> Line:
         name, updated, messages, waits = row.columns
         widths = self._widths
-        start = _GAP.join([pad(name, widths[0]), updated.rjust(widths[1]), messages.rjust(widths[2]), ""])
+        name = pad(name if self._width is None else cut(name, widths[0]), widths[0])
+        start = _GAP.join([name, updated.rjust(widths[1]), messages.rjust(widths[2]), ""])
         waiting = pad(waits, widths[3]) + _GAP
         if not row.waits_style:
             return _fitted([(start + waiting + row.about, row.style)], self._width)
@@ -88,7 +91,7 @@ def _row(branch: str, agent: AgentRow, clock: Callable[[int], str]) -> Row:
     words = [
         f"from #{agent.source.at}" if branch and agent.source else "",
         flat(agent.title or agent.first_words or ""),
-        *(f"{name}={flat(value)}" for name, value in agent.tags.items()),
+        *(f"{name}={flat(value)}" for name, value in agent.tags.items() if name not in _PLUMBING),
     ]
     waits, waits_style = _waits(agent)
     columns = (branch + agent.name, clock(agent.updated), _count(agent.messages), waits)

@@ -79,12 +79,20 @@ def test_terminal_gets_titles_and_lines_that_fit(title: str) -> None:
     assert cells(lines[1]) == 40
 
 
-def test_long_name_shifts_its_own_line_only() -> None:
-    """One long name does not widen the column for the others."""
-    lines = shown([agent("a", title="About tapes"), agent("n" * 100)], width=80)
+def test_a_long_name_is_cut_on_a_terminal() -> None:
+    """A name that does not fit is cut, so that the columns stay; in a pipe it is complete."""
+    agents = [agent("a", title="About tapes"), agent("n" * 100)]
 
-    assert lines[1].endswith("About tapes")
-    assert lines[2] == "n" * 79 + "…"
+    assert shown(agents, width=80)[2] == "n" * 27 + "…   t2     3"
+    assert "n" * 100 in shown(agents)[1]
+
+
+def test_where_a_conversation_was_imported_from_is_not_listed() -> None:
+    """Tags that are only for programs take no room."""
+    lines = shown([agent("a", tags={"import": "x/1", "source": "/tmp/x", "topic": "tapes"})], width=80)
+
+    assert lines[1].endswith("  topic=tapes")
+    assert "x/1" not in lines[1]
 
 
 def test_long_name_on_a_narrow_screen() -> None:
