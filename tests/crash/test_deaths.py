@@ -10,11 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from reel import requests
+from reel.sync.client import Client
+from reeld.search import index
 from tests.crash import stats
-from tests.crash.crash_points import CALLS, MIGRATIONS, STATEMENTS
+from tests.crash.crash_points import CALLS, INDEXING, MIGRATIONS, STATEMENTS
 from tests.crash.forkserver import CrashingDaemon
 from tests.crash.workload import Workload
-from tests.daemon import Daemon
+from tests.daemon import Daemon, until
 
 LONG = bool(os.environ.get("REEL_CRASH_LONG"))
 _OPENING = [point for point in STATEMENTS if point.startswith("opening")]
@@ -100,6 +103,35 @@ def test_death_while_it_opens(crashing: CrashingDaemon) -> None:
             crashing.launch()
         crashing.start()
         workload.verify()
+
+
+def test_death_while_the_index_is_filled(crashing: CrashingDaemon) -> None:
+    """After a death at any step of filling the search index, all that is found in a new one is found."""
+    workload = Workload(crashing, seed=104)
+    crashing.start()
+    kill_under_load(workload)
+    for point in INDEXING:
+        index.remove(index.path_of(crashing.database))
+        with death_at(crashing, point):
+            crashing.launch()
+        crashing.start()
+        kill_under_load(workload)
+    crashing.start()
+    found = everything_in_the_index(crashing)
+    crashing.kill()
+    index.remove(index.path_of(crashing.database))
+    crashing.start()
+
+    assert found
+    assert everything_in_the_index(crashing) == found
+
+
+def everything_in_the_index(daemon: Daemon) -> list[tuple[int, str]]:
+    """Return all hits, once everything is in the index."""
+    with Client(daemon.socket) as client:
+        until(lambda: client.stats()["search_behind"] == 0 and client.stats()["search_indexed"] > 0)
+        pages = client.pages(requests.search("", limit=1000))
+        return [(hit.id, hit.snippet) for page in pages for hit in page.hits]
 
 
 def test_death_in_a_migration(crashing: CrashingDaemon) -> None:

@@ -72,6 +72,14 @@ bodies = st.one_of(
         max_size=4,
     ).map(lambda body: json.dumps(body, default=repr)),
 )
+# What a person may type to find something, and what nobody would.
+_SYNTAX = (
+    """" ( ) * - : OR AND NOT NEAR( ^ + { } a* -"a role:tool agent:a tag:a= live:no before:2026 words:a 修 é ;--"""
+)
+queries = st.tuples(
+    st.sampled_from(["", " ", "\n"]),
+    st.lists(texts | st.text(max_size=5) | st.sampled_from([*_SYNTAX.split(), "\x80kuser", "a" * 5000]), max_size=40),
+).map(lambda drawn: drawn[0].join(drawn[1]))
 # Plausible values of the parameters with these names.
 SENSIBLE: dict[str, st.SearchStrategy[Any]] = {
     "agent": st.sampled_from(AGENTS),
@@ -98,6 +106,7 @@ SENSIBLE: dict[str, st.SearchStrategy[Any]] = {
     "notify": st.lists(texts, max_size=3),
     "after": st.fixed_dictionaries({"messages": numbers, "hash": texts}),
     "names": st.dictionaries(texts, texts, max_size=2),
+    "query": queries,
 }
 
 

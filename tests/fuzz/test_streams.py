@@ -3,6 +3,7 @@
 ``make fuzz`` runs the same tests longer. Add its findings below, each as an ``example``.
 """
 
+import json
 import os
 from collections.abc import Iterator
 
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from tests.fuzz.hostile import JUNK, LAYOUTS, Call, calls, streams
+from tests.fuzz.hostile import JUNK, LAYOUTS, Call, as_line, calls, queries, streams, texts
 from tests.fuzz.target import Target, target
 
 # Inputs of each kind.
@@ -60,6 +61,31 @@ def test_methods(shot: Target, call: Call, lay: object) -> None:
 
     assert b"internal: " not in said
     assert said
+
+
+_NARROWED = st.fixed_dictionaries(
+    {},
+    optional={
+        "order": st.sampled_from(["best", "newest"]),
+        "live": st.booleans(),
+        "limit": st.integers(1, 3),
+        "roles": st.lists(st.sampled_from(["user", "tool"]), max_size=2),
+        "tags": st.dictionaries(texts, texts, max_size=2),
+        "since": st.integers(0, 1 << 41),
+        "after": st.sampled_from(["1", "9.1", "x"]),
+    },
+)
+
+
+@often
+@given(query=queries, more=_NARROWED)
+def test_queries(shot: Target, query: str, more: dict[str, object]) -> None:
+    """Every query is answered with hits, or is refused for a parameter that is named."""
+    said = shot.shoot(as_line(7, Call("search", [query, more])), [])
+    shot.check()
+
+    reply = json.loads(said)
+    assert "hits" in reply.get("result", {}) or reply["error"]["data"]["field"] in {"query", *more}
 
 
 def test_the_state_after_all_that(shot: Target) -> None:
