@@ -1,5 +1,6 @@
 """Searching, with a real daemon that is killed and started again."""
 
+import threading
 from pathlib import Path
 
 from reel import requests
@@ -22,6 +23,28 @@ def test_crashes(daemon: Daemon, client: Client) -> None:
         daemon.start()
 
     assert found(client, "needle") == 500
+
+
+def test_adds_are_found_under_load(daemon: Daemon, client: Client) -> None:
+    """While others add without a pause, what was committed is soon found."""
+    ended = threading.Event()
+
+    def load() -> None:
+        with daemon.client() as busy:
+            while not ended.is_set():
+                busy.add("busy", "filler", create=True)
+
+    loaders = [threading.Thread(target=load) for _ in range(3)]
+    for loader in loaders:
+        loader.start()
+    try:
+        for number in range(5):
+            client.add("demo", f"needle{number}", create=True)
+            until(lambda: len(client.search(f"needle{number}").hits) == 1)  # noqa: B023 - it is called here
+    finally:
+        ended.set()
+        for loader in loaders:
+            loader.join()
 
 
 def test_lost_index(daemon: Daemon, client: Client) -> None:

@@ -3,10 +3,14 @@
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
 
+import anyio
 import pytest
 
-from reeld.search.service import Pauses, _interruptible
+from reeld.search.service import Pauses, Search, _interruptible
+from reeld.store.store import open_store
+from tests.patience import PATIENCE
 
 _ENDLESS = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
 
@@ -24,6 +28,21 @@ def test_search_that_nobody_waits_for(connection: sqlite3.Connection) -> None:
         _interruptible(lambda opened: opened.execute(_ENDLESS).fetchone(), lambda: True, connection)
 
     assert connection.execute("SELECT 1").fetchone() == (1,)
+
+
+async def test_client_that_leaves(tmp_path: Path) -> None:
+    """A search whose client has left is interrupted, and holds up nobody."""
+    with anyio.fail_after(PATIENCE):
+        async with open_store(str(tmp_path / "reel.db")) as store, anyio.create_task_group() as tasks:
+            search = Search(store)
+            tasks.start_soon(search.run)
+            for _ in range(4):  # more than there are readers
+                with anyio.move_on_after(0.01):
+                    await search._read(lambda connection: connection.execute(_ENDLESS).fetchone())
+            found = await search._read(lambda connection: connection.execute("SELECT 1").fetchone())
+            tasks.cancel_scope.cancel()
+
+    assert found == (1,)
 
 
 def test_pauses() -> None:
