@@ -84,8 +84,11 @@ def _nothing(ctx: Context, histories: list[_History], paths: list[Path]) -> int:
         _warn(ctx, history.problems)
     if ctx.words:
         (tool,) = (history.tool for history in histories)
-        where = ", ".join(map(str, paths or tool.places(os.environ)))
-        ctx.out.warn(f"no conversation of {tool.title} in {where}")
+        if where := ", ".join(map(str, paths or tool.places(os.environ))):
+            ctx.out.warn(f"no conversation of {tool.title} in {where}")
+        else:
+            command = ctx.command("import", tool.name, "PATH")
+            ctx.out.warn(f"{tool.title} has no usual place for its conversations; name a file or directory: {command}")
     else:
         ctx.out.warn(f"no history of a tool was found; name one and its files: {ctx.command('import', 'TOOL', 'PATH')}")
     return REFUSED

@@ -8,6 +8,7 @@ from reel.importing.steps import Tool
 MODULES = {
     "claude-code": "claude_code",
     "codex": "codex",
+    "chatgpt": "chatgpt",
 }
 
 

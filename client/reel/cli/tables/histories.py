@@ -21,9 +21,10 @@ COMMANDS = (
             option("--watch", action="store_true", help="go on with what the tools write, until Ctrl-C"),
         ),
         notes="Without TOOL, it looks in the places where the known tools keep their\n"
-        "conversations, lists them and asks. TOOL is claude-code or codex. Nothing of a\n"
-        "tool's files is changed. What was imported before is not imported twice, and a\n"
-        "conversation that was changed here since is not written to.",
+        "conversations, lists them and asks. TOOL is one of:\n"
+        "claude-code, codex, chatgpt.\n"
+        "Nothing of a tool's files is changed. What was imported before is not imported\n"
+        "twice, and a conversation that was changed here since is not written to.",
     ),
     Command(
         "continue",

@@ -1,0 +1,127 @@
+"""The messages of ChatGPT's exports: what each of them is by itself.
+
+No schema is published. What a message means is decided by what is in it.
+"""
+
+from typing import Any, NamedTuple
+
+from reel.importing.values import list_in, map_in, text_in
+from reel.strict_json import Json, encode, parse
+
+PROVIDER = "chatgpt"
+# Contents that are text in these fields.
+_TEXTS = {
+    "code": ("text",),
+    "execution_output": ("text",),
+    "tether_quote": ("title", "url", "text"),
+    "tether_browsing_display": ("summary", "result"),
+    "sonic_webpage": ("title", "url", "text"),
+    "system_error": ("name", "text"),
+    "citable_code_output": ("output_str",),
+    "computer_output": ("text",),
+    "user_editable_context": ("user_profile", "user_instructions"),
+}
+_CONTEXTS = ("user_editable_context", "model_editable_context")
+_ALL = "all"
+
+
+class Message(NamedTuple):
+    """What a message is.
+
+    Args:
+        role: user, assistant, tool or system; ``note`` if it has no place in a conversation, else the rule that
+            ignores it.
+        blocks: its blocks.
+        name: the tool that is called, or that answers.
+        failed: whether it says that a tool has failed.
+        unknown: its type, if that is not known.
+    """
+
+    role: str
+    blocks: list[Json]
+    name: str = ""
+    failed: bool = False
+    unknown: str = ""
+
+
+def read_message(found: Json) -> Message:
+    """Return what a message is."""
+    role, content = text_in(map_in(found, "author"), "role"), map_in(found, "content")
+    kind, metadata = text_in(content, "content_type"), map_in(found, "metadata")
+    name, recipient = text_in(map_in(found, "author"), "name"), text_in(found, "recipient") or _ALL
+    if kind == "reasoning_recap":
+        return Message("how long it thought", [])
+    if kind == "thoughts" and role == "assistant":
+        return Message(role, [_thinking(content)]) if list_in(content, "thoughts") else Message("empty", [])
+    known = kind in _TEXTS or kind in _CONTEXTS or "parts" in content
+    if not known or role not in ("user", "assistant", "tool", "system"):
+        return Message("note", [], unknown=f"{role or 'no role'}/{kind or 'no content'}")
+    blocks = _blocks(content, kind, _names(metadata))
+    if role == "tool":
+        status = text_in(map_in(metadata, "aggregate_result"), "status")
+        failed = kind == "system_error" or status.startswith("failed")
+        return Message(role, blocks or [_text("")], name, failed)
+    if not any(block["text"] for block in blocks):
+        return Message("empty", [])
+    if kind in _CONTEXTS:
+        return Message("system" if kind == _CONTEXTS[0] else "note", blocks)
+    if role == "assistant" and recipient != _ALL:
+        return Message(role, [_call(found, recipient, blocks)], recipient)
+    return Message(role, blocks)
+
+
+def _text(text: str) -> Json:
+    return {"type": "text", "text": text}
+
+
+def _thinking(content: Json) -> Json:
+    thoughts = [
+        "\n".join(filter(None, (text_in(thought, "summary"), text_in(thought, "content"))))
+        for thought in list_in(content, "thoughts")
+    ]
+    return {"type": "thinking", "text": "\n\n".join(thoughts), "provider": PROVIDER}
+
+
+def _call(found: Json, name: str, blocks: list[Json]) -> Json:
+    text = "".join(block["text"] for block in blocks)
+    arguments = text if _is_object(text) else encode({"input": text})
+    block = {"type": "tool_call", "id": text_in(found, "id") or "call", "name": name[:200], "arguments": arguments}
+    language = text_in(map_in(found, "content"), "language")
+    kept = {"provider_metadata": {"provider": PROVIDER, "language": language}}
+    return {**block, **kept} if language not in ("", "unknown") else block
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return type(parse(text)) is dict
+    except (ValueError, RecursionError):
+        return False
+
+
+def _names(metadata: Json) -> dict[str, str]:
+    """Return the names of the files of a message by their ids."""
+    return {text_in(attachment, "id"): text_in(attachment, "name") for attachment in list_in(metadata, "attachments")}
+
+
+def _blocks(content: Json, kind: str, names: dict[str, str]) -> list[Json]:
+    if "parts" in content:
+        return [block for part in list_in(content, "parts") if (block := _part(part, names)) is not None]
+    texts = [text_in(content, field) for field in _TEXTS.get(kind, ())]
+    return [_text("\n".join(filter(None, texts)))] if any(texts) else []
+
+
+def _part(part: Any, names: dict[str, str]) -> Json | None:
+    """Return a part as text. Files are beside the conversations: their names stay, and all that is said of them."""
+    if type(part) is str:
+        return _text(part) if part else None
+    kind = text_in(part, "content_type")
+    if type(part) is dict and kind in ("audio_transcription", "text") and text_in(part, "text"):
+        return {**_text(part["text"]), **_kept(part)}
+    pointer = text_in(part, "asset_pointer") or text_in(map_in(part, "audio_asset_pointer"), "asset_pointer")
+    file = pointer.rpartition("//")[2]
+    what = kind.removesuffix("_asset_pointer").replace("_", " ") or "part"
+    return {**_text(f"[{what}: {names.get(file) or file or 'without a file'}]"), **_kept(part)}
+
+
+def _kept(part: Any) -> Json:
+    return {"provider_metadata": {"provider": PROVIDER, "part_json": encode({"part": part})}}

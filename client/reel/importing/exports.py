@@ -1,0 +1,156 @@
+"""Exports of chat services: one JSON array of conversations, in a file or in the archive as it was downloaded."""
+
+import re
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from reel.importing.files import Entry, files_below, open_regular
+from reel.importing.json_elements import MAX_ELEMENT, Element, Elements, Readable
+from reel.importing.steps import NOT_JSON, TOO_LONG, Counts, Found, Problem, Source, Step
+from reel.importing.values import parse_record
+from reel.strict_json import Json
+
+_NAME = re.compile(r"(?:.*/)?conversations(?:-[0-9]{1,6})?\.json")
+_ARCHIVE = ".zip"
+# How much of a file is looked at to find out whose export it is.
+_HEAD = 1 << 18
+
+
+def discover(root: Path, tool: str, sign: bytes) -> Found:
+    """Return the exports at a path; in a directory, only those that have the sign of the service in them.
+
+    Args:
+        root: a file, or a directory.
+        tool: the name of the tool, which the names of the conversations begin with.
+        sign: the key that a conversation of this service has, and that of another one has not.
+    """
+    problems: list[Problem] = []
+    named = root.is_file()
+    sources = [
+        Source(str(entry.path), tool, entry.size, entry.modified)
+        for entry in files_below(root, (".json", _ARCHIVE), problems)
+        if named or (_may_be_export(entry) and _has_sign(entry, sign, problems))
+    ]
+    return Found(sources, problems)
+
+
+def _may_be_export(entry: Entry) -> bool:
+    return entry.path.suffix == _ARCHIVE or _NAME.fullmatch(entry.path.name) is not None
+
+
+def _has_sign(entry: Entry, sign: bytes, problems: list[Problem]) -> bool:
+    try:
+        with open_regular(str(entry.path)) as file:
+            for _, part in _parts(file, str(entry.path)):
+                return sign in part.read(_HEAD)
+    except OSError as error:
+        problems.append(Problem(str(entry.path), 0, error.strerror or str(error)))
+    return False
+
+
+def _parts(file: BinaryIO, path: str) -> Iterator[tuple[str, Readable]]:
+    """Yield the files with conversations in an export, each with its name in the archive.
+
+    Raises:
+        OSError: the archive is damaged.
+    """
+    if not path.endswith(_ARCHIVE):
+        yield "", file
+        return
+    try:
+        with zipfile.ZipFile(file) as archive:
+            for name in sorted(name for name in archive.namelist() if _NAME.fullmatch(name)):
+                with archive.open(name) as member:
+                    yield name, _Member(member)
+    except _DAMAGED as error:
+        raise OSError(0, f"the archive cannot be read: {error}", path) from error
+
+
+# What reading an archive raises if it is damaged or encrypted, or compressed in a way that is not known here.
+_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, LookupError)
+
+
+class _Member:
+    """A file in an archive; what cannot be decompressed is an error of reading."""
+
+    def __init__(self, file: Readable) -> None:
+        self._file = file
+
+    def read(self, size: int, /) -> bytes:
+        try:
+            return self._file.read(size)
+        except _DAMAGED as error:
+            raise OSError(0, f"the archive is damaged: {error}") from error
+
+
+class Export:
+    """An export that is being read.
+
+    Args:
+        source: where it is.
+        first_keys: the keys that a conversation may begin with.
+        accepts: returns whether an object is a conversation.
+        read: yields the steps of a conversation, and counts its records.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        first_keys: tuple[str, ...],
+        accepts: Callable[[Json], bool],
+        read: Callable[[Json, Source, Counts], Iterator[Step]],
+    ) -> None:
+        self.source = source
+        self.counts = Counts()
+        self._first_keys = first_keys
+        self._accepts = accepts
+        self._read = read
+
+    def steps(self) -> Iterator[Step]:
+        """Yield the steps of all conversations."""
+        with open_regular(self.source.path) as file:
+            for name, part in _parts(file, self.source.path):
+                yield from self._part(name, part)
+
+    def _part(self, name: str, part: Readable) -> Iterator[Step]:
+        elements = Elements(part, self._first_keys)
+        number, damaged, reported = 0, False, False
+        try:
+            while (element := elements.next(damaged=damaged)) is not None:
+                found = _parsed(element)
+                damaged = isinstance(found, str) or not self._accepts(found)
+                if not isinstance(found, str) and not damaged:
+                    number, reported = number + 1, False
+                    yield from self._read(found, self.source, self.counts)
+                elif not reported:  # what follows are pieces of the same conversation
+                    reported, number = True, number + 1
+                    self._report(name, number, element, found)
+        except OSError as error:
+            self._problem(name, error.strerror or str(error))
+        if not number:
+            self._problem(name, "no conversation in it")
+
+    def _report(self, name: str, number: int, element: Element, found: Json | str) -> None:
+        is_long = not element.complete and len(element.data) > MAX_ELEMENT
+        self.counts.note(TOO_LONG if is_long else NOT_JSON if isinstance(found, str) else "not a conversation")
+        what = found if isinstance(found, str) else "not a conversation of this service"
+        self._problem(name, f"conversation {number}, at byte {element.offset:,}: {what}")
+
+    def _problem(self, name: str, what: str) -> None:
+        where = f"{self.source.path}/{name}" if name else self.source.path
+        self.counts.problem(Problem(where, 0, what))
+
+
+def _parsed(element: Element) -> Json | str:
+    """Return an element as an object, or why it is none."""
+    if not element.complete:
+        if len(element.data) > MAX_ELEMENT:
+            return f"has more than {MAX_ELEMENT:,} bytes, or is damaged"
+        return "ends in the middle; the file was cut or is damaged"
+    try:
+        return parse_record(element.data) or "not a JSON object"
+    except (ValueError, RecursionError) as error:
+        return f"not JSON: {error}"
