@@ -275,9 +275,11 @@ def test_a_call_that_is_text_waits_for_nothing() -> None:
 
 def test_reasoning_of_a_call_that_is_text() -> None:
     """Reasoning that must come before its call is left out with it, if the API requires the pair (X18)."""
-    reasoning = opaque('{"type":"reasoning","id":"rs_1","summary":[]}', "openai")
+    reasoning = opaque('{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"AAAA"}', "openai")
 
     found = repaired("Hi", model(reasoning, call("c1", "grep")), name="openai-responses", has=frozenset())
 
     assert shown(found)[0] == ["Hi", "|", "Call of grep (c1): {}"]
-    assert (2, 0, "dropped") in actions(found)
+    assert [change.why for change in found.open[0].report if change.action == "dropped"] == [
+        "reasoning of a call that is sent as text"
+    ]

@@ -24,6 +24,7 @@ ALLOWED = {
     "number",
     "alive",
     "each",
+    "order",
 }
 
 
