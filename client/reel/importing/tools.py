@@ -9,6 +9,7 @@ MODULES = {
     "claude-code": "claude_code",
     "codex": "codex",
     "chatgpt": "chatgpt",
+    "claude-ai": "claude_ai",
 }
 
 
