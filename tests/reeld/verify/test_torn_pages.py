@@ -31,8 +31,8 @@ Sound: TypeAlias = tuple[bytes, dict[str, list[Page]]]
 
 TREES = (
     *("agents", "agents_by_living_name", "agents_by_name", "agents_by_source", "sqlite_autoindex_agents_1"),
-    *("events", "sqlite_autoindex_events_1", "events_of_unknown_kind", "keys", "sqlite_autoindex_keys_1"),
-    "milestones",
+    *("events", "sqlite_autoindex_events_1", "events_of_unknown_kind", "events_by_sent", "events_by_ref"),
+    *("keys", "sqlite_autoindex_keys_1", "milestones"),
 )
 
 
@@ -53,7 +53,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Sound:
         for agent in range(2, 150):
             rows.agent(agent, source=1, at=2)
             rows.event(agent, "clone", None, f'{{"from":"{1:032x}","at":2}}', parent=tip)
-            said = rows.event(agent, "user", f"I am {agent}", parent=tip)
+            said = rows.event(agent, "user", f"I am {agent}", parent=tip, sent=agent, ref=f"id-{agent}")
             made, _ = Reader(SqlLog(connection, packer()), step=2, least=0).state(said)
             write_milestones(connection.cursor(), made.milestones, packer())
             key = (agent, f"key-{agent}", agent, 4, bytes(16), b"\x81\xa7command\x04", None, None)
