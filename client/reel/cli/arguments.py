@@ -175,3 +175,14 @@ def time_limit(argument: str) -> float:
     if not value:
         raise InvalidValue(f"{argument} seconds is out of range; it must be more than 0")
     return value
+
+
+def grouping(argument: str) -> str:
+    """Return the value of ``--by``: ``model``, ``day`` or ``tag:KEY``.
+
+    Raises:
+        InvalidValue: it is something else.
+    """
+    if argument in ("model", "day") or (argument.startswith("tag:") and argument != "tag:"):
+        return text(argument)
+    raise InvalidValue(f"{argument!r} cannot be grouped by; write model, day or tag:KEY")

@@ -1,6 +1,6 @@
 """Commands that read conversations and their logs."""
 
-from reel.cli.arguments import number, positive, seconds, text
+from reel.cli.arguments import grouping, number, positive, seconds, text
 from reel.cli.command import Command, at, option
 from reel.cli.positions import position
 from reel.kinds import KNOWN
@@ -151,5 +151,22 @@ COMMANDS = (
             _COLOR,
             _NO_PAGER,
         ),
+    ),
+    Command(
+        "usage",
+        "[AGENT]",
+        "add up the tokens that responses used",
+        "usage_sums.usage",
+        "reel usage --by model\n  reel usage demo --by day\n  reel usage --by tag:project --format csv",
+        (
+            option("--by", metavar="WHAT", type=grouping, help="a line for each model, day or tag:KEY"),
+            option("--all", action="store_true", help="all agents, even if $REEL_AGENT is set"),
+            option("--format", choices=("csv",), help="comma-separated values, for spreadsheets"),
+            _COLOR,
+        ),
+        agent_optional=True,
+        notes="Without AGENT, it counts all agents, killed ones included. What a clone shares\n"
+        "with its source is counted once, with the source. CACHED is part of IN, and\n"
+        "REASONING part of OUT. A day is one of the local time zone.",
     ),
 )

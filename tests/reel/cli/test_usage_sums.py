@@ -1,0 +1,84 @@
+"""``reel usage``."""
+
+import csv
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reel.cli.usage import Tokens, total
+from reel.cli.usage_sums import Counted, Sum, add_up, csv_lines, responses, table
+from reel.messages import Event
+from reel.sync.client import Client
+
+from .conftest import Reel
+
+TOKENS = st.builds(Tokens, *[st.integers(0, 1 << 40)] * 4)
+
+
+def used(model: str, tokens: int) -> Any:
+    """Return the record of a response."""
+    data = {"model": model, "usage": {"prompt_tokens": tokens, "completion_tokens": 1}}
+    return {"kind": "usage", "data_json": json.dumps(data)}
+
+
+def test_a_shared_past_is_counted_once(reel: Reel, client: Client, name: str) -> None:
+    """A clone has only what it used itself; over all agents, a killed one too, nothing is counted twice."""
+    client.add(name, ["hi", used("old", 10)], create=True, tags={name: "x"})
+    client.clone(name, f"{name}-2")
+    client.add(f"{name}-2", [used("new", 5)])
+    client.change(f"{name}-2", tags={name: "x"})
+    client.kill(name)
+
+    assert reel("usage", f"{name}-2", "--json").documents == [
+        {"responses": 1, "in": 5, "cached": 0, "out": 1, "reasoning": 0}
+    ]
+    everybody = reel("usage", "--by", f"tag:{name}", "--json").documents
+    assert [row["in"] for row in everybody if row["group"] == "x"] == [15]
+    assert f"{name},responses,in,cached,out,reasoning" in reel("usage", "--by", f"tag:{name}", "--format", "csv").out
+    assert "new" in reel("usage", f"{name}-2", "--by", "model").out
+    assert reel("usage", name, "--by", "week").status == reel("usage", "--format", "csv", "--json").status == 2
+
+
+@given(st.lists(st.builds(Counted, st.sampled_from("abc"), TOKENS)))
+def test_groups_add_up(counted: list[Counted]) -> None:
+    """The groups have all responses, and together as many tokens as there are."""
+    sums = add_up(counted)
+
+    assert sum(entry.responses for entry in sums.values()) == len(counted)
+    assert total(entry.tokens for entry in sums.values()) == total(tokens for _, tokens in counted)
+
+
+@pytest.mark.parametrize(
+    ("by", "group"), [("", "all"), ("model", "(none)"), ("day", "1970-01-02"), ("tag:project", "tapes")]
+)
+def test_groups(by: str, group: str) -> None:
+    """A response without a model is in a group of its own, and the day is that on which it was sent."""
+    event: Any = {"data_json": '{"usage": {"eval_count": 2}}', "time": 0, "sent": 36 * 3_600_000}
+
+    assert list(responses(event, by, "tapes")) == [(group, Tokens(0, 2))]
+
+
+@pytest.mark.parametrize("data", [None, "[", "[]", '{"usage": {}}', "[" * 100_000])
+def test_events_that_count_nothing(data: str | None) -> None:
+    """What anybody may have added is left out."""
+    event: Event = {"data_json": data, "time": 0}  # type: ignore[typeddict-item]
+
+    assert not list(responses(event, "model", ""))
+
+
+def test_values_with_commas_are_quoted() -> None:
+    """A reader of CSV gets each name as it is."""
+    lines = csv_lines("model", [('a,"b"', Sum(1, Tokens(1, 2, 3, 4)))])
+
+    assert list(csv.reader(lines))[1] == ['a,"b"', "1", "1", "3", "2", "4"]
+
+
+def test_a_table_fits_the_screen() -> None:
+    """A long name is cut, and a total comes below several rows."""
+    lines = list(table("model", [("m" * 200, Sum(1, Tokens(1000, 2))), ("b", Sum())], 60))
+
+    assert {len(line[0][0]) for line in lines} == {60}
+    assert lines[-1][0][0].split() == ["total", "1", "1,000", "0", "2", "0"]
