@@ -10,6 +10,8 @@ MODULES = {
     "codex": "codex",
     "chatgpt": "chatgpt",
     "claude-ai": "claude_ai",
+    "llm": "llm",
+    "openai-agents": "openai_agents",
 }
 
 

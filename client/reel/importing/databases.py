@@ -1,0 +1,112 @@
+"""Reading SQLite databases of other tools, which may be in use."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+from reel.importing.files import files_below, open_regular
+from reel.importing.steps import Found, Problem, Source
+from reel.strict_json import Json
+from reel.values import clean_deep
+
+# What reading rows raises if pages are damaged.
+Damaged = sqlite3.Error
+_WAL = "-wal"
+_MAGIC = b"SQLite format 3\0"
+# Seconds to wait for a program that writes.
+_PATIENCE = 5.0
+
+
+class Database:
+    """A database that is being read.
+
+    Which rows belong to what is looked up once, because the tables have no indexes for that. In memory are the numbers
+    of all rows, and the rows of one conversation.
+
+    Args:
+        connection: the connection.
+    """
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self.tables = {row["name"] for row in connection.execute("select name from sqlite_master where type = 'table'")}
+        self._groups: dict[tuple[str, str], dict[str, list[int]]] = {}
+
+    def groups(self, table: str, column: str) -> dict[str, list[int]]:
+        """Return the numbers of a table's rows by the values of a column; none if there is no such table."""
+        key = (table, column)
+        if key not in self._groups:
+            found = self._groups[key] = {}
+            if table in self.tables:
+                query = f'select rowid as number, "{column}" as value from "{table}" order by rowid'  # noqa: S608 - ours
+                for row in self._connection.execute(query):
+                    found.setdefault("" if row["value"] is None else str(row["value"]), []).append(row["number"])
+        return self._groups[key]
+
+    def row(self, table: str, number: int) -> Json:
+        """Return a row; empty if it is gone."""
+        if table not in self.tables:
+            return {}
+        found = self._connection.execute(f'select * from "{table}" where rowid = ?', [number]).fetchone()  # noqa: S608
+        return clean_deep(dict(found))[0] if found is not None else {}
+
+    def rows(self, table: str, column: str, value: str) -> list[Json]:
+        """Return the rows with a value in a column, in their order."""
+        found = [self.row(table, number) for number in self.groups(table, column).get(value, ())]
+        return sorted(found, key=lambda row: row["order"] if type(row.get("order")) is int else 0)
+
+
+@contextmanager
+def open_database(path: str) -> Iterator[Database]:
+    """Open a database to read it. What is in its write-ahead log is read as well, and a writer is not kept waiting.
+
+    Raises:
+        OSError: it is not a database, or is damaged.
+    """
+    open_regular(path).close()
+    try:
+        uri = f"file:{quote(path)}?mode=ro"
+        with closing(sqlite3.connect(uri, uri=True, timeout=_PATIENCE)) as connection:
+            connection.row_factory = sqlite3.Row
+            connection.text_factory = lambda data: data.decode("utf-8", "replace")
+            yield Database(connection)
+    except sqlite3.Error as error:
+        raise OSError(0, f"the database cannot be read: {error}", path) from error
+
+
+def databases_below(root: Path, tool: str, suffixes: tuple[str, ...], tables: tuple[str, ...]) -> Found:
+    """Return the databases at a path that have one of these tables.
+
+    Args:
+        root: a file, or a directory.
+        tool: the name of the tool, which the names of the conversations begin with.
+        suffixes: the ends of the names.
+        tables: the tables.
+    """
+    problems: list[Problem] = []
+    sources = []
+    for entry in files_below(root, suffixes, problems):
+        path = str(entry.path)
+        if reason := _why_not(path, tables):
+            # In a directory there may be databases of others.
+            if root.is_file():
+                problems.append(Problem(path, 0, reason))
+            continue
+        log = Path(path + _WAL)
+        size, modified = (log.stat().st_size, log.stat().st_mtime_ns) if log.exists() else (0, 0)
+        sources.append(Source(path, tool, entry.size + size, max(entry.modified, modified)))
+    return Found(sources, problems)
+
+
+def _why_not(path: str, tables: tuple[str, ...]) -> str:
+    """Return why a file is not a database with one of these tables; empty if it is one."""
+    try:
+        with open_regular(path) as file:
+            if file.read(len(_MAGIC)) != _MAGIC:
+                return "is not an SQLite database"
+        with open_database(path) as database:
+            return "" if database.tables.intersection(tables) else f"has none of the tables {', '.join(tables)}"
+    except OSError as error:
+        return error.strerror or str(error)
