@@ -17,6 +17,7 @@ _SYNONYMS = {
     "show": "cat view print read get open display less export",
     "follow": "tail watch attach stream subscribe",
     "usage": "tokens cost spent",
+    "diff": "compare cmp",
     "log": "history events reflog journal audit",
     "info": "describe inspect stat",
     "add": "send say post write message msg append push chat ask talk prompt",

@@ -169,4 +169,15 @@ COMMANDS = (
         "with its source is counted once, with the source. CACHED is part of IN, and\n"
         "REASONING part of OUT. A day is one of the local time zone.",
     ),
+    Command(
+        "diff",
+        "A[@SEQ] B[@SEQ]",
+        "show what differs between two conversations",
+        "comparing.diff",
+        "reel diff demo try-2\n  reel diff demo@12 demo",
+        (_COLOR, _NO_PAGER),
+        notes="With @SEQ it is the conversation as it was then, as in demo@12 or demo@~2. What\n"
+        "both have is one line; - is only in A, and + only in B. Exits with status 1 if\n"
+        "they differ.",
+    ),
 )

@@ -1,0 +1,103 @@
+"""``reel diff``."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reel.cli.comparing import Said, Stretch, compare, lines, split_name, text_of
+from reel.cli.positions import FromEnd
+from reel.sync.client import Client
+
+from .conftest import Reel
+
+
+def said(texts: str) -> list[Said]:
+    """Return a message for each character."""
+    return [Said(seq, "user", [{"type": "text", "text": text}]) for seq, text in enumerate(texts, 1)]
+
+
+def words(stretches: list[Stretch]) -> list[tuple[str, int]]:
+    """Return the signs, and how many messages each stretch has."""
+    return [(stretch.sign, len(stretch.messages)) for stretch in stretches]
+
+
+TEXTS = st.text("abc", max_size=12)
+
+
+@given(TEXTS, TEXTS)
+def test_every_message_is_there_once(first: str, second: str) -> None:
+    """What is common and what only one has make up that one; a conversation does not differ from itself."""
+    stretches = compare(said(first), said(second))
+
+    assert sum(len(found.messages) for found in stretches if found.sign in "=-") == len(first)
+    assert sum(len(found.messages) for found in stretches if found.sign in "=+") == len(second)
+    assert all(found.sign == "=" for found in stretches) == (first == second)
+
+
+def test_two_moments(reel: Reel, client: Client, name: str) -> None:
+    """A rewound conversation is compared with what it was; the name of an agent may have an @."""
+    client.create(f"{name}@3")
+    client.add(f"{name}@3", ["same", "this", "more"])
+    client.add(f"{name}@3", "that", from_=3)
+
+    ran = reel("diff", f"{name}@3@4", f"{name}@3")
+
+    assert (ran.status, ran.out.splitlines()) == (
+        1,
+        ["  1 message in common", "- #3 user", "-   this", "- #4 user", "-   more", "+ #6 user", "+   that"],
+    )
+    assert [found["op"] for found in reel("diff", f"{name}@3@4", f"{name}@3", "--json").documents] == ["=", "-", "+"]
+    same = reel("diff", f"{name}@3", f"{name}@3@last")
+    assert (0, "", "") == (same.status, same.out, same.err)
+    assert reel("diff", f"{name}@3", f"{name}@tuesday").status == 2
+
+
+@pytest.mark.parametrize(
+    ("word", "named"),
+    [
+        ("demo@12", ("demo", 12)),
+        ("demo@#0", ("demo", 0)),
+        ("a@b@last", ("a@b", FromEnd(0))),
+        ("demo@~2", ("demo", FromEnd(2))),
+        ("demo", None),
+        ("demo@", None),
+        ("demo@x", None),
+        ("@3", None),
+    ],
+)
+def test_names_with_a_position(word: str, named: Any) -> None:
+    """The position comes after the last @."""
+    assert split_name(word) == named
+
+
+def test_what_comes_later_is_common_again() -> None:
+    """Equal messages after a difference are folded as well."""
+    assert words(compare(said("abcd"), said("axcd"))) == [("=", 1), ("-", 1), ("+", 1), ("=", 2)]
+
+
+def test_long_messages_are_cut() -> None:
+    """Three lines of a message are shown, no wider than the screen."""
+    shown = lines([Stretch("+", [Said(None, "system", [{"type": "text", "text": "a" * 99 + "\nb\nc\nd\ne"}])])], 20)
+
+    assert ["".join(str(span[0] if isinstance(span, tuple) else span) for span in line) for line in shown] == [
+        "+ system",
+        "+   " + "a" * 15 + "…",
+        "+   b",
+        "+   c",
+        "+   … 2 more lines",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("block", "text"),
+    [
+        ({"type": "tool_call", "name": "look", "arguments": "{}"}, "look {}"),
+        ({"type": "tool_result", "content": "found"}, "found"),
+        ({"type": "tool_result", "content": [{"type": "text", "text": "found"}, {"type": "media"}]}, "found\n(media)"),
+    ],
+)
+def test_blocks(block: dict[str, Any], text: str) -> None:
+    """Calls, results and files have a line as well."""
+    assert text_of(block) == text
