@@ -104,7 +104,8 @@ def _events(ctx: Context, agent: AgentInfo, at: int) -> Iterator[Event]:
 def _log(ctx: Context, agent: AgentInfo, at: int | None) -> Iterator[str]:
     """Yield the agent, and each of its events, as a line of JSON."""
     about = {"id": agent.id, "name": agent.name, "title": agent.title, "tags": agent.tags, "alive": agent.alive}
-    yield to_json({"reel": 1, "agent": {**about, "source": agent.source, "head": agent.head}}) + "\n"
+    source = None if agent.source is None else agent.source._asdict()
+    yield to_json({"reel": 1, "agent": {**about, "source": source, "head": agent.head}}) + "\n"
     for event in _events(ctx, agent, agent.head if at is None else at):
         yield to_json(event) + "\n"
 

@@ -16,6 +16,7 @@ from reel.cli.suggestions import like
 from reel.cli.terminal import age, count, duration, full_time, pad, size
 from reel.importing.conversation import CLIENT
 from reel.importing.importer import Importer, Totals
+from reel.importing.log_importer import LogImporter
 from reel.importing.pipeline import Pipeline
 from reel.importing.seen import Seen
 from reel.importing.steps import Problem, Said, Source, Tool
@@ -149,7 +150,8 @@ def _dry_run(history: _History) -> Totals:
 
 def _import(ctx: Context, pipeline: Pipeline, seen: Seen, history: _History) -> Totals:
     """Import what a tool has kept; Ctrl-C ends it, and leaves what is in."""
-    importer = Importer(pipeline, seen)
+    is_own = history.tool.name == "reel"
+    importer = LogImporter(pipeline, history.sources) if is_own else Importer(pipeline, seen)
     try:
         importer.look()
         with _Progress(ctx, history) as progress:

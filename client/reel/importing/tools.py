@@ -12,6 +12,7 @@ MODULES = {
     "claude-ai": "claude_ai",
     "llm": "llm",
     "openai-agents": "openai_agents",
+    "reel": "reel_log",
 }
 
 
