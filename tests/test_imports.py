@@ -220,7 +220,16 @@ def test_the_two_clients_do_not_know_each_other() -> None:
     [
         ("trio", ["reeld.store.bridge"]),
         ("aiosqlite", ["reeld.store.database"]),
-        ("sqlite3", ["reeld.store", "reeld.verify", "reeld.search", "reel.importing.databases"]),
+        (
+            "sqlite3",
+            [
+                "reeld.store",
+                "reeld.verify",
+                "reeld.search",
+                "reel.importing.databases",
+                "reel.importing.sqlite_reading",
+            ],
+        ),
     ],
 )
 def test_libraries_have_one_place(library: str, homes: list[str]) -> None:

@@ -8,6 +8,8 @@ from reel.importing.steps import Tool
 MODULES = {
     "claude-code": "claude_code",
     "codex": "codex",
+    "opencode": "opencode",
+    "aider": "aider",
     "chatgpt": "chatgpt",
     "claude-ai": "claude_ai",
     "llm": "llm",

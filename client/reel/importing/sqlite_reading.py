@@ -1,0 +1,63 @@
+"""Reading a database of another tool, which may be writing to it."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from urllib.parse import quote
+
+from reel.importing.files import MAX_LINE
+from reel.importing.values import parse_record
+from reel.strict_json import Json
+
+# A database that is open.
+Connection = sqlite3.Connection
+
+
+@contextmanager
+def reading(path: str) -> Iterator[Connection]:
+    """Open a database to read it, with what is in the log beside it.
+
+    It is not opened as immutable: that would leave out the log, and read pages while they are written.
+
+    Raises:
+        OSError: it cannot be read, or is damaged.
+    """
+    try:
+        with closing(sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True)) as database:
+            database.row_factory = sqlite3.Row
+            database.text_factory = lambda data: data.decode("utf-8", "replace")
+            database.execute("PRAGMA trusted_schema = OFF")
+            yield database
+    except sqlite3.Error as error:
+        raise OSError(0, f"cannot be read as a database: {error}", path) from None
+
+
+def rows_of(database: Connection, query: str, *values: object) -> Iterator[Json]:
+    """Yield the rows that a query finds, by the names of their columns."""
+    for row in database.execute(query, values):
+        yield dict(row)
+
+
+def tables_in(database: Connection) -> set[str]:
+    """Return the names of the tables."""
+    return {row["name"] for row in rows_of(database, "SELECT name FROM sqlite_master WHERE type = 'table'")}
+
+
+def record_in(value: object) -> Json:
+    """Return a column with a JSON object.
+
+    Raises:
+        ValueError: it has something else; the error says what.
+    """
+    data = value.encode("utf-8", "replace") if isinstance(value, str) else value
+    if not isinstance(data, bytes):
+        raise ValueError("not JSON: it is not a text")  # noqa: TRY004 - what a database has, not what a caller gives
+    if len(data) > MAX_LINE:
+        raise ValueError(f"a record of {len(data):,} bytes; the limit is {MAX_LINE:,}")
+    try:
+        found = parse_record(data)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"not JSON: {error}") from None
+    if found is None:
+        raise ValueError("not a JSON object")
+    return found
