@@ -184,3 +184,37 @@ def test_a_taken_name(reel: Reel, client: Client, there: Client, name: str, tmp_
 
     assert there.agent(name).head == 2
     assert log(there, f"{name}@2")[1:] == log(client, name)[1:]
+
+
+def test_a_clone_without_its_source(reel: Reel, client: Client, there: Client, name: str, tmp_path: Path) -> None:
+    """It gets the events from before it was cloned; a note stands for what cannot be carried out again."""
+    client.add(name, "one", create=True)
+    client.kill(name)
+    clone = client.clone(name, f"{name}-clone").name
+    client.add(clone, "two")
+    path = str(tmp_path / "log.jsonl")
+    reel("export", clone, "--format", "jsonl", "-o", path)
+
+    ran = reel("import", "reel", path, "--socket", there.path)
+
+    assert (ran.status, ran.err) == (0, "")
+    assert [event["kind"] for event in there.history(clone).events] == ["created", "user", "note", "note", "user"]
+    assert said(there, clone, 5) == said(client, clone, 5)
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_a_clone_into(reel: Reel, client: Client, there: Client, name: str, tmp_path: Path, *, together: bool) -> None:
+    """It is carried out if the other agent is in the import; else it is reported, and undo goes to the same place."""
+    client.add(name, "other", create=True)
+    agent = f"{name}-into"
+    client.add(agent, "own", create=True)
+    client.clone(name, into=agent)
+    client.undo(agent)
+    for exported_name in (agent, name) if together else (agent,):
+        reel("export", exported_name, "--format", "jsonl", "-o", str(tmp_path / f"{exported_name}.jsonl"))
+
+    ran = reel("import", "reel", str(tmp_path), "--socket", there.path)
+
+    assert ("was cloned into this one, is not there" in ran.err) is not together
+    assert said(there, agent, 4) == said(client, agent, 4)
+    assert (said(there, agent, 3) == said(client, agent, 3)) is together
