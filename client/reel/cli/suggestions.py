@@ -18,6 +18,7 @@ _SYNONYMS = {
     "follow": "tail watch attach stream subscribe",
     "usage": "tokens cost spent",
     "diff": "compare cmp",
+    "tree": "branches graph",
     "log": "history events reflog journal audit",
     "info": "describe inspect stat",
     "add": "send say post write message msg append push chat ask talk prompt",

@@ -30,7 +30,7 @@ class Group(NamedTuple):
 
 GROUPS = (
     Group("write", "writing", ("new", "add", "edit", "draft")),
-    Group("read", "reading", ("list", "search", "show", "follow", "wait", "info", "log", "usage", "diff")),
+    Group("read", "reading", ("list", "search", "show", "follow", "wait", "info", "log", "usage", "diff", "tree")),
     Group("go back", "going_back", ("undo", "redo", "mark", "rewind", "restore", "clear")),
     Group("copy, describe and end agents", "agents", ("clone", "rename", "title", "tag", "kill", "revive")),
     Group("talk to a provider", "providers", ("ask", "chat", "render", "ingest", "load")),

@@ -180,4 +180,16 @@ COMMANDS = (
         "both have is one line; - is only in A, and + only in B. Exits with status 1 if\n"
         "they differ.",
     ),
+    Command(
+        "tree",
+        "[AGENT]",
+        "show the branches inside a conversation",
+        "branching.tree",
+        "reel tree demo",
+        (_COLOR, _NO_PAGER),
+        notes="A line is a stretch of messages: its seqs, how many there are, its marks and the\n"
+        "clones that left from it, and its first words. * is what is in the conversation\n"
+        "now. A stretch goes on below in the same column; what was rewound, cleared or\n"
+        "undone branches off. reel restore and reel clone --at take each of the seqs.",
+    ),
 )
