@@ -128,6 +128,8 @@ class Export:
                 elif not reported:  # what follows are pieces of the same conversation
                     reported, number = True, number + 1
                     self._report(name, number, element, found)
+            if elements.is_open and not damaged:
+                self._problem(name, "the list does not end: the file was cut, and conversations may be missing")
         except OSError as error:
             self._problem(name, error.strerror or str(error))
         if not number:

@@ -15,7 +15,8 @@ _CHUNK = 1 << 20
 _MOST_WASTED = 8
 # A string, with its closing quote as the group, or a bracket. The quantifiers are possessive: nothing is tried twice.
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+("?)|[{}\[\]]', re.DOTALL)
-_BEGINNING = re.compile(rb"[\[{]")
+# Of an element, or the end of the array.
+_BEGINNING = re.compile(rb"[\[{\]]")
 _FIRST_KEY = re.compile(rb'\{\s*"([^"\\]{1,64})"\s*:')
 # The longest text that matches the beginning of an element.
 _LONGEST_BEGINNING = 256
@@ -61,6 +62,8 @@ class Elements:
         self._last = 0
         self._wasted = 0
         self._began = False
+        # Whether the array has not ended yet.
+        self.is_open = False
         self._after_damage = _beginnings(key.encode() for key in first_keys)
 
     def next(self, *, damaged: bool = False) -> Element | None:
@@ -87,6 +90,11 @@ class Elements:
             self._drop(self._last)
             found = self._skip_to(_BEGINNING, 0)
             if found == b"[" and not self._began:
+                self.is_open = True
+                self._drop(1)
+                found = self._skip_to(_BEGINNING, 0)
+            while found == b"]":  # what comes after it is read too: it may be a damaged comma
+                self.is_open = False
                 self._drop(1)
                 found = self._skip_to(_BEGINNING, 0)
         self._began = True

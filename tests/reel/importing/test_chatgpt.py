@@ -174,6 +174,19 @@ def test_no_conversation(tmp_path: Path) -> None:
     assert "no conversation in it" in str(reading.counts.problems[0])
 
 
+def test_an_export_that_was_cut_between_two_conversations(tmp_path: Path) -> None:
+    """A list that does not end is reported: nothing else tells that conversations are missing."""
+    path = write(tmp_path / "conversations.json", *(Tree(name).said("u", "user", "Hi").exported() for name in "pq"))
+    text = path.read_bytes()
+    path.write_bytes(text[: text.index(b"}, {") + 1])
+    reading = reading_of(TOOL, path)
+
+    assert list(reading.steps())
+    assert ["the list does not end: the file was cut, and conversations may be missing"] == [
+        problem.what for problem in reading.counts.problems
+    ]
+
+
 @pytest.mark.slow
 @given(st.data())
 def test_damaged_exports(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
