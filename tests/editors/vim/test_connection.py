@@ -84,17 +84,17 @@ def test_a_pause_within_a_message(start_vim: Start, client: Client, halting: str
     vim.until(lambda: bodies(vim), ["hé " * 50, "three"])
 
 
-def test_ten_megabytes_in_vim(vim: Vim, client: Client, directory: Path) -> None:
-    """A message of ten megabytes is read, pushed and sent."""
-    long = '"é\\' * (10_000_000 // 4)
+def test_three_megabytes_in_vim(vim: Vim, client: Client, directory: Path) -> None:
+    """A message of three megabytes is read, pushed and sent."""
+    long = '"é\\' * (3_000_000 // 4)
     client.add("demo", long, create=True)
     vim.run("Reel open demo")
-    vim.until(lambda: vim.eval("len(getline(3))"), 10_000_000)
+    vim.until(lambda: vim.eval("len(getline(3))"), 3_000_000)
     client.add("demo", long)
-    vim.until(lambda: vim.eval("len(getline(7))"), 10_000_000)
+    vim.until(lambda: vim.eval("len(getline(7))"), 3_000_000)
     (directory / "long").write_text(long)
     vim.run("new", f"read {directory}/long", "2Reel send", "wincmd p")
-    vim.until(lambda: vim.eval("len(getline(11))"), 10_000_000)
+    vim.until(lambda: vim.eval("len(getline(11))"), 3_000_000)
 
     assert [long] * 3 == texts(client)
 
