@@ -118,7 +118,10 @@ def lines(stretches: Iterable[Stretch], width: int | None) -> Iterator[Line]:
     """Yield the lines of a comparison; what both have is one line."""
     for sign, messages in stretches:
         if sign == "=":
-            yield [(cut(f"  {count(len(messages), 'message')} in common", width or _COLUMNS), "dim")]
+            prompts = sum(message.seq is None for message in messages)
+            said = [count(len(messages) - prompts, "message")] if len(messages) > prompts else []
+            both = " and ".join(["the system prompt"] * bool(prompts) + said)
+            yield [(cut(f"  {both} in common", width or _COLUMNS), "dim")]
         else:
             for message in messages:
                 yield from _message(sign, message, width or _COLUMNS)

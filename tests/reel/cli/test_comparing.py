@@ -77,6 +77,16 @@ def test_what_comes_later_is_common_again() -> None:
     assert words(compare(said("abcd"), said("axcd"))) == [("=", 1), ("-", 1), ("+", 1), ("=", 2)]
 
 
+def test_a_prompt_is_not_a_message() -> None:
+    """What both have names the system prompt by itself."""
+    prompt = Said(None, "system", [])
+
+    assert [[("  the system prompt and 1 message in common", "dim")]] == [
+        *lines([Stretch("=", [prompt, *said("a")])], None)
+    ]
+    assert [[("  the system prompt in common", "dim")]] == [*lines([Stretch("=", [prompt])], None)]
+
+
 def test_long_messages_are_cut() -> None:
     """Three lines of a message are shown, no wider than the screen."""
     shown = lines([Stretch("+", [Said(None, "system", [{"type": "text", "text": "a" * 99 + "\nb\nc\nd\ne"}])])], 20)
