@@ -74,6 +74,7 @@ def test_every_rule_has_a_forbidden_body() -> None:
     assert set(SERVERS) == {dialect for dialect, *_ in ACCEPTED}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialect", list(SERVERS))
 @given(history=junk, extra=st.booleans())
 def test_any_json_is_judged_without_an_error(dialect: str, history: Any, *, extra: bool) -> None:

@@ -270,6 +270,7 @@ _ITEMS = ["message", "function_call", "function_call_output", "custom_tool_call"
 _ITEMS += ["reasoning", "token_count", "thread_rolled_back", "item_completed", "user_message", "glow"]
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.fixed_dictionaries(

@@ -277,6 +277,7 @@ _PARTS = st.fixed_dictionaries(
 _TYPES = ["user", "assistant", "system", "synthetic", "shell", "compaction", "idle", "odd", ""]
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.tuples(

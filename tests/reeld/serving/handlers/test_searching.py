@@ -16,6 +16,8 @@ from reeld.serving.call import Services
 from tests.patience import PATIENCE
 from tests.reeld.serving.conftest import Connect, Peer
 
+pytestmark = pytest.mark.slow
+
 SAID = {
     "tapes": ["how do I clean a tape deck?", "use parse_http_url", "修复auth模块"],
     "other": ["a deck of cards", "deck parseHttpUrl"],
