@@ -6,6 +6,7 @@ records stay together. A fork is a step back only if it would leave a prompt beh
 """
 
 from collections.abc import Iterator
+from sys import intern
 
 from reel.importing.claude_records import Record
 from reel.importing.steps import Back, Compacted, Kept, Said, Step
@@ -121,7 +122,7 @@ class Thread:
             yield from record.said
 
     def _append(self, uuid: str, kind: str) -> None:
-        self._kinds[uuid] = kind
+        self._kinds[uuid] = intern(kind)  # the records of an answer have copies of its id
         self._places[uuid] = len(self._path)
         self._path.append(uuid)
 

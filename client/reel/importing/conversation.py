@@ -15,7 +15,7 @@ from msgpack import packb
 
 from reel import replies, requests
 from reel.errors import Conflict, InvalidMessage, InvalidParams, ReelError, TooLarge
-from reel.importing.log import Log, with_origin
+from reel.importing.log import Log, ref_for
 from reel.importing.pipeline import Pipeline
 from reel.importing.steps import About, Back, Compacted, Kept, Part, Problem, Said, Source, Step
 from reel.requests import Call
@@ -148,26 +148,26 @@ class Conversation:
         if place is None:
             return
         for part in said.parts:
-            if self._log.refs.get(part.ref) != place:
+            if self._log.place_of(part.ref) != place:
                 self._places[part.ref] = place
         if said.role == "system" and self._at == self._base:
             self._base = place
         self._at = place
 
     def _place_of(self, ref: str) -> int | None:
-        return self._places.get(ref) or self._log.refs.get(ref)
+        return self._places.get(ref) or self._log.place_of(ref)
 
     def _known_parts(self, parts: tuple[Part, ...]) -> tuple[int | None, tuple[Part, ...]]:
         """Return where the last known part of a message is, and the parts after it."""
         for number in range(len(parts), 0, -1):
-            place = self._log.refs.get(parts[number - 1].ref)
+            place = self._log.place_of(parts[number - 1].ref)
             if place is not None:
                 self._at = place
                 return place, parts[number:]
         return None, parts
 
     def _keep(self, kept: Kept) -> None:
-        if kept.ref in self._log.refs:
+        if self._log.place_of(kept.ref) is not None:
             self.known += 1
         elif not self.agent:
             self._early.append(kept)
@@ -196,8 +196,8 @@ class Conversation:
 
     def _repeat(self, ref: str, place: int, copy: str, line: int) -> None:
         """Add a message again that stays after a summary."""
-        if copy in self._log.refs:
-            self._at = self._places[ref] = self._log.refs[copy]
+        if (known := self._log.place_of(copy)) is not None:
+            self._at = self._places[ref] = known
             return
         self.flush()
         found = self._pipeline.call(requests.messages(self.agent, since=place - 1, limit=1, at=place)).messages
@@ -209,7 +209,10 @@ class Conversation:
     def _put(self, element: Json, ref: str, step: Said | Kept, *, is_prompt: bool) -> int | None:
         """Gather a message or a record, and return the seq that it gets; ``None`` if it was refused."""
         is_message = isinstance(step, Said)
-        element, _ = fit_messagepack(with_origin(element, ref, step.sent))
+        element["ref"] = ref_for(ref)
+        if step.sent is not None:
+            element["sent"] = step.sent
+        element, _ = fit_messagepack(element)
         size = len(packb(element, unicode_errors="surrogatepass"))
         if self._batch_bytes + size > _BYTES or len(self._batch) >= _MOST or is_prompt:
             self.flush()

@@ -5,14 +5,16 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from typing import Any
 
+from reel.importing.values import digest
 from reel.kinds import is_conversation_kind
-from reel.strict_json import Json, encode, parse
 
 # Events that change a conversation without being a part of it. A clone's first event is one of them.
 _MOVES = frozenset({"clear", "rewind", "restore", "clone"})
 _MARK = "mark"
 
 
+# The daemon's limit, in bytes.
+_LONGEST_REF = 256
 # Stands for the beginning where only integers can be kept.
 _NONE = -1
 
@@ -25,7 +27,7 @@ class Log:
     """
 
     def __init__(self) -> None:
-        self.refs: dict[str, int] = {}
+        self._refs: dict[str, int] = {}
         self.head = 0
         # The last message of the conversation.
         self.tip: int | None = None
@@ -50,8 +52,8 @@ class Log:
             seq, kind = event["seq"], event["kind"]
             is_node = is_conversation_kind(kind) or kind == _MARK
             parent = event["parent"]["seq"] if event["parent"] else None
-            if ref := ref_in(event):
-                self.refs[ref] = seq
+            if ref := event.get("ref"):
+                self._refs[ref] = seq
             if kind == _MARK:
                 self._marks.add(seq)
             if (is_node or kind in _MOVES) and event["client"] != client:
@@ -59,9 +61,13 @@ class Log:
             self.tip = parent
             self._note(seq, event["command"], is_node=is_node)
 
+    def place_of(self, ref: str) -> int | None:
+        """Return the seq of the event that has a source's id; ``None`` if there is none."""
+        return self._refs.get(ref_for(ref))
+
     def add(self, seq: int, command: int, ref: str, *, is_message: bool) -> None:
         """Note an event that was added at the tip."""
-        self.refs[ref] = seq
+        self._refs[ref_for(ref)] = seq
         self._note(seq, command, is_node=is_message)
 
     def go_to(self, place: int | None, command: int) -> None:
@@ -99,15 +105,8 @@ def _place(number: int) -> int | None:
     return None if number == _NONE else number
 
 
-def with_origin(element: Json, ref: str, sent: int | None) -> Json:
-    """Return a message or a record with the source's id of it, and the time when it was said."""
-    timed = element if sent is None else {**element, "sent": sent}
-    if "kind" in timed:
-        return {**timed, "data_json": encode({**parse(timed["data_json"]), "ref": ref})}
-    return {**timed, "provider_metadata": {**timed.get("provider_metadata", {}), "ref": ref}}
-
-
-def ref_in(event: Any) -> str:
-    """Return the source's id of an event; empty if it has none."""
-    data = parse(event["data_json"] or "{}")
-    return (data.get("provider_metadata") or data).get("ref") or ""
+def ref_for(given: str) -> str:
+    """Return the source's id of a message as a ``ref``: if the daemon would not take it, a hash of it."""
+    if given.isascii() and given.isprintable() and 0 < len(given) <= _LONGEST_REF:
+        return given
+    return f"hash-{digest(given)}"

@@ -337,3 +337,15 @@ def test_watch(client: Client, session: str, agent: str, tmp_path: Path) -> None
         command.interrupt("^C")
 
     assert client.agent(agent).messages == 5
+
+
+def test_ids_of_any_length(reel: Reel, client: Client, session: str, agent: str, tmp_path: Path) -> None:
+    """A message has its id at the source as its ref; one that is too long is a hash, and the message is added once."""
+    save(Transcript(session).user("u1", "Hi").answer("x" * 300, "Hello", "m1").user("ü", "Bye"), tmp_path)
+    reel("import", "--yes")
+    forget(tmp_path)
+    reel("import", "--yes")
+
+    refs = [message["ref"] for message in client.messages(agent).messages]
+    assert ["u1", "hash-", "hash-"] == [ref[:5] for ref in refs]
+    assert client.messages(agent).messages[0]["provider_metadata"] == {}
