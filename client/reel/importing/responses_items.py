@@ -121,11 +121,12 @@ def _part(found: Any) -> Json:
         metadata = {"provider": PROVIDER, "refusal": True}
         return {"type": "text", "text": found["refusal"], "provider_metadata": metadata}
     if kind == "input_image" and (url := text_in(found, "image_url")):
-        return _image(url)
+        return image_block(url)
     return opaque(found, PROVIDER)
 
 
-def _image(url: str) -> Json:
+def image_block(url: str) -> Json:
+    """Return the media block of an image at a URL; the bytes of a data URL are put into the block itself."""
     metadata = {"provider": PROVIDER}
     if (match := _DATA_URL.match(url)) is None:
         return {"type": "media", "mime_type": "image/*", "url": url, "provider_metadata": metadata}

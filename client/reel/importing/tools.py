@@ -14,6 +14,7 @@ MODULES = {
     "claude-ai": "claude_ai",
     "llm": "llm",
     "openai-agents": "openai_agents",
+    "jsonl": "jsonl",
     "reel": "reel_log",
 }
 

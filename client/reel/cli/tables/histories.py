@@ -22,8 +22,8 @@ COMMANDS = (
         ),
         notes="Without TOOL, it looks in the places where the known tools keep their\n"
         "conversations, lists them and asks. TOOL is one of:\n"
-        "claude-code, codex, opencode, aider, chatgpt, claude-ai, llm, openai-agents, or\n"
-        "reel, for the logs that reel export wrote.\n"
+        "claude-code, codex, opencode, aider, chatgpt, claude-ai, llm, openai-agents,\n"
+        "jsonl, or reel, for the logs that reel export wrote.\n"
         "Nothing of a tool's files is changed. What was imported before is not imported\n"
         "twice, and a conversation that was changed here since is not written to.",
     ),

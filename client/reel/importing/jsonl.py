@@ -1,0 +1,112 @@
+"""JSON lines that any program may have written: a message on each line, or a whole conversation."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from reel.importing.chat_messages import read_message, role_in, said_from
+from reel.importing.files import files_below
+from reel.importing.jsonl_reading import JsonLines
+from reel.importing.responses_items import read_item
+from reel.importing.steps import About, Found, Part, Problem, Said, Source, Step, Tool
+from reel.importing.values import id_in_name, list_in, map_in, milliseconds, name_of, tags_of, text_in, title_of
+from reel.strict_json import Json
+
+_NAME = "jsonl"
+# Where a conversation has its messages: Chat Completions and Anthropic, ShareGPT, Gemini, Responses.
+_LISTS = ("messages", "conversations", "conversation", "contents", "input")
+_PROMPTS = ("system", "instructions", "systemInstruction", "system_instruction", "system_prompt")
+_IDS = ("id", "conversation_id", "custom_id", "uuid")
+_TIMES = ("timestamp", "created_at", "create_time", "time")
+
+
+def _discover(root: Path) -> Found:
+    problems: list[Problem] = []
+    sources: list[Source] = []
+    taken: set[str] = set()
+    for entry in files_below(root, (".jsonl", ".ndjson"), problems):
+        stem = entry.path.stem
+        name = name_of(_NAME, stem if stem not in taken else f"{entry.path.parent.name}-{stem}")
+        taken.add(stem)
+        sources.append(Source(str(entry.path), name, entry.size, entry.modified))
+    return Found(sources, problems)
+
+
+def _places(_environment: Mapping[str, str]) -> Iterator[Path]:
+    return iter(())
+
+
+class Messages(JsonLines):
+    """A file of JSON lines that is being read.
+
+    Args:
+        source: where it is.
+    """
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
+        # The messages of the conversation that has one on each line.
+        self._number = 0
+        self._parts: set[str] = set()
+
+    def read_line(self, found: Json, line: int) -> Iterator[Step]:
+        """Read one record."""
+        where = next((key for key in _LISTS if type(found.get(key)) is list), "")
+        if where:
+            self.counts.map()
+            yield from self._read_conversation(found, where, line)
+        elif role_in(found) or "type" in found:
+            yield from self._read_message(found, line)
+        else:
+            self.counts.note("neither a message nor a conversation")
+            self.counts.problem(Problem(self.source.path, line, f"neither a message nor one of {', '.join(_LISTS)}"))
+
+    def _read_message(self, found: Json, line: int) -> Iterator[Step]:
+        self.counts.map()
+        if not self._number:
+            yield About("", "", tags_of(tool=_NAME, source=self.source.path))
+        yield from _said(found, self._number, line, _time_of(found), is_first=not self._number)
+        self._number += 1
+
+    def _read_conversation(self, found: Json, where: str, line: int) -> Iterator[Step]:
+        given = next((str(found[key]) for key in _IDS if type(found.get(key)) in (str, int)), "")
+        part = "/" + id_in_name(given or str(line))
+        if part in self._parts:
+            part = "/" + id_in_name(f"{given}-{line}")
+        self._parts.add(part)
+        facts = tags_of(tool=_NAME, source=self.source.path, model=text_in(found, "model"))
+        yield About(part, title_of(text_in(found, "title")), facts)
+        number, prompt, sent = 0, _prompt_in(found), _time_of(found)
+        if prompt:
+            number = 1
+            yield Said("system", (Part("prompt", [{"type": "text", "text": prompt}]),), {}, sent, line)
+        for message in list_in(found, where):
+            if type(message) is dict:
+                yield from _said(message, number, line, _time_of(message) or sent, is_first=not number)
+                number += 1
+
+
+def _said(found: Json, number: int, line: int, sent: int | None, *, is_first: bool) -> Iterator[Step]:
+    ref = f"message-{number}"
+    if role_in(found):
+        yield from said_from(read_message(found, number, is_first=is_first), ref, sent, line)
+        return
+    role, blocks, kept_role = read_item(found)
+    metadata = {"provider": "openai", "role": kept_role} if kept_role else {}
+    yield Said(role, (Part(ref, blocks),), metadata, sent, line)
+
+
+def _prompt_in(found: Json) -> str:
+    for key in _PROMPTS:
+        value: Any = found.get(key)
+        parts = list_in(map_in(found, key), "parts") or (value if type(value) is list else [])
+        if text := value if type(value) is str else "\n\n".join(text_in(part, "text") for part in parts):
+            return text
+    return ""
+
+
+def _time_of(found: Json) -> int | None:
+    return next((time for key in _TIMES if (time := milliseconds(found.get(key))) is not None), None)
+
+
+TOOL = Tool(_NAME, "JSONL", _places, _discover, Messages)
