@@ -11,8 +11,8 @@ from reel.importing.steps import Found, Problem, Source
 from reel.strict_json import Json
 from reel.values import clean_deep
 
-# What reading rows raises if pages are damaged.
-Damaged = sqlite3.Error
+# What reading rows raises if pages are damaged; the second, if the name of a column is.
+Damaged = (sqlite3.Error, UnicodeDecodeError)
 _WAL = "-wal"
 _MAGIC = b"SQLite format 3\0"
 # Seconds to wait for a program that writes.
@@ -72,7 +72,7 @@ def open_database(path: str) -> Iterator[Database]:
             connection.row_factory = sqlite3.Row
             connection.text_factory = lambda data: data.decode("utf-8", "replace")
             yield Database(connection)
-    except sqlite3.Error as error:
+    except Damaged as error:
         raise OSError(0, f"the database cannot be read: {error}", path) from error
 
 

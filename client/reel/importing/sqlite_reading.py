@@ -28,7 +28,7 @@ def reading(path: str) -> Iterator[Connection]:
             database.text_factory = lambda data: data.decode("utf-8", "replace")
             database.execute("PRAGMA trusted_schema = OFF")
             yield database
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # the second, if the name of a column is damaged
         raise OSError(0, f"cannot be read as a database: {error}", path) from None
 
 
