@@ -46,7 +46,7 @@ PYTEST_OPTIONS := -n $(JOBS) --dist worksteal
 UNITS := tests/formats tests/reel tests/reeld
 NOT_UNITS := tests $(addprefix --ignore ,$(UNITS) tests/sdks)
 
-check: lint coverage slow  ## run everything that a change must pass (8 minutes on two idle cores)
+check: lint coverage slow  ## run everything that a change must pass (11 minutes on two idle cores)
 	# Each keeps one core busy.
 	@$(MAKE) --no-print-directory --jobs 2 types sdks
 

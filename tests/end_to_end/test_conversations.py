@@ -145,6 +145,6 @@ def _said(record: Record) -> Said:
 
 
 Conversations.TestCase.settings = settings(
-    max_examples=8, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=5, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
 )
 TestConversations = Conversations.TestCase

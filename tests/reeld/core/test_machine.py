@@ -355,7 +355,7 @@ class Briefly(ShortMemory):
     """The same few runs each time, among the fast tests."""
 
 
-Conversations.TestCase.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
+Conversations.TestCase.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)
 ShortMemory.TestCase.settings = Conversations.TestCase.settings
 Briefly.TestCase.settings = settings(max_examples=15, stateful_step_count=40, deadline=None, derandomize=True)
 TestConversations = pytest.mark.slow(Conversations.TestCase)

@@ -20,7 +20,7 @@ from tests.reeld.formats.histories import HISTORIES, LEAK, entries_of, prompt_in
 pytestmark = pytest.mark.slow
 
 # For each case; `make fuzz` tries ten times as many.
-EXAMPLES = int(os.environ.get("FUZZ", "0")) // 50 or 20
+EXAMPLES = int(os.environ.get("FUZZ", "0")) // 50 or 12
 
 MODELS: dict[str, list[str | None]] = {
     "anthropic": ["claude-opus-4-8", "claude-haiku-4-5", None],
