@@ -29,7 +29,8 @@ HOSTILE = (
 
 def shown(path: Path, *, size: str = "1200,900") -> str:
     """Return the elements of a page, as a browser has them after its scripts and pictures."""
-    command = [str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={path.parent}/profile"]
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+    command = [str(CHROMIUM), *flags, f"--user-data-dir={path.parent}/profile"]
     ran = subprocess.run(
         [*command, f"--window-size={size}", "--virtual-time-budget=2000", "--dump-dom", path.as_uri()],
         capture_output=True,
