@@ -226,7 +226,6 @@ def test_the_two_clients_do_not_know_each_other() -> None:
                 "reeld.store",
                 "reeld.verify",
                 "reeld.search",
-                "reel.importing.databases",
                 "reel.importing.sqlite_reading",
             ],
         ),

@@ -1,22 +1,17 @@
 """Reading SQLite databases of other tools, which may be in use."""
 
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import quote
 
 from reel.importing.files import files_below, open_regular
+from reel.importing.sqlite_reading import Connection, reading, tables_in
 from reel.importing.steps import Found, Problem, Source
 from reel.strict_json import Json
 from reel.values import clean_deep
 
-# What reading rows raises if pages are damaged; the second, if the name of a column is.
-Damaged = (sqlite3.Error, UnicodeDecodeError)
 _WAL = "-wal"
 _MAGIC = b"SQLite format 3\0"
-# Seconds to wait for a program that writes.
-_PATIENCE = 5.0
 
 
 class Database:
@@ -29,9 +24,9 @@ class Database:
         connection: the connection.
     """
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self.tables = {row["name"] for row in connection.execute("select name from sqlite_master where type = 'table'")}
+        self.tables = tables_in(connection)
         self._groups: dict[tuple[str, str], dict[str, list[int]]] = {}
 
     def groups(self, table: str, column: str) -> dict[str, list[int]]:
@@ -65,15 +60,8 @@ def open_database(path: str) -> Iterator[Database]:
     Raises:
         OSError: it is not a database, or is damaged.
     """
-    open_regular(path).close()
-    try:
-        uri = f"file:{quote(path)}?mode=ro"
-        with closing(sqlite3.connect(uri, uri=True, timeout=_PATIENCE)) as connection:
-            connection.row_factory = sqlite3.Row
-            connection.text_factory = lambda data: data.decode("utf-8", "replace")
-            yield Database(connection)
-    except Damaged as error:
-        raise OSError(0, f"the database cannot be read: {error}", path) from error
+    with reading(path) as connection:
+        yield Database(connection)
 
 
 def databases_below(root: Path, tool: str, suffixes: tuple[str, ...], tables: tuple[str, ...]) -> Found:

@@ -4,8 +4,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from reel.importing.anthropic_blocks import by_role
-from reel.importing.databases import Damaged, Database, databases_below, open_database
+from reel.importing.databases import Database, databases_below, open_database
 from reel.importing.llm_rows import PROVIDER, message_blocks, response_messages
+from reel.importing.sqlite_reading import Damaged
 from reel.importing.steps import About, Back, Counts, Found, Kept, Part, Problem, Said, Source, Step, Tool
 from reel.importing.values import id_in_name, milliseconds, tags_of, text_in, title_of
 from reel.strict_json import Json

@@ -5,12 +5,14 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from urllib.parse import quote
 
-from reel.importing.files import MAX_LINE
+from reel.importing.files import MAX_LINE, open_regular
 from reel.importing.values import parse_record
 from reel.strict_json import Json
 
 # A database that is open.
 Connection = sqlite3.Connection
+# What reading rows raises if pages are damaged; the second, if the name of a column is.
+Damaged = (sqlite3.Error, UnicodeDecodeError)
 
 
 @contextmanager
@@ -20,15 +22,16 @@ def reading(path: str) -> Iterator[Connection]:
     It is not opened as immutable: that would leave out the log, and read pages while they are written.
 
     Raises:
-        OSError: it cannot be read, or is damaged.
+        OSError: it is not a regular file, cannot be read, or is damaged.
     """
+    open_regular(path).close()
     try:
         with closing(sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True)) as database:
             database.row_factory = sqlite3.Row
             database.text_factory = lambda data: data.decode("utf-8", "replace")
             database.execute("PRAGMA trusted_schema = OFF")
             yield database
-    except (sqlite3.Error, UnicodeDecodeError) as error:  # the second, if the name of a column is damaged
+    except Damaged as error:
         raise OSError(0, f"cannot be read as a database: {error}", path) from None
 
 
