@@ -1,5 +1,6 @@
 """Reading a source that is a file of JSON lines."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import BinaryIO
 
@@ -9,7 +10,7 @@ from reel.importing.values import parse_record
 from reel.strict_json import Json
 
 
-class JsonLines:
+class JsonLines(ABC):
     """A file of JSON lines that is being read: what a reader of such a file has in common with others.
 
     Args:
@@ -66,9 +67,9 @@ class JsonLines:
         self.counts.note(kind)
         self.counts.problem(Problem(self.source.path, line.number, what))
 
+    @abstractmethod
     def read_line(self, found: Json, line: int) -> Iterator[Step]:
         """Yield what a record says, and count it."""
-        raise NotImplementedError
 
     def end(self) -> Iterator[Step]:
         """Yield what waits for more, at the end of what is there."""
