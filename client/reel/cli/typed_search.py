@@ -63,7 +63,7 @@ class _CancellableClient(Client):
 
 def search_as_typed(ctx: Context) -> int:
     """Search for what is typed, and show the conversation of the hit that is chosen."""
-    ctx.client.ping()  # starts the daemon, or says why there is none, while the screen is as it was
+    ctx.client.ping()  # starts the daemon, or fails with the reason, before the screen changes
     try:
         with _opened() as terminal, _CancellableClient(ctx.socket, terminal.files) as client:
             hit = _Search(ctx, client, terminal).run()

@@ -1,6 +1,6 @@
 """A conversation as one page for a browser, which needs no network and runs no script.
 
-Nothing in it can act for whoever wrote the texts. Everything is escaped; Markdown is rendered without HTML, pictures
+No text of a conversation can run anything in it. Everything is escaped; Markdown is rendered without HTML, pictures
 from elsewhere, or links that are not to the web; and the page's own Content-Security-Policy forbids scripts, requests,
 forms and any style but its own, so that a mistake here has no effect.
 """

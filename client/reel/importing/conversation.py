@@ -40,7 +40,7 @@ class Target(NamedTuple):
         name: the name of the agent.
         row: the agent, if it is there.
         log: what is known of its log, or of that of the agent from which it is cloned.
-        origin: the agent to clone; empty if there is none.
+        origin: the agent to clone; empty for a new conversation.
         is_fork: whether the conversation is a fork that the tool made.
     """
 
@@ -256,7 +256,7 @@ class Conversation:
             self._log.go_to(self._at, self._log.head + 1)
 
     def _materialize(self) -> None:
-        """Make the agent if there is none, or a clone of one that must not be written to."""
+        """Create the agent if it does not exist; clone it if it must not be written to."""
         if self.agent:
             return
         tags = {TAG: self.name, **self._tags}

@@ -147,7 +147,7 @@ class Export:
 
 
 def _parsed(element: Element) -> Json | str:
-    """Return an element as an object, or why it is none."""
+    """Return an element as an object, or the reason if it is not one."""
     if not element.complete:
         if len(element.data) > MAX_ELEMENT:
             return f"has more than {MAX_ELEMENT:,} bytes, or is damaged"

@@ -62,7 +62,7 @@ class Log:
             self._note(seq, event["command"], is_node=is_node)
 
     def place_of(self, ref: str) -> int | None:
-        """Return the seq of the event that has a source's id; ``None`` if there is none."""
+        """Return the seq of the event that has a source's id; ``None`` if no event has it."""
         return self._refs.get(ref_for(ref))
 
     def add(self, seq: int, command: int, ref: str, *, is_message: bool) -> None:
