@@ -120,8 +120,9 @@ def _write(path: str, pieces: Iterable[str]) -> None:
     if folder:
         os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103 - as above
     draft = f"{path}.{os.getpid()}.part"
+    file = open(draft, "wb", opener=_private)  # noqa: SIM115 - what is there already must not be removed below
     try:
-        with open(draft, "wb", opener=_private) as file:
+        with file:
             file.writelines(piece.encode(errors="replace") for piece in pieces)
         os.replace(draft, path)  # noqa: PTH105 - as above
     except BaseException:
@@ -131,4 +132,4 @@ def _write(path: str, pieces: Iterable[str]) -> None:
 
 
 def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
+    return os.open(path, flags | os.O_EXCL, 0o600)  # a link of this name would lead elsewhere

@@ -1,6 +1,7 @@
 """``reel export``."""
 
 import json
+import os
 import stat
 from pathlib import Path
 
@@ -103,3 +104,16 @@ def test_a_file_that_cannot_be_written(reel: Reel, agent: str, tmp_path: Path) -
     assert ran.status != 0
     assert "is-a-directory" in ran.err
     assert [path.name for path in tmp_path.iterdir()] == ["is-a-directory"]
+
+
+def test_a_link_in_the_place_of_the_draft(reel: Reel, agent: str, tmp_path: Path) -> None:
+    """Nothing is written through a link that somebody else put where the file is prepared."""
+    target, draft = tmp_path / "target", tmp_path / f"demo.md.{os.getpid()}.part"
+    target.write_text("theirs")
+    draft.symlink_to(target)
+
+    ran = reel("export", agent, "-o", str(tmp_path / "demo.md"))
+
+    assert ran.status != 0
+    assert "theirs" == target.read_text()
+    assert draft.is_symlink()
