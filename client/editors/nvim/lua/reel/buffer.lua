@@ -2,6 +2,7 @@
 
 local fences = require 'reel.fences'
 local navigation = require 'reel.navigation'
+local scratch = require 'reel.scratch'
 
 local M = {}
 
@@ -60,13 +61,6 @@ local function windows_at_the_end(buffer)
   end, vim.fn.win_findbuf(buffer))
 end
 
-local function set_lines(buffer, row, lines)
-  vim.bo[buffer].modifiable = true
-  vim.api.nvim_buf_set_lines(buffer, row, -1, false, lines)
-  vim.bo[buffer].modifiable = false
-  vim.bo[buffer].modified = false
-end
-
 local function annotate(buffer, row, marks)
   for _, mark in ipairs(marks) do
     vim.api.nvim_buf_set_extmark(buffer, SPACE, row + mark.row, 0, {
@@ -121,7 +115,7 @@ function M.paint(buffer, row, sections)
   rows[#sections + 1] = row + #lines
   local following = windows_at_the_end(buffer)
   vim.api.nvim_buf_clear_namespace(buffer, SPACE, row, -1)
-  set_lines(buffer, row, lines)
+  scratch.set_lines(buffer, row, lines)
   fences.highlight(buffer, lines, languages[buffer])
   for index, section in ipairs(sections) do
     annotate(buffer, rows[index], section.marks)

@@ -1,22 +1,12 @@
 --- The buffer reel-list:// with the conversations, a line for each; <CR> opens one.
 
+local scratch = require 'reel.scratch'
 local summary = require 'reel.summary'
 
 local M = {}
 
 local NAME = 'reel-list://'
 local shown = nil -- what is listed, as reel.picker has it
-
-local function prepare(buffer)
-  for name, value in pairs { buftype = 'nofile', bufhidden = 'wipe', swapfile = false, modeline = false } do
-    vim.bo[buffer][name] = value
-  end
-  local function map(key, command)
-    vim.api.nvim_buf_set_keymap(buffer, 'n', key, command, { noremap = true, silent = true, nowait = true })
-  end
-  map('<CR>', "<Cmd>lua require('reel.listing').open()<CR>")
-  map('q', '<Cmd>silent! close<CR>')
-end
 
 --- Show conversations in a window; see reel.picker.
 function M.show(given)
@@ -29,11 +19,8 @@ function M.show(given)
   else
     vim.cmd('silent sbuffer ' .. buffer)
   end
-  prepare(buffer)
-  vim.bo[buffer].modifiable = true
-  vim.api.nvim_buf_set_lines(buffer, 0, -1, false, summary.lines(given.items))
-  vim.bo[buffer].modifiable = false
-  vim.bo[buffer].modified = false
+  scratch.prepare_list(buffer, 'wipe', { ['<CR>'] = "<Cmd>lua require('reel.listing').open()<CR>" })
+  scratch.set_lines(buffer, 0, summary.lines(given.items))
 end
 
 --- Open the conversation on the cursor's line, in the window that was left for the list.

@@ -4,6 +4,7 @@ local calls = require 'reel.calls'
 local conversation = require 'reel.conversation'
 local hits = require 'reel.hits'
 local notices = require 'reel.notices'
+local scratch = require 'reel.scratch'
 
 local M = {}
 
@@ -64,13 +65,6 @@ local function open(hit)
   end))
 end
 
-local function write(buffer, row, lines)
-  vim.bo[buffer].modifiable = true
-  vim.api.nvim_buf_set_lines(buffer, row, -1, false, lines)
-  vim.bo[buffer].modifiable = false
-  vim.bo[buffer].modified = false
-end
-
 --- Put hits below those that the buffer shows, from a row on.
 local function put(search, row, page)
   local laid = hits.lines(page.hits, search.last, os.time())
@@ -82,7 +76,7 @@ local function put(search, row, page)
     vim.list_extend(laid.lines, { '', MORE })
     table.insert(laid.colours, { row = #laid.lines - 1, first = 0, last = #MORE, colour = 'ReelNote' })
   end
-  write(search.buffer, row, laid.lines)
+  scratch.set_lines(search.buffer, row, laid.lines)
   for _, each in ipairs(laid.colours) do
     local place = { end_col = each.last, hl_group = each.colour }
     vim.api.nvim_buf_set_extmark(search.buffer, SPACE, row + each.row, each.first, place)
@@ -90,15 +84,10 @@ local function put(search, row, page)
 end
 
 local function prepare(buffer)
-  for name, value in pairs { buftype = 'nofile', bufhidden = 'hide', swapfile = false, modeline = false } do
-    vim.bo[buffer][name] = value
-  end
-  local function map(key, command)
-    vim.api.nvim_buf_set_keymap(buffer, 'n', key, command, { noremap = true, silent = true, nowait = true })
-  end
-  map('<CR>', "<Cmd>lua require('reel.search').open()<CR>")
-  map('m', "<Cmd>lua require('reel.search').more()<CR>")
-  map('q', '<Cmd>silent! close<CR>')
+  scratch.prepare_list(buffer, 'hide', {
+    ['<CR>'] = "<Cmd>lua require('reel.search').open()<CR>",
+    m = "<Cmd>lua require('reel.search').more()<CR>",
+  })
 end
 
 --- Show the first hits in the buffer, in a window of its own.

@@ -1,0 +1,26 @@
+--- Buffers that show something and are not files: their lines, options and keys.
+
+local M = {}
+
+--- Replace the lines of a buffer that the user cannot change, from a row on.
+function M.set_lines(buffer, row, lines)
+  vim.bo[buffer].modifiable = true
+  vim.api.nvim_buf_set_lines(buffer, row, -1, false, lines)
+  vim.bo[buffer].modifiable = false
+  vim.bo[buffer].modified = false
+end
+
+--- Prepare a buffer with a list.
+---
+--- `bufhidden` is the option, and `keys` has the command of each key; q closes the window.
+function M.prepare_list(buffer, bufhidden, keys)
+  for name, value in pairs { buftype = 'nofile', bufhidden = bufhidden, swapfile = false, modeline = false } do
+    vim.bo[buffer][name] = value
+  end
+  keys.q = '<Cmd>silent! close<CR>'
+  for key, command in pairs(keys) do
+    vim.api.nvim_buf_set_keymap(buffer, 'n', key, command, { noremap = true, silent = true, nowait = true })
+  end
+end
+
+return M
