@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from reeld.memory import give_back
 from tests.places import FILES
+from tests.thoroughness import FUZZ, THOROUGH
 
 # For what pytest and the tests put there, and the programs that they start.
 os.environ["TMPDIR"] = tempfile.tempdir = FILES
@@ -33,6 +35,13 @@ os.environ["REEL_NO_START"] = "1"
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# What fails for one change and passes for the next with the same code says nothing about either: Hypothesis tries the
+# same examples each time, and other ones in `make fuzz`.
+# Without a deadline: a slow machine fails no property.
+settings.register_profile("same", derandomize=True, max_examples=40, deadline=None)
+settings.register_profile("other", print_blob=True, deadline=None, max_examples=FUZZ // 50 or 40)
+settings.load_profile("other" if THOROUGH else "same")
+
 # The Debian package of a program, if it is called otherwise.
 _PACKAGES = {
     "emacs": "emacs-nox",
@@ -44,6 +53,7 @@ _PACKAGES = {
 _REMEDIES = {
     "the newest nvim is not installed": ".venv/bin/python -m pip install -e '.[editors]'",
     "the SDKs are not installed": "make install",
+    "openai-agents is not installed": ".venv/bin/python -m pip install -e '.[openai-agents]'",
     "tmux is not installed": "apt-get install tmux",
     "there is no compiler": "apt-get install gcc",
     "only glibc has these functions": "run them on a Linux with glibc",

@@ -1,6 +1,5 @@
 """A real daemon in its own process."""
 
-import os
 import signal
 import socket
 import subprocess
@@ -128,7 +127,7 @@ class Daemon:
 
     def end(self, number: signal.Signals = signal.SIGTERM) -> int:
         """Ask it to end, and return its exit status."""
-        os.kill(self.process.pid, number)
+        self.process.send_signal(number)
         return self.process.wait(PATIENCE)
 
     def close(self) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from reel.sync.client import Client
 from tests.daemon import Daemon, short_directory
+from tests.forkserver import ForkedDaemon
 
 
 @pytest.fixture
@@ -21,7 +22,7 @@ def directory() -> Iterator[Path]:
 @pytest.fixture
 def prepared(directory: Path) -> Iterator[Daemon]:
     """A daemon that is not started yet; it ends with the test."""
-    daemon = Daemon(directory)
+    daemon = ForkedDaemon(directory)
     yield daemon
     daemon.close()
 

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from tests.crash import stats
-from tests.crash.forkserver import CrashingDaemon, ForkServer
+from tests.crash.crashing_daemon import MODULE, CrashingDaemon
 from tests.crash.shim import Shim
 from tests.daemon import short_directory
+from tests.forkserver import ForkServer
 
 
 @pytest.fixture
@@ -28,14 +29,14 @@ def shim() -> Iterator[Shim]:
 @pytest.fixture(scope="session")
 def fork_server() -> Iterator[ForkServer]:
     """The fork server of the daemons."""
-    with ForkServer() as fork_server:
+    with ForkServer(MODULE) as fork_server:
         yield fork_server
 
 
 @pytest.fixture(scope="session")
 def shimmed_fork_server(shim: Shim) -> Iterator[ForkServer]:
     """The fork server of the daemons that run on the shim."""
-    with ForkServer(shim.environment) as fork_server:
+    with ForkServer(MODULE, shim.environment) as fork_server:
         yield fork_server
 
 

@@ -1,8 +1,7 @@
 """Daemons that kill themselves at named points of their code.
 
-A fork server (``python -m tests.crash.crash_points``) has imported everything that a daemon needs. For each line on its
-stdin, ``{"point_file": PATH, "log": PATH, "later": bool, "arguments": [reeld's arguments]}``, it forks a daemon, and
-prints the pid, and the exit code when the daemon ends.
+This is what a fork server runs (:mod:`tests.forkserver`); its orders are ``{"point_file": PATH, "log": PATH,
+"later": bool, "arguments": [reeld's arguments]}``.
 
 The point file contains the name of a point. When the daemon reaches that point, it writes the name to ``PATH.died``
 and kills itself. It is the real daemon; in this process alone, SQLite traces the statements that it is about to run,
@@ -10,7 +9,6 @@ and a few functions are wrapped.
 """
 
 import functools
-import json
 import os
 import signal
 import sys
@@ -23,6 +21,7 @@ from reeld.agents.agent import Agent
 from reeld.search import index, volumes
 from reeld.serving import outbox
 from reeld.store import database, schema, transactions, writer
+from tests.forkserver import Order, serve, write_to
 
 # Pages between two checkpoints: few, so that there are many.
 CHECKPOINT_EVERY = 200
@@ -84,9 +83,28 @@ INDEXING = {
     "before a volume is merged": "INSERT INTO volume_1 (volume_1) VALUES",
     "before it is noted how far the index is": "UPDATE progress SET",
 }
+# The same, while something is redacted or purged.
+ERASING = {
+    "before words are deleted": "INSERT INTO volume_1 (volume_1, rowid",
+    "before an erasure is staged": "INSERT INTO erasures",
+    "between staged events": "INSERT INTO erased_events",
+    "before it is decided": "UPDATE erasures SET state = 'decided'",
+    "before the log is changed": "UPDATE events SET content",
+    "between changed events": "UPDATE events SET content",
+    "before events are deleted": "DELETE FROM events",
+    "before it is applied": "UPDATE erasures SET state = 'applied'",
+    "before it is noted how far the index is now": "UPDATE progress SET event",
+    "before the index is written again": "VACUUM main",
+    "before keys are forgotten": "DELETE FROM keys WHERE id IN (\n",
+    "before it is noted who was purged": "INSERT OR IGNORE INTO purged_agents",
+    "before an agent is deleted": "DELETE FROM agents",
+    "before the file is written again": "VACUUM",
+    "before the WAL is emptied": "PRAGMA wal_checkpoint(TRUNCATE)",
+    "before it is done": "UPDATE erasures SET state = 'done'",
+}
 _LATER = "CREATE TABLE probes (id INTEGER) STRICT; INSERT INTO probes SELECT id FROM events; DROP TABLE probes;"
 
-POINTS = (*STATEMENTS, *CALLS, *MIGRATIONS, *INDEXING)
+POINTS = (*STATEMENTS, *CALLS, *MIGRATIONS, *INDEXING, *ERASING)
 
 
 class CrashPoints:
@@ -111,7 +129,7 @@ class CrashPoints:
         """Reach the points of a statement that is about to run."""
         if text.startswith("--"):  # FTS5's own
             return
-        for point, begins in (STATEMENTS | MIGRATIONS | INDEXING).items():
+        for point, begins in (STATEMENTS | MIGRATIONS | INDEXING | ERASING).items():
             first = not self._previous.startswith(begins)
             if text.lstrip().startswith(begins) and not (first and point.startswith("between ")):
                 self.reach(point)
@@ -154,31 +172,12 @@ def install(path: str, *, later: bool) -> None:
         points.wrap(point, owner, name, when)
 
 
-def run_daemon(order: dict[str, Any]) -> None:
+def run_daemon(order: Order) -> None:
     """Run a daemon in this process."""
-    log = os.open(order["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    for descriptor in (1, 2):
-        os.dup2(log, descriptor)
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    write_to(order["log"])
     install(order["point_file"], later=order["later"])
     sys.exit(app.main(config.parse(order["arguments"])))
 
 
-def serve() -> None:
-    """Fork one daemon after the other."""
-    for line in sys.stdin:
-        pid = os.fork()
-        if pid == 0:
-            run_daemon(json.loads(line))
-        report(pid)
-        report(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
-
-
-def report(number: int) -> None:
-    """Send a number to the test."""
-    sys.stdout.write(f"{number}\n")
-    sys.stdout.flush()
-
-
 if __name__ == "__main__":
-    serve()
+    serve(run_daemon)

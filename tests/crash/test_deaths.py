@@ -15,7 +15,7 @@ from reel.sync.client import Client
 from reeld.search import index
 from tests.crash import stats
 from tests.crash.crash_points import CALLS, INDEXING, MIGRATIONS, STATEMENTS
-from tests.crash.forkserver import CrashingDaemon
+from tests.crash.crashing_daemon import CrashingDaemon
 from tests.crash.workload import Workload
 from tests.daemon import Daemon, until
 
@@ -165,11 +165,16 @@ _REFERENCES = {
 def take_back_to_version_three(path: str) -> None:
     """Make a database one of version three."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        for index in ("events_by_sent", "events_by_ref"):
+        for trigger, change in (("events_are_never_changed", "UPDATE"), ("events_are_never_deleted", "DELETE")):
+            connection.execute(f"DROP TRIGGER {trigger}")
+            refusal = "SELECT RAISE(ABORT, 'the log is append-only')"
+            connection.execute(f"CREATE TRIGGER {trigger} BEFORE {change} ON events BEGIN {refusal}; END")
+        for index in ("events_by_sent", "events_by_ref", "events_that_clone"):
             connection.execute(f"DROP INDEX {index}")
         for column in ("sent", "ref", "checksum"):
             connection.execute(f"ALTER TABLE events DROP COLUMN {column}")
-        connection.execute("DROP TABLE milestones")
+        for table in ("milestones", "erasures", "erased_events", "purged_agents"):
+            connection.execute(f"DROP TABLE {table}")
         connection.execute("PRAGMA writable_schema = ON")
         for column, clause in _REFERENCES.items():
             connection.execute(

@@ -13,7 +13,7 @@ import pytest
 import reel
 from reeld.store.schema import DURABILITIES
 from tests.crash import stats
-from tests.crash.forkserver import CrashingDaemon
+from tests.crash.crashing_daemon import CrashingDaemon
 from tests.crash.shim import COMPILER, Action, File, Op, Shim
 from tests.crash.workload import Workload
 from tests.daemon import Daemon, until

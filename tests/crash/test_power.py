@@ -15,8 +15,8 @@ from reel.frames import Response
 from reel.session import MessagePack
 from reeld.store.schema import DURABILITIES
 from tests.crash import stats
+from tests.crash.crashing_daemon import CrashingDaemon
 from tests.crash.final_state import read_log
-from tests.crash.forkserver import CrashingDaemon
 from tests.crash.history import Event
 from tests.crash.power import KEPT, Disk
 from tests.crash.shim import COMPILER, SUFFIXES, Action, Done, File, Op, Shim

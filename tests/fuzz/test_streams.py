@@ -4,7 +4,6 @@
 """
 
 import json
-import os
 from collections.abc import Iterator
 
 import pytest
@@ -13,12 +12,11 @@ from hypothesis import strategies as st
 
 from tests.fuzz.hostile import JUNK, LAYOUTS, Call, as_line, calls, queries, streams, texts
 from tests.fuzz.target import Target, target
+from tests.thoroughness import FUZZ
 
 # Inputs of each kind.
-MANY = int(os.environ.get("FUZZ", "250"))
-often = settings(
-    max_examples=MANY, deadline=None, suppress_health_check=list(HealthCheck), print_blob=True, derandomize=MANY == 250
-)
+MANY = FUZZ or 250
+often = settings(max_examples=MANY, suppress_health_check=list(HealthCheck), print_blob=True, derandomize=MANY == 250)
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +54,7 @@ def test_junk_on_a_connection(shot: Target, junk: bytes, before: bytes) -> None:
 @given(call=calls(), lay=st.sampled_from(LAYOUTS))
 def test_methods(shot: Target, call: Call, lay: object) -> None:
     """Every method answers any parameters with a result, or with an error that is not internal."""
+    shot.was_called = True
     said = shot.shoot(lay(7, call), [])  # type: ignore[operator]
     shot.check()
 

@@ -23,7 +23,7 @@ from tests.soak.measures import Measures, growth, measure
 
 pytestmark = pytest.mark.slow
 
-SECONDS = float(os.environ.get("SOAK_SECONDS", "12"))
+SECONDS = float(os.environ.get("SOAK_SECONDS", "6"))
 LONG = "SOAK_SECONDS" in os.environ
 # How many clients do what; they are 64 with those who follow.
 _CLIENTS: dict[Callable[[str, str, Pace], None], int] = {write: 24, branch: 8, read: 8, hurry: 8, dawdle: 8}

@@ -60,6 +60,7 @@ class Emacs:
             start_new_session=True,
         )
         os.close(terminal)
+        self._shown = b""
         self._reader = threading.Thread(target=self._drain)
         self._reader.start()
         self.until(self._answers)
@@ -120,6 +121,10 @@ class Emacs:
         """Wait until a line with these words was shown."""
         self.until(lambda: any(words in line for line in self.said()))
 
+    def until_shown(self, words: str) -> None:
+        """Wait until the terminal received these words. Emacs is not asked, which would run code in it."""
+        self.until(lambda: words.encode() in self._shown)
+
     def _answers(self) -> bool:
         with suppress(Refused):
             return self.eval("t") is True
@@ -133,5 +138,5 @@ class Emacs:
 
     def _drain(self) -> None:
         with suppress(OSError):
-            while os.read(self._screen, 1 << 16):
-                pass
+            while data := os.read(self._screen, 1 << 16):
+                self._shown = self._shown[-(1 << 16) :] + data

@@ -171,13 +171,14 @@ def test_a_silent_daemon(emacs: Emacs, client: Client) -> None:
     """A command waits for a silent daemon until `reel-timeout`, or until C-g."""
     client.add("demo", "Hello", create=True)
     wait = '(reel-link-call \'wait :agent "demo" :since 99 :timeout 100000)'
-    emacs.eval(f'(defun wait-long () (interactive) (message "waiting") {wait})')
+    emacs.eval(f'(defun wait-long () (interactive) (message "=====") {wait})')
     with pytest.raises(Refused, match=r"No answer to wait from .* within 1 seconds"):
         emacs.eval(f"(let ((reel-timeout 1)) {wait})")
     emacs.command("wait-long")
+    emacs.until_shown("=====")  # a C-g before that would end something else
     begun = time.monotonic()
     emacs.type("\x07")
-    emacs.until_said("Quit")
+    emacs.until_shown("Quit")  # to ask Emacs would run code in it, which the C-g would end instead
 
     assert time.monotonic() - begun < PATIENCE
 

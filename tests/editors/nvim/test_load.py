@@ -100,7 +100,7 @@ ACTIONS: dict[str, Callable[[Client], Any]] = {
 }
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(names=st.lists(st.sampled_from(sorted(ACTIONS)), max_size=20))
 def test_any_commands_leave_the_buffer_equal_to_the_log(nvim: Nvim, client: Client, names: list[str]) -> None:
     """After any commands, the buffer has exactly the daemon's messages and prompt."""

@@ -33,5 +33,15 @@ def server_pid(client: Client) -> int:
 
 
 def children() -> set[int]:
-    """Return the children of this process that still run."""
-    return {int(pid) for task in Path("/proc/self/task").iterdir() for pid in (task / "children").read_text().split()}
+    """Return the children of this process that still run.
+
+    By what each process says of its parent: the lists of children that `/proc` has for each thread can miss one while
+    a thread ends, and go away with it.
+    """
+    found = set()
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(FileNotFoundError, ProcessLookupError):  # ended since it was listed
+            parent = int(status.read_text().rpartition(")")[2].split()[1])
+            if parent == os.getpid():
+                found.add(int(status.parent.name))
+    return found

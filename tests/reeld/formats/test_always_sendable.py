@@ -1,7 +1,6 @@
 """Whatever happened to a conversation, every prefix of it renders to what the provider accepts."""
 
 import json
-import os
 from typing import Any, Literal
 
 import pytest
@@ -16,11 +15,12 @@ from reeld.formats.table import FORMATS
 from tests.formats.checker import check
 from tests.formats.checker.chat_dialects import SERVERS
 from tests.reeld.formats.histories import HISTORIES, LEAK, entries_of, prompt_in
+from tests.thoroughness import FUZZ
 
 pytestmark = pytest.mark.slow
 
 # For each case; `make fuzz` tries ten times as many.
-EXAMPLES = int(os.environ.get("FUZZ", "0")) // 50 or 12
+EXAMPLES = FUZZ // 50 or 12
 
 MODELS: dict[str, list[str | None]] = {
     "anthropic": ["claude-opus-4-8", "claude-haiku-4-5", None],
@@ -75,7 +75,7 @@ def rendered(
 
 
 @pytest.mark.parametrize(("name", "model"), CASES)
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 @given(messages=HISTORIES, has=HAS)
 def test_every_prefix_of_any_history_is_accepted(
     name: str, model: str | None, messages: list[Any], has: frozenset[str] | None
@@ -92,7 +92,7 @@ def test_every_prefix_of_any_history_is_accepted(
 
 
 @pytest.mark.parametrize(("name", "model"), CASES)
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 @given(messages=HISTORIES, cuts=st.lists(st.integers(0, 14)), has=HAS)
 def test_a_rendering_is_the_beginning_of_every_later_one(
     name: str, model: str | None, messages: list[Any], cuts: list[int], has: frozenset[str] | None
@@ -118,7 +118,7 @@ def test_a_rendering_is_the_beginning_of_every_later_one(
 
 
 @pytest.mark.parametrize(("name", "model"), CASES)
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 @given(messages=HISTORIES, budget=st.integers(30, 400), pin=st.integers(0, 8), cache=st.sampled_from([None, "5m"]))
 def test_any_history_cut_to_any_budget_is_accepted(
     name: str, model: str | None, messages: list[Any], budget: int, pin: int, cache: Literal["5m"] | None

@@ -1,7 +1,6 @@
 """Damaged answers: each prefix and each change of a byte gives an answer, an interrupted one, or one error."""
 
 import json
-import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,13 +15,13 @@ from tests.formats.checker import check
 from tests.reel.streams.samples.google import step
 from tests.reel.streams.samples.sample import ndjson, sse
 from tests.reeld.formats.histories import Json, entries_of, user
+from tests.thoroughness import THOROUGH, sampled
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, sampled]
 
 # What a byte is replaced by, besides itself with its lowest bit flipped: structure, escapes, digits, not UTF-8.
 REPLACEMENTS = b'"{}[],:\\0-n \n\x00\xc3\xff'
 # `make check` changes each byte in one way, which takes 10 seconds; `make fuzz` changes it in all, which takes 80.
-THOROUGH = "FUZZ" in os.environ
 MODELS = {
     "openai-chat": "gpt-5",
     "openai-responses": "gpt-5",

@@ -1,7 +1,6 @@
 """Requests that nobody has seen yet are loaded or refused, and render to what every provider accepts."""
 
 import json
-import os
 from typing import Any
 
 import pytest
@@ -18,14 +17,15 @@ from tests.formats.test_corpus import RECORDINGS, read
 from tests.reeld.formats.histories import entries_of, prompt_in
 from tests.reeld.formats.mutations import mutant
 from tests.reeld.formats.test_recordings import MODELS, NAMES, is_whole
+from tests.thoroughness import FUZZ, sampled
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, sampled]
 
 Json = dict[str, Any]
 # Large ones take long to change, and are larger only.
 LARGE = 20_000
 # So many mutants of each body. `make fuzz` makes more.
-MUTANTS = int(os.environ.get("FUZZ", "0")) // 1000 or 1
+MUTANTS = FUZZ // 1000 or 1
 TARGETS = [(name, MODELS.get(name)) for name in FORMATS]
 
 

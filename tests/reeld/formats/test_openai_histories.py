@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reeld.formats.body import Rendered, RenderRequest
@@ -127,7 +127,6 @@ def rendered(name: str, messages: list[Any], kept: RenderState | None = None) ->
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=150, deadline=None)
 @given(
     messages=st.lists(st.one_of(WORDS, answers(ANSWERED), answers(ANSWERED), RESULTS, RESULTS), min_size=1, max_size=10)
 )
@@ -145,7 +144,6 @@ def test_every_prefix_of_an_openai_history_is_accepted_and_stays(name: str, mess
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=150, deadline=None)
 @given(messages=HISTORIES)
 def test_a_rendered_request_needs_no_repair(name: str, messages: list[Any]) -> None:
     """It loads, and is rendered to itself."""
