@@ -14,14 +14,16 @@ from reel.kinds import CONVERSATION
 from reel.light_typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     from reel.cli.branches import Stretch
     from reel.messages import Event
+    from reel.replies import AgentRow
 
 # What is part of a conversation, and what decides where it goes on.
 _NODES = CONVERSATION | {"mark"}
-_KINDS = sorted(_NODES | {"created", "rewind", "restore", "clear", "clone"})
+KINDS = sorted(_NODES | {"created", "rewind", "restore", "clear", "clone"})
 _WORDS = 200
 
 
@@ -38,25 +40,43 @@ def tree(ctx: Context) -> None:
 
 
 def _branches(ctx: Context, agent: str) -> Branches:
-    nodes: list[Node] = []
-    tips: list[tuple[int, Key | None]] = []
-    gist = EventLines(None, str, str).gist
+    log = Log()
     with ctx.out.waiting("reading the log"):
-        for page in ctx.client.pages(requests.history(agent, kinds=_KINDS, inherited=True)):
-            for event in page.events:
-                parent = _parent(event)
-                if event["kind"] in _NODES:
-                    key = (event["agent"], event["seq"])
-                    nodes.append(Node(key, parent, event["kind"], _words(event, gist(event))))
-                    parent = key
-                tips.append((event["seq"], parent))
-        clones = [
-            (row.name, row.source.at)
-            for listed in ctx.client.pages(requests.agents())
-            for row in listed.agents
-            if row.source is not None and row.source.agent == agent
+        for page in ctx.client.pages(requests.history(agent, kinds=KINDS, inherited=True)):
+            log.add(page.events)
+        for listed in ctx.client.pages(requests.agents()):
+            log.add_clones(agent, listed.agents)
+    return log.branches()
+
+
+class Log:
+    """What the pages of a log, and of the list of agents, say of the branches of an agent."""
+
+    def __init__(self) -> None:
+        self._nodes: list[Node] = []
+        self._tips: list[tuple[int, Key | None]] = []
+        self._clones: list[tuple[str, int]] = []
+        self._gist = EventLines(None, str, str).gist
+
+    def add(self, events: Iterable[Event]) -> None:
+        """Take the next events of the log, of the kinds that matter here."""
+        for event in events:
+            parent = _parent(event)
+            if event["kind"] in _NODES:
+                key = (event["agent"], event["seq"])
+                self._nodes.append(Node(key, parent, event["kind"], _words(event, self._gist(event))))
+                parent = key
+            self._tips.append((event["seq"], parent))
+
+    def add_clones(self, agent: str, rows: Iterable[AgentRow]) -> None:
+        """Take the clones of an agent from a page of the list."""
+        self._clones += [
+            (row.name, row.source.at) for row in rows if row.source is not None and row.source.agent == agent
         ]
-    return Branches(nodes, tips, clones)
+
+    def branches(self) -> Branches:
+        """Return the tree."""
+        return Branches(self._nodes, self._tips, self._clones)
 
 
 def _parent(event: Event) -> Key | None:

@@ -3,6 +3,7 @@
 import os
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -19,7 +20,7 @@ from reel.importing.importer import Importer, Totals
 from reel.importing.log_importer import LogImporter
 from reel.importing.pipeline import Pipeline
 from reel.importing.seen import Seen
-from reel.importing.steps import Problem, Said, Source, Tool
+from reel.importing.steps import About, Compacted, Problem, Said, Source, Tool
 from reel.importing.tools import MODULES, tool_named
 
 # Seconds between two updates of the progress, and between two looks at what has changed.
@@ -36,6 +37,10 @@ class _History(NamedTuple):
     tool: Tool
     sources: list[Source]
     problems: list[Problem]
+
+    @property
+    def conversations(self) -> int:
+        return sum(source.conversations for source in self.sources)
 
 
 def import_histories(ctx: Context) -> int:
@@ -102,7 +107,7 @@ def _table(ctx: Context, found: list[_History]) -> Iterator[Line]:
     rows += [
         (
             history.tool.name,
-            f"{len(history.sources):,}",
+            f"{history.conversations:,}",
             size(sum(source.size for source in history.sources)),
             when(max(source.modified for source in history.sources) // _NANOSECONDS_PER_MILLISECOND),
         )
@@ -121,7 +126,7 @@ def _agreed(ctx: Context, found: list[_History]) -> bool:
     if not (sys.stdin.isatty() and ctx.out.tells_a_person):
         ctx.out.warn(f"nothing was imported; import all of it with: {ctx.command('import', '--yes')}")
         return False
-    total = sum(len(history.sources) for history in found)
+    total = sum(history.conversations for history in found)
     try:
         answer = input(f"Import {count(total, 'conversation')}? [Y/n] ")
     except EOFError:
@@ -134,14 +139,18 @@ def _dry_run(history: _History) -> Totals:
     totals = Totals()
     for source in history.sources:
         reading = history.tool.open(source)
-        said = 0
+        part, said = "", Counter[str]()
         try:
-            said = sum(isinstance(step, Said) for step in reading.steps())
+            for step in reading.steps():
+                if isinstance(step, About):
+                    part = step.part
+                said[part] += isinstance(step, Said | Compacted)
         except OSError as error:
             reading.counts.problem(Problem(source.path, 0, error.strerror or str(error)))
-        totals.messages += said
-        totals.empty += not said
-        totals.new += bool(said)
+        totals.messages += said.total()
+        conversations = sum(map(bool, said.values()))
+        totals.empty += not conversations
+        totals.new += conversations
         totals.sources += 1
         totals.bytes += source.size
         totals.counts.add(reading.counts)
@@ -189,7 +198,7 @@ class _Progress:
         self._shown = now
         rate = totals.bytes / (now - self._began)
         left = f", {duration((self._bytes - totals.bytes) / rate)} left" if rate else ""
-        done = f"{totals.sources:,} of {self._all:,} conversations, {count(totals.messages, 'message')}"
+        done = f"{totals.sources:,} of {self._all:,} read, {count(totals.messages, 'message')}"
         self._out.transient([(f"{self._name}: {done}, {size(int(rate))}/s{left}", "dim")])
 
 
@@ -201,7 +210,7 @@ def _watch(ctx: Context, pipeline: Pipeline, seen: Seen, tools: list[Tool], path
             for tool in tools:
                 history = _look(tool, paths)
                 totals = _import(ctx, pipeline, seen, history)
-                if first or totals.messages:
+                if (first and history.sources) or totals.messages:
                     _report(ctx, history, totals)
                     sys.stdout.flush()
                 if totals.interrupted:
@@ -221,7 +230,7 @@ def _report_all(ctx: Context, results: Iterable[tuple[_History, Totals]]) -> int
         if totals.interrupted:
             ctx.out.warn(f"interrupted; what is in stays, go on with: {ctx.command('import', history.tool.name)}")
             return INTERRUPTED
-        if totals.empty == totals.sources:
+        if ctx.words and totals.empty == totals.sources:  # of all tools, some may not have been used yet
             ctx.out.warn(f"no conversation of {history.tool.title} in {count(totals.sources, 'file')}")
             status = REFUSED
     return status
@@ -247,7 +256,7 @@ def _report(ctx: Context, history: _History, totals: Totals) -> None:
 
 def _outcome(totals: Totals, *, dry: bool) -> str:
     if not totals.new and not totals.grown:
-        return f"nothing new in {count(totals.sources, 'conversation')}"
+        return f"nothing new in {count(totals.unchanged, 'conversation')}" if totals.unchanged else "nothing new"
     parts = [f"{count(totals.new, 'conversation')} {'would be imported' if dry else 'imported'}"] if totals.new else []
     parts += [f"{totals.grown:,} went on"] if totals.grown else []
     parts += [f"{totals.unchanged:,} unchanged"] if totals.unchanged else []

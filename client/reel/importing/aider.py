@@ -11,6 +11,7 @@ from reel.importing.values import digest, milliseconds, name_of, tags_of, title_
 _NAME = "aider"
 _FILE = ".aider.chat.history.md"
 _RUN = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\s*")
+_BEGINNING = b"# aider chat started at "
 _PROMPT, _SHOWN = "#### ", "> "
 # The most that is gathered for one message: lines of a damaged file may never come to an end.
 _LONGEST = MAX_LINE // 2
@@ -36,7 +37,18 @@ def _discover(root: Path) -> Found:
     status = path.stat()
     directory = str(path.parent.resolve())
     name = name_of(_NAME, f"{path.parent.resolve().name}-{digest(directory)}")
-    return Found([Source(str(path), name, status.st_size, status.st_mtime_ns, about={"cwd": directory})], [])
+    try:
+        runs = _runs_in(path)
+    except OSError as error:
+        return Found([], [Problem(str(path), 0, error.strerror or str(error))])
+    about = {"cwd": directory}
+    source = Source(str(path), name, status.st_size, status.st_mtime_ns, about=about, conversations=runs)
+    return Found([source], [])
+
+
+def _runs_in(path: Path) -> int:
+    with open_regular(str(path)) as file:
+        return sum(line.data.startswith(_BEGINNING) for line in lines_of(file)) or 1
 
 
 class History:

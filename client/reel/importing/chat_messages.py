@@ -3,7 +3,9 @@
 from typing import Any, NamedTuple
 
 from reel.blocks import ALLOWED
-from reel.importing.anthropic_blocks import blocks_of, by_role, opaque
+from reel.importing.anthropic_blocks import blocks_of, by_role
+from reel.importing.gemini_parts import fitting, read_part
+from reel.importing.plain_blocks import call_block, result, text_block
 from reel.importing.responses_items import image_block
 from reel.importing.steps import Part, Said
 from reel.importing.values import list_in, map_in, text_in
@@ -15,8 +17,7 @@ _ROLES = {
     **dict.fromkeys(("tool", "function", "observation"), "tool"),
     **dict.fromkeys(("system", "developer"), "system"),
 }
-_REASONING = ("reasoning_content", "reasoning")
-_GEMINI = "gemini"
+REASONING = ("reasoning_content", "reasoning")
 
 
 class Spoken(NamedTuple):
@@ -52,28 +53,10 @@ def read_message(found: Json, index: int, *, is_first: bool) -> list[Spoken]:
         return [Spoken("system", text, {})] if is_first else [Spoken("user", text, {"role": "system"})]
     blocks = _blocks(content, role)
     if role == "assistant":
-        thinking = [{"type": "thinking", "text": found[key]} for key in _REASONING if text_in(found, key)]
+        thinking = [{"type": "thinking", "text": found[key]} for key in REASONING if text_in(found, key)]
         blocks = [*thinking[:1], *blocks, *_calls(found, index)]
     model = {"model": found["model"]} if text_in(found, "model") and role == "assistant" else {}
     return [Spoken(owner, run, model) for owner, run in by_role(blocks or [text_block("")], role)]
-
-
-def text_block(text: str) -> Json:
-    """Return a block of text."""
-    return {"type": "text", "text": text}
-
-
-def call_block(call_id: str, name: str, arguments: Any) -> Json:
-    """Return a block that calls a tool; arguments that are not text become JSON."""
-    given = arguments if type(arguments) is str else encode({} if arguments is None else arguments)
-    return {"type": "tool_call", "id": call_id or "call", "name": name or "unknown", "arguments": given}
-
-
-def result(call_id: str, blocks: list[Json], *, is_error: bool = False) -> Json:
-    """Return the block of a tool's result."""
-    plain = len(blocks) == 1 and blocks[0].keys() == {"type", "text"}
-    content = blocks[0]["text"] if plain else blocks or ""
-    return {"type": "tool_result", "tool_call_id": call_id, "content": content, "is_error": is_error}
 
 
 def said_from(spoken: list[Spoken], ref: str, sent: int | None, line: int = 0) -> list[Said]:
@@ -122,38 +105,7 @@ def _calls(found: Json, index: int) -> list[Json]:
 
 
 def _gemini_message(found: Json, role: str, index: int) -> list[Spoken]:
-    blocks = [_gemini_part(part, f"call-{index}") for part in list_in(found, "parts")]
-    fitting = [
-        block
-        if block["type"] in (*ALLOWED[role if role != "tool" else "user"], "tool_result")
-        else opaque(block, _GEMINI)
-        for block in blocks
-    ]
-    return [
-        Spoken(owner, run, {})
-        for owner, run in by_role(fitting or [text_block("")], role if role != "tool" else "user")
-    ]
-
-
-def _gemini_part(part: Any, made: str) -> Json:
-    signature = text_in(part, "thoughtSignature")
-    kept = {"provider_metadata": {"provider": _GEMINI, "signature": signature}} if signature else {}
-    if call := map_in(part, "functionCall"):
-        name = text_in(call, "name")
-        return {**call_block(text_in(call, "id") or name or made, name, call.get("args")), **kept}
-    if response := map_in(part, "functionResponse"):
-        call_id = text_in(response, "id") or text_in(response, "name") or made
-        return result(call_id, [text_block(encode(response.get("response")))])
-    if data := map_in(part, "inlineData") or map_in(part, "inline_data"):
-        mime = text_in(data, "mimeType") or text_in(data, "mime_type") or "application/octet-stream"
-        return {"type": "media", "mime_type": mime, "data_base64": text_in(data, "data")}
-    if type(part) is str:
-        return text_block(part)
-    if type(part) is not dict:
-        return opaque({"value": part}, _GEMINI)
-    if "text" in part:
-        text = text_in(part, "text")
-        if part.get("thought") is True:
-            return {"type": "thinking", "text": text, "provider": _GEMINI, **kept}
-        return {**text_block(text), **kept}
-    return opaque(part, _GEMINI)
+    holder = role if role != "tool" else "user"
+    blocks = [read_part(part, f"call-{index}") for part in list_in(found, "parts")]
+    kept = [block if block["type"] == "tool_result" else fitting(block, holder) for block in blocks]
+    return [Spoken(owner, run, {}) for owner, run in by_role(kept or [text_block("")], holder)]

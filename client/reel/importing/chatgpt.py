@@ -4,14 +4,18 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from reel.importing.chatgpt_images import Images
 from reel.importing.chatgpt_messages import PROVIDER, Message, read_message
+from reel.importing.export_files import Files
 from reel.importing.exports import Export, discover
-from reel.importing.steps import About, Back, Counts, Found, Kept, Part, Said, Source, Step, Tool
+from reel.importing.steps import About, Back, Counts, Found, Kept, Part, Problem, Said, Source, Step, Tool
 from reel.importing.values import digest, id_in_name, list_in, map_in, milliseconds, tags_of, text_in, title_of
 from reel.strict_json import Json, encode
 
 _NAME = "chatgpt"
 _FIRST_KEYS = ("title", "id", "conversation_id", "create_time", "mapping")
+# What a node has that is not a message.
+_EMPTY_KEYS = {"id", "message", "parent", "children"}
 
 
 class _Conversation:
@@ -21,10 +25,12 @@ class _Conversation:
         found: the conversation.
         source: the export.
         counts: where its messages are counted.
+        images: the images that it refers to.
     """
 
-    def __init__(self, found: Json, source: Source, counts: Counts) -> None:
+    def __init__(self, found: Json, source: Source, counts: Counts, images: Images) -> None:
         self._found = found
+        self._images = images
         self._source = source
         self._counts = counts
         self._nodes = {key: node for key, node in map_in(found, "mapping").items() if type(node) is dict}
@@ -46,6 +52,9 @@ class _Conversation:
         for key, parent in walk(self._nodes, text_in(self._found, "current_node")):
             yield from self._read(key, self._nodes[key], parent)
         yield from self._flush()
+        if missing := self._images.missing:
+            what = f"conversation {self._id()}: images that are not in the export, but for their names: {missing:,}"
+            self._counts.problem(Problem(self._source.path, 0, what))
 
     def _id(self) -> str:
         for key in ("conversation_id", "id"):
@@ -63,10 +72,15 @@ class _Conversation:
         before = self._places.get(parent, "")
         self._places[key], self._open[key] = before, self._open.get(parent, ())
         found = map_in(node, "message")
-        if not found:
+        if not found and node.keys() <= _EMPTY_KEYS:
             self._counts.ignore("empty")
             return
-        message, sent = read_message(found), milliseconds(found.get("create_time"))
+        if not found:
+            self._counts.note("node without a message")
+            yield Kept("note", key, None, {_NAME: encode(node)}, None)
+            return
+        self._images.begin(self._waiting)
+        message, sent = read_message(found, self._images.block), milliseconds(found.get("create_time"))
         if message.unknown:
             self._counts.note(message.unknown)
         elif message.role in ("note", "user", "assistant", "tool", "system"):
@@ -191,9 +205,9 @@ def _is_conversation(found: Json) -> bool:
     return type(found.get("mapping")) is dict
 
 
-def steps_of(found: Json, source: Source, counts: Counts) -> Iterator[Step]:
+def steps_of(found: Json, source: Source, counts: Counts, files: Files) -> Iterator[Step]:
     """Yield the steps of a conversation, and count its messages."""
-    return _Conversation(found, source, counts).steps()
+    return _Conversation(found, source, counts, Images(files, source, counts)).steps()
 
 
 def _open(source: Source) -> Export:

@@ -3,7 +3,8 @@
 No schema is published. What a message means is decided by what is in it.
 """
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
 
 from reel.importing.values import list_in, map_in, text_in
 from reel.strict_json import Json, encode, parse
@@ -22,7 +23,12 @@ _TEXTS = {
     "user_editable_context": ("user_profile", "user_instructions"),
 }
 _CONTEXTS = ("user_editable_context", "model_editable_context")
+_IMAGE = "image_asset_pointer"
 _ALL = "all"
+
+
+# Returns the block of an image, by what points to it; ``None`` if only its name is known.
+FindImage: TypeAlias = Callable[[str], Json | None]
 
 
 class Message(NamedTuple):
@@ -44,7 +50,7 @@ class Message(NamedTuple):
     unknown: str = ""
 
 
-def read_message(found: Json) -> Message:
+def read_message(found: Json, find_image: FindImage) -> Message:
     """Return what a message is."""
     role, content = text_in(map_in(found, "author"), "role"), map_in(found, "content")
     kind, metadata = text_in(content, "content_type"), map_in(found, "metadata")
@@ -56,16 +62,18 @@ def read_message(found: Json) -> Message:
     known = kind in _TEXTS or kind in _CONTEXTS or "parts" in content
     if not known or role not in ("user", "assistant", "tool", "system"):
         return Message("note", [], unknown=f"{role or 'no role'}/{kind or 'no content'}")
-    blocks = _blocks(content, kind, _names(metadata))
+    is_call = role == "assistant" and recipient != _ALL
+    # What is given to a tool is text.
+    blocks = _blocks(content, kind, _names(metadata), (lambda _: None) if is_call else find_image)
     if role == "tool":
         status = text_in(map_in(metadata, "aggregate_result"), "status")
         failed = kind == "system_error" or status.startswith("failed")
         return Message(role, blocks or [_text("")], name, failed)
-    if not any(block["text"] for block in blocks):
+    if not any(block.get("text") or block["type"] == "media" for block in blocks):
         return Message("empty", [])
     if kind in _CONTEXTS:
         return Message("system" if kind == _CONTEXTS[0] else "note", blocks)
-    if role == "assistant" and recipient != _ALL:
+    if is_call:
         return Message(role, [_call(found, recipient, blocks)], recipient)
     return Message(role, blocks)
 
@@ -103,15 +111,15 @@ def _names(metadata: Json) -> dict[str, str]:
     return {text_in(attachment, "id"): text_in(attachment, "name") for attachment in list_in(metadata, "attachments")}
 
 
-def _blocks(content: Json, kind: str, names: dict[str, str]) -> list[Json]:
+def _blocks(content: Json, kind: str, names: dict[str, str], find_image: FindImage) -> list[Json]:
     if "parts" in content:
-        return [block for part in list_in(content, "parts") if (block := _part(part, names)) is not None]
+        return [block for part in list_in(content, "parts") if (block := _part(part, names, find_image)) is not None]
     texts = [text_in(content, field) for field in _TEXTS.get(kind, ())]
     return [_text("\n".join(filter(None, texts)))] if any(texts) else []
 
 
-def _part(part: Any, names: dict[str, str]) -> Json | None:
-    """Return a part as text. Files are beside the conversations: their names stay, and all that is said of them."""
+def _part(part: Any, names: dict[str, str], find_image: FindImage) -> Json | None:
+    """Return a part as a text or an image. Of other files the names stay, and all that is said of them."""
     if type(part) is str:
         return _text(part) if part else None
     kind = text_in(part, "content_type")
@@ -119,8 +127,11 @@ def _part(part: Any, names: dict[str, str]) -> Json | None:
         return {**_text(part["text"]), **_kept(part)}
     pointer = text_in(part, "asset_pointer") or text_in(map_in(part, "audio_asset_pointer"), "asset_pointer")
     file = pointer.rpartition("//")[2]
+    name = names.get(file, "")
+    if kind == _IMAGE and (image := find_image(pointer)) is not None:
+        return {**image, **({"name": name} if name else {}), **_kept(part)}
     what = kind.removesuffix("_asset_pointer").replace("_", " ") or "part"
-    return {**_text(f"[{what}: {names.get(file) or file or 'without a file'}]"), **_kept(part)}
+    return {**_text(f"[{what}: {name or file or 'without a file'}]"), **_kept(part)}
 
 
 def _kept(part: Any) -> Json:

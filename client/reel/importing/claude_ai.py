@@ -6,6 +6,7 @@ from typing import Any
 
 from reel.blocks import ALLOWED
 from reel.importing.anthropic_blocks import PROVIDER, blocks_of, by_role, opaque
+from reel.importing.export_files import Files
 from reel.importing.exports import Export, discover
 from reel.importing.steps import About, Back, Counts, Found, Kept, Part, Said, Source, Step, Tool
 from reel.importing.values import digest, id_in_name, list_in, milliseconds, ref_of, tags_of, text_in, title_of
@@ -16,6 +17,8 @@ _FIRST_KEYS = ("uuid", "name", "account", "chat_messages", "created_at", "update
 _ROLES = {"human": "user", "user": "user", "assistant": "assistant"}
 # The parent of the first message, if the export has parents.
 _NOBODY = "00000000-0000-4000-8000-000000000000"
+# Where a message has what it says.
+_SAID = ("text", "content", "attachments", "files")
 # What the service notes in a message for its own page.
 _SHOWN = ("token_budget", "flag")
 # What a block has in Anthropic's API; what else it has is the service's own and is not sent back.
@@ -28,7 +31,7 @@ _FIELDS = {
 }
 
 
-def steps_of(found: Json, source: Source, counts: Counts) -> Iterator[Step]:
+def steps_of(found: Json, source: Source, counts: Counts, _files: Files | None = None) -> Iterator[Step]:
     """Yield the steps of a conversation, and count its messages."""
     given = text_in(found, "uuid") or digest(encode(found, ascii_only=True))
     facts = tags_of(tool=_NAME, source=source.path, model=text_in(found, "model"))
@@ -44,8 +47,8 @@ def steps_of(found: Json, source: Source, counts: Counts) -> Iterator[Step]:
             continue
         name, parent = text_in(message, "uuid") or ref_of(message), text_in(message, "parent_message_uuid")
         role, sent = _ROLES.get(text_in(message, "sender"), ""), milliseconds(message.get("created_at"))
-        if not role:
-            counts.note(f"sender {text_in(message, 'sender') or 'missing'}")
+        if not role or message.keys().isdisjoint(_SAID):
+            counts.note(f"{role} without content" if role else f"sender {text_in(message, 'sender') or 'missing'}")
             yield Kept("note", name, None, {_NAME: encode(message)}, sent)
             continue
         counts.map()

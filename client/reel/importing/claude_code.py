@@ -177,7 +177,9 @@ class Session(JsonLines):
                 (part for part, thread in self._threads.items() if part and thread.knows(parent)),
                 "/" + id_in_name("agent-" + (named or text_in(found, "uuid")[:8])),
             )
-        return part, self._threads.setdefault(part, Thread())
+        if part not in self._threads:
+            self._threads[part] = Thread()
+        return part, self._threads[part]
 
     def _id_for(self, found: Json) -> str:
         """Return an id for a record without one: from what it says, and how often that was said before."""

@@ -71,10 +71,10 @@ class Record(NamedTuple):
 
 def read_record(found: Json, line: int) -> Record | None:
     """Return what a record of the chain is; ``None`` if it is of an unknown type."""
-    read = {"user": _user, "assistant": _assistant, "system": _system, "attachment": _attachment}.get(
-        text_in(found, "type")
-    )
-    return read(found, line) if read else None
+    if unknown_type(found) and text_in(found, "type") != "system":
+        return None
+    read = {"user": _user, "assistant": _assistant, "system": _system, "attachment": _attachment}
+    return read[text_in(found, "type")](found, line)
 
 
 def rule_for(found: Json) -> str:
@@ -95,7 +95,9 @@ def unknown_type(found: Json) -> str:
     kind, subtype = text_in(found, "type"), text_in(found, "subtype")
     if kind == "system":
         return "" if subtype in _KNOWN_SYSTEM or not subtype else f"system/{subtype}"
-    return "" if kind in ("user", "assistant", "attachment") else kind or "without a type"
+    if kind in ("user", "assistant"):
+        return "" if "content" in map_in(found, "message") else f"{kind} without content"
+    return "" if kind == "attachment" else kind or "without a type"
 
 
 def parent_of(found: Json) -> str | None:

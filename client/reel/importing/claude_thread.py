@@ -5,43 +5,48 @@ a response with several calls is written as one record for each block, and each 
 records stay together. A fork is a step back only if it would leave a prompt behind, or another answer.
 """
 
+from array import array
 from collections.abc import Iterator
-from sys import intern
 
 from reel.importing.claude_records import Record
+from reel.importing.id_tables import Ids, NamedIds
 from reel.importing.steps import Back, Compacted, Kept, Said, Step
 
-# The kind of a message that a person wrote, and of one that joins what is said. Others have the id of their answer.
-_PROMPT, _JOINS = "prompt", ""
+# The kind of a message that a person wrote, and of one that joins what is said. Others have the number of their answer.
+_PROMPT, _JOINS = -1, -2
+# Stands for the beginning of the conversation, and for what has no place in it.
+_START = -1
+_NOWHERE = -1
 
 
 class Thread:
     """One chain of records: the main conversation of a session, or that of a sub-agent."""
 
     def __init__(self) -> None:
-        # For each record, the message that it is or follows; for each message, its kind; for each message on a branch
-        # that was left, the one before it.
-        self._anchors: dict[str, str] = {}
-        self._kinds: dict[str, str] = {}
-        self._before: dict[str, str] = {}
-        # The messages of the conversation, and their places in it.
-        self._path: list[str] = []
-        self._places: dict[str, int] = {}
+        # Records have numbers. For each: the message that it is or follows; if it is a message, its kind and its place
+        # in the conversation; if it is one on a branch that was left, the one before it.
+        self._records = NamedIds()
+        self._anchors, self._kinds = array("i"), array("i")
+        self._places, self._before = array("i"), array("i")
+        # The messages of the conversation.
+        self._path = array("i")
+        self._answers = Ids()
         # The answer that is being read, and what came between its parts.
         self._answer: Said | None = None
         self._answer_id = ""
         self._usage: Kept | None = None
         self._between: list[Step] = []
         # The messages that stay when the conversation is compacted.
-        self._preserved: tuple[str, ...] = ()
+        self._preserved: tuple[int, ...] = ()
 
     def knows(self, uuid: str) -> bool:
         """Return whether a record belongs to this thread."""
-        return uuid in self._anchors
+        return self._records.find(uuid) is not None
 
     def follow(self, uuid: str, parent: str | None) -> None:
         """Note a record that is not a message, which others may follow."""
-        self._anchors.setdefault(uuid, self._anchors.get(parent or "", self._tip))
+        if not self.knows(uuid):
+            self._note(uuid, self._anchor_of(parent))
 
     def take(self, record: Record) -> Iterator[Step]:
         """Take the next record, and yield what is complete by now."""
@@ -50,7 +55,7 @@ class Thread:
             if not self._continues(record, after):
                 yield from self.flush()
                 self._go_to(after)
-                yield Back(after)
+                yield Back("" if after == _START else self._records.name(after))
             yield from self._take_messages(record)
             return
         self.follow(record.uuid, record.parent)
@@ -69,21 +74,21 @@ class Thread:
             ends: else the first and the last of them, if it names these.
         """
         yield from self.flush()
-        self._anchors[uuid] = self._tip
-        first, last = (self._places.get(self._anchors.get(end, "")) for end in ends)
-        self._preserved = tuple(kept for kept in preserved if kept in self._places)
-        if not self._preserved and first is not None and last is not None:
+        self._note(uuid, self._tip)
+        first, last = (self._place_of(end) for end in ends)
+        listed = dict.fromkeys(self._records.find(kept) for kept in preserved)
+        self._preserved = tuple(kept for kept in listed if kept is not None and self._places[kept] != _NOWHERE)
+        if not self._preserved and _NOWHERE not in (first, last):
             self._preserved = tuple(self._path[first : last + 1])
 
     def summarize(self, record: Record) -> Iterator[Step]:
         """Take a summary, which stands for all that was said before."""
         yield from self.flush()
-        self._go_to("")
-        yield Compacted(record.said[0], self._preserved)
-        self._anchors[record.uuid] = record.uuid
-        self._append(record.uuid, _PROMPT)
-        for uuid in self._preserved:
-            self._append(uuid, self._kinds[uuid])
+        self._go_to(_START)
+        yield Compacted(record.said[0], tuple(map(self._records.name, self._preserved)))
+        self._append(self._note(record.uuid), _PROMPT)
+        for kept in self._preserved:
+            self._append(kept, self._kinds[kept])
         self._preserved = ()
 
     def flush(self) -> Iterator[Step]:
@@ -96,18 +101,38 @@ class Thread:
         self._answer, self._answer_id, self._usage, self._between = None, "", None, []
 
     @property
-    def _tip(self) -> str:
-        return self._path[-1] if self._path else ""
+    def _tip(self) -> int:
+        return self._path[-1] if self._path else _START
 
-    def _place_after(self, record: Record) -> str:
+    def _note(self, uuid: str, anchor: int | None = None) -> int:
+        """Note a record and the message that it follows, itself if it is one; return its number."""
+        number = self._records.add(uuid)
+        if number == len(self._anchors):
+            for column in (self._anchors, self._kinds, self._places, self._before):
+                column.append(_NOWHERE)
+        self._anchors[number] = number if anchor is None else anchor
+        return number
+
+    def _anchor_of(self, uuid: str | None) -> int:
+        """Return the message that a record is or follows; the last one if it is not known."""
+        number = self._records.find(uuid) if uuid else None
+        return self._tip if number is None else self._anchors[number]
+
+    def _place_of(self, uuid: str) -> int:
+        """Return the place in the conversation of the message that a record is or follows."""
+        number = self._records.find(uuid)
+        anchor = _START if number is None else self._anchors[number]
+        return _NOWHERE if anchor == _START else self._places[anchor]
+
+    def _place_after(self, record: Record) -> int:
         """Return the message that a record follows: the last one if it is not known, because it was never written."""
         if record.parent == "" and not record.answer and not record.joins:
-            return ""
-        return self._anchors.get(record.parent or "", self._tip)
+            return _START
+        return self._anchor_of(record.parent)
 
     def _take_messages(self, record: Record) -> Iterator[Step]:
-        self._anchors[record.uuid] = record.uuid
-        self._append(record.uuid, record.answer or (_JOINS if record.joins else _PROMPT))
+        joins = _JOINS if record.joins else _PROMPT
+        self._append(self._note(record.uuid), self._answers.add(record.answer) if record.answer else joins)
         if self._answer is not None and record.answer == self._answer_id:
             metadata = {**self._answer.metadata, **record.said[0].metadata}
             self._answer = self._answer._replace(parts=self._answer.parts + record.said[0].parts, metadata=metadata)
@@ -121,40 +146,45 @@ class Thread:
             yield from self.flush()
             yield from record.said
 
-    def _append(self, uuid: str, kind: str) -> None:
-        self._kinds[uuid] = intern(kind)  # the records of an answer have copies of its id
-        self._places[uuid] = len(self._path)
-        self._path.append(uuid)
+    def _append(self, message: int, kind: int) -> None:
+        self._kinds[message] = kind
+        self._places[message] = len(self._path)
+        self._path.append(message)
 
-    def _continues(self, record: Record, after: str) -> bool:
+    def _continues(self, record: Record, after: int) -> bool:
         """Return whether a record goes on with the conversation, and does not begin another branch of it."""
         if after == self._tip or record.joins:
             return True
-        place = self._places.get(after)
-        if place is None:
+        place = _NOWHERE if after == _START else self._places[after]
+        if place == _NOWHERE:
             return False
-        left_behind = {self._kinds[uuid] for uuid in self._path[place + 1 :]}
-        return left_behind <= {_JOINS, record.answer or _JOINS, *self._answers_up_to(place)}
+        left_behind = {self._kinds[message] for message in self._path[place + 1 :]}
+        return left_behind <= {_JOINS, self._kind_of(record), *self._answers_up_to(place)}
 
-    def _answers_up_to(self, place: int) -> Iterator[str]:
+    def _kind_of(self, record: Record) -> int:
+        """Return the kind of the answer that a record is a part of, if it was read before."""
+        answer = self._answers.find(record.answer) if record.answer else None
+        return _JOINS if answer is None else answer
+
+    def _answers_up_to(self, place: int) -> Iterator[int]:
         """Yield the answers to the last prompt that end at a place or go on after it."""
         while place >= 0 and (kind := self._kinds[self._path[place]]) != _PROMPT:
             yield kind
             place -= 1
 
-    def _go_to(self, message: str) -> None:
+    def _go_to(self, message: int) -> None:
         """Make the path lead to a message, on whichever branch it is."""
-        way: list[str] = []
-        while message and message not in self._places:
+        way: list[int] = []
+        while message != _START and self._places[message] == _NOWHERE:
             way.append(message)
             message = self._before[message]
-        keep = self._places[message] + 1 if message else 0
+        keep = 0 if message == _START else self._places[message] + 1
         for place in range(len(self._path) - 1, keep - 1, -1):
             left = self._path.pop()
-            del self._places[left]
-            self._before[left] = self._path[place - 1] if place else ""
-        for uuid in reversed(way):
-            self._append(uuid, self._kinds[uuid])
+            self._places[left] = _NOWHERE
+            self._before[left] = self._path[place - 1] if place else _START
+        for message in reversed(way):
+            self._append(message, self._kinds[message])
 
 
 def _larger(one: Kept | None, other: Kept | None) -> Kept | None:

@@ -14,7 +14,20 @@ from reel.importing.compressed import open_zstd
 from reel.importing.files import Entry, files_below, lines_of, open_regular
 from reel.importing.jsonl_reading import JsonLines
 from reel.importing.responses_items import PROVIDER, Item, read_item
-from reel.importing.steps import About, Back, Compacted, Found, Kept, Part, Problem, Said, Source, Step, Tool
+from reel.importing.steps import (
+    About,
+    Back,
+    Compacted,
+    Found,
+    Kept,
+    Part,
+    Problem,
+    Said,
+    Source,
+    Step,
+    Tool,
+    forks_last,
+)
 from reel.importing.values import (
     digest,
     list_in,
@@ -60,6 +73,7 @@ _PROGRESS = frozenset(
         *("thread_name_updated", "thread_settings_applied", "undo_completed", "background_event", "stream_error"),
     }
 )
+_WITH_PAYLOAD = ("turn_context", "response_item", "event_msg", "compacted")
 # What a user's message begins with that the tool wrote, and no person.
 _CONTEXT = (
     *("<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<turn_aborted>", "<skill>"),
@@ -88,20 +102,7 @@ def _discover(root: Path) -> Found:
                 found[source.conversation] = source
     known = found.keys()
     sources = [source if source.fork_of in known else source._replace(fork_of="") for source in found.values()]
-    return Found(_parents_first(sources), problems)
-
-
-def _parents_first(sources: list[Source]) -> list[Source]:
-    waiting = {source.conversation: source for source in sources}
-    ordered: list[Source] = []
-    for source in sources:
-        chain = []
-        name = source.conversation
-        while (next_one := waiting.pop(name, None)) is not None:
-            chain.append(next_one)
-            name = next_one.fork_of
-        ordered += reversed(chain)
-    return ordered
+    return Found(forks_last(sources), problems)
 
 
 def _source(entry: Entry, problems: list[Problem]) -> Source:
@@ -175,7 +176,10 @@ class Rollout(JsonLines):
     def read_line(self, found: Json, line: int) -> Iterator[Step]:
         """Read one record."""
         kind, payload, sent = text_in(found, "type"), map_in(found, "payload"), milliseconds(found.get("timestamp"))
-        if kind == "session_meta" or (not kind and "id" in found):
+        if kind in _WITH_PAYLOAD and not payload:
+            self.counts.note(f"{kind} without payload")
+            yield self._note(found, sent, line)
+        elif kind == "session_meta" or (not kind and "id" in found):
             yield from self._read_meta(payload or found, sent, line)
         elif kind == "turn_context":
             self._read_context(payload)

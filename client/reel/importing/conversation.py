@@ -15,6 +15,7 @@ from msgpack import packb
 
 from reel import replies, requests
 from reel.errors import Conflict, InvalidMessage, InvalidParams, ReelError, TooLarge
+from reel.importing.id_tables import IdMap
 from reel.importing.log import Log, ref_for
 from reel.importing.pipeline import Pipeline
 from reel.importing.steps import About, Back, Compacted, Kept, Part, Problem, Said, Source, Step
@@ -79,10 +80,12 @@ class Conversation:
         # What the agent is described as.
         self._described = (target.row.title or "", target.row.tags) if target.row else ("", {})
         # The places of messages that are not in the log under this id: a part of one, and a copy beside a summary.
-        self._places: dict[str, int] = {}
+        self._places = IdMap()
         # The message after which the next one comes, and the prompt at the beginning, which stays there.
         self._at: int | None = None
         self._base: int | None = None
+        # The newest message that was read.
+        self._newest = 0
         # What is in the log only, and came before there was an agent.
         self._early: list[Kept] = []
         self._batch: list[Json] = []
@@ -115,6 +118,7 @@ class Conversation:
         """Send what is left, and describe the agent."""
         if self._target.is_fork and self._at is not None:
             self._materialize()
+        self._move()
         self.flush()
         if not self.agent or self.failure:
             return
@@ -147,12 +151,29 @@ class Conversation:
             self.known += 1
         if place is None:
             return
-        for part in said.parts:
+        # A message is in the log under the id of its last part.
+        for part in said.parts[:-1] if parts else said.parts:
             if self._log.place_of(part.ref) != place:
                 self._places[part.ref] = place
         if said.role == "system" and self._at == self._base:
             self._base = place
-        self._at = place
+        self._go_to(place)
+
+    def _go_to(self, place: int) -> None:
+        self._at, self._newest = place, max(place, self._newest)
+
+    def _move(self) -> None:
+        """Go back to the last message of the source if it is on another branch, or before the end of this one.
+
+        A source that has not the newest message is an older state of the conversation, or was cut: it does not decide.
+        A message that does not end a command cannot be gone back to by itself.
+        """
+        place = self._at
+        if not self.agent or place is None or place == self._log.tip:
+            return
+        if self._newest == self._log.newest and self._log.end_of(place) == place:
+            self.flush()
+            self._restore(place)
 
     def _place_of(self, ref: str) -> int | None:
         return self._places.get(ref) or self._log.place_of(ref)
@@ -197,7 +218,8 @@ class Conversation:
     def _repeat(self, ref: str, place: int, copy: str, line: int) -> None:
         """Add a message again that stays after a summary."""
         if (known := self._log.place_of(copy)) is not None:
-            self._at = self._places[ref] = known
+            self._places[ref] = known
+            self._go_to(known)
             return
         self.flush()
         found = self._pipeline.call(requests.messages(self.agent, since=place - 1, limit=1, at=place)).messages
@@ -246,14 +268,18 @@ class Conversation:
             return
         following = self._log.after(self._at)
         if following is None and self._at is not None:
-            end = self._log.end_of(self._at)
-            self._send(requests.restore(self.agent, self._at, if_seq=self._log.head), None)
-            self._log.go_to(end, self._log.head + 1)
+            self._restore(self._at)
             self._batch_head = self._log.head
             following = self._log.after(self._at)
         if following is not None:
             self._batch_from = following
             self._log.go_to(self._at, self._log.head + 1)
+
+    def _restore(self, place: int) -> None:
+        """Go back to the end of the command that added a message."""
+        end = self._log.end_of(place)
+        self._send(requests.restore(self.agent, place, if_seq=self._log.head), None)
+        self._log.go_to(end, self._log.head + 1)
 
     def _materialize(self) -> None:
         """Create the agent if it does not exist; clone it if it must not be written to."""
@@ -267,7 +293,9 @@ class Conversation:
             info = self._pipeline.call(requests.create(self._target.name, title=self._title or None, tags=tags))
             self._log = Log()
             self._log.head = info.head
-        self.agent, self.made, self._described = info.id, info.name, (info.title or "", info.tags)
+        # A fork has the title that its tool gave it, not that of its origin.
+        title = "" if self._target.is_fork else info.title or ""
+        self.agent, self.made, self._described = info.id, info.name, (title, info.tags)
         early, self._early = self._early, []
         for kept in early:
             self._keep(kept)

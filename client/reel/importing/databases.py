@@ -1,11 +1,11 @@
 """Reading SQLite databases of other tools, which may be in use."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from reel.importing.files import files_below, open_regular
-from reel.importing.sqlite_reading import Connection, reading, tables_in
+from reel.importing.sqlite_reading import Connection, Damaged, reading, tables_in
 from reel.importing.steps import Found, Problem, Source
 from reel.strict_json import Json
 from reel.values import clean_deep
@@ -37,8 +37,17 @@ class Database:
             if table in self.tables:
                 query = f'select rowid as number, "{column}" as value from "{table}" order by rowid'  # noqa: S608 - ours
                 for row in self._connection.execute(query):
-                    found.setdefault("" if row["value"] is None else str(row["value"]), []).append(row["number"])
+                    value = "" if row["value"] is None else clean_deep(str(row["value"]))[0]
+                    found.setdefault(value, []).append(row["number"])
         return self._groups[key]
+
+    def count(self, columns: Mapping[str, str]) -> int:
+        """Return how many values there are in a column of each of these tables, together."""
+        union = " union ".join(f'select "{column}" as value from "{table}"' for table, column in columns.items())  # noqa: S608
+        try:
+            return int(self._connection.execute(f"select count(*) as found from ({union})").fetchone()["found"])  # noqa: S608
+        except Damaged:
+            return 1  # what is damaged is reported when it is read
 
     def row(self, table: str, number: int) -> Json:
         """Return a row; empty if it is gone."""
@@ -64,37 +73,44 @@ def open_database(path: str) -> Iterator[Database]:
         yield Database(connection)
 
 
-def databases_below(root: Path, tool: str, suffixes: tuple[str, ...], tables: tuple[str, ...]) -> Found:
+def databases_below(root: Path, tool: str, suffixes: tuple[str, ...], tables: Mapping[str, str]) -> Found:
     """Return the databases at a path that have one of these tables.
 
     Args:
         root: a file, or a directory.
         tool: the name of the tool, which the names of the conversations begin with.
         suffixes: the ends of the names.
-        tables: the tables.
+        tables: the tables, each with the column that says which conversation a row belongs to.
     """
     problems: list[Problem] = []
     sources = []
     for entry in files_below(root, suffixes, problems):
         path = str(entry.path)
-        if reason := _why_not(path, tables):
+        try:
+            conversations = _conversations_in(path, tables)
+        except OSError as error:
             # In a directory there may be databases of others.
             if root.is_file():
-                problems.append(Problem(path, 0, reason))
+                problems.append(Problem(path, 0, error.strerror or str(error)))
             continue
         log = Path(path + _WAL)
         size, modified = (log.stat().st_size, log.stat().st_mtime_ns) if log.exists() else (0, 0)
-        sources.append(Source(path, tool, entry.size + size, max(entry.modified, modified)))
+        modified = max(entry.modified, modified)
+        sources.append(Source(path, tool, entry.size + size, modified, conversations=conversations))
     return Found(sources, problems)
 
 
-def _why_not(path: str, tables: tuple[str, ...]) -> str:
-    """Return why a file is not a database with one of these tables; empty if it is one."""
-    try:
-        with open_regular(path) as file:
-            if file.read(len(_MAGIC)) != _MAGIC:
-                return "is not an SQLite database"
-        with open_database(path) as database:
-            return "" if database.tables.intersection(tables) else f"has none of the tables {', '.join(tables)}"
-    except OSError as error:
-        return error.strerror or str(error)
+def _conversations_in(path: str, tables: Mapping[str, str]) -> int:
+    """Return how many conversations a database has.
+
+    Raises:
+        OSError: it is not a database with one of these tables.
+    """
+    with open_regular(path) as file:
+        if file.read(len(_MAGIC)) != _MAGIC:
+            raise OSError(0, "is not an SQLite database", path)
+    with open_database(path) as database:
+        found = {table: column for table, column in tables.items() if table in database.tables}
+        if not found:
+            raise OSError(0, f"has none of the tables {', '.join(tables)}", path)
+        return database.count(found)

@@ -1,26 +1,21 @@
 """Exports of chat services: one JSON array of conversations, in a file or in the archive as it was downloaded."""
 
-import re
-import zipfile
-import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO
 
-from reel.importing.files import Entry, files_below, open_regular
+from reel.importing.export_files import ARCHIVE, CONVERSATIONS, Files, open_export
+from reel.importing.files import Entry, files_below
 from reel.importing.json_elements import MAX_ELEMENT, Element, Elements, Readable
 from reel.importing.steps import NOT_JSON, TOO_LONG, Counts, Found, Problem, Source, Step
 from reel.importing.values import parse_record
 from reel.strict_json import Json
 
-_NAME = re.compile(r"(?:.*/)?conversations(?:-[0-9]{1,6})?\.json")
-_ARCHIVE = ".zip"
 # How much of a file is looked at to find out whose export it is.
 _HEAD = 1 << 18
 
 
 def discover(root: Path, tool: str, sign: bytes) -> Found:
-    """Return the exports at a path; in a directory, only those that have the sign of the service in them.
+    """Return the exports at a path, the oldest first; in a directory, only those with the sign of the service in them.
 
     Args:
         root: a file, or a directory.
@@ -31,59 +26,24 @@ def discover(root: Path, tool: str, sign: bytes) -> Found:
     named = root.is_file()
     sources = [
         Source(str(entry.path), tool, entry.size, entry.modified)
-        for entry in files_below(root, (".json", _ARCHIVE), problems)
+        for entry in files_below(root, (".json", ARCHIVE), problems)
         if named or (_may_be_export(entry) and _has_sign(entry, sign, problems))
     ]
-    return Found(sources, problems)
+    return Found(sorted(sources, key=lambda source: source.modified), problems)
 
 
 def _may_be_export(entry: Entry) -> bool:
-    return entry.path.suffix == _ARCHIVE or _NAME.fullmatch(entry.path.name) is not None
+    return entry.path.suffix == ARCHIVE or CONVERSATIONS.fullmatch(entry.path.name) is not None
 
 
 def _has_sign(entry: Entry, sign: bytes, problems: list[Problem]) -> bool:
     try:
-        with open_regular(str(entry.path)) as file:
-            for _, part in _parts(file, str(entry.path)):
+        with open_export(str(entry.path)) as files:
+            for _, part in files.conversations():
                 return sign in part.read(_HEAD)
     except OSError as error:
         problems.append(Problem(str(entry.path), 0, error.strerror or str(error)))
     return False
-
-
-def _parts(file: BinaryIO, path: str) -> Iterator[tuple[str, Readable]]:
-    """Yield the files with conversations in an export, each with its name in the archive.
-
-    Raises:
-        OSError: the archive is damaged.
-    """
-    if not path.endswith(_ARCHIVE):
-        yield "", file
-        return
-    try:
-        with zipfile.ZipFile(file) as archive:
-            for name in sorted(name for name in archive.namelist() if _NAME.fullmatch(name)):
-                with archive.open(name) as member:
-                    yield name, _Member(member)
-    except _DAMAGED as error:
-        raise OSError(0, f"the archive cannot be read: {error}", path) from error
-
-
-# What reading an archive raises if it is damaged or encrypted, or compressed in a way that is not known here.
-_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, LookupError)
-
-
-class _Member:
-    """A file in an archive; what cannot be decompressed is an error of reading."""
-
-    def __init__(self, file: Readable) -> None:
-        self._file = file
-
-    def read(self, size: int, /) -> bytes:
-        try:
-            return self._file.read(size)
-        except _DAMAGED as error:
-            raise OSError(0, f"the archive is damaged: {error}") from error
 
 
 class Export:
@@ -93,7 +53,7 @@ class Export:
         source: where it is.
         first_keys: the keys that a conversation may begin with.
         accepts: returns whether an object is a conversation.
-        read: yields the steps of a conversation, and counts its records.
+        read: yields the steps of a conversation, and counts its records; it is given the files of the export, too.
     """
 
     def __init__(
@@ -101,7 +61,7 @@ class Export:
         source: Source,
         first_keys: tuple[str, ...],
         accepts: Callable[[Json], bool],
-        read: Callable[[Json, Source, Counts], Iterator[Step]],
+        read: Callable[[Json, Source, Counts, Files], Iterator[Step]],
     ) -> None:
         self.source = source
         self.counts = Counts()
@@ -111,11 +71,11 @@ class Export:
 
     def steps(self) -> Iterator[Step]:
         """Yield the steps of all conversations."""
-        with open_regular(self.source.path) as file:
-            for name, part in _parts(file, self.source.path):
-                yield from self._part(name, part)
+        with open_export(self.source.path) as files:
+            for name, part in files.conversations():
+                yield from self._part(name, part, files)
 
-    def _part(self, name: str, part: Readable) -> Iterator[Step]:
+    def _part(self, name: str, part: Readable, files: Files) -> Iterator[Step]:
         elements = Elements(part, self._first_keys)
         number, damaged, reported = 0, False, False
         try:
@@ -124,7 +84,7 @@ class Export:
                 damaged = isinstance(found, str) or not self._accepts(found)
                 if not isinstance(found, str) and not damaged:
                     number, reported = number + 1, False
-                    yield from self._read(found, self.source, self.counts)
+                    yield from self._read(found, self.source, self.counts, files)
                 elif not reported:  # what follows are pieces of the same conversation
                     reported, number = True, number + 1
                     self._report(name, number, element, found)

@@ -80,10 +80,11 @@ class Importer:
             NotRunning: the daemon went away.
         """
         for source in sources:
-            if self._seen.has(source, self._heads):
+            if (unchanged := self._seen.conversations(source, self._heads)) is not None:
                 self.totals.sources += 1
                 self.totals.bytes += source.size
-                self.totals.unchanged += 1
+                self.totals.unchanged += unchanged
+                self.totals.empty += not unchanged
             else:
                 self._sent.append(self._read(tool, source))
             if len(self._sent) >= _TOGETHER:
@@ -111,7 +112,7 @@ class Importer:
         try:
             for step in reading.steps():
                 if isinstance(step, About):
-                    current = self._conversation(conversations, skipped, source, step.part, careful=careful)
+                    current = self._conversation(conversations, skipped, source, step, careful=careful)
                 if current is not None:
                     current.take(step)
         except OSError as error:
@@ -125,13 +126,14 @@ class Importer:
         return _Read(source, reading.counts, list(conversations.values()))
 
     def _conversation(
-        self, conversations: dict[str, Conversation], skipped: set[str], source: Source, part: str, *, careful: bool
+        self, conversations: dict[str, Conversation], skipped: set[str], source: Source, about: About, *, careful: bool
     ) -> Conversation | None:
-        name = source.conversation + part
+        name = source.conversation + about.part
         if name in skipped:
             return None
         if name not in conversations:
-            target = self._target(name, source.fork_of if not part else "")
+            fork_of = source.conversation + about.fork_of if about.fork_of else "" if about.part else source.fork_of
+            target = self._target(name, self._parent(fork_of, conversations))
             if target is None:
                 skipped.add(name)
                 self.totals.killed.append(name)
@@ -139,14 +141,26 @@ class Importer:
             conversations[name] = Conversation(self._pipeline, source, name, target, careful=careful)
         return conversations[name]
 
-    def _target(self, name: str, fork_of: str) -> Target | None:
-        """Return the agent that a conversation goes into; ``None`` if it was killed here."""
+    def _parent(self, name: str, conversations: dict[str, Conversation]) -> str:
+        """Return the agent of a conversation that another one was forked from, or an empty string if it has none."""
+        if (read := conversations.get(name)) is not None:
+            read.flush()
+            if read.agent:
+                return read.agent
+        return self._made.get(name) or (found.id if (found := self._find(name)) else "")
+
+    def _target(self, name: str, parent: str) -> Target | None:
+        """Return the agent that a conversation goes into; ``None`` if it was killed here.
+
+        Args:
+            name: the conversation.
+            parent: the agent that it is a fork of.
+        """
         if (made := self._made.get(name)) is not None:
             return self._existing(name, self._row_of(made))
         row = self._named.get(name) or self._tagged.get(name)
         if row is not None:
             return self._existing(name, row) if row.alive else None
-        parent = self._made.get(fork_of) or (found.id if (found := self._find(fork_of)) else "")
         if not parent:
             return Target(name, None, Log())
         return Target(name, None, read_log(self._pipeline, parent), parent, is_fork=True)

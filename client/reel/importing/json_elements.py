@@ -146,4 +146,4 @@ class Elements:
 
 def _beginnings(keys: Iterable[bytes]) -> re.Pattern[bytes]:
     """Return what matches the beginning of an element that follows another one."""
-    return re.compile(rb'\}\s{0,64},\s{0,64}\{\s{0,64}"(?:' + b"|".join(map(re.escape, keys)) + rb')"\s{0,8}:')
+    return re.compile(rb',\s{0,64}\{\s{0,64}"(?:' + b"|".join(map(re.escape, keys)) + rb')"\s{0,8}:')

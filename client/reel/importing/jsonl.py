@@ -4,19 +4,23 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from reel.importing.chat_messages import read_message, role_in, said_from
+from reel.importing.chat_messages import REASONING, read_message, role_in, said_from
 from reel.importing.files import files_below
 from reel.importing.jsonl_reading import JsonLines
 from reel.importing.responses_items import read_item
 from reel.importing.steps import About, Found, Part, Problem, Said, Source, Step, Tool
 from reel.importing.values import id_in_name, list_in, map_in, milliseconds, name_of, tags_of, text_in, title_of
-from reel.strict_json import Json
+from reel.strict_json import Json, encode
 
 _NAME = "jsonl"
 # Where a conversation has its messages: Chat Completions and Anthropic, ShareGPT, Gemini, Responses.
 _LISTS = ("messages", "conversations", "conversation", "contents", "input")
 _PROMPTS = ("system", "instructions", "systemInstruction", "system_instruction", "system_prompt")
 _IDS = ("id", "conversation_id", "custom_id", "uuid")
+# Where a message has what it says.
+_SAID = ("content", "value", "parts", "tool_calls", "function_call", *REASONING)
+# How much of what is not a message is shown.
+_SHOWN = 60
 _TIMES = ("timestamp", "created_at", "create_time", "time")
 
 
@@ -55,7 +59,7 @@ class Messages(JsonLines):
         if where:
             self.counts.map()
             yield from self._read_conversation(found, where, line)
-        elif role_in(found) or "type" in found:
+        elif _is_message(found):
             yield from self._read_message(found, line)
         else:
             self.counts.note("neither a message nor a conversation")
@@ -81,9 +85,18 @@ class Messages(JsonLines):
             number = 1
             yield Said("system", (Part("prompt", [{"type": "text", "text": prompt}]),), {}, sent, line)
         for message in list_in(found, where):
-            if type(message) is dict:
+            if _is_message(message):
                 yield from _said(message, number, line, _time_of(message) or sent, is_first=not number)
                 number += 1
+            else:
+                self.counts.problem(Problem(self.source.path, line, f"not a message: {encode(message)[:_SHOWN]}"))
+
+
+def _is_message(found: Any) -> bool:
+    """Return whether a value is a message with something in it, or an item."""
+    if type(found) is not dict:
+        return False
+    return "type" in found or (bool(role_in(found)) and not found.keys().isdisjoint(_SAID))
 
 
 def _said(found: Json, number: int, line: int, sent: int | None, *, is_first: bool) -> Iterator[Step]:

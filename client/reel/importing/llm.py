@@ -1,6 +1,7 @@
 """llm: a database of all conversations. Older versions kept a row for each response, newer ones a tree of messages."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from reel.importing.anthropic_blocks import by_role
@@ -8,7 +9,7 @@ from reel.importing.databases import Database, databases_below, open_database
 from reel.importing.llm_rows import PROVIDER, message_blocks, response_messages
 from reel.importing.sqlite_reading import Damaged
 from reel.importing.steps import About, Back, Counts, Found, Kept, Part, Problem, Said, Source, Step, Tool
-from reel.importing.values import id_in_name, milliseconds, tags_of, text_in, title_of
+from reel.importing.values import id_in_name, milliseconds, origins_first, tags_of, text_in, title_of
 from reel.strict_json import Json
 
 _ROLES = {"user": "user", "tool": "user", "assistant": "assistant", "system": "system"}
@@ -25,7 +26,7 @@ def _places(environment: Mapping[str, str]) -> Iterator[Path]:
 
 
 def _discover(root: Path) -> Found:
-    return databases_below(root, PROVIDER, (_FILE,), ("turns", "responses"))
+    return databases_below(root, PROVIDER, (_FILE,), {"turns": "thread_id", "responses": "conversation_id"})
 
 
 class Logs:
@@ -44,7 +45,8 @@ class Logs:
         with open_database(self.source.path) as database:
             responses = _responses(database)
             threads = database.groups("threads", "id")
-            for name in dict.fromkeys([*responses, *threads, *database.groups("turns", "thread_id")]):
+            names = dict.fromkeys([*responses, *threads, *database.groups("turns", "thread_id")])
+            for name in origins_first({name: _origin(database, name) for name in names}):
                 try:
                     yield from self._conversation(database, name, responses.get(name, []))
                 except Damaged as error:
@@ -54,14 +56,11 @@ class Logs:
         threads = [*database.rows("threads", "id", name), *database.rows("conversations", "id", name)]
         turns = sorted(database.rows("turns", "thread_id", name), key=lambda row: text_in(row, "id"))
         models = [text_in(row, "model") for row in (*turns[-1:], *threads)]
-        facts = tags_of(
-            tool=PROVIDER,
-            source=self.source.path,
-            model=next(filter(None, models), ""),
-            forked_from=next((text_in(row, "forked_from") for row in threads), ""),
-        )
+        origin = _origin(database, name)
+        model = next(filter(None, models), "")
+        facts = tags_of(tool=PROVIDER, source=self.source.path, model=model, forked_from=origin)
         title = next((text_in(row, "name") for row in threads), "")
-        yield About(f"/{id_in_name(name or 'unnamed')}", title_of(title), facts)
+        yield About(_part(name), title_of(title), facts, _part(origin) if origin else "")
         prompt = ""
         for number in responses:
             row = database.row("responses", number)
@@ -103,18 +102,32 @@ class Logs:
             said.add(name)
             yield from self._message(database, row, name, model, sent)
 
+    def _report(self, what: str) -> None:
+        self.counts.problem(Problem(self.source.path, 0, what))
+
     def _message(self, database: Database, row: Json, name: str, model: str, sent: int | None) -> Iterator[Step]:
         role = _ROLES.get(text_in(row, "role"), "")
         if role:
             self.counts.map()
         else:
             self.counts.note(f"role {text_in(row, 'role') or 'missing'}")
-        blocks = message_blocks(database, name, role or "user") or [{"type": "text", "text": ""}]
+        blocks = message_blocks(database, name, role or "user", self._report) or [{"type": "text", "text": ""}]
         metadata = {"provider": PROVIDER, **({"model": model} if model else {})}
         runs = list(by_role(blocks, role or "user"))
         for number, (owner, run) in enumerate(runs):
             ref = name if number == len(runs) - 1 else f"{name}/{number}"
             yield Said(owner, (Part(ref, run),), metadata if owner == "assistant" else {}, sent)
+
+
+def _part(name: str) -> str:
+    return f"/{id_in_name(name or 'unnamed')}"
+
+
+def _origin(database: Database, name: str) -> str:
+    """Return the thread that this one was forked from, or an empty string if it was not forked or is damaged."""
+    with suppress(*Damaged):  # which is reported when the conversation is read
+        return next((text_in(row, "forked_from") for row in database.rows("threads", "id", name)), "")
+    return ""
 
 
 def _responses(database: Database) -> dict[str, list[int]]:

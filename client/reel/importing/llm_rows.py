@@ -1,7 +1,7 @@
 """The rows of llm's database: what each message and each response is by itself."""
 
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from reel.blocks import ALLOWED
@@ -14,18 +14,24 @@ from reel.strict_json import Json, encode
 PROVIDER = "llm"
 
 
-def message_blocks(database: Database, name: str, role: str) -> list[Json]:
+def message_blocks(database: Database, name: str, role: str, report: Callable[[str], None]) -> list[Json]:
     """Return the blocks of a message in the newer tables.
 
     Args:
         database: the database.
         name: the message's hash.
         role: the role that has the blocks, where results of tools are a user's.
+        report: is told which row is damaged.
     """
     blocks = []
     rows = database.rows("parts", "message_hash", name)
     for row in sorted(rows, key=lambda row: row["position"] if type(row.get("position")) is int else 0):
-        block = _part(database, row, f"{name}-{row.get('position')}")
+        try:
+            block = _part(database, row, f"{name}-{row.get('position')}")
+        except ValueError as error:
+            report(f"parts, row {row.get('id')}: not JSON: {error}")
+            kept = {key: repr(value) if type(value) is bytes else value for key, value in row.items()}
+            block = opaque({"type": "damaged", **kept}, PROVIDER)
         blocks.append(block if block["type"] in (*ALLOWED[role], "tool_result") else _other(block, role))
     return blocks
 
@@ -61,8 +67,8 @@ def _part(database: Database, row: Json, made: str) -> Json:
 def _parsed(data: Any) -> Json:
     try:
         return parse_record(data.encode()) or {} if type(data) is str else {}
-    except (ValueError, RecursionError):
-        return {"unreadable": data}
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
 
 
 def _referenced(database: Database, payload: Json) -> str:

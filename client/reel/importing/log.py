@@ -5,6 +5,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from typing import Any
 
+from reel.importing.id_tables import IdMap
 from reel.importing.values import digest
 from reel.kinds import is_conversation_kind
 
@@ -27,7 +28,7 @@ class Log:
     """
 
     def __init__(self) -> None:
-        self._refs: dict[str, int] = {}
+        self._refs = IdMap()
         self.head = 0
         # The last message of the conversation.
         self.tip: int | None = None
@@ -95,6 +96,11 @@ class Log:
             found = found if seq in self._marks else seq
             seq = _place(self._before[bisect_left(self._nodes, seq)])
         return found
+
+    @property
+    def newest(self) -> int:
+        """The seq of the newest message on any branch, or 0 if the log has no messages."""
+        return next((seq for seq in reversed(self._nodes) if seq not in self._marks), 0)
 
     def end_of(self, place: int) -> int | None:
         """Return the last message of the conversation after the command that added a message."""

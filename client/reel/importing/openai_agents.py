@@ -84,7 +84,7 @@ def _places(_environment: Mapping[str, str]) -> Iterator[Path]:
 
 
 def _discover(root: Path) -> Found:
-    return databases_below(root, _NAME, (".db", ".sqlite", ".sqlite3"), (_TABLE,))
+    return databases_below(root, _NAME, (".db", ".sqlite", ".sqlite3"), {_TABLE: "session_id"})
 
 
 TOOL = Tool(_NAME, "OpenAI Agents SDK", _places, _discover, Sessions)

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from reel.importing.files import MAX_LINE, open_regular
 from reel.importing.opencode_messages import UNFINISHED, Messages, is_unfinished
 from reel.importing.sqlite_reading import Connection, reading, record_in, rows_of, tables_in
-from reel.importing.steps import NOT_JSON, About, Counts, Found, Problem, Source, Step, Tool
+from reel.importing.steps import NOT_JSON, About, Counts, Found, Problem, Source, Step, Tool, forks_last
 from reel.importing.values import map_in, name_of, tags_of, text_in, title_of
 from reel.strict_json import Json
 
@@ -42,23 +42,14 @@ def _discover(root: Path) -> Found:
         except OSError as error:
             problems.append(Problem(str(path), 0, error.strerror or str(error)))
     storage = real if real.name == "storage" else real / "storage"
+    if storage.is_symlink():
+        problems.append(Problem(str(storage), 0, "is a link, which is not followed"))
+        return Found(forks_last(found.values()), problems)
     for path in _files(storage / "session", problems, depth=2):
         source = _session_file(storage, path, problems)
         found.setdefault(source.conversation, source)
     sources = [source if source.fork_of in found else source._replace(fork_of="") for source in found.values()]
-    return Found(_origins_first(sources), problems)
-
-
-def _origins_first(sources: list[Source]) -> list[Source]:
-    waiting = {source.conversation: source for source in sources}
-    ordered: list[Source] = []
-    for source in sources:
-        chain, name = list[Source](), source.conversation
-        while (following := waiting.pop(name, None)) is not None:
-            chain.append(following)
-            name = following.fork_of
-        ordered += reversed(chain)
-    return ordered
+    return Found(forks_last(sources), problems)
 
 
 def _sessions_in(path: str) -> Iterator[Source]:

@@ -26,7 +26,7 @@ class Messages:
 
     Args:
         counts: where messages and parts are counted.
-        reverted: the id of the first message that the person took back; empty if there is none.
+        reverted: the id of the first message that the user took back, or an empty string if nothing was taken back.
     """
 
     def __init__(self, counts: Counts, reverted: str = "") -> None:

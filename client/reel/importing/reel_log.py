@@ -103,8 +103,9 @@ class LogFile:
             or type(command) is not int
             or not 0 < command <= seq
             or type(data) not in (str, type(None))
+            or type(found.get("content", 0)) not in (str, type(None))
         ):
-            self._report("not an event", line, "not an event: it has no valid seq, command or data_json")
+            self._report("not an event", line, "not an event: it has no valid seq, command, content or data_json")
         elif seq <= last:
             self._report("out of order", line, f"seq {seq} is not after {last}, the one before it")
         elif found.get("kind") not in KNOWN:

@@ -23,7 +23,7 @@ _LONGEST_GAP = 10_000
 _NOTES = 500
 _LONGEST_REF = 256
 
-# Returns the agent here that has the log of an agent there; empty if there is none.
+# Returns the agent here that has the log of an agent there, or an empty string if no agent has it.
 Finder = Callable[[str], str]
 
 

@@ -66,7 +66,8 @@ def read_item(found: Json, model: str = "") -> Item:
 
 def _message(found: Json) -> Item:
     role = text_in(found, "role")
-    blocks = _parts(found.get("content")) or [{"type": "text", "text": ""}]
+    empty = {"type": "text", "text": ""} if "content" in found else opaque({"type": "message", **found}, PROVIDER)
+    blocks = _parts(found.get("content")) or [empty]
     if role == "assistant":
         kept = {"provider_metadata": {"provider": PROVIDER, "phase": found["phase"]}} if text_in(found, "phase") else {}
         return Item("assistant", [{**block, **kept} for block in blocks])

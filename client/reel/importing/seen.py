@@ -30,8 +30,10 @@ class Seen:
             if type(kept) is dict and kept.get("version") == _VERSION and type(kept.get("sources")) is dict:
                 self._sources = kept["sources"]
 
-    def has(self, source: Source, heads: Mapping[str, int]) -> bool:
-        """Return whether a source is as it was when it was imported, and its agents still have all of it.
+    def conversations(self, source: Source, heads: Mapping[str, int]) -> int | None:
+        """Return how many conversations a source has if it is as it was when it was imported; else ``None``.
+
+        It is not if its agents do not have all of it any more.
 
         Args:
             source: the source.
@@ -39,8 +41,9 @@ class Seen:
         """
         match self._sources.get(_key(source)):
             case [source.size, source.modified, dict(agents)]:
-                return all(heads.get(agent, -1) >= head for agent, head in agents.items())
-        return False
+                if all(heads.get(agent, -1) >= head for agent, head in agents.items()):
+                    return len(agents)
+        return None
 
     def add(self, source: Source, heads: Mapping[str, int]) -> None:
         """Note that a source was imported into agents, which have these heads by now."""

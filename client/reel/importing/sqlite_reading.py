@@ -1,8 +1,10 @@
 """Reading a database of another tool, which may be writing to it."""
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from pathlib import Path
 from urllib.parse import quote
 
 from reel.importing.files import MAX_LINE, open_regular
@@ -13,26 +15,35 @@ from reel.strict_json import Json
 Connection = sqlite3.Connection
 # What reading rows raises if pages are damaged; the second, if the name of a column is.
 Damaged = (sqlite3.Error, UnicodeDecodeError)
+# What the name of a log ends in. Where a database says in its header whether it has one, and what it says then.
+_LOG = "-wal"
+_HEAD, _VERSIONS, _WITH_LOG = 20, slice(18, 20), b"\2\2"
 
 
 @contextmanager
 def reading(path: str) -> Iterator[Connection]:
     """Open a database to read it, with what is in the log beside it.
 
-    It is not opened as immutable: that would leave out the log, and read pages while they are written.
+    If it may have a log but nobody uses it, it is opened as immutable: otherwise SQLite would make an empty log beside
+    it, and leave it there. In use, that would leave out the log, and read pages while they are written.
 
     Raises:
-        OSError: it is not a regular file, cannot be read, or is damaged.
+        OSError: it is not a regular file, cannot be read, or is damaged; or somebody began to write to it meanwhile.
     """
-    open_regular(path).close()
+    with open_regular(path) as file:
+        unused = file.read(_HEAD)[_VERSIONS] == _WITH_LOG and not Path(path + _LOG).exists()
+        before = os.fstat(file.fileno())
+    options = "mode=ro&immutable=1" if unused else "mode=ro"
     try:
-        with closing(sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True)) as database:
+        with closing(sqlite3.connect(f"file:{quote(path)}?{options}", uri=True)) as database:
             database.row_factory = sqlite3.Row
             database.text_factory = lambda data: data.decode("utf-8", "replace")
             database.execute("PRAGMA trusted_schema = OFF")
             yield database
     except Damaged as error:
         raise OSError(0, f"cannot be read as a database: {error}", path) from None
+    if unused and (Path(path + _LOG).exists() or Path(path).stat().st_mtime_ns != before.st_mtime_ns):
+        raise OSError(0, "was written to while it was read; import it again", path)
 
 
 def rows_of(database: Connection, query: str, *values: object) -> Iterator[Json]:

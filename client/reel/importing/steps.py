@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
+from reel.importing.values import origins_first
+
 # How many problems of a source are kept; the others are counted.
 _MOST_PROBLEMS = 20
 
@@ -27,9 +29,10 @@ class Source(NamedTuple):
         conversation: the name that the agent gets, such as ``claude-code/<id>``.
         size: how many bytes it has, for the progress.
         modified: when it was last changed, in nanoseconds since the epoch.
-        fork_of: the name of the conversation that this one begins with a copy of; empty if there is none.
+        fork_of: the name of the conversation that this one was forked from; empty if it was not forked.
         key: which of the conversations in the file it is; empty if the file has only one.
         about: what the tool's reader has to know of it.
+        conversations: how many conversations it has, as far as that is known without reading all of it.
     """
 
     path: str
@@ -39,6 +42,7 @@ class Source(NamedTuple):
     fork_of: str = ""
     key: str = ""
     about: Mapping[str, str] = {}
+    conversations: int = 1
 
 
 class About(NamedTuple):
@@ -46,13 +50,15 @@ class About(NamedTuple):
 
     Args:
         part: what comes after the name of the source's conversation, such as ``/agent-1``; empty for itself.
-        title: a title for people; empty if there is none.
+        title: a title for people; may be empty.
         tags: facts such as the working directory.
+        fork_of: the part that this one was forked from, which was read before; empty if it was not forked.
     """
 
     part: str = ""
     title: str = ""
     tags: Mapping[str, str] = {}
+    fork_of: str = ""
 
 
 class Part(NamedTuple):
@@ -192,6 +198,12 @@ class Reading(Protocol):
             OSError: the source cannot be read.
         """
         ...
+
+
+def forks_last(sources: Iterable[Source]) -> list[Source]:
+    """Return sources so that each comes after the one that it is a fork of."""
+    named = {source.conversation: source for source in sources}
+    return [named[name] for name in origins_first({name: source.fork_of for name, source in named.items()})]
 
 
 class Found(NamedTuple):

@@ -9,6 +9,7 @@ MODULES = {
     "claude-code": "claude_code",
     "codex": "codex",
     "opencode": "opencode",
+    "gemini-cli": "gemini_cli",
     "aider": "aider",
     "chatgpt": "chatgpt",
     "claude-ai": "claude_ai",

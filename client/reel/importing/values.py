@@ -1,6 +1,7 @@
 """Small conversions that the readers share: names, times, and the values of records."""
 
 import hashlib
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -102,3 +103,19 @@ def tags_of(**facts: str) -> dict[str, str]:
 def title_of(text: str) -> str:
     """Return a text as a title: on one line, cut if it is long."""
     return " ".join(text[: 2 * _LONGEST_TAG].replace("\0", "").split())[:200]
+
+
+def origins_first(origins: Mapping[str, str]) -> list[str]:
+    """Return names so that each comes after the one that it is a fork of, and otherwise in their order.
+
+    Args:
+        origins: for each name, that of its origin; one that is not a name itself, such as the empty one, is no origin.
+    """
+    waiting, ordered = dict(origins), list[str]()
+    for name in origins:
+        chain, at = list[str](), name
+        while at in waiting:
+            chain.append(at)
+            at = waiting.pop(at)
+        ordered += reversed(chain)
+    return ordered

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from reel.sync.client import Client
+from tests.reel.importing.exported import Tree, write
 from tests.reel.importing.rollouts import Lines
 from tests.reel.importing.transcripts import Transcript, call
 
@@ -32,6 +33,7 @@ def _home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
     monkeypatch.delenv("CODEX_HOME", raising=False)
+    monkeypatch.setenv("PWD", str(tmp_path))
 
 
 def three_turns(session: str) -> Transcript:
@@ -240,6 +242,27 @@ def test_dry_run(reel: Reel, session: str, agent: str, tmp_path: Path) -> None:
     assert reel("show", agent).status == 4
 
 
+def test_files_with_several_conversations(reel: Reel, session: str, tmp_path: Path) -> None:
+    """Conversations are counted, not files: before they are read, by a dry run, and if nothing is new."""
+    trees = [Tree(f"{session}-{number}").said("u", "user", "Hi").exported() for number in range(3)]
+    path = str(write(tmp_path / "conversations.json", *trees))
+    run = "# aider chat started at 2026-01-0{}\n\n#### Hi\n\nHello\n"
+    (tmp_path / ".aider.chat.history.md").write_text("".join(map(run.format, ("1 10:00:00", "2 10:00:00"))))
+    (tmp_path / "empty.jsonl").write_text('{"type":"mode"}\n')
+
+    found = [reel("import", "chatgpt", path, *options).out.splitlines()[0] for options in (["--dry-run"], [], [])]
+    listed = reel("import", "--dry-run").out.split()
+    empty = [reel("import", "claude-code", str(tmp_path / "empty.jsonl")) for _ in range(2)]
+
+    assert found == [
+        "ChatGPT: 3 conversations would be imported; 3 messages",
+        "ChatGPT: 3 conversations imported; 3 messages",
+        "ChatGPT: nothing new in 3 conversations",
+    ]
+    assert listed[:2] == ["aider", "2"]
+    assert [(ran.status, ran.out) for ran in empty] == [(1, "Claude Code: nothing new\n")] * 2
+
+
 def test_for_programs(reel: Reel, session: str, agent: str, tmp_path: Path) -> None:
     """With --json there is a document for each tool: what became of the conversations, and of the records."""
     save(three_turns(session).record("progress", "p1").record("hologram", "h1"), tmp_path)
@@ -331,7 +354,7 @@ def test_watch(client: Client, session: str, agent: str, tmp_path: Path) -> None
     made = three_turns(session)
     save(made, tmp_path)
     with talking(client.path, "import", "--yes", "--watch", HOME=str(tmp_path)) as command:
-        command.until("waiting for what the tools write")
+        assert "Codex" not in command.until("waiting for what the tools write")
         save(made.user("u4", "Later"), tmp_path)
         command.until("1 went on; 1 message")
         command.interrupt("^C")
@@ -349,3 +372,13 @@ def test_ids_of_any_length(reel: Reel, client: Client, session: str, agent: str,
     refs = [message["ref"] for message in client.messages(agent).messages]
     assert ["u1", "hash-", "hash-"] == [ref[:5] for ref in refs]
     assert client.messages(agent).messages[0]["provider_metadata"] == {}
+
+
+def test_a_tool_that_was_never_used(reel: Reel, tmp_path: Path) -> None:
+    """An import from all tools does not fail because one of them has no conversation yet."""
+    (tmp_path / ".claude" / "projects").mkdir(parents=True)
+    (tmp_path / ".claude" / "projects" / "empty.jsonl").write_text('{"type":"mode"}\n')
+
+    ran = reel("import", "--yes")
+
+    assert (0, ["Claude Code: nothing new"], "") == (ran.status, ran.out.splitlines()[-1:], ran.err)

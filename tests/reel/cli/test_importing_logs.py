@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from reel.errors import ReelError
 from reel.sync.client import Client
 from tests.daemon import Daemon, short_directory
+from tests.forkserver import ForkedDaemon
 
 from .conftest import Reel, texts
 
@@ -36,7 +37,7 @@ _COMMANDS = (
 def other() -> Iterator[Daemon]:
     """A second daemon, which the logs are imported into."""
     with short_directory() as directory:
-        daemon = Daemon(directory).start()
+        daemon = ForkedDaemon(directory).start()
         yield daemon
         daemon.close()
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reel.importing.chatgpt import TOOL, steps_of
+from reel.importing.export_files import open_export
 from reel.importing.steps import About, Counts, Said, Source
 
 from .exported import CONVERSATION, Tree, read, reading_of, write
@@ -251,12 +252,15 @@ _NODES = st.fixed_dictionaries(
 
 @pytest.mark.slow
 @given(st.dictionaries(st.sampled_from("abcd"), _NODES | _JUNK), st.sampled_from("abx"))
-def test_any_tree(nodes: dict[str, Any], current: str) -> None:
+def test_any_tree(tmp_path_factory: pytest.TempPathFactory, nodes: dict[str, Any], current: str) -> None:
     """Whatever the nodes are, each is counted, and every step back is to a message that was said."""
     counts = Counts()
     known = {""}
+    path = tmp_path_factory.getbasetemp() / "none.json"
+    path.touch()
 
-    for step in steps_of({"mapping": nodes, "current_node": current}, Source("/x", "chatgpt", 0, 0), counts):
-        known |= check_step(step, known)
+    with open_export(str(path)) as files:
+        for step in steps_of({"mapping": nodes, "current_node": current}, Source("/x", "chatgpt", 0, 0), counts, files):
+            known |= check_step(step, known)
 
     assert counts.read == len(nodes) == counts.mapped + counts.ignored.total() + counts.unknown.total()

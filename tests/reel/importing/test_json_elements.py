@@ -27,13 +27,17 @@ def parsed(data: bytes, limit: int = 1 << 20) -> list[Any]:
     return found
 
 
+_TEXTS = st.text(max_size=6)
 _VALUES = st.recursive(
-    st.none() | st.integers() | st.text(), lambda inside: st.lists(inside) | st.dictionaries(st.text(), inside)
+    st.none() | st.integers() | _TEXTS,
+    lambda inside: st.lists(inside, max_size=2) | st.dictionaries(_TEXTS, inside, max_size=2),
+    max_leaves=5,
 )
+_ELEMENTS = st.lists(st.fixed_dictionaries({"title": _TEXTS, "x": _VALUES}), max_size=4)
 
 
 @pytest.mark.slow
-@given(st.lists(st.fixed_dictionaries({"title": st.text(), "x": _VALUES})), st.sampled_from([None, 2]), st.booleans())
+@given(_ELEMENTS, st.sampled_from([None, 2]), st.booleans())
 def test_any_array(values: list[Any], indent: int | None, ascii_only: bool) -> None:
     """Whatever the elements are, they are found."""
     assert parsed(json.dumps(values, indent=indent, ensure_ascii=ascii_only).encode()) == values
@@ -61,7 +65,14 @@ def test_longer_than_the_limit() -> None:
 
 @pytest.mark.parametrize(
     "damage",
-    [(b'"b"', b'"b '), (b'"b"', b"{b}"), (b'["k"]', b'["k"}'), (b"[", b"x"), (b'{"title": "b"', b'[ title": "b"')],
+    [
+        (b'"b"', b'"b '),
+        (b"]}, {", b"]x, {"),
+        (b'"b"', b"{b}"),
+        (b'["k"]', b'["k"}'),
+        (b"[", b"x"),
+        (b'{"title": "b"', b'[ title": "b"'),
+    ],
 )
 def test_damaged_elements(damage: tuple[bytes, bytes]) -> None:
     """An element whose quotes or brackets are damaged takes no other one with it."""

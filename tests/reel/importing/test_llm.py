@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reel.importing.llm import TOOL
@@ -117,6 +117,23 @@ def test_another_answer(tmp_path: Path) -> None:
     assert steps == ["user:u", "assistant:a", "back:u", "assistant:b"]
 
 
+def test_forks_come_after_their_origins(tmp_path: Path) -> None:
+    """A thread that was forked names the one that it begins with a copy of, which is read before it."""
+    messages = [message("u", None, "user", "Hi"), message("a", "u", "assistant", "1"), message("v", "a", "user", "2")]
+    threads = [
+        {"id": "grandchild", "tip_message_hash": "a", "forked_from": "child"},
+        {"id": "child", "tip_message_hash": "v", "forked_from": "t"},
+        {"id": "t", "tip_message_hash": "a"},
+        {"id": "lost", "tip_message_hash": "u", "forked_from": "gone"},
+    ]
+    path = saved(tmp_path / "logs.db", messages=[row for row, _ in messages], threads=threads)
+
+    steps = list(reading_of(TOOL, path).steps())
+
+    found = [(step.part, step.fork_of) for step in steps if isinstance(step, About)]
+    assert found == [("/t", ""), ("/child", "/t"), ("/grandchild", "/child"), ("/lost", "/gone")]
+
+
 def test_older_tables(tmp_path: Path) -> None:
     """A response is what was sent, and the answer; one without a conversation is a conversation."""
     first = {"id": "1", "conversation_id": "c", "system": "Be brief.", "prompt": "Sum", "response": "", "model": "m"}
@@ -184,6 +201,7 @@ _PARTS = st.fixed_dictionaries(
 
 
 @pytest.mark.slow
+@settings(max_examples=30)
 @given(
     st.lists(
         st.tuples(_HASHES, _HASHES, st.sampled_from(["user", "assistant", "system", "tool", "x", None])), max_size=4

@@ -1,0 +1,145 @@
+"""The conversation of a session of Gemini CLI, which its records append to, shorten and replace."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from reel.importing.gemini_messages import Message, kept_note
+from reel.importing.id_tables import IdMap
+from reel.importing.steps import Back, Kept, Part, Said, Step
+from reel.importing.values import digest
+from reel.strict_json import Json
+
+# The counts of tokens, and what Gemini's API calls them.
+_TOKENS = {
+    "input": "promptTokenCount",
+    "output": "candidatesTokenCount",
+    "cached": "cachedContentTokenCount",
+    "thoughts": "thoughtsTokenCount",
+    "tool": "toolUsePromptTokenCount",
+    "total": "totalTokenCount",
+}
+
+
+class _Entry(NamedTuple):
+    """A message of the conversation, or a note in it: what is known of it, and the ref of the last message by then."""
+
+    id: str
+    key: str
+    print: str
+    ref: str
+    is_context: bool
+
+
+class History:
+    """The messages that are current.
+
+    A message that is said again after another one than before, or with other words, is another message: its refs end
+    with a hash of both.
+    """
+
+    def __init__(self) -> None:
+        self._entries: list[_Entry] = []
+        self._keys = set[str]()
+        # For each message a hash of what it said first, and what it followed.
+        self._first = IdMap()
+        # Where the steps that were yielded lead.
+        self._tip = ""
+        # What the tool said at the beginning: without a prompt after it there is no conversation.
+        self._waiting: Said | None = None
+
+    @property
+    def last(self) -> str:
+        """The ref of the last message, or an empty string if the list has no messages."""
+        return self._entries[-1].ref if self._entries else ""
+
+    def append(self, message: Message, line: int) -> Iterator[Step]:
+        """Add a message at the end; if it is the last one already, what it says now takes its place."""
+        if message.role == "note":
+            self._append(_Entry(message.id, message.key, "", self.last, is_context=False))
+            yield kept_note(message.record, message.id, line)
+            return
+        if self._entries and self._entries[-1].key == message.key:
+            self._cut(len(self._entries) - 1)
+        yield from self._add(message, line)
+
+    def knows(self, key: str) -> bool:
+        """Return whether a message is in the conversation, and not its last one."""
+        return key in self._keys and self._entries[-1].key != key
+
+    def rewind(self, to: str) -> None:
+        """Drop a message and everything after it; everything if it is not there."""
+        ids = [entry.id for entry in self._entries]
+        self._cut(ids.index(to) if to in ids else 0)
+
+    def replace(self, messages: list[Message], line: int) -> Iterator[Step]:
+        """Put messages in the place of all that are there; those that both begin with stay."""
+        places = [number for number, entry in enumerate(self._entries) if entry.print]
+        contexts = [number for number in places if self._entries[number].is_context]
+        if contexts:  # a session that is resumed begins with another one
+            messages = [message for message in messages if not message.is_context]
+            places = [number for number in places if number not in contexts]
+        same = 0
+        for number, message in zip(places, messages, strict=False):
+            if (self._entries[number].key, self._entries[number].print) != (message.key, message.print):
+                break
+            self._entries[number] = self._entries[number]._replace(id=message.id)
+            same += 1
+        if same < len(places):
+            self._cut(places[same])
+        for message in messages[same:]:
+            yield from self._add(message, line)
+
+    def end(self) -> Iterator[Step]:
+        """Yield the step back that nothing was said after."""
+        if self._tip != self.last and self._waiting is None:
+            self._tip = self.last
+            yield Back(self.last)
+
+    def _add(self, message: Message, line: int) -> Iterator[Step]:
+        before = self.last
+        again = self._again(message, before)
+        parts = tuple(Part(_ref(message, end, again), blocks) for end, blocks in message.parts)
+        said = Said(message.role, parts, message.metadata, message.sent, line)
+        self._append(_Entry(message.id, message.key, message.print, parts[-1].ref, message.is_context))
+        waiting, self._waiting = self._waiting, None
+        if message.is_context and not self._tip and waiting is None:
+            self._waiting = said
+            return
+        if waiting is not None and waiting.parts[-1].ref == before:
+            self._tip = before
+            yield waiting
+        if self._tip != before:
+            yield Back(before)
+        self._tip = parts[-1].ref
+        yield said
+        if usage := _usage(message):
+            yield Kept("usage", f"{message.id}/usage", None, usage, message.sent, line)
+
+    def _append(self, entry: _Entry) -> None:
+        self._entries.append(entry)
+        self._keys.add(entry.key)
+
+    def _cut(self, length: int) -> None:
+        """Drop the entries after the first ones."""
+        self._keys.difference_update(entry.key for entry in self._entries[length:])
+        del self._entries[length:]
+
+    def _again(self, message: Message, before: str) -> str:
+        """Return the end of the refs of a message that was said before in another place, or with other words."""
+        made = digest(before, message.print)
+        number, first = int(made, 16) >> 1, self._first.get(message.key)
+        if first is None:
+            self._first[message.key] = number
+        return "" if first in (None, number) else f"@{made}"
+
+
+def _ref(message: Message, end: str, again: str) -> str:
+    if message.role == "tool":
+        return f"result{end}{again}"
+    return f"{message.id}{end}{again}" if end or again else message.id  # the same string, which is kept
+
+
+def _usage(message: Message) -> Json:
+    """Return what an answer used, in the words of Gemini's API."""
+    counts = {name: message.tokens[key] for key, name in _TOKENS.items() if message.tokens.get(key)}
+    return {**message.metadata, "usage": counts} if counts else {}

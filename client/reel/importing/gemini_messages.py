@@ -1,0 +1,197 @@
+"""Messages as Gemini CLI records them, as what they say.
+
+An answer is one record, with its thoughts, its calls and, once they are there, the results of these. Newer versions
+record the results once more, as a message of the user's. Here results are always a message of their own.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from reel.importing.gemini_parts import PROVIDER, fitting, parts_in, read_part
+from reel.importing.plain_blocks import call_block, result, text_block
+from reel.importing.steps import Kept
+from reel.importing.values import digest, list_in, map_in, milliseconds, text_in
+from reel.strict_json import Json, encode
+
+NAME = "gemini-cli"
+# What Gemini CLI shows to the person, beside the conversation.
+_SHOWN = ("info", "warning", "error")
+# Where a record of a message has what it says.
+_SAID = ("content", "toolCalls", "thoughts")
+# What the tool writes in the user's name; the first is written again whenever a session is resumed.
+_CONTEXT = "<session_context>"
+_NOT_TITLES = (_CONTEXT, "<hook_context>", "/", "?")
+# What the tool leaves out of a text that it records by itself, but not of the same text in a list of all messages.
+_INVISIBLE = re.compile("[\u200b-\u200f\ufeff]|<!--.*?-->", re.DOTALL)
+
+
+class Message(NamedTuple):
+    """A message, or a note beside the conversation.
+
+    Args:
+        id: the record's id.
+        key: what it is known by; results are known by their calls, because the record of them may be made again.
+        role: user, assistant or tool; note for what is not in the conversation.
+        parts: its blocks, each with the end of its ref; a message has some.
+        print: a hash of what it says; an answer that only grew has the same one.
+        metadata: its ``provider_metadata``.
+        sent: when it was recorded, in milliseconds since the epoch.
+        title: what a conversation that begins with it could be called.
+        is_context: whether it is what the tool says at the beginning of each session.
+        record: the record, of a note.
+        tokens: what it used, of an answer.
+    """
+
+    id: str
+    key: str
+    role: str
+    parts: tuple[tuple[str, list[Json]], ...]
+    print: str
+    metadata: Json
+    sent: int | None
+    title: str = ""
+    is_context: bool = False
+    record: Mapping[str, Any] = {}
+    tokens: Mapping[str, Any] = {}
+
+
+def kind_of(found: Json) -> str:
+    """Return the kind of a record that is no message; empty if it is one."""
+    kind = text_in(found, "type")
+    if kind in ("user", "gemini") and found.keys().isdisjoint(_SAID):
+        return f"{kind} without content"
+    return "" if kind in ("user", "gemini", *_SHOWN) else kind or "without a type"
+
+
+def read_message(found: Json) -> list[Message]:
+    """Return what a record says, in order; nothing if it is empty."""
+    kind = text_in(found, "type")
+    if kind == "gemini":
+        return _answer(found)
+    parts = parts_in(found.get("content"))
+    # Media that a tool returned are recorded as if they were shown only, but the model got them.
+    if kind == "user" or (kind == "info" and any("inlineData" in part for part in parts if type(part) is dict)):
+        return _of_user(found, parts)
+    ref = text_in(found, "id")
+    return [Message(ref, ref, "note", (), "", {}, None, record=found)]
+
+
+def kept_note(found: Mapping[str, Any], ref: str, line: int) -> Kept:
+    """Return a record as a step: a note, with its text if it has one."""
+    content = found.get("content")
+    text = content if type(content) is str and content else None
+    return Kept("note", ref, text, {NAME: encode(dict(found))}, milliseconds(found.get("timestamp")), line)
+
+
+def without_results(messages: list[Message], following: Message | None = None) -> list[Message]:
+    """Leave out the results that an answer has if they are recorded as a message after it, too."""
+    after = [*messages, following][1:]
+    return [
+        message
+        for message, next_one in zip(messages, after, strict=True)
+        if not (message.role == "tool" and next_one is not None and next_one.role == "tool")
+    ]
+
+
+def _answer(found: Json) -> list[Message]:
+    ref, model, sent = text_in(found, "id"), text_in(found, "model"), milliseconds(found.get("timestamp"))
+    blocks = [fitting(read_part(part, "", model), "assistant") for part in parts_in(found.get("content"))]
+    made = [call for call in list_in(found, "toolCalls") if type(call) is dict]
+    said = [block for block in blocks if block["type"] != "tool_call" and block != text_block("")]
+    if not any(block["type"] == "thinking" for block in said):
+        said = [*_thoughts(found, model), *said]
+    calls = _calls([block for block in blocks if block["type"] == "tool_call"], made)
+    parts = [("", said)] if said else []
+    parts += [(f"/{call['id']}", [call]) for call in calls]
+    if not parts:
+        return []
+    text = _INVISIBLE.sub("", "".join(block["text"] for block in said if block["type"] == "text")).strip()
+    metadata = {"provider": PROVIDER, **({"model": model} if model else {})}
+    tokens = map_in(found, "tokens")
+    answer = Message(ref, ref, "assistant", tuple(parts), digest(text), metadata, sent, tokens=tokens)
+    return [answer, *_results(ref, list(filter(None, map(_recorded_result, made))), sent)]
+
+
+def _thoughts(found: Json, model: str) -> Iterator[Json]:
+    """Yield thoughts as they were shown, which have no signatures."""
+    for thought in list_in(found, "thoughts"):
+        subject, description = text_in(thought, "subject"), text_in(thought, "description")
+        text = f"**{subject}** {description}" if subject else description
+        made_by = {"model": model} if model else {}
+        yield {"type": "thinking", "text": text, "provider": PROVIDER, **made_by}
+
+
+def _calls(blocks: list[Json], made: list[Json]) -> list[Json]:
+    """Return the calls of an answer: those among its parts, and the recorded ones that are not.
+
+    A part may have another id than the record of the same call, which has that of the result.
+    """
+    names = {text_in(call, "id"): text_in(call, "name") for call in made}
+    calls: dict[str, Json] = {}
+    for block in blocks:
+        call_id = block["id"]
+        if call_id not in names:
+            call_id = next((key for key, name in names.items() if name == block["name"] and key not in calls), call_id)
+        calls.setdefault(call_id, {**block, "id": call_id or "call"})
+    for call in made:
+        call_id = text_in(call, "id")
+        calls.setdefault(call_id, call_block(call_id, text_in(call, "name"), call.get("args")))
+    return list(calls.values())
+
+
+def _recorded_result(call: Json) -> Json | None:
+    given, call_id = call.get("result"), text_in(call, "id") or "call"
+    if not given:
+        return None
+    results, others = _split(parts_in(given), call_id)
+    if not results:
+        failed = text_in(call, "status") == "error"
+        return result(call_id, others, is_error=failed)
+    return {**results[0], "tool_call_id": call_id}
+
+
+def _split(parts: list[Any], call_id: str = "") -> tuple[list[Json], list[Json]]:
+    """Return results, with the media after each of them as a part of it; and the other blocks."""
+    results: list[Json] = []
+    others: list[Json] = []
+    for part in parts:
+        block = read_part(part, call_id)
+        if block["type"] == "tool_result":
+            results.append(block)
+        elif block["type"] == "media" and results:
+            content = results[-1]["content"]
+            before = content if type(content) is list else [text_block(content)]
+            results[-1] = {**results[-1], "content": [*before, block]}
+        else:
+            others.append(fitting(block, "user"))
+    return results, others
+
+
+def _results(ref: str, results: list[Json], sent: int | None) -> list[Message]:
+    if not results:
+        return []
+    by_call = {block["tool_call_id"]: block for block in results}
+    key = "results:" + " ".join(sorted(by_call))
+    made = digest(*(encode(by_call[call], ascii_only=True) for call in sorted(by_call)))
+    parts = tuple((f"/{call}", [block]) for call, block in by_call.items())
+    return [Message(ref, key, "tool", parts, made, {}, sent)]
+
+
+def _of_user(found: Json, parts: list[Any]) -> list[Message]:
+    ref, sent = text_in(found, "id"), milliseconds(found.get("timestamp"))
+    results, blocks = _split(parts)
+    messages = _results(ref, results, sent)
+    blocks = [block for block in blocks if block != text_block("")]
+    if blocks:
+        text = _text_of(blocks)
+        shown = _text_of([fitting(read_part(part, ""), "user") for part in parts_in(found.get("displayContent"))])
+        metadata = {"provider": PROVIDER, "display": shown} if shown and shown != text else {}
+        title = "" if text.lstrip().startswith(_NOT_TITLES) else shown or text
+        made, is_context = digest(encode({"blocks": blocks}, ascii_only=True)), text.lstrip().startswith(_CONTEXT)
+        messages.append(Message(ref, ref, "user", (("", blocks),), made, metadata, sent, title, is_context))
+    return messages
+
+
+def _text_of(blocks: list[Json]) -> str:
+    return " ".join(block["text"] for block in blocks if block["type"] == "text")

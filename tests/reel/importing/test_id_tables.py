@@ -1,0 +1,56 @@
+"""Ids in little memory: they are what a dict makes of them."""
+
+from uuid import UUID
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reel.importing.id_tables import IdMap, Ids, NamedIds
+
+IDS = st.one_of(
+    st.text(st.characters(codec=None), max_size=3),
+    st.integers(0, 40).map(lambda number: str(UUID(int=number << 70 | number))),
+    st.integers(0, 3).map(lambda number: str(UUID(int=number)).upper()),
+)
+
+
+@settings(max_examples=50)
+@given(st.lists(st.tuples(IDS, st.integers(-(2**63), 2**63 - 1)), max_size=80))
+def test_a_map_is_what_a_dict_is(pairs: list[tuple[str, int]]) -> None:
+    """A map has the last number that was set for each id, and no other ids."""
+    made, expected = IdMap(), dict(pairs)
+    for name, value in pairs:
+        made[name] = value
+
+    assert list(expected.values()) == [made.get(name) for name in expected]
+    assert None is made.get("none of these")
+
+
+@settings(max_examples=50)
+@given(st.lists(IDS, max_size=80))
+def test_a_number_has_its_id_again(names: list[str]) -> None:
+    """Numbers ascend from 0 on in the order of the first ids, and lead back to them, whatever their form is."""
+    made = NamedIds()
+    numbers = [made.add(name) for name in names]
+
+    assert list(range(len(made))) == sorted(set(numbers))
+    assert names == [made.name(number) for number in numbers]
+
+
+@pytest.mark.parametrize("table", [Ids, NamedIds])
+def test_an_id_that_was_not_added(table: type[Ids]) -> None:
+    """An id is found after it was added, not before."""
+    made = table()
+
+    assert None is made.find("one")
+    assert made.add("one") == made.find("one")
+
+
+def test_ids_with_one_slot() -> None:
+    """Ids that begin at the same slot are kept apart."""
+    made, names = Ids(), [str(number) for number in range(2000)]
+    for name in names:
+        made.add(name)
+
+    assert list(range(2000)) == [made.find(name) for name in names]
