@@ -103,6 +103,16 @@ class Message(TypedDict):
     ref: NotRequired[str]
 
 
+class Item(TypedDict):
+    """An item of a provider's history, and the seq and the time of its message."""
+
+    seq: int
+    time: int
+    item: dict[str, Any]
+    sent: NotRequired[int]
+    ref: NotRequired[str]
+
+
 class NewMessage(TypedDict):
     """A message to add; a string as ``content`` is one text block, and the role ``system`` sets the prompt."""
 

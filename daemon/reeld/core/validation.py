@@ -135,11 +135,25 @@ def _read(element: Any) -> tuple[CheckedRow, int, int]:
         row, replaced = _row_from(element)
         checked, numbers = _checked(row)
         return checked, replaced, numbers
-    origin = Origin(_sent(element.get("sent")), _ref(element.get("ref")))
+    origin = origin_from(element.get("sent"), element.get("ref"))
     rest = {field: value for field, value in element.items() if field not in _ORIGIN}
     plain = _plain_text(rest)
     checked, replaced, numbers = _read(rest) if plain is None else (plain, 0, 0)
-    return checked._replace(row=checked.row._replace(origin=origin if any(origin) else None)), replaced, numbers
+    return with_origin(checked, origin), replaced, numbers
+
+
+def with_origin(checked: CheckedRow, origin: Origin) -> CheckedRow:
+    """Return a row with what it was before it was added here."""
+    return checked._replace(row=checked.row._replace(origin=None if origin == Origin() else origin))
+
+
+def origin_from(sent: Any, ref: Any) -> Origin:
+    """Return what an element was before it was added here.
+
+    Raises:
+        InvalidRecord: its time or its reference is invalid.
+    """
+    return Origin(_sent(sent), _ref(ref))
 
 
 def _sent(value: Any) -> int | None:
@@ -230,7 +244,11 @@ def row_from_blocks(role: str, blocks: Sequence[Any], metadata: dict[str, Any]) 
     """Return the row of a message of checked blocks: a single plain one in columns, all others as JSON."""
     if len(blocks) == 1 and not metadata and (row := _plain_row(role, blocks[0])) is not None:
         return row
-    kind = "tool_result" if role == "tool" else role
+    return row_as_blocks("tool_result" if role == "tool" else role, role, blocks, metadata)
+
+
+def row_as_blocks(kind: str, role: str, blocks: Sequence[Any], metadata: dict[str, Any]) -> Row:
+    """Return the row of a kind with checked blocks, all as JSON."""
     content = None if role == "tool" else "\n".join(filter(None, map(_readable, blocks)))
     data: dict[str, Any] = {"blocks": list(blocks)}
     if metadata:

@@ -39,7 +39,7 @@ class RenderRequest(NamedTuple):
         extra: what is added at the top of the body: a map, or the JSON text of one.
         budget: the size that is allowed, in estimated tokens.
         open: what to do about calls without a result: ``close`` synthesizes results, ``refuse`` raises Conflict.
-        pin: the seq of the mark up to which everything must stay, whatever the budget; 0 if there is none.
+        pin: the seq of the mark up to which everything must stay, whatever the budget is; 0 for no mark.
         after: the prefix of an earlier rendering, if the caller wants to know whether this one extends it.
         cache: for how long what the request shares with the next one is cached, ``5m`` or ``1h``, if the provider wants
             cache breakpoints; without it, or if the body has its own, none are placed.

@@ -104,10 +104,12 @@ class Format(NamedTuple):
         calls_last: whether nothing but calls may follow a call in a turn (rule A2).
         results_first: whether nothing may come between a turn's calls and their results.
         must_precede_content: whether a block belongs to the one after it, and so cannot be the last of a turn.
+        belongs_to_next: whether a message of the assistant's is only the beginning of the one after it.
         requires_reasoning: whether a block of the assistant's cannot be sent as it is without the reasoning before it.
         server_tool_half: which half of a server's tool call an opaque block is that ``why_unsendable`` accepts.
         server_tools_span: whether the result of a server's tool may come in a later turn than its call (rule A11).
         unique_ids: the ids of an opaque block of the assistant's of which a history may have only one.
+        call_item_ids: likewise, the ids of the item that a call was kept as.
         history_settings: what ``extra`` and the prompt leave to the history.
         why_invalid: why ``extra`` cannot be sent with a history that ends in such a tool loop (``None``: in none).
         caching: its cache breakpoints; ``None`` if it has none, or ignores where they are.
@@ -139,10 +141,12 @@ class Format(NamedTuple):
     calls_last: bool = True
     results_first: bool = True
     must_precede_content: Callable[[Json], bool] = lambda _block: False
+    belongs_to_next: Callable[[Json], bool] = lambda _message: False
     requires_reasoning: Callable[[Json], bool] = lambda _block: False
     server_tool_half: Callable[[Json], ServerToolHalf | None] = _nothing
     server_tools_span: bool = True
     unique_ids: Callable[[Json], tuple[str, ...]] = lambda _block: ()
+    call_item_ids: Callable[[Json], tuple[str, ...]] = lambda _block: ()
     history_settings: Callable[[Json, Prompt | None], HistorySettings] = lambda _extra, _prompt: HistorySettings()
     why_invalid: Callable[[Json, LoopThinking | None], str | None] = lambda _extra, _loop: None
     caching: Caching | None = None

@@ -310,6 +310,8 @@ def _assistant_turn(group: MessageGroup, state: RepairState, rules: _Rules, repo
     calls_at_end: list[Piece] = []
     calls: list[ToolCall] = []
     speaker: int | None = None
+    # What was made since reasoning that is a message of its own: an item of a message may be tied to it.
+    begun: list[Json] = []
     for message_index, message in enumerate(group.assistant, group.start + len(group.user)):
         for block_index, block in enumerate(message["content"]):
             piece = _new(Piece, (message, message_index, block_index, block))
@@ -317,11 +319,12 @@ def _assistant_turn(group: MessageGroup, state: RepairState, rules: _Rules, repo
             if is_call and rules.lacks_tool(block["name"]):
                 piece, is_call = _told(piece, pieces, state, rules, report), False
             if is_call:
-                made = _without_lost_reasoning(piece, rules, report) if rules.settings.by_id else piece
+                made = _as_plain_call(piece, begun, state, rules, report)
                 calls.append(state.add_call(made, rules.target.sent_id))
+                state.used_ids.update(dict.fromkeys(rules.target.call_item_ids(made.block)))
                 _note_lost_signature(made, rules, report)
                 (calls_at_end if rules.target.calls_last else pieces).append(_sent_call(calls[-1], made, report))
-            elif (why := _why_left_out(piece, state, rules)) is not None:
+            elif (why := _why_left_out(piece, begun, state, rules)) is not None:
                 report.append(Change(piece.seq, block_index, "dropped", why))
             else:
                 if calls_at_end:
@@ -332,6 +335,8 @@ def _assistant_turn(group: MessageGroup, state: RepairState, rules: _Rules, repo
                     speaker = message_index
                 _note_lost_signature(piece, rules, report)
                 pieces.append(piece)
+        if begun or rules.target.belongs_to_next(message):
+            begun += message["content"]
     pieces += calls_at_end
     while pieces and rules.target.must_precede_content(pieces[-1].block):
         last = pieces.pop()
@@ -356,8 +361,8 @@ def _told(piece: Piece, pieces: list[Piece], state: RepairState, rules: _Rules, 
     return piece._replace(block={"type": "text", "text": text})
 
 
-def _why_left_out(piece: Piece, state: RepairState, rules: _Rules) -> str | None:
-    """Return why a block of the assistant's cannot be sent."""
+def _why_left_out(piece: Piece, begun: list[Json], state: RepairState, rules: _Rules) -> str | None:
+    """Return why a block of the assistant's cannot be sent; ``begun`` are the blocks before its message."""
     kind = piece.block["type"]
     if kind == "opaque" and (piece.message_index, piece.block_index) in rules.tools.unpaired:
         return _UNPAIRED
@@ -367,7 +372,7 @@ def _why_left_out(piece: Piece, state: RepairState, rules: _Rules) -> str | None
     half = rules.target.server_tool_half(piece.block)
     if half is not None and not half.is_call:
         return _UNPAIRED if half.key in rules.lost else None
-    why = _LOST_REASONING if _has_lost_reasoning(piece, rules) else _why_not_again(piece, state, rules)
+    why = _LOST_REASONING if _has_lost_reasoning(piece, begun, rules) else _why_not_again(piece, state, rules)
     if half is not None:
         (rules.lost.discard if why is None else rules.lost.add)(half.key)
     return why
@@ -391,21 +396,28 @@ def _note_lost_signature(piece: Piece, rules: _Rules, report: list[Change]) -> N
         report.append(Change(piece.seq, piece.block_index, "dropped", why))
 
 
-def _has_lost_reasoning(piece: Piece, rules: _Rules) -> bool:
-    """Whether a block is tied to reasoning of its message that cannot be sent (rule R10)."""
+def _has_lost_reasoning(piece: Piece, begun: list[Json], rules: _Rules) -> bool:
+    """Whether a block is tied to reasoning of its message, or before it, that cannot be sent (rule R10)."""
     if not rules.settings.by_id or not rules.target.requires_reasoning(piece.block):
         return False
-    before = reversed(piece.message["content"][: piece.block_index])
+    before = reversed([*begun, *piece.message["content"][: piece.block_index]])
     reasoning = next(filter(rules.target.must_precede_content, before), None)
     return reasoning is not None and rules.why_unsendable(reasoning, "assistant") is not None
 
 
-def _without_lost_reasoning(piece: Piece, rules: _Rules, report: list[Change]) -> Piece:
-    """Return a call as a plain one if its own form is tied to reasoning that cannot be sent (rule R10)."""
-    if not _has_lost_reasoning(piece, rules):
+def _as_plain_call(piece: Piece, begun: list[Json], state: RepairState, rules: _Rules, report: list[Change]) -> Piece:
+    """Return a call without its own form if that cannot be sent.
+
+    It is tied to reasoning that cannot be sent (rule R10), or the history has an item with its id (rule R3).
+    """
+    again = next((found for found in rules.target.call_item_ids(piece.block) if found in state.used_ids), None)
+    if _has_lost_reasoning(piece, begun, rules):
+        reason = _LOST_REASONING
+    elif again is not None:
+        reason = f"the history already has an item {again}"
+    else:
         return piece
-    why = f"it is sent as a function call: {_LOST_REASONING}"
-    report.append(Change(piece.seq, piece.block_index, "downgraded", why))
+    report.append(Change(piece.seq, piece.block_index, "downgraded", f"it is sent as a function call: {reason}"))
     return piece._replace(block={**piece.block, "provider_metadata": {}})
 
 

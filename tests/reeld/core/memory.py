@@ -145,6 +145,12 @@ class Past:
     log: MemoryLog
     profiles: dict[int, Profile]
 
+    def has_redactions(self) -> bool:
+        return False
+
+    def was_purged(self, uid: str) -> bool:
+        return uid not in {profile.uid for profile in self.profiles.values()}
+
     def row_of(self, uid: str) -> int | None:
         return next((row for row, profile in self.profiles.items() if profile.uid == uid), None)
 

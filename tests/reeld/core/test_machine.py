@@ -355,9 +355,9 @@ class Briefly(ShortMemory):
     """The same few runs each time, among the fast tests."""
 
 
-Conversations.TestCase.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)
+Conversations.TestCase.settings = settings(stateful_step_count=40)
 ShortMemory.TestCase.settings = Conversations.TestCase.settings
-Briefly.TestCase.settings = settings(max_examples=15, stateful_step_count=40, deadline=None, derandomize=True)
+Briefly.TestCase.settings = settings(max_examples=15, stateful_step_count=40)
 TestConversations = pytest.mark.slow(Conversations.TestCase)
 TestShortMemory = pytest.mark.slow(ShortMemory.TestCase)
 TestBriefly = Briefly.TestCase

@@ -2,9 +2,10 @@
 
 from reeld.formats.format import Format
 from reeld.formats.openai import PROVIDER, rename_tools
-from reeld.formats.openai_responses.items import is_reasoning
+from reeld.formats.openai_responses.items import is_only_reasoning, is_reasoning
 from reeld.formats.openai_responses.read import read_request, read_response
 from reeld.formats.openai_responses.rules import (
+    call_item_ids,
     history_settings,
     requires_reasoning,
     server_tool_half,
@@ -27,8 +28,10 @@ FORMAT = Format(
     calls_last=False,
     results_first=False,
     must_precede_content=is_reasoning,
+    belongs_to_next=is_only_reasoning,
     requires_reasoning=requires_reasoning,
     history_settings=history_settings,
     server_tool_half=server_tool_half,
     unique_ids=unique_ids,
+    call_item_ids=call_item_ids,
 )

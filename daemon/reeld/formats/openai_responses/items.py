@@ -143,6 +143,8 @@ _PART_KEYS = {
 _INNER_KEYS = {"shell_call_output": ("output", ("stdout", "stderr", "outcome"))}
 # Calls with a name of a tool of the client's.
 _NAMED = ("function_call", "custom_tool_call")
+# What the metadata of a whole answer have.
+_OF_ANSWERS = ("response_id", "finish_reason")
 # Rule R3.
 _MAX_CALL_ID = 64
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -215,6 +217,16 @@ def content_part(block: Json) -> Json | None:
 def is_reasoning(block: Json) -> bool:
     """Whether a block is a reasoning item, which belongs to the item after it (rule R5)."""
     return block["type"] == "opaque" and (_parsed(block["data_json"]) or {}).get("type") == "reasoning"
+
+
+def is_only_reasoning(message: Json) -> bool:
+    """Whether a message is reasoning that was added by itself, and so belongs to the message after it (rule R5).
+
+    A whole answer that is nothing else broke off before what the reasoning led to.
+    """
+    if any(key in message["provider_metadata"] for key in _OF_ANSWERS):
+        return False
+    return all(map(is_reasoning, message["content"]))
 
 
 def reasoning_id(block: Json) -> Json:

@@ -71,8 +71,7 @@ def requires_reasoning(block: Json) -> bool:
     """Whether a block is an item with an id, which the server ties to the reasoning that it followed (rule R10)."""
     if block["type"] == "opaque":
         return "id" in (sendable_item(block, SERVER_ITEMS) or {})
-    item = restore_keys(block.get("provider_metadata"), PROVIDER, ("item",)).get("item")
-    return block["type"] == "tool_call" and "id" in (strip_item(item, CALL_ITEMS) or {})
+    return block["type"] == "tool_call" and "id" in _own_form(block)
 
 
 def unique_ids(block: Json) -> tuple[str, ...]:
@@ -80,6 +79,18 @@ def unique_ids(block: Json) -> tuple[str, ...]:
     item = sendable_item(block, SERVER_ITEMS) or {}
     call_id = item.get("call_id") if server_tool_half(block) is not None else None
     return tuple(dict.fromkeys(found for found in (item.get("id"), call_id) if type(found) is str))
+
+
+def call_item_ids(block: Json) -> tuple[str, ...]:
+    """Return the id of the item that a call is sent as, which is not the id of the call (rule R3)."""
+    found = _own_form(block).get("id")
+    return (found,) if type(found) is str else ()
+
+
+def _own_form(block: Json) -> Json:
+    """Return the item that a call was kept as; an empty one if it was not kept as such."""
+    item = restore_keys(block.get("provider_metadata"), PROVIDER, ("item",)).get("item")
+    return strip_item(item, CALL_ITEMS) or {}
 
 
 def server_tool_half(block: Json) -> ServerToolHalf | None:

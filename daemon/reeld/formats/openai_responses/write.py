@@ -26,6 +26,7 @@ from reeld.formats.openai_responses.items import (
     OUTPUT_ITEMS,
     SERVER_ITEMS,
     content_part,
+    is_only_reasoning,
     is_output,
     is_reasoning,
     reasoning_id,
@@ -133,17 +134,23 @@ def _made(pieces: Sequence[Piece], context: RenderContext) -> Iterator[Json]:
 
 
 def _without_lone_reasoning(pieces: Sequence[Piece], context: RenderContext) -> Iterator[Piece]:
-    """Leave out reasoning after which its message does not continue with what the model made (rule R5)."""
+    """Leave out reasoning that what the model made does not follow (rule R5)."""
     after: Piece | None = None
     kept: list[Piece] = []
     for piece in reversed(pieces):
-        is_last = after is None or after.message_index != piece.message_index or is_output(after.block)
-        if is_reasoning(piece.block) and is_last:
+        if is_reasoning(piece.block) and (after is None or not _continues(piece, after)):
             context.note(piece, "dropped", "reasoning without the content that it led to")
             continue
         after = piece
         kept.append(piece)
     return reversed(kept)
+
+
+def _continues(reasoning: Piece, after: Piece) -> bool:
+    """Whether a piece is what reasoning led to: in its message, or in the next one if that is only reasoning."""
+    distance = after.message_index - reasoning.message_index
+    is_next = distance == 0 or (distance == 1 and is_only_reasoning(reasoning.message))
+    return is_next and not is_output(after.block)
 
 
 def _text_key(piece: Piece) -> tuple[int, str | None] | None:

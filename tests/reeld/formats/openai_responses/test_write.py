@@ -117,6 +117,17 @@ def test_reasoning_goes_back_before_the_item_it_led_to() -> None:
     ] == items(answer, tool_result("a", "1"))[:4]
 
 
+def test_reasoning_in_a_message_of_its_own_goes_back_before_the_next_one() -> None:
+    """Programs that keep items one by one add it by itself (rule R5)."""
+    history = [ASK, model(native(REASONING)), model(native(REASONING)), model("x"), model(native(REASONING))]
+    sent_items = items(*history, model(call("a")), tool(result("a")))
+
+    assert ["reasoning", "reasoning", None, "reasoning", "function_call"] == [
+        item.get("type") for item in sent_items[1:-1]
+    ]
+    assert [] == why(*history, model(call("a")), tool(result("a")))
+
+
 @pytest.mark.parametrize("to", ["gpt-5-2025-08-07", None])
 def test_reasoning_goes_back_to_its_model_family(to: str | None) -> None:
     """Releases of one model read each other's reasoning, and an unknown model is not held against it."""
@@ -128,7 +139,10 @@ def test_reasoning_goes_back_to_its_model_family(to: str | None) -> None:
     [
         ([model(native(REASONING, model="o3"), "x")], (1, "dropped", "an opaque block of another model, o3")),
         ([model(native(REASONING))], (1, "dropped", "reasoning without the content that it led to")),
-        ([model(native(REASONING)), model("x")], (1, "dropped", "reasoning without the content that it led to")),
+        (
+            [model(native(REASONING), finish_reason="incomplete"), model("x")],
+            (1, "dropped", "reasoning without the content that it led to"),
+        ),
         (
             [model(native({**REASONING, "encrypted_content": None}), "x")],
             (1, "dropped", "reasoning without encrypted_content"),
@@ -478,6 +492,24 @@ def test_reasoning_is_sent_with_its_id_before_an_item_that_is_looked_up() -> Non
     assert [None, SEARCH["id"]] == [item.get("id") for item in tied(REASONING, SEARCH, store=False)[0]]
 
 
+def test_reasoning_is_left_out_with_the_message_that_it_led_to() -> None:
+    """What comes after a message that cannot be sent is not what the reasoning led to (rule R5)."""
+    history = [ASK, model(native(REASONING)), model(opaque("{}")), model("x")]
+
+    assert [None, None] == [item.get("type") for item in items(*history)]
+
+
+def test_reasoning_in_a_message_of_its_own_ties_what_follows() -> None:
+    """A served item goes together with it, also if something was said between (rule R10)."""
+    bare = {**REASONING, "encrypted_content": None}
+    last = [model("x"), model(native(SEARCH)), ASK]
+
+    assert [REASONING["id"], SEARCH["id"]] == [
+        item.get("id") for item in items(ASK, model(native(REASONING)), model(native(SEARCH)), ASK)[1:-1]
+    ]
+    assert [(2, "dropped"), (4, "dropped")] == [entry[:2] for entry in why(ASK, model(native(bare)), *last)]
+
+
 def test_a_call_that_lost_its_reasoning_is_a_function_call() -> None:
     """Its result is then the output of a function (rule R10)."""
     history = (ASK, answered({**REASONING, "encrypted_content": ""}, COMPUTER), tool(result("call_1", "done")))
@@ -568,3 +600,16 @@ def test_the_arguments_of_a_call_are_sent_as_they_are_stored() -> None:
     arguments = r'{ "a" : "\u00e9\/" }'
 
     assert arguments == items(ASK, model(call("c", arguments=arguments)), tool(result("c")))[1]["arguments"]
+
+
+def test_a_second_call_with_the_id_of_an_item_is_a_function_call() -> None:
+    """The API refuses two items with one id, whatever the ids of the calls are (rule R3)."""
+    again = {**COMPUTER, "call_id": "call_again"}
+    sent = items(ASK, answered(COMPUTER, again), ASK)
+
+    assert ["computer_call", "function_call", "computer_call_output", "function_call_output"] == [
+        item["type"] for item in sent[1:-1]
+    ]
+    assert (2, "downgraded", f"it is sent as a function call: the history already has an item {COMPUTER['id']}") in why(
+        ASK, answered(COMPUTER, again), ASK
+    )

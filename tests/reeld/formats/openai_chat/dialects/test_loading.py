@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from reeld.formats.table import FORMATS
 from tests.formats.checker.chat_dialects import SERVERS
@@ -14,7 +14,6 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("dialect", list(SERVERS))
-@settings(max_examples=80, deadline=None)
 @given(messages=HISTORIES)
 def test_a_rendered_request_is_rendered_to_itself(dialect: str, messages: list[Any]) -> None:
     """It loads, and nothing of it is lost, whichever server it was for."""

@@ -1,0 +1,60 @@
+"""A blocking client for async programs: calls run in asyncio's worker threads."""
+
+import asyncio
+import os
+from collections.abc import Callable
+from typing import TypeVar
+
+from reel.sync.client import Client
+
+R = TypeVar("R")
+
+
+class Worker:
+    """A client whose calls are awaited, from any event loop, and without a task group of the caller's.
+
+    :class:`reel.aio.Client` belongs to the task group that it was opened in. A session of a framework has none: it is
+    made outside of a loop, and may be used in one loop after the other.
+
+    Args:
+        socket: the socket. Default: ``$REEL_SOCKET``, else the usual one.
+        autostart: start a daemon if none answers.
+        name: the name of this client, which the daemon stores with its events.
+    """
+
+    def __init__(self, socket: str | None, *, autostart: bool, name: str) -> None:
+        self._options = (socket, autostart, name)
+        self._client = self._new()
+        self._process = os.getpid()
+
+    def _new(self) -> Client:
+        socket, autostart, name = self._options
+        return Client(socket, autostart=autostart, name=name)
+
+    async def run(self, work: Callable[[Client], R]) -> R:
+        """Run a function with the client in a thread, and return what it returns.
+
+        A cancellation is raised when the function is done: what it did is not in doubt, and nothing that comes after
+        overtakes it.
+        """
+        running = asyncio.ensure_future(asyncio.to_thread(work, self._own()))
+        cancelled = None
+        while not running.done():
+            try:
+                await asyncio.wait([running])
+            except asyncio.CancelledError as error:
+                cancelled = cancelled or error
+        if cancelled is not None:
+            running.exception()  # else asyncio would report that nobody looked at it
+            raise cancelled
+        return running.result()
+
+    def close(self) -> None:
+        """Close the connection; the next call opens another."""
+        self._own().close()
+
+    def _own(self) -> Client:
+        """Return this process's client; after a fork, the parent's connection is the parent's."""
+        if self._process != os.getpid():
+            self._client, self._process = self._new(), os.getpid()
+        return self._client

@@ -1,0 +1,147 @@
+"""Items in a provider's words, added and read one by one: ``add`` and ``messages`` with a format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from reel import replies
+from reel.errors import InvalidMessage, InvalidParams
+from reel.light_typing import TYPE_CHECKING
+from reel.requests.calls import Call, call, reply_reader
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from reel.formats import Body, Format
+
+_ADDED = reply_reader(replies.AddedItems)
+_PAGE = reply_reader(replies.ItemsPage)
+
+
+def add_items(  # noqa: PLR0913 - the parameters of the protocol
+    agent: str,
+    items: str | Iterable[Body],
+    format: Format,  # noqa: A002 - the protocol's name
+    create: bool | None = None,  # noqa: FBT001 - in the protocol's order
+    from_: int | None = None,
+    tags: Mapping[str, str] | None = None,
+    *,
+    model: str | None = None,
+    refs: Sequence[str | None] | None = None,
+    sent: Sequence[int | None] | None = None,
+    if_seq: int | None = None,
+    key: str | None = None,
+) -> Call[replies.AddedItems]:
+    """Add items of a provider's history, such as input items of Responses, all or none.
+
+    What they say becomes messages, which everybody can read; :func:`items` returns them as they were.
+
+    Args:
+        agent: a name or an id.
+        items: an iterable of items, each a map, JSON, or an object of the provider's SDK; or the JSON of a list.
+        format: as in :func:`render`.
+        create: create the agent if it does not exist.
+        from_: the seq of a message of the current conversation: it and all later ones are replaced. ``items`` may be
+            empty then.
+        tags: the tags of the agent if this creates it.
+        model: the model that wrote the assistant's items.
+        refs: for each item its id elsewhere, or ``None``; one that the agent's past has already is left out.
+        sent: for each item when it was sent, in milliseconds since the epoch, or ``None``.
+        if_seq: only if the agent's head is still this seq.
+        key: makes the command safe to repeat. Default: the client makes one.
+
+    Raises:
+        InvalidMessage: an item is not an object; ``data`` has its index.
+        InvalidParams: ``items`` is something else, or the conversation has no message ``from_``.
+        Conflict: the agent's head is not ``if_seq``; ``data`` has the head.
+        NotFound: there is no such agent.
+        Killed: the agent was killed.
+    """
+    more = {"from": from_, "items": _items(items)}
+    made = call(
+        "add",
+        _read_added,
+        writes=True,
+        agent=agent,
+        format=format,
+        create=create,
+        tags=tags,
+        model=model,
+        refs=refs,
+        sent=sent,
+        if_seq=if_seq,
+        key=key,
+    )
+    # Python has no parameter `from`, and `items` has another meaning for `call`.
+    return made._replace(params={**made.params, **{name: value for name, value in more.items() if value is not None}})
+
+
+def _read_added(result: dict[str, Any]) -> replies.AddedItems:
+    """Read a reply; if nothing was written, it has no command and no time."""
+    return _ADDED({"command": 0, "time": 0, **result})
+
+
+def _items(given: str | Iterable[Body]) -> str:
+    """Return items as the JSON of a list: so a number and a depth that no other form of a request has are sent."""
+    if isinstance(given, str):
+        return given
+    if isinstance(given, Mapping | bytes | bytearray | memoryview) or not isinstance(given, Iterable):
+        raise InvalidParams(f"items: expected an iterable of items, got a {type(given).__name__}", field="items")
+    from reel.formats import json_text  # noqa: PLC0415 - most requests have no items
+
+    texts = []
+    for index, item in enumerate(given):
+        try:
+            texts.append(json_text(item))
+        except ValueError as error:
+            raise InvalidMessage(f"items[{index}]: {error}", index=index, field=f"items[{index}]") from None
+    return f"[{','.join(texts)}]"
+
+
+def items(
+    agent: str,
+    format: Format,  # noqa: A002 - the protocol's name
+    since: int | None = None,
+    limit: int | None = None,
+    last: int | None = None,
+    at: int | None = None,
+    *,
+    max_bytes: int | None = None,
+) -> Call[replies.ItemsPage]:
+    """Read the current conversation in a provider's words, item by item.
+
+    An item that was added in this format comes back as it was. Every other message is converted, and may be several
+    items, or none if the format has no words for it.
+
+    Args:
+        agent: a name or an id.
+        format: as in :func:`render`.
+        since: only items later than this seq.
+        limit: the most messages on a page, 1 to 10,000. Default: 1,000.
+        last: only the items of this many of the newest messages, oldest first.
+        at: the conversation as it was at this seq.
+        max_bytes: the size of a page, which has at least the items of one message. Default: 8 MiB.
+    """
+    return call(
+        "messages",
+        _read_page,
+        items="items",
+        agent=agent,
+        format=format,
+        since=since,
+        limit=limit,
+        last=last,
+        at=at,
+        max_bytes=max_bytes,
+    )
+
+
+def _read_page(result: dict[str, Any]) -> replies.ItemsPage:
+    from reel.strict_json import parse  # noqa: PLC0415 - most replies have no JSON
+
+    def read(found: dict[str, Any]) -> dict[str, Any]:
+        beside = {field: value for field, value in found.items() if field != "item_json"}
+        return {**beside, "item": parse(found["item_json"])}
+
+    return _PAGE({**result, "items": [read(found) for found in result["items"]]})

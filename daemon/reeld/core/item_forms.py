@@ -1,0 +1,44 @@
+"""Where the form of a provider's item is stored: in the metadata of the first of its messages.
+
+:mod:`reeld.formats.items.form` says what a form is. Here is what has to be known of it to remove one.
+"""
+
+from typing import Any
+
+from reel.blocks import InvalidRecord
+from reel.records import Parts, read_exactly
+from reeld.core.validation import Row, row_from_blocks
+
+# The key of a message's metadata that has the form, or the place among the messages of an item.
+ITEM = "item"
+
+
+def place_of(metadata: dict[str, Any]) -> int:
+    """Return how many messages of its item are before the message with some metadata."""
+    kept = metadata.get(ITEM)
+    place = kept.get("part") if type(kept) is dict else None
+    return place if type(place) is int and place > 0 else 0
+
+
+def place_in(kind: str, content: str | None, data_json: str | None) -> int:
+    """Return how many messages of its item are before the message of a row; 0 if the row is no such message."""
+    parts = _parts(kind, content, data_json)
+    return 0 if parts is None else place_of(parts.provider_metadata)
+
+
+def without_form(kind: str, content: str | None, data_json: str | None) -> Row | None:
+    """Return a row without the form of its item; ``None`` if it has none."""
+    parts = _parts(kind, content, data_json)
+    if parts is None or ITEM not in parts.provider_metadata:
+        return None
+    kept = {key: value for key, value in parts.provider_metadata.items() if key != ITEM}
+    return row_from_blocks(parts.role, parts.content, kept)
+
+
+def _parts(kind: str, content: str | None, data_json: str | None) -> Parts | None:
+    if data_json is None:
+        return None
+    try:
+        return read_exactly(kind, content, data_json)
+    except InvalidRecord:
+        return None

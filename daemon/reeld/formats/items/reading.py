@@ -1,0 +1,247 @@
+"""A provider's items as messages: each by itself, and with all that its messages do not say."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+from reel.blocks import kind_of
+from reel.errors import InvalidMessage, InvalidParams
+from reel.records import Parts
+from reel.strict_json import Json, encode, parse_bounded
+from reel.values import has_large_number, why_not_plain
+from reeld.core.item_forms import ITEM
+from reeld.core.open_calls import OpenCall
+from reeld.core.validation import Altered, CheckedRow, Row, row_from_blocks, rows_from
+from reeld.formats.format import Format
+from reeld.formats.items.form import canonical, check_of, form_of, texts_of
+from reeld.formats.items.writing import calls_in, plain_item, results_in, write_message
+from reeld.formats.json_values import dump
+from reeld.formats.metadata import opaque_block
+from reeld.formats.table import FORMATS
+
+# Levels of lists and maps that a form may have in metadata; a deeper one is kept as text.
+_LEVELS = 5
+# A text of JSON that may have a number that some clients cannot hold, or a character that text cannot hold.
+_MAY_BE_LARGE = re.compile(r"[0-9]{16}|[0-9][eE]")
+_NOT_CLEAN = re.compile(r"\\u(?:0000|d[89a-f])")
+# A shorter text than this is a role or a type, and says nothing by itself.
+_WORDS = 10
+
+
+class OpenCallsNeeded(Exception):
+    """A result does not say which call it answers, and the calls before it are not known."""
+
+
+class ItemRows(NamedTuple):
+    """The rows that items become.
+
+    Args:
+        rows: the rows.
+        items: for each row, the number of its item.
+        altered: how much of the messages was altered; the items come back as they were.
+    """
+
+    rows: list[CheckedRow]
+    items: list[int]
+    altered: Altered
+
+
+def parse_items(given: Any, *, may_be_empty: bool = False) -> list[Json]:
+    """Return the items that a client gave: a list of objects, or the JSON of one.
+
+    Raises:
+        InvalidParams: it is not a list, or it is empty though it must not be.
+        InvalidMessage: an element is not an object; ``data`` has its index.
+    """
+    items = given
+    if type(given) is str:
+        try:
+            items = parse_bounded(given)
+        except (ValueError, RecursionError) as error:
+            raise InvalidParams(f"items: invalid JSON: {error}", field="items") from None
+    if type(items) is not list or not (items or may_be_empty):
+        shown = "an empty one" if items == [] else kind_of(items)
+        raise InvalidParams(f"items: expected a list of at least one item, got {shown}", field="items")
+    for index, item in enumerate(items):
+        if type(item) is not dict:
+            raise InvalidMessage(
+                f"items[{index}]: expected an object, got {kind_of(item)}", index=index, field=f"items[{index}]"
+            )
+    return items
+
+
+class ItemReader:
+    """Reads items one after the other.
+
+    Args:
+        target: their format.
+        model: the model that wrote the assistant's, if it is known.
+        prefix: what the ids begin with that are made for calls without one; no other call has it.
+        open_calls: the calls before the items; ``None`` if they are not known.
+    """
+
+    def __init__(
+        self, target: Format, model: str | None, prefix: str, open_calls: Iterable[OpenCall] | None = ()
+    ) -> None:
+        self._target = target
+        self._model = model
+        self._prefix = prefix
+        self._made = 0
+        self._is_known = open_calls is not None
+        self._open = [(call.id, call.name) for call in open_calls or ()]
+
+    def rows(self, items: Sequence[Json]) -> ItemRows:
+        """Return the rows of items.
+
+        Raises:
+            OpenCallsNeeded: the calls before the items have to be known.
+        """
+        rows: list[CheckedRow] = []
+        numbers: list[int] = []
+        replaced = as_text = 0
+        for number, item in enumerate(items):
+            made, altered = self._rows(item)
+            rows += made
+            numbers += [number] * len(made)
+            replaced += altered.replaced
+            as_text += altered.numbers_as_text
+        return ItemRows(rows, numbers, Altered(replaced, as_text))
+
+    def _rows(self, item: Json) -> tuple[list[CheckedRow], Altered]:
+        messages = self._messages(item)
+        try:
+            found = _with_form(self._target, item, messages)
+        except InvalidMessage:  # a message cannot have all that an item has, such as a name of any length
+            return _with_form(self._target, item, [_unread(self._target, item)])
+        answered = set(results_in(messages))
+        self._open += [(call_id, call["name"]) for call_id, call in calls_in(messages)]
+        self._open = [call for call in self._open if call[0] not in answered]
+        return found
+
+    def _messages(self, item: Json) -> list[Json]:
+        """Return the messages of an item, with ids for the calls and results that have none."""
+        messages = _read(self._target, self._model, item)
+        results = list(results_in(messages))
+        if not results and next(calls_in(messages), None) is None:
+            return messages
+        given = set(_texts(item))
+        answers: dict[str, str] = {}
+        if any(call_id not in given for call_id in results):
+            messages, answers = self._paired(item, messages)
+        for call_id, call in calls_in(messages):
+            if call_id not in given:
+                call["id"] = answers[call_id] = self._new_id()
+        for message in messages:
+            for block in message["content"] if message["role"] == "tool" else ():
+                of = block["tool_call_id"]
+                block["tool_call_id"] = of if of in given else answers.get(of) or self._new_id()
+        return messages
+
+    def _new_id(self) -> str:
+        self._made += 1
+        return f"{self._prefix}_{self._made}"
+
+    def _paired(self, item: Json, alone: list[Json]) -> tuple[list[Json], dict[str, str]]:
+        """Return the messages of an item behind the open calls, and the ids that these have there and really."""
+        if not self._is_known:
+            raise OpenCallsNeeded
+        calls = [{"type": "tool_call", "id": of, "name": name, "arguments": "{}"} for of, name in self._open]
+        asked = {"role": "assistant", "content": calls, "provider_metadata": {}, "seq": 0}
+        before = write_message(self._target, asked, {}) if calls else []
+        read_before = _read(self._target, None, *before) if before else []
+        read_ids = [call_id for call_id, _ in calls_in(read_before)]
+        if len(read_ids) != len(calls) or not calls:
+            return alone, {}
+        found = _read(self._target, self._model, *before, item)[len(read_before) :]
+        return found or alone, {there: of for there, (of, _) in zip(read_ids, self._open, strict=True)}
+
+
+def _read(target: Format, model: str | None, *items: Json) -> list[Json]:
+    """Return the messages of items in a row; an unknown one is kept whole.
+
+    Instructions at the beginning of a request are its prompt. So they are read behind words of the user's.
+    """
+    try:
+        found = target.read_request({target.history_key: [*items]}, model).messages
+        if any(message["role"] == "system" for message in found):
+            found = target.read_request({target.history_key: [_lead(target.name), *items]}, model).messages[1:]
+    except InvalidMessage:
+        found = []
+    return found if found and _says_something(found, items[-1]) else [_unread(target, items[-1])]
+
+
+def _says_something(messages: list[Json], item: Json) -> bool:
+    """Whether something of an item was read, or there is nothing in it to read."""
+    is_blank = all(
+        block["type"] == "text" and not block["text"] for message in messages for block in message["content"]
+    )
+    return not is_blank or not any(len(text) >= _WORDS for text in _texts(item))
+
+
+@cache
+def _lead(name: str) -> Json:
+    said = {"role": "user", "content": [{"type": "text", "text": "Hi"}], "provider_metadata": {}, "seq": 0}
+    return write_message(FORMATS[name], said, {})[0]
+
+
+def _unread(target: Format, item: Json) -> Json:
+    """Return a message with an item that the format does not know."""
+    role = item.get("role", item.get("type"))
+    speaker = "user" if role in ("user", "human") else "assistant"
+    return {"role": speaker, "content": [opaque_block(target.provider, item)]}
+
+
+def _texts(value: Any) -> Iterator[str]:
+    kind = type(value)
+    if kind is str:
+        yield value
+    elif kind is dict or kind is list:
+        for inside in value.values() if kind is dict else value:
+            yield from _texts(inside)
+
+
+def _with_form(target: Format, item: Json, messages: list[Json]) -> tuple[list[CheckedRow], Altered]:
+    """Return the rows of an item's messages, the first one with what they do not say, and each other with its place."""
+    rows, altered = rows_from(messages)
+    shown = [_shown(row) for row in rows]
+    if len(shown) == 1 and canonical(plain_item(target, shown[0])) == canonical(item):
+        return rows, altered
+    form = form_of(item, texts_of(shown))
+    kept: Json = {"format": target.name, "check": check_of(shown, form)}
+    if len(shown) > 1:
+        kept["of"] = len(shown)
+    kept |= {"form": form} if _is_simple(form) else {"form_json": dump(form)}
+    places = [kept, *({"part": place} for place in range(1, len(shown)))]
+    return [_row_of(message, place) for message, place in zip(shown, places, strict=True)], altered
+
+
+def _is_simple(form: Any) -> bool:
+    """Whether a form can be in metadata as it is."""
+    text = dump(form)
+    if (_levels(text) > _LEVELS and why_not_plain(form, _LEVELS) is not None) or _NOT_CLEAN.search(text):
+        return False
+    return not _MAY_BE_LARGE.search(text) or not has_large_number(form)
+
+
+def _levels(text: str) -> int:
+    """Return how many levels of lists and maps a JSON text has at most."""
+    return text.count("{") + text.count("[")
+
+
+def _row_of(message: Json, kept: Json) -> CheckedRow:
+    """Return the row of a message that was read from another row, with what is kept of its item."""
+    role, blocks, metadata = message["role"], message["content"], {**message["provider_metadata"], ITEM: kept}
+    parts = Parts(role, blocks, metadata)
+    if role != "tool" and len(blocks) == 1 and blocks[0].keys() == {"type", "text"} and "blocks" not in metadata:
+        # The text is in a column of its own, and need not be stored twice.
+        return CheckedRow(Row(role, blocks[0]["text"], encode(metadata)), parts)
+    return CheckedRow(row_from_blocks(role, blocks, metadata), parts)
+
+
+def _shown(checked: CheckedRow) -> Json:
+    """Return the message of a row as it will go over the wire, but for its place."""
+    (kind, content, _, _), parts = checked
+    if parts is None:
+        return {"role": kind, "content": [{"type": "text", "text": content}], "provider_metadata": {}, "seq": 0}
+    return {"role": parts.role, "content": parts.content, "provider_metadata": parts.provider_metadata, "seq": 0}

@@ -1,0 +1,175 @@
+"""Adding a provider's items, one by one: the form of ``add`` that takes ``items``."""
+
+import secrets
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
+
+from reel.blocks import InvalidRecord, kind_of
+from reel.errors import InvalidMessage, InvalidParams
+from reel.strict_json import Json
+from reeld.agents import exclusive
+from reeld.agents.agent import Agent, Exclusive, Job, Write
+from reeld.agents.exclusive import Addition
+from reeld.agents.idempotency import CommandOptions
+from reeld.core import commands
+from reeld.core.commands import Stage
+from reeld.core.events import Origin
+from reeld.core.open_calls import OpenCall
+from reeld.core.validation import origin_from, with_origin
+from reeld.formats.items.reading import ItemReader, OpenCallsNeeded, parse_items
+from reeld.formats.table import FORMATS
+from reeld.serving.call import Call, Deferred, Result, Services, Work
+from reeld.serving.handlers.rows import create_and_add
+
+# A larger request is read in a thread; to go there and back takes as long as to read half as much.
+_SMALL = 64 << 10
+_ID_BYTES = 6
+
+
+# Reads items behind open calls; ``None`` if these are not known.
+_Read: TypeAlias = Callable[[Iterable[OpenCall] | None], Addition]
+
+
+class GivenItems(NamedTuple):
+    """The parameters of ``add`` that say what the items are; ``refs`` and ``sent`` are lists with one for each."""
+
+    items: Any
+    format: str
+    model: str | None
+    refs: Any
+    sent: Any
+
+
+def given_items(
+    messages: Any, items: Any, format_name: str | None, model: str | None, refs: Any, sent: Any
+) -> GivenItems | None:
+    """Return the items that an ``add`` has; ``None`` if it has messages.
+
+    Raises:
+        InvalidParams: it has both or neither, or the format is missing.
+    """
+    if items is None:
+        others = {"format": format_name, "model": model, "refs": refs, "sent": sent}
+        for name, value in others.items():
+            if value is not None:
+                raise InvalidParams(f"{name}: it is about items; give items, or leave it out", field=name)
+        if messages is None:
+            raise InvalidParams("messages is missing; give messages, or items and their format", field="messages")
+        return None
+    if messages is not None:
+        raise InvalidParams("items: give messages or items, not both; use two commands", field="items")
+    if format_name is None:
+        raise InvalidParams(f"format is missing; items have one of {', '.join(FORMATS)}", field="format")
+    return GivenItems(items, format_name, model, refs, sent)
+
+
+def add_items(
+    services: Services,
+    call: Call,
+    target: Agent | str,
+    options: CommandOptions,
+    given: GivenItems,
+    *,
+    create: bool,
+    begin: int | None,
+    tags: dict[str, str] | None,
+) -> Work:
+    """Add items to an agent, or to one that is created for them; a missing agent is given by its address."""
+    made = f"call_{secrets.token_hex(_ID_BYTES)}"
+    read = partial(_addition, given, begin, made)
+    is_small = call.size < _SMALL
+
+    async def run() -> Result:
+        in_thread = services.render_cache.run_in_thread
+        if isinstance(target, str):
+            added = read(()) if is_small else await in_thread(partial(read, ()))
+            return await create_and_add(services, target, options, added, tags=tags, create=create)
+        found = await in_thread(partial(_read_alone, read))
+        reply: Result = await services.registry.ask(
+            target, partial(_job, services, call, target.row, options, read, found)
+        )
+        return reply
+
+    if isinstance(target, str) or not is_small:
+        return Deferred(run)
+    return _job(services, call, target.row, options, read, _read_alone(read), call.answer)
+
+
+def _read_alone(read: _Read) -> Addition | None:
+    """Return what items are to write; ``None`` if that depends on the calls before them."""
+    try:
+        return read(None)
+    except OpenCallsNeeded:
+        return None
+
+
+def _job(
+    services: Services,
+    call: Call,
+    row: int,
+    options: CommandOptions,
+    read: _Read,
+    found: Addition | None,
+    answer: Callable[[Any], None],
+) -> Job:
+    """Return the job that adds what was found; if nothing was, it is read there, with the open calls."""
+
+    def end_draft() -> None:
+        services.drafts.end(call.peer.number, row)
+
+    if found is None or found.refs or found.begin is not None:
+
+        async def add(agent: Agent) -> Result:
+            if found is not None:
+                return await exclusive.add(agent, options, found, end_draft)
+            behind = partial(read, list(agent.committed.conversation.open_calls))
+            added = behind() if call.size < _SMALL else await services.render_cache.run_in_thread(behind)
+            return await exclusive.add(agent, options, added, end_draft)
+
+        return Exclusive(add, answer)
+
+    def stage_rows(stage: Stage) -> Result:
+        reply = found.with_seqs(commands.add(stage, found.rows, found.altered), {})
+        end_draft()
+        return reply
+
+    return Write(stage_rows, options, answer)
+
+
+def _addition(given: GivenItems, begin: int | None, made: str, open_calls: Iterable[OpenCall] | None) -> Addition:
+    items = parse_items(given.items, may_be_empty=begin is not None)
+    found = ItemReader(FORMATS[given.format], given.model, made, open_calls).rows(items)
+    origins, refs = _origins(given, items)
+    rows, before = [], -1
+    for row, number in zip(found.rows, found.items, strict=True):
+        origin = origins[number] if number != before else origins[number]._replace(ref=None)
+        rows.append(with_origin(row, origin))
+        before = number
+    return Addition(rows, found.altered, refs, begin, found.items)
+
+
+def _origins(given: GivenItems, items: list[Json]) -> tuple[list[Origin], dict[str, int]]:
+    """Return what each item was before it was added here, and the number of the item of each reference."""
+    times, names = (_one_each(name, value, len(items)) for name, value in (("sent", given.sent), ("refs", given.refs)))
+    origins: list[Origin] = []
+    refs: dict[str, int] = {}
+    for number, (sent, ref) in enumerate(zip(times, names, strict=True)):
+        try:
+            origins.append(origin_from(sent, ref))
+        except InvalidRecord as error:
+            raise InvalidMessage(f"items[{number}].{error}", index=number, field=error.field) from None
+        if ref is not None and (first := refs.setdefault(ref, number)) != number:
+            why = f"items[{first}] has {ref!r} already; give each its own"
+            raise InvalidMessage(f"items[{number}].ref: {why}", index=number, field="ref")
+    return origins, refs
+
+
+def _one_each(name: str, values: Any, count: int) -> list[Any]:
+    """Return a list with a value for each item; none of them has one if it was left out."""
+    if values is None:
+        return [None] * count
+    if type(values) is not list or len(values) != count:
+        has = f"a list of {len(values)}" if type(values) is list else kind_of(values)
+        raise InvalidParams(f"{name}: expected a list with one for each of {count} items, got {has}", field=name)
+    return values

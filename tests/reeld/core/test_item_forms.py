@@ -1,0 +1,31 @@
+"""The form of an item is found in the row of its message, and taken out of it."""
+
+from reel.strict_json import encode
+from reeld.core.item_forms import place_in, without_form
+from reeld.core.validation import Row
+
+FORM = {"item": {"format": "gemini", "check": "0", "form": {}}}
+TEXT = {"type": "text", "text": "Hi"}
+
+
+def data(**metadata: object) -> str:
+    return encode({"blocks": [TEXT, TEXT], "provider_metadata": metadata})
+
+
+def test_a_row_without_its_form() -> None:
+    """Its blocks and all other metadata stay; a text alone is a plain row."""
+    assert without_form("user", "Hi\nHi", data(**FORM, name="x")) == Row("user", "Hi\nHi", data(name="x"))
+    assert without_form("user", "Hi", encode(FORM)) == Row("user", "Hi", None)
+
+
+def test_a_row_that_has_no_form() -> None:
+    """A plain text, a message without an item, a row that cannot be read, and a state event stay as they are."""
+    rows = [("user", "Hi", None), ("user", "Hi", data(name="x")), ("user", "Hi", "{"), ("mark", None, "{}")]
+    assert [without_form(*row) for row in rows] == [None] * 4
+    assert [place_in(*row) for row in rows] == [0] * 4
+
+
+def test_the_place_of_a_message_in_its_item() -> None:
+    """What is no place is the first one: anybody can write metadata."""
+    places = [place_in("user", "Hi", data(item=kept)) for kept in ({"part": 2}, {"part": -1}, {"part": "x"}, {}, 7)]
+    assert places == [2, 0, 0, 0, 0]

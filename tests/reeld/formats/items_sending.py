@@ -1,0 +1,34 @@
+"""Items through a conversation: added, stored, and written again."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from reel.msgpack_codec import unpack
+from reel.strict_json import parse
+from reeld.core.open_calls import OpenCall
+from reeld.formats.items.reading import ItemReader
+from reeld.formats.items.writing import write_items
+from reeld.formats.table import FORMATS
+from tests.reeld.formats.histories import Json, entries_of
+
+
+def stored(name: str, items: Sequence[Json], open_calls: Iterable[OpenCall] | None = ()) -> list[Json]:
+    """Return the messages that items become, as they go over the wire."""
+    found = ItemReader(FORMATS[name], None, "call_made", open_calls).rows(list(items))
+    rows = [row for row, _ in found.rows]
+    return shown([{"kind": row.kind, "content": row.content, "data_json": row.data_json} for row in rows])
+
+
+def shown(messages: Iterable[Any]) -> list[Json]:
+    """Return messages that were added as they go over the wire."""
+    return [unpack(entry.message) for entry in entries_of(messages) if entry.message is not None]
+
+
+def written(name: str, messages: Iterable[Json]) -> list[Any]:
+    """Return the items of messages."""
+    return [parse(item) for found in write_items(FORMATS[name], messages, {}) for item in found.items]
+
+
+def again(name: str, items: Sequence[Json]) -> list[Any]:
+    """Return items that were added and read."""
+    return written(name, stored(name, items))

@@ -1,0 +1,222 @@
+"""A session of OpenAI's Agents SDK is an agent of the daemon: items come back as they were, whoever else writes."""
+
+import asyncio
+from collections.abc import Iterator
+from itertools import count
+from typing import Any, get_args
+
+import pytest
+
+from reel.errors import InvalidMessage, InvalidParams, Killed, NotRunning
+from reel.sync.client import Client
+from tests.daemon import Daemon, short_directory
+from tests.forkserver import ForkedDaemon
+from tests.sdks.examples import Json, variants
+
+sdk = pytest.importorskip("agents", reason="openai-agents is not installed")
+
+from openai.types.responses import ResponseInputItemParam  # noqa: E402
+
+from reel.integrations.openai_agents import ReelSession  # noqa: E402 - both need what may not be installed
+
+HELLO: Json = {"role": "user", "content": "Hello?"}
+CALL: Json = {"type": "function_call", "call_id": "c1", "name": "look_up", "arguments": '{"a": 1}', "id": "fc_1"}
+RESULT: Json = {"type": "function_call_output", "call_id": "c1", "output": "A machine."}
+_NUMBERS = count()
+
+
+@pytest.fixture(scope="module")
+def daemon() -> Iterator[Daemon]:
+    """A daemon that runs for the whole module."""
+    with short_directory() as directory:
+        daemon = ForkedDaemon(directory).start()
+        yield daemon
+        daemon.close()
+
+
+@pytest.fixture
+def client(daemon: Daemon) -> Iterator[Client]:
+    with daemon.client() as client:
+        yield client
+
+
+@pytest.fixture
+def session(daemon: Daemon) -> Iterator[ReelSession]:
+    """A new session."""
+    made = ReelSession(f"s-{next(_NUMBERS)}", socket=daemon.socket)
+    yield made
+    made.close()
+
+
+def other(session: ReelSession, daemon: Daemon) -> ReelSession:
+    """Return another session with the same id, with a connection of its own."""
+    return ReelSession(session.session_id, socket=daemon.socket)
+
+
+def test_it_is_a_session_of_the_sdk(session: ReelSession) -> None:
+    """The SDK's own check accepts it; a new session is empty, and stays so if it is popped or cleared."""
+    assert isinstance(session, sdk.memory.Session)
+    assert asyncio.run(session.get_items()) == []
+    assert asyncio.run(session.pop_item()) is None
+    asyncio.run(session.clear_session())
+    asyncio.run(session.add_items([]))
+    assert asyncio.run(session.get_items(3)) == []
+
+
+def test_every_item_type(session: ReelSession) -> None:
+    """An item of every type that the SDK has, and of one that it does not have yet, comes back deeply equal."""
+    items = [item for kind in get_args(ResponseInputItemParam) for item in variants(kind)]
+    items.append({"type": "of_next_year", "deep": [{"x": 1.0, "y": None}]})
+    assert len(items) > 33
+
+    asyncio.run(session.add_items(items))
+
+    assert asyncio.run(session.get_items()) == items
+
+
+def test_newest_items(session: ReelSession) -> None:
+    """A limit means the newest items; the settings have the default; 0 means none, and a negative one all."""
+    items = [{"role": "user", "content": str(number)} for number in range(5)]
+    asyncio.run(session.add_items(items))
+
+    for limit, expected in ((2, items[3:]), (9, items), (20_000, items), (0, []), (-1, items)):
+        assert asyncio.run(session.get_items(limit)) == expected
+    session.session_settings = sdk.memory.SessionSettings(limit=1)
+    assert asyncio.run(session.get_items()) == items[4:]
+
+
+def test_pop_is_one_undoable_command(session: ReelSession, client: Client) -> None:
+    """The newest item is returned and removed; one undo brings it back."""
+    asyncio.run(session.add_items([HELLO, CALL, RESULT]))
+
+    assert [asyncio.run(session.pop_item()) for _ in range(2)] == [RESULT, CALL]
+    client.undo(session.agent)
+
+    assert asyncio.run(session.get_items()) == [HELLO, CALL]
+
+
+def test_pop_of_a_message_that_is_several_items(session: ReelSession, client: Client) -> None:
+    """Of a message that somebody else wrote only the last item is popped."""
+    calls = [{"type": "tool_call", "id": f"c{n}", "name": "look_up", "arguments": "{}"} for n in range(2)]
+    client.add(session.agent, {"role": "assistant", "content": calls}, create=True)
+    before = asyncio.run(session.get_items())
+
+    assert asyncio.run(session.pop_item()) == before[1]
+    assert asyncio.run(session.get_items()) == before[:1]
+
+
+def test_clear_keeps_the_log(session: ReelSession, client: Client) -> None:
+    """A cleared session is empty, and one undo brings everything back."""
+    asyncio.run(session.add_items([HELLO, CALL]))
+    asyncio.run(session.clear_session())
+    assert asyncio.run(session.get_items()) == []
+
+    client.undo(session.agent)
+
+    assert asyncio.run(session.get_items()) == [HELLO, CALL]
+
+
+def test_everybody_reads_the_same(session: ReelSession, client: Client) -> None:
+    """What the SDK wrote is messages for everybody, and what an editor adds is read as an item."""
+    asyncio.run(session.add_items([HELLO, CALL, RESULT]))
+    assert [message["role"] for message in client.iter_messages(session.agent)] == ["user", "assistant", "tool"]
+
+    client.add(session.agent, "And a reel?")
+
+    assert asyncio.run(session.get_items(1))[0]["content"] in (
+        "And a reel?",
+        [{"type": "input_text", "text": "And a reel?"}],
+    )
+
+
+def test_two_writers(session: ReelSession, daemon: Daemon) -> None:
+    """Of what two sessions with one id add and pop at once, nothing is lost or doubled."""
+    both = (session, other(session, daemon))
+
+    async def run() -> list[Any]:
+        await asyncio.gather(
+            *(
+                one.add_items([{"role": "user", "content": f"{who}-{n}"}])
+                for n in range(20)
+                for who, one in enumerate(both)
+            )
+        )
+        return list(await asyncio.gather(*(one.pop_item() for _ in range(10) for one in both)))
+
+    popped = asyncio.run(run())
+    left = asyncio.run(session.get_items())
+    both[1].close()
+
+    assert sorted(item["content"] for item in popped + left) == sorted(f"{w}-{n}" for n in range(20) for w in range(2))
+
+
+def test_a_cancelled_call_is_done(session: ReelSession) -> None:
+    """A call that is cancelled is carried out all the same, and the caller hears of the cancellation after that."""
+
+    async def run() -> list[Any]:
+        adding = asyncio.ensure_future(session.add_items([HELLO]))
+        await asyncio.sleep(0)
+        adding.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await adding
+        return await session.get_items()
+
+    assert asyncio.run(run()) == [HELLO]
+
+
+def test_the_daemon_is_killed_and_restarted(session: ReelSession, daemon: Daemon) -> None:
+    """Calls during a restart wait for it."""
+    asyncio.run(session.add_items([HELLO]))
+    daemon.process.kill()
+    daemon.process.wait()
+
+    async def run() -> None:
+        adding = asyncio.ensure_future(session.add_items([CALL]))
+        await asyncio.to_thread(daemon.start)
+        await adding
+
+    asyncio.run(run())
+
+    assert asyncio.run(session.get_items()) == [HELLO, CALL]
+
+
+@pytest.mark.parametrize("session_id", ["x" * 10_000, "a\0b", "🎞 tape", "\ud800", "", "/etc/passwd", "01a2" * 8])
+def test_an_id_that_is_not_a_name(session_id: str, daemon: Daemon, client: Client) -> None:
+    """The agent's name is a hash of such an id, and a tag has the beginning of the id."""
+    session = ReelSession(session_id, socket=daemon.socket)
+    asyncio.run(session.add_items([HELLO]))
+    session.close()
+
+    tags = client.agent(session.agent).tags
+    assert session.agent.startswith("sha256-")
+    assert tags == {"session_id": session_id[:1024].replace("\0", "\ufffd").replace("\ud800", "\ufffd")}
+
+
+def test_an_id_with_slashes(daemon: Daemon) -> None:
+    """With a prefix it is a name; an id that looks like a hash is never the name of another session."""
+    names = [ReelSession(name, socket=daemon.socket, prefix="p/").agent for name in ("a/b", "sha256-1", "\n")]
+
+    assert names[0] == "p/a/b"
+    assert [len(name) for name in names[1:]] == [len("p/sha256-") + 32] * 2
+
+
+def test_what_is_refused(session: ReelSession, client: Client) -> None:
+    """An item that is not an object, an id that is not a text and a killed agent are refused; nothing is added."""
+    with pytest.raises(InvalidMessage, match=r"items\[1\]"):
+        asyncio.run(session.add_items([HELLO, 1]))
+    with pytest.raises(InvalidParams, match="session_id: expected a string, got a int"):
+        ReelSession(1)  # type: ignore[arg-type]
+    with pytest.raises(InvalidParams, match="prefix: "):
+        ReelSession("s", prefix=" ")
+    with pytest.raises(TypeError, match="limits"):
+        ReelSession("s", session_settings={"limits": 1})
+    client.create(session.agent)
+    client.kill(session.agent)
+    with pytest.raises(Killed):
+        asyncio.run(session.add_items([HELLO]))
+
+
+def test_no_daemon() -> None:
+    """The error says that no daemon answers on the socket."""
+    with pytest.raises(NotRunning, match="/nowhere"):
+        asyncio.run(ReelSession("s", socket="/nowhere").get_items())
