@@ -85,6 +85,7 @@ class Phase(Enum):
     EXCLUSIVE = auto()
     # For good: the registry drops a failed agent, and the next use starts another one.
     FAILED = auto()
+    PURGED = auto()
 
 
 def now() -> int:
@@ -135,13 +136,23 @@ class Agent:
     @property
     def failed(self) -> bool:
         """Whether this agent has given up and answers every job with an error."""
-        return self._phase is Phase.FAILED
+        return self._phase in (Phase.FAILED, Phase.PURGED)
+
+    @property
+    def purged(self) -> bool:
+        """Whether it was purged."""
+        return self._phase is Phase.PURGED
 
     @property
     def committed(self) -> State:
         """The committed state of an agent that has been loaded."""
         assert self.state is not None  # noqa: S101 - no job runs before the load
         return self.state
+
+    @property
+    def waiting(self) -> int:
+        """How many jobs wait in its mailbox."""
+        return len(self._mailbox)
 
     @property
     def size(self) -> int:
@@ -360,9 +371,20 @@ class Agent:
         self._mailbox.extendleft(reversed(list(in_progress)))
         self._fail(Internal("the agent failed; its log is intact, and the daemon's log says what happened"))
 
-    def _fail(self, error: ReelError) -> None:
+    def end(self, error: ReelError) -> None:
+        """End for good, because the agent was purged; answer every job that waits with an error."""
+        if self.state is not None:
+            self.bus.reset(self.state.profile)
+        self._fail(error, Phase.PURGED)
+
+    async def reload(self) -> None:
+        """Read the state again, because what was said was redacted, while somebody else holds the agent still."""
+        self.state = await self.store.load(self.row)
+        self.bus.reset(self.state.profile)
+
+    def _fail(self, error: ReelError, phase: Phase = Phase.FAILED) -> None:
         """Answer every job that waits with an error, and end."""
-        self._phase = Phase.FAILED
+        self._phase = phase
         waiting, self._mailbox = self._mailbox, deque()
         for job in waiting:
             job.answer(error)

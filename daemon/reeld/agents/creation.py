@@ -92,7 +92,7 @@ class AgentFactory:
         """
 
         def add(stage: Stage, command: int | None = None) -> Reply:
-            return {**commands.add(stage, added.rows, added.altered, command=command), **more}
+            return added.with_seqs({**commands.add(stage, added.rows, added.altered, command=command), **more}, {})
 
         async def make(free: str) -> Reply:
             stage = self._stage(options, self._new_profile(free, None, tags, None))
@@ -109,7 +109,7 @@ class AgentFactory:
                 agent,
                 lambda answer: (
                     Exclusive(lambda agent: exclusive.add(agent, options, added), answer)
-                    if added.refs
+                    if added.refs or added.items is not None
                     else Write(add, options, answer)
                 ),
             )

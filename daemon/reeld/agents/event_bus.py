@@ -71,6 +71,8 @@ class EventBus:
 
     def __init__(self, newest: int) -> None:
         self.newest = newest
+        # How many subscriptions ended because their peer did not read fast enough.
+        self.lagged = 0
         # By the agent's row; ``None`` has those who follow all agents. The inner dicts are ordered sets.
         self._subscribers: dict[int | None, dict[Subscriber, None]] = {}
 
@@ -91,7 +93,16 @@ class EventBus:
 
     def attached(self, row: int) -> int:
         """Return how many connections follow this agent by itself."""
-        return len({subscriber.connection for subscriber in self._subscribers.get(row, ())} - {None})
+        return len(self.followers(row))
+
+    def followers(self, row: int | None) -> set[int]:
+        """Return the connections that follow this agent by itself, or with ``None`` all agents."""
+        return {each.connection for each in self._subscribers.get(row, ()) if each.connection is not None}
+
+    @property
+    def subscriptions(self) -> int:
+        """How many subscriptions there are, of connections that count as attached."""
+        return sum(each.connection is not None for group in self._subscribers.values() for each in group)
 
     def subscribers(self, row: int) -> list[Subscriber]:
         """Return everybody who is told about an agent."""

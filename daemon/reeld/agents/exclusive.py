@@ -5,7 +5,7 @@ or they change several agents at once. A command on one agent runs in an ``Exclu
 takes its locks itself.
 """
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
@@ -46,12 +46,30 @@ class Addition(NamedTuple):
         altered: how much of the messages was altered.
         refs: the index of each row that has a reference.
         begin: the seq of the entry from which on the rows replace the conversation, if they do; there may be no rows.
+        items: for each row, the number of the element of the request that it is part of, if elements may be several
+            rows; the index of a reference is then that of its element.
     """
 
     rows: list[CheckedRow]
     altered: Altered
     refs: Mapping[str, int]
     begin: int | None = None
+    items: Sequence[int] | None = None
+
+    def without(self, known: Mapping[int, int]) -> list[CheckedRow]:
+        """Return the rows without the elements that are known, by their index."""
+        numbers = range(len(self.rows)) if self.items is None else self.items
+        return [row for row, number in zip(self.rows, numbers, strict=True) if number not in known]
+
+    def with_seqs(self, reply: Reply, known: Mapping[int, int]) -> Reply:
+        """Return a reply with the seq of each element, if elements may be several rows."""
+        if self.items is None:
+            return reply
+        seqs = dict(known)
+        added = (number for number in self.items if number not in known)
+        for seq, number in enumerate(added, reply["first"]):
+            seqs.setdefault(number, seq)
+        return {**reply, "seqs": [seqs[number] for number in sorted(seqs)]}
 
 
 async def add(
@@ -74,7 +92,7 @@ async def add(
     stage.require_alive()
     found = await agent.store.known(agent.row, added.refs) if added.refs else {}
     there = {added.refs[ref]: seq for ref, seq in found.items()}
-    rows = [row for index, row in enumerate(added.rows) if index not in there]
+    rows = added.without(there)
     known = [{"index": index, "seq": seq} for index, seq in sorted(there.items())]
     if added.begin is None:
         past, reply = None, commands.add(stage, rows, added.altered)
@@ -82,7 +100,7 @@ async def add(
         tip = await _tip_before(agent.store, agent.committed, added.begin)
         past = await agent.store.takeover(tip, agent.committed.conversation)
         reply = commands.replace(stage, agent.committed, added.begin, tip, past, rows, added.altered)
-    reply = commands.with_known(stage, reply, known)
+    reply = added.with_seqs(commands.with_known(stage, reply, known), there)
     if not stage.events:
         reply = await first_reply(agent.store, options.key) or reply
     on_staged()
@@ -259,7 +277,7 @@ async def _family(registry: Registry, root: Agent, *, alive: bool, cascade: bool
             if not missing:
                 yield locked
                 return
-        agents += [registry.start(await registry.store.profile(row)) for row in sorted(missing)]
+        agents += await registry.start_all(missing)
 
 
 async def _commit_all(registry: Registry, options: CommandOptions, parts: list[_Part], reply: Reply) -> Reply:

@@ -7,7 +7,7 @@ that the next use reads its log again.
 
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Any
 
@@ -17,7 +17,7 @@ from anyio.abc import TaskGroup
 from reel.errors import Busy, ReelError
 from reeld.agents.agent import MAILBOX, Agent, Exclusive, Job, Read
 from reeld.agents.event_bus import EventBus
-from reeld.core.commands import not_found
+from reeld.core.commands import gone, not_found
 from reeld.core.state import Profile
 from reeld.store.store import Store
 
@@ -126,12 +126,25 @@ class Registry:
         self._tasks.start_soon(self._run, agent, profile)
         return agent
 
+    async def start_all(self, rows: Iterable[int]) -> list[Agent]:
+        """Return the live agents of some rows, except for those that were purged."""
+        profiles = [await self.store.profile(row) for row in sorted(rows)]
+        return [self.start(profile) for profile in profiles if profile is not None]
+
     async def relocate(self, agent: Agent) -> Agent:
         """Return the live agent of this row: the one at hand may have been evicted or have failed since."""
         live = self._live.get(agent.row)
         if live is not None and not live.failed:
             return live
-        return self.start(await self.store.profile(agent.row))
+        profile = await self.store.profile(agent.row)
+        if profile is None:
+            raise gone()
+        return self.start(profile)
+
+    def remove(self, agent: Agent) -> None:
+        """Drop an agent that was purged: what waits for it is refused, and nobody finds it any more."""
+        self._drop(agent)
+        agent.end(gone())
 
     async def _run(self, agent: Agent, profile: Profile) -> None:
         with anyio.CancelScope() as scope:
@@ -140,7 +153,7 @@ class Registry:
                 await agent.run()
             finally:
                 self._drop(agent)
-        if agent.failed:
+        if agent.failed and not agent.purged:
             self.failed += 1
             log.warning("agent=%s failed and was dropped", profile.name)
 
@@ -274,6 +287,11 @@ class Registry:
     def size(self) -> int:
         """About how many bytes of conversations are in memory."""
         return sum(agent.size for agent in self._live.values())
+
+    @property
+    def waiting(self) -> int:
+        """How many jobs wait in the mailboxes."""
+        return sum(agent.waiting for agent in self._live.values())
 
     def limit_memory(self) -> None:
         """Drop what was not used for longest, if too much is in memory."""

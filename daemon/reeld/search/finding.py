@@ -26,7 +26,8 @@ _DISORDER = 86_400_000
 _PLACE = "SELECT agent, seq, kind, coalesce(sent, time) FROM log.events WHERE id = ?"
 _HIT = """
     SELECT e.id, e.agent, e.seq, e.kind, e.time, e.content, e.data_json, a.uid, a.name, a.title, e.sent
-    FROM log.events e JOIN log.agents a ON a.id = e.agent WHERE e.id = ?
+    FROM log.events e JOIN log.agents a ON a.id = e.agent
+    WHERE e.id = ? AND a.name <> ''
 """
 _JUMP = "SELECT seq, parent FROM jumps WHERE agent = ? AND seq <= ? ORDER BY seq DESC LIMIT 1"
 # The comparison with what is stored is for speed: to read the tags of 100,000 agents takes 300 ms.
@@ -252,7 +253,7 @@ class _Walk:
     """A conversation as intervals of seqs, the newest first, as far as it has been walked back."""
 
     def __init__(self) -> None:
-        # Where the next interval ends; `None` if there is none.
+        # Where the next interval ends; `None` after the last one.
         self.last: int | None = (1 << 63) - 1
         # Of each interval the number before its first, and the negated last: `bisect` wants ascending ones.
         self._firsts: list[int] = []

@@ -13,11 +13,11 @@ import os
 import sqlite3
 import time
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 from urllib.parse import quote
 
 from reel.errors import Storage
@@ -54,6 +54,10 @@ _JUMPS = """
     SELECT agent, seq, parent FROM log.events
     WHERE id > ? AND id <= ? AND kind IN ('clear', 'rewind', 'restore', 'clone')
 """
+
+
+# The kind, the content and the data of an event.
+Text: TypeAlias = tuple[str, str | None, str | None]
 
 
 class Outdated(Exception):
@@ -289,17 +293,41 @@ def agent_word(row: int) -> str:
     return f"{OWN}a{row}"
 
 
-def forget(connection: sqlite3.Connection, events: Sequence[int]) -> None:
-    """Delete events from the index, without a trace of their words in the file; they must still be in the log."""
+def replace(connection: sqlite3.Connection, events: Sequence[int], instead: Mapping[int, Text]) -> None:
+    """Delete events from the index, without a trace of their words in the file; they must still be in the log.
+
+    Args:
+        connection: the writing connection.
+        events: their ids.
+        instead: what some of them become, by their ids.
+    """
     query = "SELECT id, agent, kind, content, data_json FROM log.events WHERE id = ?"
+    below = progress(connection) + 1
+    rest = sorted({event for event in events if event < below})
+    for volume in volumes.down_from(connection, below):
+        first = bisect_left(rest, volume.first)
+        rows = [row for event in rest[first:] if (row := connection.execute(query, (event,)).fetchone()) is not None]
+        del rest[first:]
+        documents = [document for row in rows if (document := _document(*row)) is not None]
+        texts = [(*row[:2], *instead[row[0]]) for row in rows if row[0] in instead]
+        others = [document for text in texts if (document := _document(*text)) is not None]
+        if documents or others:
+            with _transaction(connection):
+                volumes.replace(connection, volume, documents, others)
+
+
+def settle(connection: sqlite3.Connection) -> None:
+    """Note how far the index is, after events were changed or deleted in the log, and leave no trace in the files.
+
+    Raises:
+        sqlite3.OperationalError: somebody reads an old state of them.
+    """
+    query = "SELECT id, checksum FROM log.events WHERE id <= ? ORDER BY id DESC LIMIT 1"
     with _transaction(connection):
-        below = progress(connection) + 1
-        rest = sorted({event for event in events if event < below})
-        for volume in volumes.down_from(connection, below):
-            first = bisect_left(rest, volume.first)
-            rows = [connection.execute(query, (event,)).fetchone() for event in rest[first:]]
-            documents = [document for row in rows if row is not None and (document := _document(*row)) is not None]
-            if documents:
-                volumes.delete(connection, volume, documents)
-            del rest[first:]
-    connection.execute("PRAGMA main.wal_checkpoint(TRUNCATE)").fetchall()
+        event, checksum = connection.execute(query, (progress(connection),)).fetchone() or (0, 0)
+        connection.execute("UPDATE progress SET event = ?, checksum = ?", (event, checksum))
+    connection.execute("VACUUM main")
+    busy, *_ = connection.execute("PRAGMA main.wal_checkpoint(TRUNCATE)").fetchone()
+    if busy:
+        raise sqlite3.OperationalError("it is being read")
+    connection.execute("PRAGMA shrink_memory")

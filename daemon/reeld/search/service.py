@@ -9,7 +9,7 @@ import logging
 import sqlite3
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,7 @@ from reel.errors import Storage
 from reel.wakeup import Signal
 from reeld.search import finding, index
 from reeld.search.finding import Paths, Wanted
-from reeld.search.index import Outdated
+from reeld.search.index import Outdated, Text
 from reeld.store.bridge import AsyncioBridge, open_bridge
 from reeld.store.database import Database, Job, T, open_database
 from reeld.store.presence import LOCK
@@ -86,6 +86,9 @@ class Search:
         self._news = Signal()
         self._is_damaged = False
         self._pauses = Pauses()
+        # The writing connection while the index is open, and who may use it.
+        self._writer: Database | None = None
+        self._filling = anyio.Lock()
 
     @property
     def behind(self) -> int:
@@ -105,6 +108,8 @@ class Search:
         self._store.writer.news = self._news
         while True:
             try:
+                if self._store.eraser.carried:
+                    await self._forget_all()
                 await self._follow()
             except Outdated as error:
                 await self._build_again(str(error))
@@ -129,6 +134,43 @@ class Search:
             self._fail(f"{self.path} cannot be removed: {error.strerror}")
             await anyio.sleep(_RETRY)
 
+    async def _forget_all(self) -> None:
+        """Remove an index that may have what was erased when the daemon was killed."""
+        index.remove(self.path)
+        await self._store.eraser.end()
+
+    @asynccontextmanager
+    async def without(self, events: Sequence[int], instead: Mapping[int, Text]) -> AsyncIterator[None]:
+        """Remove events from the index; in the block the log is changed, and the index is not filled.
+
+        If that is not possible, the whole index is removed, and built again from what the log is then.
+
+        Args:
+            events: the ids of the events that go.
+            instead: what others become, by their ids.
+        """
+        async with self._filling:
+            changed = await self._try(partial(index.replace, events=[*events, *instead], instead=instead))
+            yield
+            if not (changed and await self._try(index.settle)):
+                self._is_damaged = True
+                self._news.set()
+                try:
+                    index.remove(self.path)
+                except OSError as error:
+                    self._fail(f"{self.path} has traces of what was erased, and cannot be removed: {error.strerror}")
+
+    async def _try(self, job: Job[None]) -> bool:
+        """Run a job on the writing connection; return whether that was possible."""
+        if self._writer is None:
+            return False
+        try:
+            await self._writer.run(job)
+        except sqlite3.Error as error:
+            log.warning("the search index %s is built again: %s", self.path, error)
+            return False
+        return True
+
     def _fail(self, problem: str) -> None:
         if problem != self.problem:
             log.error("searching does not work: %s", problem)
@@ -142,10 +184,11 @@ class Search:
             raise Storage(str(displaced))
         async with self._open() as writer:
             while True:
-                filled = await writer.run(index.fill)
+                async with self._filling:
+                    if self._is_damaged:
+                        raise Outdated("is damaged")
+                    filled = await writer.run(index.fill)
                 self.indexed = filled.event
-                if self._is_damaged:
-                    raise Outdated("is damaged")
                 if not filled.more:
                     await self._news.wait()
                     await anyio.sleep(_DELAY)
@@ -155,15 +198,16 @@ class Search:
         async with AsyncExitStack() as stack:
             bridge = await stack.enter_async_context(open_bridge())
             setup = partial(index.prepare, database=self._store.path)
+            self._is_damaged = False
             writer = await stack.enter_async_context(open_database(bridge, self.path, setup, readonly=False))
             self.indexed = await writer.run(index.progress)
             readers = [await stack.enter_async_context(self._open_reader(bridge)) for _ in range(_READERS)]
-            self._readers, self.problem, self._is_damaged = readers, None, False
+            self._readers, self.problem, self._writer = readers, None, writer
             self._opened.set()
             try:
                 yield writer
             finally:
-                self._readers, self._opened = [], anyio.Event()
+                self._readers, self._opened, self._writer = [], anyio.Event(), None
 
     def _open_reader(self, bridge: AsyncioBridge) -> Any:
         setup = partial(index.prepare_reader, database=self._store.path)

@@ -90,8 +90,10 @@ def merge(connection: sqlite3.Connection, volume: Volume) -> None:
     connection.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")  # noqa: S608 - a number
 
 
-def delete(connection: sqlite3.Connection, volume: Volume, documents: Sequence[Document]) -> None:
-    """Delete events from a volume, without a trace.
+def replace(
+    connection: sqlite3.Connection, volume: Volume, documents: Sequence[Document], instead: Sequence[Document]
+) -> None:
+    """Delete events from a volume without a trace, and insert others in their place.
 
     FTS5 finds what to delete by the words, which are not stored. Until the volume is merged, deleted words would remain
     in it, marked as deleted.
@@ -101,4 +103,5 @@ def delete(connection: sqlite3.Connection, volume: Volume, documents: Sequence[D
         f"INSERT INTO {table} ({table}, rowid, words, parts, about) VALUES ('delete', ?, ?, ?, ?)",  # noqa: S608 - a number
         documents,
     )
+    insert(connection, volume, instead)
     merge(connection, volume)

@@ -13,6 +13,7 @@ from reeld.core.paging import PackedPage, packed_page, take_page
 from reeld.core.state import Profile
 from reeld.store.checksums import EVENT_COLUMNS, ID, SEQ, is_intact
 from reeld.store.queries import profile_of
+from reeld.store.spans import Span, in_effect, whole
 from reeld.store.states import origin_of
 
 _EVENTS = f"""
@@ -25,6 +26,12 @@ _EVENTS_BY_REF = (
     _EVENTS.replace("e.seq >", "+e.seq >").replace("e.seq <=", "+e.seq <=")
     + " AND e.ref IN (SELECT value FROM json_each(?))"
 )
+_SEQS, _SEQS_BY_REF = (
+    query.replace(f"SELECT {EVENT_COLUMNS}, p.seq, pa.uid", "SELECT e.seq").replace(
+        "LEFT JOIN events p ON p.id = e.parent LEFT JOIN agents pa ON pa.id = p.agent", ""
+    )
+    for query in (_EVENTS, _EVENTS_BY_REF)
+)
 _KNOWN = """
     SELECT e.ref, e.seq FROM json_each(?) w CROSS JOIN events e ON e.agent = ? AND e.ref = w.value WHERE e.seq <= ?
 """
@@ -32,7 +39,7 @@ _LOGGED = f"SELECT {EVENT_COLUMNS} FROM events e"
 _LOGGED_OF_ONE = f"{_LOGGED} WHERE agent = :row AND seq > :place ORDER BY seq LIMIT :limit"
 _LOGGED_OF_ALL = f"{_LOGGED} WHERE id > :place ORDER BY id LIMIT :limit"
 # The largest seq that SQLite has.
-_NEWEST = (1 << 63) - 1
+NEWEST = (1 << 63) - 1
 
 
 class Logged(NamedTuple):
@@ -75,40 +82,69 @@ def history(
     max_bytes: int,
     pack: Pack,
     refs: Sequence[str] | None = None,
+    last: int | None = None,
+    before: int | None = None,
+    live: bool | None = None,
 ) -> PackedPage:
     """Return a page of an agent's log, with the inherited past in front if asked for."""
-    line = _lineage(connection, row, head) if inherited else [_own(connection, row, head)]
-    events = _events(connection, line, since, limit, kinds, refs, pack)
+    line = lineage(connection, row, head) if inherited else [_own(connection, row, head)]
+    spans = in_effect(connection, line) if live else whole(line)
+    if before is not None:
+        spans = [span._replace(upto=min(span.upto, before - 1)) for span in spans]
+    selected = _Selected(kinds, refs)
+    if last is not None:
+        since = max(since, selected.before_last(connection, spans, since, last))
+    events = _events(connection, spans, since, limit, selected, pack)
     return packed_page((pack(event) for event in events), limit, max_bytes)
 
 
+class _Selected:
+    """The events of some kinds and references, or all.
+
+    Args:
+        kinds: the kinds; ``None`` for all.
+        refs: the references; ``None`` for all events, also those without one.
+    """
+
+    def __init__(self, kinds: Sequence[str] | None, refs: Sequence[str] | None) -> None:
+        self._by_ref = refs is not None
+        self._where = "" if kinds is None else f" AND e.kind IN ({', '.join('?' * len(kinds))})"
+        self._chosen = (*(() if refs is None else (json.dumps(refs),)), *(kinds or ()))
+
+    def rows(self, connection: sqlite3.Connection, span: Span, since: int, limit: int) -> Iterator[Sequence[Any]]:
+        """Yield the first events of a span after a seq."""
+        query = (_EVENTS_BY_REF if self._by_ref else _EVENTS) + self._where
+        bounds = (span.row, max(since, span.after), span.upto)
+        rows = connection.execute(f"{query} ORDER BY e.seq LIMIT ?", (*bounds, *self._chosen, limit))
+        yield from ascending(rows, SEQ, bounds[1])
+
+    def before_last(self, connection: sqlite3.Connection, spans: Sequence[Span], since: int, last: int) -> int:
+        """Return the seq before the newest events of spans, so many if there are, but not before a seq."""
+        query = (_SEQS_BY_REF if self._by_ref else _SEQS) + self._where
+        seqs: list[int] = []
+        for span in reversed(spans):
+            bounds = (span.row, max(since, span.after), span.upto)
+            found = connection.execute(
+                f"{query} ORDER BY e.seq DESC LIMIT ?", (*bounds, *self._chosen, last - len(seqs))
+            ).fetchall()
+            seqs += (seq for (seq,) in found)
+        return seqs[-1] - 1 if seqs else since
+
+
 def _events(
-    connection: sqlite3.Connection,
-    line: Iterable[tuple[int, str, int]],
-    since: int,
-    limit: int,
-    kinds: Sequence[str] | None,
-    refs: Sequence[str] | None,
-    pack: Pack,
+    connection: sqlite3.Connection, spans: Iterable[Span], since: int, limit: int, selected: _Selected, pack: Pack
 ) -> Iterator[dict[str, Any]]:
-    """Yield the events of agents after a seq, each up to its last one: more than a page has, if there are so many."""
-    query, chosen = _EVENTS if refs is None else _EVENTS_BY_REF, tuple(kinds or ())
-    number = len(chosen)
-    if kinds is not None:
-        query += f" AND e.kind IN ({', '.join('?' * number)})"
-    if refs is not None:
-        chosen = (json.dumps(refs), *chosen)
-    for owner, uid, upto in line:
-        rows = connection.execute(f"{query} ORDER BY e.seq LIMIT ?", (owner, since, upto, *chosen, limit + 1))
-        for event in ascending(rows, SEQ, since):
-            yield _event(uid, event, pack)
+    """Yield the selected events of spans after a seq: more than a page has, if there are so many."""
+    for span in spans:
+        for event in selected.rows(connection, span, since, limit + 1):
+            yield _event(span.uid, event, pack)
 
 
 def known(connection: sqlite3.Connection, row: int, refs: Iterable[str]) -> dict[str, int]:
     """Return those of some references that an agent's past has, the inherited one included, and the seq of each."""
     asked = json.dumps(list(refs))
     found: dict[str, int] = {}
-    for owner, _, upto in _lineage(connection, row, _NEWEST):
+    for owner, _, upto in lineage(connection, row, NEWEST):
         found.update(connection.execute(_KNOWN, (asked, owner, upto)).fetchall())
     return found
 
@@ -118,7 +154,7 @@ def _own(connection: sqlite3.Connection, row: int, head: int) -> tuple[int, str,
     return row, uid, head
 
 
-def _lineage(connection: sqlite3.Connection, row: int, head: int) -> list[tuple[int, str, int]]:
+def lineage(connection: sqlite3.Connection, row: int, head: int) -> list[tuple[int, str, int]]:
     """Return an agent and its sources, the oldest first, each with the last seq that belongs to its past.
 
     A position below an agent's first own seq is one in its source's past. So a clone that was taken there has less of

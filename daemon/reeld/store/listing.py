@@ -106,7 +106,7 @@ def _candidates(listing: Listing) -> tuple[str, dict[str, Any]]:
     took a second.
     """
     later, order = _ORDERS[listing.order]
-    where = ["substr(a.name, 1, length(:prefix)) = :prefix"]
+    where = ["substr(a.name, 1, length(:prefix)) = :prefix", "a.name <> ''"]
     values: dict[str, Any] = {"prefix": listing.prefix, "after": listing.after}
     if (alive := listing.alive) is not None:
         where.append(f"a.killed IS {'' if alive else 'NOT '}NULL")

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from reeld.core.events import data_of
 from reeld.core.state import Profile, Source
 from reeld.core.undo import UNDOABLE_KINDS, Command, Newest, Undone, end_of_first_state, redoable, undoable
+from reeld.store.erasures import first_reply, newest
 from reeld.store.schema import UNKNOWN_KIND
 from reeld.store.states import Skip
 
@@ -21,9 +22,9 @@ AGENTS = f"SELECT {_COLUMNS} FROM agents a LEFT JOIN agents s ON s.id = a.source
 # event. The times of deaths do not say which was killed last: a clock may have been set back in between.
 _FIND = (
     f"{AGENTS} WHERE a.name = :address AND a.killed IS NULL",
-    f"{AGENTS} WHERE a.uid = :address",
+    f"{AGENTS} WHERE a.uid = :address AND a.name <> ''",
     (
-        f"{AGENTS} WHERE a.name = :address"
+        f"{AGENTS} WHERE a.name = :address AND a.name <> ''"
         " ORDER BY (SELECT id FROM events WHERE agent = a.id ORDER BY seq DESC LIMIT 1) DESC LIMIT 1"
     ),
 )
@@ -62,6 +63,12 @@ def profile_of(connection: sqlite3.Connection, row: int) -> Profile:
     return read_profile(connection.execute(f"{AGENTS} WHERE a.id = ?", (row,)).fetchone())
 
 
+def profile_unless_purged(connection: sqlite3.Connection, row: int) -> Profile | None:
+    """Return an agent's profile; ``None`` if the agent was purged."""
+    found = connection.execute(f"{AGENTS} WHERE a.id = ? AND a.name <> ''", (row,)).fetchone()
+    return None if found is None else read_profile(found)
+
+
 def read_profile(row: Sequence[Any]) -> Profile:
     """Return the profile in a row of ``AGENTS``."""
     number, uid, name, title, tags, source, source_uid, source_at, *rest = row
@@ -76,7 +83,7 @@ def descendants(connection: sqlite3.Connection, row: int) -> dict[int, bool]:
         WITH RECURSIVE kin (id) AS (
             SELECT id FROM agents WHERE source = ? UNION SELECT a.id FROM kin JOIN agents a ON a.source = kin.id
         )
-        SELECT kin.id, a.killed IS NULL FROM kin JOIN agents a ON a.id = kin.id ORDER BY kin.id
+        SELECT kin.id, a.killed IS NULL FROM kin JOIN agents a ON a.id = kin.id WHERE a.name <> '' ORDER BY kin.id
     """
     return {number: bool(alive) for number, alive in connection.execute(query, (row,))}
 
@@ -130,12 +137,19 @@ def key(connection: sqlite3.Connection, name: str) -> StoredKey | None:
         " FROM keys k LEFT JOIN agents a ON a.id = coalesce(k.about, k.agent) WHERE k.key = ?",
         (name,),
     ).fetchone()
-    return None if row is None else StoredKey(*row)
+    if row is not None:
+        return StoredKey(*row)
+    purge = first_reply(connection, name)
+    # No agent has this row: it is only the same agent if it is addressed as it was.
+    if purge is None:
+        return None
+    digest, reply, address, uid = purge
+    return StoredKey(digest, reply, address, -1, uid, address or "?")
 
 
 def totals(connection: sqlite3.Connection) -> dict[str, int]:
     """Return counts that need no scan of the events."""
-    (events,) = connection.execute("SELECT coalesce(max(id), 0) FROM events").fetchone()
-    (made,) = connection.execute("SELECT count(*) FROM agents").fetchone()
+    events = newest(connection)
+    (made,) = connection.execute("SELECT count(*) FROM agents WHERE name <> ''").fetchone()
     (living,) = connection.execute("SELECT count(*) FROM agents WHERE killed IS NULL").fetchone()
     return {"newest_event": events, "agents": made, "living_agents": living}

@@ -16,6 +16,7 @@ from reeld.core.events import Event, Pack
 from reeld.core.milestones import Milestone
 from reeld.core.state import Profile
 from reeld.store.checksums import COLUMNS, ORIGIN, checksum, counted
+from reeld.store.erasures import Decision, decide, newest
 from reeld.store.failures import CommitFailures
 from reeld.store.milestones import write_milestones
 
@@ -54,6 +55,8 @@ class Transaction(NamedTuple):
     milestones: Sequence[Milestone] = ()
     # Written and synced even if it is empty, whatever the durability: its outcome shows that the disk answers.
     is_probe: bool = False
+    # The erasure that it decides.
+    decision: Decision | None = None
 
 
 # Rows that one statement writes. Each step of a statement releases the GIL and must get it back, which beside a busy
@@ -122,8 +125,7 @@ class EventWriter:
     """Writes events, and gives them their ids; only jobs of the writing connection use it."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
-        (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM events").fetchone()
-        self.next_id: int = last + 1
+        self.next_id: int = newest(connection) + 1
         # How many events were written since somebody asked, and the characters of their texts.
         self._written = 0
         self._size = 0
@@ -186,6 +188,8 @@ class EventWriter:
             for transaction in transactions:
                 if transaction.milestones:
                     write_milestones(cursor, transaction.milestones, self._pack)
+                if transaction.decision is not None:
+                    decide(cursor, transaction.decision, next_id - 1)
             if any(transaction.is_probe for transaction in transactions):
                 _rewrite_header(connection)
             cursor.execute("COMMIT")
@@ -302,7 +306,7 @@ def explain(error: Exception) -> ReelError | DivergedError:
     if isinstance(error, InDoubtError):
         return Internal(f"commit state unknown: {text}; check once the disk works again, or retry with the same key")
     if isinstance(error, sqlite3.IntegrityError):
-        if "keys.key" in text:
+        if "keys.key" in text or "erasures.key" in text:
             return KeyTakenError(text)
         if "agents.name" in text:
             return Exists("a live agent has this name; choose another, or continue with that agent")

@@ -24,6 +24,7 @@ from anyio.abc import TaskStatus
 from reel.errors import Internal, Storage
 from reel.wakeup import Signal
 from reeld.core.batch import Batch
+from reeld.core.histogram import SIZES, Histogram
 from reeld.core.milestones import Milestone
 from reeld.store.database import Database
 from reeld.store.presence import DATABASE, Displaced, Presence
@@ -78,6 +79,9 @@ class Writer:
         self.commits = 0
         self.events = 0
         self.longest_commit = 0.0
+        self.commit_seconds = Histogram()
+        # How many events a commit wrote, if it wrote any.
+        self.commit_events = Histogram(SIZES)
         # The id of the newest committed event.
         self.newest = events.next_id - 1
         # Is set after each commit, for one task that reads what is new.
@@ -200,11 +204,14 @@ class Writer:
             self._wake.set()
 
     def _settle(self, outcomes: list[Outcome]) -> None:
-        self.longest_commit = max(self.longest_commit, time.monotonic() - self._began)
+        took = time.monotonic() - self._began
+        self.longest_commit = max(self.longest_commit, took)
+        self.commit_seconds.observe(took)
         self.commits += 1
         events, size = self._event_writer.take_written()
         self.events += events
         if events:
+            self.commit_events.observe(events)
             self.newest = self._event_writer.next_id - 1
             if self.news is not None:
                 self.news.set()

@@ -134,7 +134,8 @@ def test_forgotten_events(rows: Rows, connection: sqlite3.Connection, database: 
     kept, gone = rows.event(agent, content="kept word"), rows.event(agent, content="xyzzyplugh word")
     fill(connection)
 
-    index.forget(connection, [gone, 99])
+    index.replace(connection, [gone, 99], {})
+    index.settle(connection)
 
     assert found(connection, "word") == [kept]
     assert found(connection, "xyzzyplugh") == []
@@ -213,7 +214,7 @@ def test_volumes(rows: Rows, connection: sqlite3.Connection, monkeypatch: pytest
     assert [volume.first for volume in volumes.down_from(connection, 1 << 40)] == [10, 7, 4, 1]
     assert found(connection, "all") == events[::-1]
 
-    index.forget(connection, [events[1], events[10]])
+    index.replace(connection, [events[1], events[10]], {})
 
     assert found(connection, "al*") == [event for event in events[::-1] if event not in {events[1], events[10]}]
 

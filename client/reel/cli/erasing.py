@@ -1,0 +1,217 @@
+"""Commands that remove what was said for good: redact, purge."""
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from reel.cli.arguments import UsageError
+from reel.cli.context import Context
+from reel.cli.exits import OK, REFUSED
+from reel.cli.names import Names
+from reel.cli.terminal import count
+from reel.errors import NotFound
+from reel.replies import Purged, Redacted
+from reel.strict_json import parse
+
+# Texts of one request, matches that are shown, and characters of each.
+_TEXTS = 1000
+_SHOWN = 20
+_WIDTH = 60
+
+
+def redact(ctx: Context) -> int:
+    """Replace texts, or events, by a marker."""
+    args = ctx.args
+    if sum(map(bool, (args.match, args.text, args.seq))) != 1:
+        raise UsageError("name what to redact with --match, --text or --seq: one of them")
+    what: list[dict[str, Any]] = [{"seqs": args.seq}] if args.seq else [{"text": args.text}]
+    if args.match:
+        texts = _matches(ctx, _compiled(args.match))
+        what = [{"text": texts[first : first + _TEXTS]} for first in range(0, len(texts), _TEXTS)]
+        if not ctx.out.as_json:
+            _show(ctx, texts)
+    tried = [ctx.client.redact(ctx.agent, **each, dry_run=True, if_seq=args.if_seq) for each in what]
+    backups = _backups(ctx)
+    if not (any(reply.redacted for reply in tried) or backups):
+        return _nothing(ctx, tried)
+    if args.dry_run:
+        _tell(ctx, tried, "would be redacted")
+        return OK
+    events = sum(reply.redacted for reply in tried)
+    if not _agreed(ctx, f"Redact {count(events, 'event')} for good?", "redact"):
+        return REFUSED
+    done = [ctx.client.redact(ctx.agent, **each, backups=backups) for each in what]
+    _tell(ctx, done, "redacted")
+    return OK
+
+
+def _nothing(ctx: Context, tried: list[Redacted]) -> int:
+    if ctx.out.as_json:
+        for reply in tried:
+            ctx.out.document(reply)
+    else:
+        ctx.out.line("there is nothing to redact")
+    return OK
+
+
+def _tell(ctx: Context, replies: list[Redacted], what: str) -> None:
+    for reply in replies:
+        if ctx.out.as_json:
+            ctx.out.document(reply)
+            continue
+        ctx.out.line(
+            f"{count(reply.redacted, 'event')} {what}, in the past of {Names(ctx.client).listed(reply.affected)}"
+        )
+        _tell_backups(ctx, reply)
+
+
+def _tell_backups(ctx: Context, reply: Redacted | Purged) -> None:
+    for backup in reply.backups:
+        ctx.out.line(f"{backup.path}: {count(backup.events, 'event')}")
+    if reply.traces:
+        ctx.out.warn(
+            "traces are left in the database, because another process or a backup reads an old state of it;"
+            " the daemon removes them when that ends"
+        )
+
+
+def _backups(ctx: Context) -> list[str] | None:
+    """Return the paths of the backups that were named; a relative one would mean the daemon's directory."""
+    return [os.path.abspath(path) for path in ctx.args.backup or ()] or None  # noqa: PTH100 - a symlink stays one
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    try:
+        return re.compile(pattern)
+    except re.error as error:
+        raise UsageError(f"--match: {pattern!r} is not a regular expression: {error}") from None
+
+
+def _matches(ctx: Context, pattern: re.Pattern[str]) -> list[str]:
+    """Return the texts that match, anywhere in an agent's past.
+
+    They are looked for here and not in the daemon: an expression that takes for ever holds up nobody but this command.
+    """
+    found: dict[str, None] = {}
+    for event in (*ctx.client.iter_history(ctx.agent, inherited=True), *ctx.client.iter_conversation(ctx.agent)):
+        for field in ("content", "data_json", "ref"):
+            for text in _texts(event.get(field)):
+                found |= dict.fromkeys(match[0] for match in pattern.finditer(text) if match[0])
+    return list(found)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield every text in a value, and those in texts that are JSON."""
+    if isinstance(value, str):
+        data = None
+        if value[:1] in ("{", "["):
+            try:
+                data = parse(value)
+            except (ValueError, RecursionError):
+                yield value
+        if data is None:
+            yield value
+        else:
+            yield from _texts(data)
+    elif isinstance(value, dict):
+        for key, inside in value.items():
+            yield key
+            yield from _texts(inside)
+    elif isinstance(value, list):
+        for inside in value:
+            yield from _texts(inside)
+    elif value is not None and not isinstance(value, bool):
+        yield str(value)
+
+
+def _show(ctx: Context, texts: list[str]) -> None:
+    for text in texts[:_SHOWN]:
+        shown = text if len(text) <= _WIDTH else f"{text[:_WIDTH]}…"
+        ctx.out.line(f"  {shown!r}")
+    if len(texts) > _SHOWN:
+        ctx.out.line(f"  and {count(len(texts) - _SHOWN, 'other text')}")
+
+
+def purge(ctx: Context) -> int:
+    """Remove agents and their events."""
+    args = ctx.args
+    if bool(args.retention) == bool(ctx.words):
+        raise UsageError("name the agents, or give --retention: one of both")
+    if args.retention:
+        return _retain(ctx)
+    how = {"cascade": args.cascade or None, "force": args.force or None}
+    tried = [ctx.client.purge(agent, **how, dry_run=True) for agent in ctx.words]
+    names = Names(ctx.client)
+    going = list(dict.fromkeys(uid for reply in tried for uid in reply.purged))
+    if not ctx.out.as_json or args.dry_run:
+        for reply in tried:
+            _describe(ctx, reply, names)
+    if args.dry_run:
+        return OK
+    if not _agreed(ctx, f"Purge {count(len(going), 'agent')} for good?", "purge"):
+        return REFUSED
+    gone: set[str] = set()
+    for reply in tried:
+        if reply.agent in gone:
+            continue
+        try:
+            done = ctx.client.purge(reply.agent, **how, backups=_backups(ctx))
+        except NotFound:
+            ctx.out.warn(f"{names.of(reply.agent)} is gone already")
+            continue
+        gone.update(done.purged)
+        if ctx.out.as_json:
+            ctx.out.document(done)
+        else:
+            ctx.out.line(f"{names.listed(done.purged)} purged: {count(done.events, 'event')}")
+            _tell_backups(ctx, done)
+    return OK
+
+
+def _retain(ctx: Context) -> int:
+    """Remove the agents that are older than the daemon's settings allow."""
+    tried = ctx.client.retention(dry_run=True)
+    if ctx.args.dry_run and ctx.out.as_json:
+        ctx.out.document(tried)
+        return OK
+    if not ctx.out.as_json:
+        for agent in tried.agents:
+            ctx.out.line(f"{agent.name}  {ctx.clock(agent.updated)}")
+        old = count(len(tried.agents), "agent")
+        ctx.out.line(f"{old} too old: {count(tried.events, 'event')}" if tried.agents else "no agent is too old")
+    if ctx.args.dry_run or not tried.agents:
+        return OK
+    if not _agreed(ctx, f"Purge {count(len(tried.agents), 'agent')} for good?", "purge --retention"):
+        return REFUSED
+    done = ctx.client.retention()
+    if ctx.out.as_json:
+        ctx.out.document(done)
+    else:
+        ctx.out.line(f"{count(len(done.purged), 'agent')} purged: {count(done.events, 'event')}")
+    return OK
+
+
+def _describe(ctx: Context, reply: Purged, names: Names) -> None:
+    """Print what would go, and what would stay."""
+    if ctx.out.as_json:
+        ctx.out.document(reply)
+        return
+    ctx.out.line(f"{names.listed(reply.purged)}: {count(reply.events, 'event')}")
+    if reply.kept:
+        ctx.out.line(f"  {count(reply.kept, 'event')} will stay as the past of {names.listed(reply.heirs)}")
+
+
+def _agreed(ctx: Context, question: str, command: str) -> bool:
+    """Ask whether to do it; without a person it takes ``--yes``."""
+    if ctx.args.yes:
+        return True
+    if not (sys.stdin.isatty() and ctx.out.tells_a_person):
+        ctx.out.warn(f"nothing was removed: there is no terminal to confirm it on; use reel {command} --yes")
+        return False
+    try:
+        answer = input(f"{question} This cannot be undone. [y/N] ")
+    except EOFError:
+        return False
+    return answer.strip().lower() in ("y", "yes")

@@ -1,0 +1,303 @@
+"""The commands that erase: ``redact`` and ``purge``. What they remove cannot be brought back.
+
+All agents that have what is redacted in their past, and all that are purged, are held still until the log has changed
+and they were read again. So no other command repeats what is being removed, and nobody is told of it any more. Then
+the file is cleaned, which holds nobody up for longer than SQLite writes it again.
+"""
+
+import logging
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from datetime import UTC, datetime
+from typing import NamedTuple, Protocol, TypeVar
+
+import anyio
+
+from reel.errors import Conflict
+from reeld.agents.agent import Agent, now, write
+from reeld.agents.idempotency import CommandOptions, first_reply, key_row
+from reeld.agents.registry import Registry
+from reeld.core import commands
+from reeld.core.commands import Reply
+from reeld.core.redaction import Redaction
+from reeld.core.state import Profile
+from reeld.store.erasing_backups import purge_in, redaction_in
+from reeld.store.erasures import Change, Decision, Order, OwnKey
+from reeld.store.history import NEWEST, lineage
+from reeld.store.purging import Purge, clones, plan_purge
+from reeld.store.redacting import Plan, Redactions, Text, plan_redaction
+from reeld.store.retention import Retention, expired
+from reeld.store.transactions import AgentWrite, Transaction
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+# Events that a reply lists.
+LISTED = 1000
+# What a retention tells of its purge.
+_TOLD = {"purged", "events", "kept", "heirs", "traces"}
+
+
+class Rest(Protocol):
+    """Everything beside the log that has what was said: the search index, and what is kept in memory."""
+
+    def without(self, events: Sequence[int], instead: Mapping[int, Text]) -> AbstractAsyncContextManager[None]:
+        """Remove events from the search index; in the block the log is changed, and the index is not filled.
+
+        Args:
+            events: the ids of the events that go.
+            instead: what others become, by their ids.
+        """
+
+    def forget(self, rows: set[int], touches: Callable[[str], bool]) -> None:
+        """Drop what is kept of agents in memory, and the drafts in which something is removed."""
+
+
+class Asked(NamedTuple):
+    """What a redaction removes: the content of some events, or some texts wherever they are."""
+
+    seqs: list[int] | None
+    texts: tuple[str, ...]
+    backups: tuple[str, ...]
+    dry_run: bool
+
+
+async def redact(registry: Registry, rest: Rest, options: CommandOptions, agent: Agent, asked: Asked) -> Reply:
+    """Replace what was said in the past of an agent by a marker, for everybody who has it in their past.
+
+    Raises:
+        InvalidParams: a seq is of no event with content.
+        Storage: it cannot be written.
+    """
+    store, eraser = registry.store, registry.store.eraser
+    time = now()
+    redaction = Redaction(_about(time, options.client), os.urandom(16), asked.texts)
+
+    async def plan(root: Agent) -> tuple[Redactions, set[int]]:
+        found = await eraser.plan(plan_redaction(root.row, redaction, asked.seqs))
+        return found, found.affected
+
+    async with eraser.turn():
+        if asked.dry_run:
+            agent = await registry.relocate(agent)
+            planned, _ = await plan(agent)
+            stage = agent.stage(options)
+            return {"agent": stage.base.uid, "head": stage.head, **await _told(registry, planned)}
+        async with _held(registry, agent, plan) as (locked, planned):
+            agent = locked[0]
+            stage = agent.stage(options)
+            told = await _told(registry, planned)
+            if planned.is_nothing and not asked.backups:
+                return await first_reply(store, options.key) or {
+                    "agent": stage.base.uid,
+                    "head": stage.head,
+                    **told,
+                }
+            order = Order("redact", stage.base.uid, options.client, time)
+            changes = (each.change for each in planned.found)
+            erasure = await eraser.stage(order, changes, asked.backups)
+            if asked.backups:
+                past = await eraser.plan(_past(agent.row))
+                find = redaction_in(past, redaction, asked.seqs)
+                told["backups"] = await eraser.erase_in_backups(asked.backups, order, find)
+            command = commands.redacted(stage, len(planned.found), "seqs" if redaction.is_whole else "text")
+            reply = stage.reply(command, **told)
+            keys = [] if options.key is None else [key_row(options.key, agent.row, reply, command)]
+            decision = Decision(
+                erasure, len(planned.found), planned.labels, planned.keys, milestones=planned.milestones
+            )
+            part = AgentWrite(stage.profile, stage.events)
+            with anyio.CancelScope(shield=True):
+                await write(
+                    store,
+                    Transaction([part], keys, decision=decision),
+                    lambda firsts: agent.apply(part, firsts[0]),
+                )
+                log.info(
+                    "agent=%s redacted: %d events, for client=%s", stage.base.uid, len(planned.found), options.client
+                )
+                async with rest.without([], {each.id: each.text for each in planned.found}):
+                    await eraser.apply()
+                for each in locked:
+                    await each.reload()
+                rest.forget({each.row for each in locked}, redaction.touches)
+        return await _cleaned(registry, reply)
+
+
+class Wanted(NamedTuple):
+    """What a purge removes beside the agent.
+
+    Args:
+        cascade: its clones that were killed as well, recursively.
+        force: all its clones.
+        dry_run: nothing; only say what would go.
+        backups: the paths of backups from which they are removed as well.
+        unused: the rows of more agents, with the head of each. If one of them has moved on or is followed when all are
+            held still, nothing is removed.
+    """
+
+    cascade: bool = False
+    force: bool = False
+    dry_run: bool = False
+    backups: Sequence[str] = ()
+    unused: Mapping[int, int] = {}
+
+
+async def purge(registry: Registry, rest: Rest, options: CommandOptions, root: Agent, wanted: Wanted) -> Reply:
+    """Remove an agent, and every event that the past of no other agent needs.
+
+    Raises:
+        Storage: it cannot be written.
+    """
+    store, eraser = registry.store, registry.store.eraser
+
+    async def plan(root: Agent) -> tuple[set[int], set[int]]:
+        family = set(wanted.unused)
+        if wanted.cascade or wanted.force:
+            family |= await eraser.plan(_clones(root.row, alive=wanted.force))
+        return family, family
+
+    async with eraser.turn(), _held(registry, root, plan) as (locked, _):
+        root = locked[0]
+        stage = root.stage(options)
+        if (first := await first_reply(store, options.key)) is not None:
+            return first
+        _require_unused(registry, locked, wanted.unused)
+        planned = await eraser.plan(plan_purge({each.row for each in locked}))
+        profiles = [each.committed.profile for each in locked]
+        heirs = [found.uid for row in sorted(planned.heirs) if (found := await store.profile(row)) is not None]
+        told: Reply = {
+            "agent": stage.base.uid,
+            "purged": [profile.uid for profile in profiles],
+            "events": len(planned.events),
+            "kept": planned.kept,
+            "heirs": heirs,
+        }
+        if wanted.dry_run:
+            return {**told, "head": stage.head}
+        reply: Reply = {**told, "head": stage.head, "time": stage.now}
+        with anyio.CancelScope(shield=True):
+            order = Order("purge", stage.base.uid, options.client, stage.now)
+            erasure = await eraser.stage(
+                order, (Change(event, is_gone=True) for event in planned.events), wanted.backups
+            )
+            if wanted.backups:
+                reply["backups"] = await eraser.erase_in_backups(wanted.backups, order, purge_in(told["purged"]))
+            await _purge(registry, locked, planned, erasure, options, reply)
+            for profile in profiles:
+                log.info("agent=%s purged, for client=%s", profile.uid, options.client)
+            async with rest.without(planned.events, {}):
+                await eraser.apply()
+            rest.forget({each.row for each in locked}, lambda _: True)
+    return await _cleaned(registry, reply)
+
+
+def _require_unused(registry: Registry, agents: list[Agent], heads: Mapping[int, int]) -> None:
+    for agent in agents:
+        profile = agent.committed.profile
+        if agent.row in heads and (profile.head != heads[agent.row] or registry.bus.attached(agent.row)):
+            raise Conflict(f"agent {profile.name} is used again; nothing was purged")
+
+
+def _past(row: int) -> Plan[list[tuple[int, int]]]:
+    line = yield lambda connection: lineage(connection, row, NEWEST)
+    return [(owner, upto) for owner, _, upto in line]
+
+
+def _clones(row: int, *, alive: bool) -> Plan[set[int]]:
+    found: set[int] = yield lambda connection: clones(connection, row, alive=alive)
+    return found
+
+
+async def _purge(
+    registry: Registry, agents: list[Agent], planned: Purge, erasure: int, options: CommandOptions, reply: Reply
+) -> None:
+    own = None
+    if options.key is not None:
+        row = key_row(options.key, agents[0].row, reply, 0)
+        own = OwnKey(row.key, row.digest, row.address, row.reply)
+    decision = Decision(erasure, len(planned.events), purged=planned.agents, key=own)
+
+    def on_commit(_: list[int]) -> None:
+        for agent in agents:
+            registry.remove(agent)
+
+    await write(registry.store, Transaction([], [], decision=decision), on_commit)
+
+
+async def _cleaned(registry: Registry, reply: Reply) -> Reply:
+    """Clean the file; return a reply that says so if traces are left."""
+    with anyio.CancelScope(shield=True):
+        is_clean = await registry.store.eraser.clean()
+    return reply if is_clean else {**reply, "traces": True}
+
+
+@asynccontextmanager
+async def _held(
+    registry: Registry, root: Agent, plan: Callable[[Agent], Awaitable[tuple[T, set[int]]]]
+) -> AsyncIterator[tuple[list[Agent], T]]:
+    """Hold an agent and all others that a plan names; yield them, the agent first, and the plan."""
+    agents = [root]
+    while True:
+        async with registry.lock(agents) as locked:
+            planned, rows = await plan(locked[0])
+            missing = rows.difference(agent.row for agent in locked)
+            more = await registry.start_all(missing)
+            if not more:
+                yield locked, planned
+                return
+        agents += more
+
+
+async def _told(registry: Registry, planned: Redactions) -> Reply:
+    """Return what a reply says of a redaction."""
+    profiles: dict[int, Profile | None] = {}
+    for row in sorted(planned.affected):
+        profiles[row] = await registry.store.profile(row)
+    shown = [
+        {"agent": owner.uid, "seq": each.seq}
+        for each in planned.found[:LISTED]
+        if (owner := profiles[each.owner]) is not None
+    ]
+    affected = [profile.uid for profile in profiles.values() if profile is not None]
+    return {"redacted": len(planned.found), "events": shown, "affected": affected}
+
+
+def _about(time: int, client: str | None) -> str:
+    """Return when something is redacted and by whom."""
+    when = datetime.fromtimestamp(time // 1000, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    return f"{when} by {client}" if client else when
+
+
+async def retain(registry: Registry, rest: Rest, retention: Retention, *, dry_run: bool, client: str | None) -> Reply:
+    """Purge the agents that are older than the rules allow, unless somebody follows them.
+
+    Args:
+        registry: finds agents.
+        rest: what has what was said beside the log.
+        retention: the rules.
+        dry_run: only say which ones these are.
+        client: who asks for it.
+
+    Raises:
+        Conflict: one of them was used meanwhile; nothing was purged.
+        Storage: it cannot be written.
+    """
+    rows: list[int] = []
+    if retention.is_on:
+        rows = await registry.store.eraser.plan(_expired(retention, now()))
+    rows = [row for row in rows if not registry.bus.attached(row)]
+    profiles = [profile for row in rows if (profile := await registry.store.profile(row)) is not None]
+    told: Reply = {"agents": [{"id": each.uid, "name": each.name, "updated": each.updated} for each in profiles]}
+    if not profiles:
+        return {**told, "purged": [], "events": 0, "kept": 0, "heirs": []}
+    root = registry.start(profiles[0])
+    wanted = Wanted(dry_run=dry_run, unused={each.row: each.head for each in profiles})
+    reply = await purge(registry, rest, CommandOptions(client=client), root, wanted)
+    return {**told, **{field: value for field, value in reply.items() if field in _TOLD}}
+
+
+def _expired(retention: Retention, time: int) -> Plan[list[int]]:
+    rows: list[int] = yield lambda connection: expired(connection, retention, time)
+    return rows

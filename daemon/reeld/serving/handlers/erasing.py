@@ -1,0 +1,93 @@
+"""The handlers of ``redact`` and ``purge``, and what they remove beside the log."""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import NamedTuple
+
+import anyio
+
+from reel.errors import InvalidParams, ReelError
+from reeld.agents import erasing
+from reeld.agents.agent import Agent
+from reeld.agents.erasing import Asked, Wanted
+from reeld.agents.idempotency import CommandOptions
+from reeld.serving.call import Call, Deferred, Services
+from reeld.store.backup import require_foreign
+from reeld.store.redacting import Text
+
+log = logging.getLogger(__name__)
+
+# Seconds between two looks at which agents are too old.
+RETENTION_EVERY = 3600.0
+
+
+class _Rest(NamedTuple):
+    """The search index, rendered histories and drafts."""
+
+    services: Services
+
+    def without(self, events: Sequence[int], instead: Mapping[int, Text]) -> AbstractAsyncContextManager[None]:
+        return self.services.search.without(events, instead)
+
+    def forget(self, rows: set[int], touches: Callable[[str], bool]) -> None:
+        self.services.render_cache.forget(rows)
+        self.services.drafts.forget(rows, touches)
+
+
+def redact(
+    services: Services,
+    _call: Call,
+    agent: Agent,
+    options: CommandOptions,
+    seqs: list[int] | None,
+    text: list[str] | None,
+    dry_run: bool | None,
+    backups: list[str] | None,
+) -> Deferred:
+    """Replace what was said by a marker."""
+    if (seqs is None) == (text is None):
+        raise InvalidParams("redact needs seqs or text, and not both", field="seqs")
+    asked = Asked(seqs, tuple(text or ()), _foreign(services, backups), bool(dry_run))
+    return Deferred(lambda: erasing.redact(services.registry, _Rest(services), options, agent, asked))
+
+
+def purge(
+    services: Services,
+    _call: Call,
+    agent: Agent,
+    options: CommandOptions,
+    cascade: bool | None,
+    force: bool | None,
+    dry_run: bool | None,
+    backups: list[str] | None,
+) -> Deferred:
+    """Remove an agent for good."""
+    wanted = Wanted(bool(cascade), bool(force), bool(dry_run), _foreign(services, backups))
+    return Deferred(lambda: erasing.purge(services.registry, _Rest(services), options, agent, wanted))
+
+
+def _foreign(services: Services, backups: list[str] | None) -> tuple[str, ...]:
+    for path in backups or ():
+        require_foreign(path, services.store.path)
+    return tuple(backups or ())
+
+
+def retention(services: Services, call: Call, dry_run: bool | None) -> Deferred:
+    """Purge the agents that are older than the settings allow."""
+    rules, client = services.retention, call.peer.client
+    return Deferred(
+        lambda: erasing.retain(services.registry, _Rest(services), rules, dry_run=bool(dry_run), client=client)
+    )
+
+
+async def keep_retention(services: Services) -> None:
+    """Purge the agents that are older than the settings allow, again and again until cancelled, if they say so."""
+    while services.retention.is_on:
+        try:
+            await erasing.retain(
+                services.registry, _Rest(services), services.retention, dry_run=False, client="retention"
+            )
+        except ReelError as error:
+            log.warning("agents that are too old could not be purged: %s", error.message)
+        await anyio.sleep(RETENTION_EVERY)

@@ -1,0 +1,178 @@
+"""Erasures beside all other work: one at a time, in slices between which others read and commit.
+
+See :mod:`reeld.store.erasures` for the steps, and :mod:`reeld.store.redacting` and :mod:`reeld.store.purging` for what
+is erased.
+"""
+
+import json
+import logging
+import math
+import sqlite3
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+from itertools import islice
+from typing import Any
+
+import anyio
+
+from reel.errors import Storage
+from reel.msgpack_codec import packer
+from reeld.store import erasures
+from reeld.store.database import Database, Job
+from reeld.store.erasing_backups import Find, erase_in
+from reeld.store.erasures import Change, Order
+from reeld.store.redacting import Plan, T
+
+log = logging.getLogger(__name__)
+
+# Milliseconds in which nothing is committed while it waits for readers of the WAL, seconds between two tries, and tries
+# until the caller is told that traces are left.
+_PATIENCE = 50
+_PAUSE = 0.1
+_TRIES = 100
+# How long a file may take to be rewritten: seconds, and bytes a second of the slowest disk that works.
+_REWRITING = 60
+_SLOWEST = 2_000_000
+
+
+class Eraser:
+    """Erases events of an open database.
+
+    Args:
+        database: the writing connection.
+        others: the reading connections.
+        read: runs a job on one of them.
+    """
+
+    def __init__(
+        self, database: Database, others: Sequence[Database], read: Callable[[Job[Any]], Awaitable[Any]]
+    ) -> None:
+        self._database = database
+        self._others = others
+        self._read = read
+        self._turn = anyio.Lock()
+        # How many erasures of this run are over, as far as readers of the log see.
+        self.applied = 0
+        # Whether the search index may have traces of an erasure that was carried through when the database was opened.
+        self.carried = False
+        # Whether the file may have traces of what was erased, because somebody reads an old state of it.
+        self.has_traces = False
+        # When the file that is being rewritten must be done.
+        self._rewritten_by = -math.inf
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """Wait until no other erasure goes on; one that is undecided at the end of the block is forgotten."""
+        async with self._turn:
+            if self.has_traces:
+                await self.clean()
+            try:
+                yield
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await self._database.run(_abandon)
+
+    async def plan(self, plan: Plan[T]) -> T:
+        """Run the jobs of a plan while others read, too; return what it planned."""
+        result = None
+        while True:
+            try:
+                job = plan.send(result)
+            except StopIteration as end:
+                planned: T = end.value
+                return planned
+            result = await self._read(job)
+
+    async def stage(self, order: Order, changes: Iterable[Change], backups: Sequence[str] = ()) -> int:
+        """Write beside the log what events become; return the number of the erasure.
+
+        Raises:
+            Storage: it cannot be written; nothing has changed.
+        """
+        try:
+            erasure = await self._database.run(partial(erasures.begin, order=order, backups=json.dumps(list(backups))))
+            rest = iter(changes)
+            while part := list(islice(rest, erasures.SLICE)):
+                await self._database.run(partial(erasures.stage, changes=part))
+        except sqlite3.Error as error:
+            raise Storage(f"nothing was erased: {error}") from error
+        return erasure
+
+    async def erase_in_backups(self, paths: Sequence[str], order: Order, find: Find) -> list[dict[str, Any]]:
+        """Erase in backups what :meth:`stage` has named them for; return the path of each and how many events it was.
+
+        Raises:
+            InvalidParams: one is not a backup of this version.
+            Storage: one cannot be written.
+        """
+        done = []
+        for path in paths:
+            events = await anyio.to_thread.run_sync(erase_in, path, order, find)
+            done.append({"path": path, "events": events})
+        return done
+
+    async def apply(self) -> None:
+        """Apply what was decided.
+
+        Raises:
+            Storage: it cannot be written; it is carried through at the next start.
+        """
+        pack = packer()
+        try:
+            while await self._database.run(partial(erasures.apply, pack=pack)):
+                pass  # commits take their turn in between
+            self.applied += 1
+            after: int | None = 0
+            while after is not None:
+                after = await self._database.run(partial(erasures.forget_keys, after=after))
+            await self._database.run(erasures.forget_agents)
+        except sqlite3.Error as error:
+            raise Storage(
+                f"what is to be erased is decided, but could not all be overwritten: {error};"
+                " start the daemon again when the disk works"
+            ) from error
+
+    async def clean(self) -> bool:
+        """Remove every trace from the file and the WAL; return whether nothing is left."""
+        self.has_traces = True
+        try:
+            await self._rewrite()
+            for _ in range(_TRIES):
+                if await self.empty_wal():
+                    return True
+                await anyio.sleep(_PAUSE)
+        except (sqlite3.Error, Storage) as error:
+            log.warning("the file still has traces of what was erased, which are removed later: %s", error)
+        return False
+
+    async def _rewrite(self) -> None:
+        size = await self._read(erasures.file_size)
+        self._rewritten_by = anyio.current_time() + _REWRITING + size / _SLOWEST
+        try:
+            await self._database.run(erasures.rewrite)
+        finally:
+            self._rewritten_by = -math.inf
+
+    def is_rewriting(self) -> bool:
+        """Return whether the whole file is being rewritten, which holds up all commits, and has not taken too long."""
+        return anyio.current_time() < self._rewritten_by
+
+    async def empty_wal(self) -> bool:
+        """Empty the WAL if nobody reads it; return whether there are no traces any more."""
+        if self.has_traces and await self._database.run(partial(erasures.truncate_wal, patience=_PATIENCE)):
+            for connection in (self._database, *self._others):
+                await connection.run(erasures.forget_pages)
+            await self._database.run(erasures.end)
+            self.has_traces = False
+        return not self.has_traces
+
+    async def end(self) -> None:
+        """Note that the search index has no traces of an erasure that was carried through at the start."""
+        self.carried = False
+        await self._database.run(erasures.end)
+
+
+def _abandon(connection: sqlite3.Connection) -> None:
+    if erasures.state(connection) == erasures.STAGED:
+        erasures.abandon(connection)

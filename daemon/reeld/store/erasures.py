@@ -1,0 +1,294 @@
+"""Erasing events for good: the steps, as jobs of the writing connection, and what a start carries through.
+
+An erasure is *staged*: what each event becomes is written beside the log, in slices, and nothing has changed yet. It is
+*decided* in one transaction, with the event that logs it. Then it is *applied* to the events, in slices between which
+others commit; and the file is *cleaned*: ``VACUUM`` writes it again without the free space in which deleted rows leave
+traces, and the WAL is truncated. If the process dies, an erasure that was decided is carried through at the next start,
+and one that was only staged is forgotten; its caller was not told of it.
+
+The table of erasures is what remains: when something was erased, by whom and of which agent, without the content.
+"""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from reeld.core.events import Pack
+from reeld.store.checksums import COLUMNS, ORIGIN, checksum, counted, is_intact
+
+STAGED, DECIDED, APPLIED, DONE = "staged", "decided", "applied", "done"
+# Events of a slice: 20 ms.
+SLICE = 1000
+# Keys of a slice.
+_KEYS = 20_000
+_CONTENT, _DATA, _REF = (COLUMNS.index("content"), COLUMNS.index("data_json"), len(COLUMNS) + ORIGIN.index("ref"))
+_ROW = ", ".join(f"e.{column}" for column in (*COLUMNS, *ORIGIN))
+_NEXT = f"""
+    SELECT {_ROW}, e.checksum, x.content, x.data_json, x.ref
+    FROM erased_events x JOIN events e ON e.id = x.event WHERE NOT x.is_gone ORDER BY x.event LIMIT ?
+"""
+_FORGET_KEYS = """
+    DELETE FROM keys WHERE id IN (
+        SELECT k.id FROM keys k WHERE k.id > :after AND k.id <= :last
+        AND (k.agent IN (SELECT id FROM agents WHERE name = '') OR k.about IN (SELECT id FROM agents WHERE name = '')))
+"""
+
+
+class Change(NamedTuple):
+    """What becomes of an event: other content, or nothing at all if it ``is_gone``."""
+
+    event: int
+    content: str | None = None
+    data_json: str | None = None
+    ref: str | None = None
+    is_gone: bool = False
+
+
+class Labels(NamedTuple):
+    """What an agent's title and tags become, the tags as JSON."""
+
+    row: int
+    title: str | None
+    tags: str
+
+
+class KeptKey(NamedTuple):
+    """What becomes of the reply that a key has stored."""
+
+    id: int
+    reply: bytes
+
+
+class Order(NamedTuple):
+    """Who asks for an erasure: the method, the id of the agent, the client and the time."""
+
+    method: str
+    agent: str
+    client: str | None
+    time: int
+
+
+class OwnKey(NamedTuple):
+    """The idempotency key of a purge: none of its agents is left that the table of keys could name."""
+
+    key: str
+    digest: bytes
+    address: str | None
+    reply: bytes
+
+
+class Decision(NamedTuple):
+    """What is done in the moment in which an erasure is decided.
+
+    Args:
+        erasure: its number.
+        events: how many events it is about.
+        labels: the titles and tags that change.
+        keys: the replies that change.
+        purged: the rows of agents that are purged.
+        milestones: the first event whose milestone, and all later ones, no longer say what the log says.
+        key: the idempotency key of a purge.
+    """
+
+    erasure: int
+    events: int
+    labels: Sequence[Labels] = ()
+    keys: Sequence[KeptKey] = ()
+    purged: Sequence[int] = ()
+    milestones: int | None = None
+    key: OwnKey | None = None
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def begin(connection: sqlite3.Connection, order: Order, backups: str = "[]") -> int:
+    """Stage an erasure of nothing yet; return its number.
+
+    Args:
+        connection: the writing connection.
+        order: who asks for it.
+        backups: the paths of the backups in which it is done as well, as JSON.
+    """
+    values = (*order, STAGED, backups)
+    columns = "method, agent, client, time, state, backups, events, newest"
+    made = connection.execute(f"INSERT INTO erasures ({columns}) VALUES (?, ?, ?, ?, ?, ?, 0, 0)", values)
+    return int(made.lastrowid or 0)
+
+
+def stage(connection: sqlite3.Connection, changes: Sequence[Change]) -> None:
+    """Write what some events become beside the log."""
+    with _transaction(connection):
+        connection.executemany(
+            "INSERT INTO erased_events (event, content, data_json, ref, is_gone) VALUES (?, ?, ?, ?, ?)", changes
+        )
+
+
+def abandon(connection: sqlite3.Connection) -> None:
+    """Forget an erasure that was not decided."""
+    with _transaction(connection):
+        connection.execute("DELETE FROM erased_events")
+        connection.execute("DELETE FROM erasures WHERE state = ?", (STAGED,))
+
+
+def decide(cursor: sqlite3.Cursor, decision: Decision, newest: int) -> None:
+    """Decide an erasure, inside of a transaction.
+
+    Args:
+        cursor: of the writing connection.
+        decision: what is decided.
+        newest: the id of the newest event; no later one gets it, even if that one is erased.
+    """
+    own = decision.key or (None, None, None, None)
+    cursor.execute(
+        "UPDATE erasures SET state = ?, events = ?, newest = ?, key = ?, digest = ?, address = ?, reply = ?"
+        " WHERE id = ?",
+        (DECIDED, decision.events, newest, *own, decision.erasure),
+    )
+    for row, title, tags in decision.labels:
+        cursor.execute("UPDATE agents SET title = ?, tags = ? WHERE id = ?", (title, tags, row))
+    for key, reply in decision.keys:
+        cursor.execute("UPDATE keys SET reply = ? WHERE id = ?", (reply, key))
+    purge = "UPDATE agents SET name = '', title = NULL, tags = '{}', killed = coalesce(killed, updated) WHERE id = ?"
+    cursor.executemany(purge, [(row,) for row in decision.purged])
+    if decision.milestones is not None:
+        cursor.execute("DELETE FROM milestones WHERE id >= ?", (decision.milestones,))
+
+
+def state(connection: sqlite3.Connection) -> str:
+    """Return how far the erasure is that goes on, or ``DONE``."""
+    found = connection.execute("SELECT state FROM erasures WHERE state <> ? LIMIT 1", (DONE,)).fetchone()
+    return DONE if found is None else str(found[0])
+
+
+def apply(connection: sqlite3.Connection, pack: Pack, limit: int = SLICE) -> bool:
+    """Apply a slice of what was decided; return whether there is more."""
+    with _transaction(connection):
+        rows = connection.execute(_NEXT, (limit,)).fetchall()
+        for *row, stored, content, data_json, ref in rows:
+            made = [*row]
+            made[_CONTENT], made[_DATA], made[_REF] = content, data_json, ref
+            # What was damaged stays so: nobody knows whether its link to its parent is right.
+            sealed = checksum(pack, counted(made)) if is_intact(pack, row, stored) else stored
+            query = "UPDATE events SET content = ?, data_json = ?, ref = ?, checksum = ? WHERE id = ?"
+            connection.execute(query, (content, data_json, ref, sealed, row[0]))
+        done = [row[:1] for row in rows]
+        if len(done) < limit:
+            gone = connection.execute(
+                "SELECT event FROM erased_events WHERE is_gone ORDER BY event LIMIT ?", (limit - len(done),)
+            ).fetchall()
+            connection.executemany("DELETE FROM events WHERE id = ?", gone)
+            connection.executemany("DELETE FROM milestones WHERE id = ?", gone)
+            done += gone
+        connection.executemany("DELETE FROM erased_events WHERE event = ?", done)
+        more = len(done) == limit
+        if not more:
+            connection.execute("UPDATE erasures SET state = ? WHERE state = ?", (APPLIED, DECIDED))
+    return more
+
+
+def forget_keys(connection: sqlite3.Connection, after: int) -> int | None:
+    """Forget the keys of purged agents in a slice; return where the next slice begins, ``None`` at the end."""
+    (newest,) = connection.execute("SELECT coalesce(max(id), 0) FROM keys").fetchone()
+    with _transaction(connection):
+        connection.execute(_FORGET_KEYS, {"after": after, "last": after + _KEYS})
+    return after + _KEYS if after + _KEYS < newest else None
+
+
+def forget_agents(connection: sqlite3.Connection) -> None:
+    """Forget purged agents of which no event is left, and which are nobody's source."""
+    with _transaction(connection):
+        connection.execute("INSERT OR IGNORE INTO purged_agents SELECT uid FROM agents WHERE name = ''")
+        # A clone is younger than its source. So the youngest come first, and their sources follow.
+        for (row,) in connection.execute("SELECT id FROM agents WHERE name = '' ORDER BY id DESC").fetchall():
+            connection.execute(
+                "DELETE FROM agents WHERE id = :row AND NOT EXISTS (SELECT 1 FROM events WHERE agent = :row)"
+                " AND NOT EXISTS (SELECT 1 FROM agents WHERE source = :row)",
+                {"row": row},
+            )
+            connection.execute(
+                "UPDATE agents SET head = max(coalesce((SELECT max(seq) FROM events WHERE agent = :row), 0),"
+                " coalesce((SELECT max(source_at) FROM agents WHERE source = :row), 0)) WHERE id = :row",
+                {"row": row},
+            )
+
+
+def file_size(connection: sqlite3.Connection) -> int:
+    """Return the bytes of the database."""
+    (size,) = connection.execute("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").fetchone()
+    return int(size)
+
+
+def rewrite(connection: sqlite3.Connection) -> None:
+    """Write the file again without free space, and copy the WAL into it."""
+    connection.execute("VACUUM")
+    connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+
+
+def truncate_wal(connection: sqlite3.Connection, patience: int) -> bool:
+    """Copy the WAL into the file and empty it; return whether no reader kept that from happening.
+
+    Args:
+        connection: the writing connection.
+        patience: how long to wait for readers, in milliseconds; nothing is committed meanwhile.
+    """
+    (before,) = connection.execute("PRAGMA busy_timeout").fetchone()
+    connection.execute(f"PRAGMA busy_timeout = {patience}")
+    try:
+        busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    finally:
+        connection.execute(f"PRAGMA busy_timeout = {before}")
+    return not busy
+
+
+def forget_pages(connection: sqlite3.Connection) -> None:
+    """Drop the pages that a connection has in memory."""
+    connection.execute("PRAGMA shrink_memory")
+
+
+def end(connection: sqlite3.Connection) -> None:
+    """Note that what was decided is done."""
+    connection.execute("UPDATE erasures SET state = ?, backups = '[]' WHERE state = ?", (DONE, APPLIED))
+
+
+def carry_through(connection: sqlite3.Connection, pack: Pack) -> bool:
+    """Forget what was only staged, and carry through what was decided, up to the end of it; return whether it was.
+
+    The caller calls :func:`end` when nothing else has traces of it.
+    """
+    found = state(connection)
+    if found == STAGED:
+        abandon(connection)
+    if found in (STAGED, DONE):
+        return False
+    while apply(connection, pack):
+        pass
+    after: int | None = 0
+    while after is not None:
+        after = forget_keys(connection, after)
+    forget_agents(connection)
+    rewrite(connection)
+    truncate_wal(connection, 0)
+    return True
+
+
+def newest(connection: sqlite3.Connection) -> int:
+    """Return the largest id that an event ever had."""
+    query = "SELECT max(coalesce((SELECT max(id) FROM events), 0), coalesce((SELECT max(newest) FROM erasures), 0))"
+    return int(connection.execute(query).fetchone()[0])
+
+
+def first_reply(connection: sqlite3.Connection, key: str) -> tuple[Any, ...] | None:
+    """Return the digest, the reply, the address and the agent of the purge that a key was used for."""
+    found = connection.execute("SELECT digest, reply, address, agent FROM erasures WHERE key = ?", (key,)).fetchone()
+    return None if found is None else tuple(found)

@@ -1,0 +1,72 @@
+"""Loading agents: those that are loaded at the same time and have one tip share what is read.
+
+Two hundred clones of one conversation that are killed at once are two hundred loads of the same entries.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from reel.msgpack_codec import packer
+from reeld.core.conversation import Conversation
+from reeld.core.milestones import Milestone
+from reeld.core.reading import Reader
+from reeld.core.state import Profile
+from reeld.store import queries, states
+from reeld.store.states import Skip, SqlLog
+
+
+class Loaded(NamedTuple):
+    """An agent's current state, the milestones that the log does not have, and the events that cannot be read."""
+
+    profile: Profile
+    conversation: Conversation
+    made: list[Milestone]
+    skipped: list[Skip]
+
+
+class _Latest(NamedTuple):
+    """The state that was read last, for nobody to change, and how many erasures were over before that."""
+
+    tip: int | None
+    erasures: int
+    conversation: Conversation
+    skipped: list[Skip]
+
+
+class Loading:
+    """Loads agents.
+
+    Args:
+        erasures: returns how many erasures are over. What was read before the end of one is not used after it.
+    """
+
+    def __init__(self, erasures: Callable[[], int]) -> None:
+        self._erasures = erasures
+        self._waiting = 0
+        self._latest: _Latest | None = None
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Say that somebody waits for :meth:`load`; when nobody does, nothing is kept."""
+        self._waiting += 1
+        try:
+            yield
+        finally:
+            self._waiting -= 1
+            if not self._waiting:
+                self._latest = None
+
+    def load(self, connection: Any, row: int) -> Loaded:
+        """Load an agent through a reading connection, in its thread."""
+        erasures = self._erasures()
+        tip, skipped = states.sound_tip_of(connection, row, packer())
+        profile = queries.profile_of(connection, row)
+        latest = self._latest
+        if latest is not None and (latest.tip, latest.erasures) == (tip, erasures):
+            return Loaded(profile, latest.conversation.copy(), [], skipped + latest.skipped)
+        log = SqlLog(connection, packer())
+        conversation, made = Reader(log).state(tip)
+        if self._waiting > 1:
+            self._latest = _Latest(tip, erasures, conversation.copy(), log.skipped)
+        return Loaded(profile, conversation, made, skipped + log.skipped)

@@ -1,0 +1,318 @@
+"""Which events a redaction changes, in the past of an agent and in that of others.
+
+The past of an agent is its own log, what it inherited, and what it took over from others with ``clone`` into it. What
+is redacted there is gone for everybody. Those who inherited it are *affected*; what they repeat of it in events of
+their own is redacted as well: the prompt after a ``clear``, the label of a ``rewind``, and a title or tag that came
+with a clone.
+
+A plan is a generator of jobs for a reading connection, so that others read in between: see :func:`carry_out`.
+"""
+
+import json
+import sqlite3
+from collections.abc import Generator, Iterable
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias, TypeVar
+
+from reel.errors import InvalidParams
+from reel.kinds import CONVERSATION, INERT
+from reel.msgpack_codec import packer, unpack
+from reeld.core.item_forms import place_in, without_form
+from reeld.core.redaction import Redacted, Redaction
+from reeld.store.database import Job
+from reeld.store.erasures import Change, KeptKey, Labels
+from reeld.store.history import NEWEST, lineage
+
+T = TypeVar("T")
+# Yields jobs, gets the result of each, and returns what was planned.
+Plan: TypeAlias = Generator[Job[Any], Any, T]
+
+# The kind, the content and the data of an event.
+Text: TypeAlias = tuple[str, str | None, str | None]
+
+# Events that are read at once, and keys.
+_PAGE = 500
+_KEYS = 5000
+# Fields of a reply that stay as they are.
+_PLAIN = ("agent", "id", "name", "head", "command", "time")
+# Kinds that a seq may name: the others have content only in a title or a tag.
+_BY_SEQ = CONVERSATION | INERT | {"mark", "agent_killed"}
+_COLUMNS = "e.id, e.agent, e.seq, e.command, e.kind, e.content, e.data_json, e.ref"
+_SPAN = f"SELECT {_COLUMNS} FROM events e WHERE e.agent = :owner AND e.seq > :after AND e.seq <= :upto"
+_ORDER = " ORDER BY e.seq LIMIT :limit"
+_AT = f"SELECT {_COLUMNS} FROM events e WHERE e.agent = ? AND e.seq = ?"
+_OF_SEQS = " AND e.seq IN (SELECT value FROM json_each(:seqs))"
+# In these an agent repeats what it inherited.
+_OF_KINDS = " AND e.kind IN ('system', 'changed', 'rewind')"
+_BY_ID = f"SELECT {_COLUMNS} FROM events e WHERE e.id IN (SELECT value FROM json_each(?)) ORDER BY e.id"
+# What an agent took over from others with `clone` into it.
+_TAKEN_OVER = """
+    WITH RECURSIVE path (id, agent, parent) AS (
+        SELECT p.id, p.agent, p.parent FROM events c JOIN events p ON p.id = c.parent
+        WHERE c.agent = :row AND c.seq <= :upto AND c.kind = 'clone'
+        UNION
+        SELECT e.id, e.agent, e.parent FROM path JOIN events e ON e.id = path.parent
+    )
+    SELECT id FROM path WHERE agent <> :row ORDER BY id
+"""
+_TAKERS = """
+    SELECT c.agent, c.seq, p.agent FROM events c JOIN events p ON p.id = c.parent
+    WHERE c.kind = 'clone' AND c.parent >= ?
+"""
+
+
+class Found(NamedTuple):
+    """An event that is redacted, where it is, and what it becomes."""
+
+    id: int
+    owner: int
+    seq: int
+    kind: str
+    content: str | None
+    data_json: str | None
+    made: Redacted
+
+    @property
+    def change(self) -> Change:
+        """What is staged of it."""
+        return Change(self.id, self.made.content, self.made.data_json, self.made.ref)
+
+    @property
+    def text(self) -> Text:
+        """What the search index gets in its place."""
+        return self.kind, self.made.content, self.made.data_json
+
+
+class Redactions(NamedTuple):
+    """What a redaction changes.
+
+    Args:
+        found: the events, in the order of their ids.
+        affected: the rows of all agents whose past has one of them, or whose title or tags change.
+        labels: the titles and tags that change.
+        keys: the replies that change.
+    """
+
+    found: list[Found]
+    affected: set[int]
+    labels: list[Labels]
+    keys: list[KeptKey]
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether nothing is redacted."""
+        return not (self.found or self.labels)
+
+    @property
+    def milestones(self) -> int | None:
+        """The first event whose milestone, and all later ones, no longer say what the log says."""
+        return min((each.id for each in self.found if each.made.is_restructured), default=None)
+
+
+def carry_out(plan: Plan[T], connection: sqlite3.Connection) -> T:
+    """Run the jobs of a plan on a connection; return what it planned."""
+    result = None
+    while True:
+        try:
+            job = plan.send(result)
+        except StopIteration as end:
+            planned: T = end.value
+            return planned
+        result = job(connection)
+
+
+class _Scan:
+    """Collects what is redacted.
+
+    Args:
+        redaction: what is removed.
+        seqs: the only seqs that are looked at, as JSON.
+    """
+
+    def __init__(self, redaction: Redaction, seqs: str | None) -> None:
+        self._redaction = redaction
+        self._seqs = seqs
+        self._names: dict[int, str] = {}
+        self.found: dict[int, Found] = {}
+
+    def span(self, connection: sqlite3.Connection, owner: int, after: int, upto: int) -> int | None:
+        """Look at a page of an agent's log; return the seq after which the next one begins, ``None`` at the end."""
+        values = {"owner": owner, "after": after, "upto": upto, "seqs": self._seqs, "limit": _PAGE}
+        rows = connection.execute(_SPAN + (_OF_SEQS if self._seqs is not None else "") + _ORDER, values).fetchall()
+        self._take(connection, rows)
+        return rows[-1][2] if len(rows) == _PAGE else None
+
+    def ids(self, connection: sqlite3.Connection, ids: list[int]) -> None:
+        """Look at events by their ids."""
+        rows = connection.execute(_BY_ID, (json.dumps(ids),)).fetchall()
+        wanted = None if self._seqs is None else set(json.loads(self._seqs))
+        self._take(connection, [row for row in rows if wanted is None or row[2] in wanted])
+
+    def forms(self, connection: sqlite3.Connection) -> None:
+        """Take the form of each item of which a message is redacted: its first message has it, with words of all."""
+        for each in [*self.found.values()]:
+            place = place_in(each.kind, each.content, each.data_json)
+            rows = connection.execute(_AT, (each.owner, each.seq - place)).fetchall() if place else []
+            for event, owner, seq, _, kind, content, data_json, ref in rows:
+                made = None if event in self.found else without_form(kind, content, data_json)
+                if made is not None:
+                    redacted = Redacted(made.content, made.data_json, ref, is_restructured=False)
+                    self.found[event] = Found(event, owner, seq, kind, content, data_json, redacted)
+
+    def repeats(self, connection: sqlite3.Connection, owner: int, after: int) -> int | None:
+        """Look at what an affected agent repeats of its past; return where to go on, as :meth:`span`."""
+        values = {"owner": owner, "after": after, "upto": NEWEST, "limit": _PAGE}
+        rows = connection.execute(_SPAN + _OF_KINDS + _ORDER, values).fetchall()
+        prompts = {(each.content, each.data_json) for each in self.found.values() if each.kind == "system"}
+        marks = {each.seq for each in self.found.values() if each.kind == "mark"}
+        self._take(connection, [row for row in rows if self._is_repeated(row, prompts, marks)])
+        return rows[-1][2] if len(rows) == _PAGE else None
+
+    def _is_repeated(self, row: tuple[Any, ...], prompts: set[tuple[Any, Any]], marks: set[int]) -> bool:
+        _, _, seq, command, kind, content, data_json, _ = row
+        if kind == "system":
+            return seq != command and (content, data_json) in prompts
+        if kind == "rewind":
+            return not self._redaction.is_whole or json.loads(data_json or "{}").get("target") in marks
+        return not self._redaction.is_whole
+
+    def _take(self, connection: sqlite3.Connection, rows: Iterable[tuple[Any, ...]]) -> None:
+        for event, owner, seq, _, kind, content, data_json, ref in rows:
+            if event in self.found:
+                continue
+            if self._seqs is not None and kind not in (*_BY_SEQ, "rewind"):
+                continue
+            made = self._redaction.event(kind, content, data_json, ref, self._name(connection, owner))
+            if made is not None:
+                self.found[event] = Found(event, owner, seq, kind, content, data_json, made)
+
+    def _name(self, connection: sqlite3.Connection, owner: int) -> str:
+        if owner not in self._names:
+            (self._names[owner],) = connection.execute("SELECT name FROM agents WHERE id = ?", (owner,)).fetchone()
+        return self._names[owner]
+
+
+def plan_redaction(
+    row: int, redaction: Redaction, seqs: list[int] | None, *, upto: int = NEWEST, strict: bool = True
+) -> Plan[Redactions]:
+    """Find what is redacted in the past of an agent.
+
+    Args:
+        row: the agent.
+        redaction: what is removed.
+        seqs: the only events that are redacted; ``None`` for all.
+        upto: the last seq of the agent that is looked at.
+        strict: whether each seq must be there.
+
+    Raises:
+        InvalidParams: a seq is of no event with content.
+    """
+    scan = _Scan(redaction, None if seqs is None else json.dumps(seqs))
+    line = yield partial(lineage, row=row, head=upto)
+    for owner, _, last in line:
+        after: int | None = 0
+        while after is not None:
+            after = yield partial(scan.span, owner=owner, after=after, upto=last)
+    for owner, _, last in line:
+        foreign = yield partial(_ids_taken_over, row=owner, upto=last)
+        for first in range(0, len(foreign), _PAGE):
+            yield partial(scan.ids, ids=foreign[first : first + _PAGE])
+    if seqs is not None:
+        yield scan.forms
+    if (
+        strict
+        and seqs is not None
+        and (missing := sorted(set(seqs).difference(each.seq for each in scan.found.values())))
+    ):
+        raise InvalidParams(
+            f"seqs: {missing[0]} is not a message or another event with content in the past of this agent;"
+            " reel log shows all, and text redacts titles and tags",
+            field="seqs",
+            seq=missing[0],
+        )
+    affected: set[int] = yield partial(_affected, found=list(scan.found.values()))
+    for agent in sorted(affected):
+        after = 0
+        while after is not None:
+            after = yield partial(scan.repeats, owner=agent, after=after)
+    labels: list[Labels] = yield partial(_labels, redaction=redaction, affected=affected)
+    found = sorted(scan.found.values())
+    keys = [] if not (found or labels) else (yield from _plan_keys(redaction, affected))
+    return Redactions(found, affected, labels, keys)
+
+
+def _ids_taken_over(connection: sqlite3.Connection, row: int, upto: int) -> list[int]:
+    return [event for (event,) in connection.execute(_TAKEN_OVER, {"row": row, "upto": upto})]
+
+
+def _affected(connection: sqlite3.Connection, found: list[Found]) -> set[int]:
+    """Return the rows of the agents whose past has one of some events."""
+    # The seq from which on a clone of an agent has something of it.
+    first: dict[int, int] = {}
+    for each in found:
+        first[each.owner] = min(each.seq, first.get(each.owner, each.seq))
+    affected, waiting = set(first), list(first)
+    takers: dict[int, list[tuple[int, int]]] = {}
+    if found:
+        for taker, seq, source in connection.execute(_TAKERS, (min(each.id for each in found),)):
+            takers.setdefault(source, []).append((taker, seq))
+    while waiting:
+        agent = waiting.pop()
+        for taker, seq in takers.get(agent, ()):
+            if seq < first.get(taker, NEWEST):
+                first[taker] = seq
+                affected.add(taker)
+                waiting.append(taker)
+        clones = [clone for (clone,) in connection.execute("SELECT id FROM agents WHERE source = ?", (agent,))]
+        heirs = [
+            clone
+            for clone in clones
+            if any(first.get(owner, NEWEST) <= upto for owner, _, upto in lineage(connection, clone, NEWEST))
+        ]
+        later = set(heirs) - affected
+        affected |= later
+        waiting += later
+    return affected
+
+
+def _labels(connection: sqlite3.Connection, redaction: Redaction, affected: set[int]) -> list[Labels]:
+    if redaction.is_whole:
+        return []
+    made = []
+    for row in sorted(affected):
+        title, tags = connection.execute("SELECT title, tags FROM agents WHERE id = ?", (row,)).fetchone()
+        changed = redaction.title(title), redaction.value(json.loads(tags))
+        if changed != (title, json.loads(tags)):
+            made.append(Labels(row, changed[0], json.dumps(changed[1], ensure_ascii=False)))
+    return made
+
+
+def _plan_keys(redaction: Redaction, affected: set[int]) -> Plan[list[KeptKey]]:
+    """Find the stored replies that tell what is removed: of prompts, titles, tags, labels, names and ids of calls."""
+    made: list[KeptKey] = []
+    after: int | None = 0
+    while after is not None:
+        page, after = yield partial(_keys, after=after, affected=json.dumps(sorted(affected)))
+        for number, reply in page:
+            told = unpack(reply)
+            kept = _without_texts(told) if redaction.is_whole else redaction.value(told)
+            kept |= {field: told[field] for field in _PLAIN if field in told}
+            if kept != told:
+                made.append(KeptKey(number, packer()(kept)))
+    return made
+
+
+def _without_texts(reply: dict[str, Any]) -> dict[str, Any]:
+    """Return a reply without prompt, labels and calls, in a form that every client can read."""
+    empty: dict[str, Any] = {"system": None, "marks": [], "open_calls": [], "orphans": [], "label": None}
+    return {field: empty.get(field, value) for field, value in reply.items()}
+
+
+def _keys(connection: sqlite3.Connection, after: int, affected: str) -> tuple[list[tuple[int, bytes]], int | None]:
+    (newest,) = connection.execute("SELECT coalesce(max(id), 0) FROM keys").fetchone()
+    rows = connection.execute(
+        "SELECT id, reply FROM keys WHERE id > ? AND id <= ?"
+        " AND (agent IN (SELECT value FROM json_each(?)) OR about IN (SELECT value FROM json_each(?)))",
+        (after, after + _KEYS, affected, affected),
+    ).fetchall()
+    return rows, after + _KEYS if after + _KEYS < newest else None

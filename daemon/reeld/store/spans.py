@@ -1,0 +1,89 @@
+"""Which parts of an agent's past a page of its history is about: spans of seqs, each in one agent's log.
+
+Between two jumps (a clear, a rewind, a restore or a clone) a log only grows. So what is in effect consists of a few
+spans: from the last jump to the end, then from where that jump went back to the jump before that place, and so on.
+"""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from reeld.core.events import data_of
+
+_JUMP = """
+    SELECT seq, kind, data_json FROM events
+    WHERE agent = ? AND seq <= ? AND kind IN ('clear', 'rewind', 'restore', 'clone') ORDER BY seq DESC LIMIT 1
+"""
+
+
+class Span(NamedTuple):
+    """The events of an agent after a seq, up to another.
+
+    Args:
+        row: the agent's number in the database.
+        uid: its id.
+        after: the seq before the first.
+        upto: the last seq.
+    """
+
+    row: int
+    uid: str
+    after: int
+    upto: int
+
+
+class _Jump(NamedTuple):
+    """Where an event goes back to: a seq; ``into`` is the id of the agent that has it, if it is another's."""
+
+    seq: int
+    to: int
+    into: str | None
+
+
+def whole(line: Sequence[tuple[int, str, int]]) -> list[Span]:
+    """Return the spans of all that agents have, each up to its last seq."""
+    return [Span(row, uid, 0, upto) for row, uid, upto in line]
+
+
+def in_effect(connection: sqlite3.Connection, line: Sequence[tuple[int, str, int]]) -> list[Span]:
+    """Return the spans of what no jump has taken back, the oldest first.
+
+    Args:
+        connection: a reading connection.
+        line: an agent behind those that it inherits from, each with its id and the last seq that belongs to the past.
+    """
+    return list(_back(connection, line))[::-1]
+
+
+def _back(connection: sqlite3.Connection, line: Sequence[tuple[int, str, int]]) -> Iterator[Span]:
+    last = line[-1][2]
+    uids = [uid for _, uid, _ in line]
+    for number in range(len(line) - 1, -1, -1):
+        row, uid, upto = line[number]
+        last = min(last, upto)
+        while last > 0:
+            jump = _newest_jump(connection, row, last)
+            if jump is None:
+                yield Span(row, uid, 0, last)
+                break
+            yield Span(row, uid, jump.seq, last)
+            last = min(jump.to, jump.seq - 1)  # never ahead, whatever a damaged row says
+            if jump.into is not None:
+                if number == 0 or jump.into != uids[number - 1]:
+                    return
+                break
+
+
+def _newest_jump(connection: sqlite3.Connection, row: int, last: int) -> _Jump | None:
+    """Return the newest jump of an agent up to a seq; one that cannot be read goes back to the beginning."""
+    found = connection.execute(_JUMP, (row, last)).fetchone()
+    if found is None:
+        return None
+    seq, kind, data_json = found
+    data = data_of(data_json)
+    places = {"restore": data.get("to"), "rewind": data.get("target"), "clone": data.get("at")}
+    before, to = data.get("before"), places.get(kind)
+    if type(before) is int:
+        to = before - 1
+    into = str(data.get("from")) if kind == "clone" else None
+    return _Jump(seq, to if type(to) is int else 0, into)

@@ -1,0 +1,126 @@
+"""What was redacted or purged is in no file, wherever the daemon was killed while it erased it."""
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing, suppress
+from pathlib import Path
+from threading import Thread
+from typing import Any, TypeAlias
+
+import pytest
+
+from reel.errors import NotFound, ReelError
+from reel.ids import new_id
+from reel.sync.client import Client
+from tests.crash.crash_points import ERASING
+from tests.crash.crashing_daemon import CrashingDaemon
+from tests.crash.test_deaths import LONG, death_at
+from tests.daemon import Daemon, until
+
+pytestmark = pytest.mark.slow
+
+# It has what JSON escapes, and a letter that is not ASCII.
+SECRET = 'xyzzy"plugh\u00e9'
+PIECE = b"xyzzy"
+Erase: TypeAlias = Callable[[Client], Any]
+# The points that are tried unless there is time for all.
+_FEW = {"before it is decided", "before the log is changed", "before events are deleted", "before it is done"}
+# The points up to which nothing was erased: the command is repeated. After these the daemon finishes it by itself.
+_UNDECIDED = {"before an erasure is staged", "between staged events", "before it is decided"}
+# The points that only one of the two commands reaches.
+_ONLY_REDACT = {"before the log is changed", "between changed events"}
+_ONLY_PURGE = {"before events are deleted", "before an agent is deleted", "before it is noted who was purged"}
+
+
+def purge(client: Client) -> None:
+    """Purge the agent and its clones."""
+    with suppress(NotFound):  # it was purged before the daemon died
+        client.purge("demo", force=True)
+
+
+def redact(client: Client) -> None:
+    """Redact the secret."""
+    client.redact("demo", text=SECRET)
+
+
+def fill(client: Client) -> None:
+    """Write the secret wherever a command can put it."""
+    with suppress(NotFound):
+        client.purge("demo", force=True)
+    client.create("demo", f"system {SECRET}", f"title {SECRET}", {"tag": SECRET}, key=new_id())
+    client.add("demo", [f"{number} {SECRET} {'long ' * 300}" for number in range(30)])
+    call: Any = {"type": "tool_call", "id": f"id-{SECRET}", "name": "run", "arguments": f'{{"{SECRET}":"é"}}'}
+    result: Any = {"type": "tool_result", "tool_call_id": f"id-{SECRET}", "content": SECRET}
+    client.add(
+        "demo",
+        [
+            {"role": "assistant", "content": [call]},
+            {"role": "tool", "content": [result]},
+            {"kind": "note", "content": SECRET, "ref": SECRET},
+        ],
+    )
+    client.mark("demo", SECRET)
+    client.rewind("demo", SECRET)
+    client.clear("demo")
+    client.undo("demo")
+    client.clone("demo", "copy")
+    client.clear("copy")
+    client.kill("copy")
+    client.kill("demo", SECRET)
+    client.revive("demo")
+    client.change("demo", title=SECRET)
+    client.render("demo", "openai-chat", model="m")
+    client.draft("demo", SECRET)
+    until(lambda: client.stats()["search_behind"] == 0)
+
+
+def places(directory: Path) -> list[str]:
+    """Return the names of the files that have the secret."""
+    found = []
+    for path in directory.iterdir():
+        with suppress(FileNotFoundError):  # the index is removed, and built again
+            if path.is_file() and PIECE in path.read_bytes():
+                found.append(path.name)
+    return found
+
+
+def ends_without_a_trace(daemon: Daemon) -> None:
+    """Wait until nothing is left of an erasure, and look at every file, also after the daemon was killed."""
+    directory = Path(daemon.database).parent
+    until(lambda: not places(directory))
+    with Client(daemon.socket) as client:
+        assert [] == client.verify().problems
+        assert [] == client.search("xyzzy").hits
+    daemon.kill()
+    assert [] == places(directory)
+    with closing(sqlite3.connect(daemon.database)) as connection:
+        assert [] == connection.execute("SELECT state FROM erasures WHERE state <> 'done'").fetchall()
+    daemon.start()
+
+
+def try_it(daemon: Daemon, erase: Erase) -> None:
+    """Begin an erasure during which the daemon dies."""
+    with suppress(ReelError), Client(daemon.socket, patience=0) as client:
+        erase(client)
+
+
+@pytest.mark.parametrize("erase", [redact, purge])
+def test_death_at_every_step(crashing: CrashingDaemon, erase: Erase) -> None:
+    """After kill -9 at any step, the next start finishes what was decided, and what was not is done when repeated."""
+    others = _ONLY_PURGE if erase is redact else _ONLY_REDACT
+    for point in [point for point in ERASING if point not in others and (LONG or point in _FEW)]:
+        crashing.start()
+        with Client(crashing.socket) as client:
+            fill(client)
+            assert places(Path(crashing.database).parent)
+        with death_at(crashing, point):
+            thread = Thread(target=try_it, args=(crashing, erase))
+            thread.start()
+        thread.join()
+        crashing.start()
+        if point in _UNDECIDED:
+            with Client(crashing.socket) as client:
+                assert places(Path(crashing.database).parent)
+                erase(client)
+        ends_without_a_trace(crashing)
+        crashing.end()

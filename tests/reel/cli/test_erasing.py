@@ -1,0 +1,91 @@
+"""redact and purge: what they show, ask and remove."""
+
+import pytest
+
+from tests.reel.cli.conftest import Reel, texts
+from tests.reel.cli.running import talking
+
+
+def test_redact_what_matches(reel: Reel, talk: str) -> None:
+    """The texts that match are shown and replaced, those in arguments of calls and in titles as well."""
+    call = '{"kind": "tool_call", "data_json": "{\\"tool_call_id\\":\\"c\\",\\"name\\":\\"n\\",\\"arguments\\":\\"[\\\\\\"key-1\\\\\\"]\\"}"}'  # fmt: skip  # noqa: E501
+    reel("add", talk, "--json", stdin=f"{call}\n".encode())
+    reel("add", talk, "my key-22 here")
+    reel("title", talk, "about key-1")
+    tried = reel("redact", talk, "--match", r"key-\d+", "--dry-run")
+    asked = reel("redact", talk, "--match", r"key-\d+")
+    done = reel("redact", talk, "--match", r"key-\d+", "--yes")
+
+    assert "'key-22'" in tried.out
+    assert (asked.status, "--yes" in asked.err) == (1, True)
+    assert f"redacted, in the past of {talk}" in done.out
+    assert "key-" not in reel("log", talk, "--json").out + reel("info", talk).out
+    assert reel("redact", talk, "--match", "key-", "--yes").out == "there is nothing to redact\n"
+
+
+def test_redact_by_seq(reel: Reel, talk: str) -> None:
+    """An event is redacted by its seq; the others stay."""
+    reel("redact", talk, "--seq", "3", "--yes")
+
+    shown = texts(reel, talk)
+    assert shown[0].startswith("[redacted ")
+    assert shown[1:] == ["A machine."]
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ([], "one of them"),
+        (["--text", "x", "--seq", "3"], "one of them"),
+        (["--match", "("], "not a regular expression"),
+    ],
+)
+def test_what_redact_refuses(reel: Reel, talk: str, options: list[str], says: str) -> None:
+    """It takes one of its options, and a regular expression that is one."""
+    refused = reel("redact", talk, *options)
+
+    assert (refused.status, says in refused.err) == (2, True)
+
+
+def test_purge(reel: Reel, talk: str) -> None:
+    """It says what goes and what stays, asks, and removes several agents and what they had together."""
+    reel("clone", talk, f"{talk}-2")
+    tried = reel("purge", talk, "--dry-run")
+    asked = reel("purge", talk)
+    done = reel("purge", talk, f"{talk}-2", "--yes")
+
+    assert tried.out == f"{talk}: 0 events\n  4 events will stay as the past of {talk}-2\n"
+    assert (asked.status, "--yes" in asked.err) == (1, True)
+    assert done.out.splitlines()[-1] == f"{talk}-2 purged: 5 events"
+    assert reel("show", talk).status != 0
+
+
+def test_purge_with_json(reel: Reel, talk: str) -> None:
+    """With --json the reply is printed, also of a dry run."""
+    reel("clone", talk, f"{talk}-2")
+    tried = reel("purge", talk, "--force", "--dry-run", "--json").documents
+    done = reel("purge", talk, f"{talk}-2", "--force", "--yes", "--json").documents
+
+    assert (tried[0]["events"], done[0]["events"], len(done)) == (5, 5, 1)
+
+
+@pytest.mark.slow
+def test_purge_asks(daemon: str, reel: Reel, talk: str) -> None:
+    """At a terminal it asks, and only a yes removes anything."""
+    for answer, end in (("\n", "[y/N]"), ("y\n", "purged")):
+        with talking(daemon, "purge", talk) as running:
+            running.until("This cannot be undone. [y/N]")
+            running.type(answer)
+            if answer == "y\n":
+                running.until(end)
+            running.process.wait()
+    assert reel("info", talk).status != 0
+
+
+def test_retention(reel: Reel, talk: str) -> None:
+    """Without a retention in the settings no agent is too old; it is for all agents, or none is named."""
+    both = reel("purge", talk, "--retention")
+
+    assert reel("purge", "--retention", "--yes").out == "no agent is too old\n"
+    assert reel("purge", "--retention", "--dry-run", "--json").documents[0]["agents"] == []
+    assert (both.status, "one of both" in both.err) == (2, True)

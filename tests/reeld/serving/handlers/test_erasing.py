@@ -1,0 +1,374 @@
+"""What is redacted or purged is gone for everybody, and all the rest stays as it was."""
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from reel.errors import Conflict, InvalidParams, NoSuchMark, NotFound
+from reel.formats import FORMATS
+from reeld.agents import erasing
+from reeld.core.redaction import Redaction
+from reeld.serving.call import Services
+from reeld.serving.handlers import erasing as erasing_handlers
+from reeld.store import erasing_backups, erasures, schema
+from reeld.store.erasures import Order
+from reeld.store.retention import Retention
+from tests.patience import PATIENCE
+from tests.reeld.serving.conftest import Connect, Peer, texts
+
+
+async def family(peer: Peer) -> None:
+    """Make an agent, a clone of it, and one that took over the state of the clone."""
+    await peer.call("create", "root", "be brief", {"title": "the secret"})
+    await peer.call("add", "root", ["a secret", "undone secret"])  # 3, 4
+    await peer.call("mark", "root", "secret")  # 5
+    await peer.call("undo", "root")
+    await peer.call("undo", "root")  # 7
+    await peer.call("add", "root", ["b"])  # 8
+    await peer.call("clone", "root", "copy")  # 9
+    await peer.call("add", "copy", ["own"])
+    await peer.call("create", "taker")
+    await peer.call("clone", "copy", {"into": "taker"})
+    await peer.call("add", "root", ["later"])  # 9 of root
+
+
+async def intact(peer: Peer) -> bool:
+    """Return whether a check finds nothing wrong, and every state is what its log says."""
+    agents = (await peer.call("agents"))["agents"]
+    matched = [(await peer.call("replay", agent["id"]))["matched"] for agent in agents]
+    return all(matched) and (await peer.call("verify"))["problems"] == []
+
+
+async def logged(peer: Peer, agent: str) -> list[tuple[str, Any, Any]]:
+    """Return the kinds, the contents and the data of all events in the past of an agent."""
+    page = await peer.call("history", agent, {"inherited": True})
+    return [(event["kind"], event["content"], event["data_json"]) for event in page["events"]]
+
+
+async def test_a_text_is_redacted_for_everybody(connect: Connect) -> None:
+    """A text is gone from all that a clone inherited, and the reply names who is affected."""
+    with anyio.fail_after(PATIENCE):
+        peer = connect()
+        await family(peer)
+        ids = {agent["name"]: agent["id"] for agent in (await peer.call("agents"))["agents"]}
+        before = await peer.call("redact", "copy", {"text": "secret", "dry_run": True})
+        reply = await peer.call("redact", "copy", {"text": "secret"})
+
+        assert {**reply, "head": 10} == {**before, "command": reply["command"], "time": reply["time"]}
+        assert set(reply["affected"]) == set(ids.values())
+        assert [place["seq"] for place in reply["events"]] == [1, 3, 4, 5]
+        for agent in ids:
+            assert "secret" not in str(await logged(peer, agent))
+        assert "secret" not in str(await peer.call("agents"))
+        assert await intact(peer)
+
+
+async def test_going_back_over_what_was_redacted(connect: Connect) -> None:
+    """What is restored or cloned has the marker in its place; a mark without its label is not found."""
+    with anyio.fail_after(PATIENCE):
+        peer = connect()
+        await family(peer)
+        await peer.call("redact", "root", {"seqs": [3, 5]})
+        await peer.call("restore", "root", 5)
+        (refused,) = await peer.ask(("rewind", "root", "secret"))
+        shown = await texts(peer, "root")
+        await peer.call("clone", "root", {"at": 4, "name": "earlier"})
+
+        assert isinstance(refused, NoSuchMark)
+        assert shown[0].startswith("[redacted 20")
+        assert shown[1:] == ["undone secret"]
+        assert shown == await texts(peer, "earlier")
+        assert await intact(peer)
+
+
+async def test_a_prompt_that_was_repeated(connect: Connect) -> None:
+    """A prompt that a clone's clear has repeated is redacted with the one that it was."""
+    with anyio.fail_after(PATIENCE):
+        peer = connect()
+        await family(peer)
+        await peer.call("clear", "copy")
+        await peer.call("redact", "root", {"seqs": [2]})
+
+        assert (await peer.call("agent", "copy"))["system"].startswith("[redacted")
+        assert "be brief" not in str(await logged(peer, "copy"))
+        assert await intact(peer)
+
+
+async def test_what_cannot_be_redacted(connect: Connect) -> None:
+    """A seq without content, or neither seqs nor text, is refused; a text that is nowhere changes nothing."""
+    with anyio.fail_after(PATIENCE):
+        peer = connect()
+        await family(peer)
+        outcomes = await peer.ask(
+            ("redact", "root", {"seqs": [1]}), ("redact", "root"), ("redact", "root", {"text": "", "seqs": [3]})
+        )
+        nothing = await peer.call("redact", "root", {"text": "nowhere"})
+
+        assert all(isinstance(outcome, InvalidParams) for outcome in outcomes)
+        assert (0, "command" in nothing) == (nothing["redacted"], False)
+
+
+async def test_a_redacted_conversation_is_rendered(connect: Connect) -> None:
+    """A conversation of which everything was redacted can be sent in every format, with its calls and results."""
+    call = {"type": "tool_call", "id": "secret-1", "name": "secret", "arguments": '{"a": "secret"}'}
+    result = {"type": "tool_result", "tool_call_id": "secret-1", "content": "secret"}
+    thought = {"type": "thinking", "text": "secret", "signature": "s", "provider": "anthropic"}
+    with anyio.fail_after(PATIENCE):
+        peer = connect()
+        for name, asked in (("by-text", {"text": "secret"}), ("by-seq", {"seqs": [2, 3, 4, 5]})):
+            await peer.call("create", name, "secret")
+            await peer.call("add", name, ["secret", {"role": "assistant", "content": [thought, call]}])
+            await peer.call("add", name, [{"role": "tool", "content": [result]}])
+            await peer.call("redact", name, asked)
+            for each in FORMATS:
+                rendered = await peer.call("render", name, each, {"model": "m"})
+                assert rendered["ready"]
+                assert "redacted" in rendered["body"]
+                assert ("secret" in rendered["body"]) is (name == "by-seq")  # the name and the id of the tool
+
+
+async def test_followers_hear_of_it(connect: Connect) -> None:
+    """Subscribers of every affected agent get a reset."""
+    with anyio.fail_after(PATIENCE):
+        peer, other = connect(), connect()
+        await family(peer)
+        await other.call("subscribe", "copy")
+        await other.pushed()
+        await peer.call("draft", "copy", "a secret draft")
+        await peer.call("redact", "root", {"text": "secret"})
+        names = [name for name, _ in await other.pushed()]
+        await peer.call("purge", "copy")
+
+        assert "reset" in names
+        assert ("reset" in [name for name, _ in await other.pushed()]) is True
+
+
+async def test_a_killed_agent_is_redacted(connect: Connect) -> None:
+    """A killed agent may be redacted, and stays killed."""
+    with anyio.fail_after(PATIENCE):
+        peer = connect()
+        await family(peer)
+        await peer.call("kill", "root", "secret reason")
+        await peer.call("redact", "root", {"text": "secret"})
+
+        assert not (await peer.call("agent", "root"))["alive"]
+        assert await intact(peer)
+
+
+async def test_what_a_clone_needs_stays(connect: Connect) -> None:
+    """A purge leaves what clones inherited, and says so; it goes with the last of them."""
+    with anyio.fail_after(PATIENCE):
+        peer = connect()
+        await family(peer)
+        before = [await texts(peer, agent) for agent in ("copy", "taker")]
+        reply = await peer.call("purge", "root")
+        (refused,) = await peer.ask(("agent", reply["agent"]))
+        await peer.call("restore", "copy", 4)
+
+        assert (reply["events"], reply["kept"], len(reply["heirs"])) == (1, 8, 1)
+        assert isinstance(refused, NotFound)
+        assert before[1] == await texts(peer, "taker")
+        assert await texts(peer, "copy") == ["a secret", "undone secret"]
+        assert await intact(peer)
+        purged = await peer.call("purge", "copy")
+        assert before[1] == await texts(peer, "taker")
+        assert (purged["kept"], len(purged["heirs"])) == (3, 1)
+        assert await intact(peer)
+        assert (await peer.call("purge", "taker"))["kept"] == 0
+        assert (await peer.call("stats"))["agents"] == 0
+
+
+@pytest.mark.parametrize(("how", "left"), [("cascade", ["taker"]), ("force", ["taker"]), (None, ["copy", "taker"])])
+async def test_clones_are_purged_with_it(connect: Connect, how: str | None, left: list[str]) -> None:
+    """With cascade killed clones go too, with force all; a dry run says so and changes nothing."""
+    with anyio.fail_after(PATIENCE):
+        peer = connect()
+        await family(peer)
+        if how == "cascade":
+            await peer.call("kill", "copy")
+        options = {} if how is None else {how: True}
+        tried = await peer.call("purge", "root", {**options, "dry_run": True})
+        reply = await peer.call("purge", "root", options)
+
+        assert {**tried, "time": reply["time"]} == reply
+        assert left == [agent["name"] for agent in (await peer.call("agents"))["agents"]]
+        assert await intact(peer)
+
+
+async def test_what_waits_for_a_purged_agent(connect: Connect) -> None:
+    """Commands that come while an agent is purged are refused, and its name is free."""
+    with anyio.fail_after(PATIENCE):
+        peer, other = connect(), connect()
+        await family(peer)
+        await other.send(other.encoded(("purge", "root")))
+        outcomes = await peer.ask(*[("add", "root", "x")] * 3)
+        await other.answer(1)
+        made = await peer.call("create", "root")
+
+        assert {type(outcome) for outcome in outcomes} <= {dict, NotFound}
+        assert made["messages"] == 0
+        assert await intact(peer)
+
+
+async def backed_up(peer: Peer, path: Path) -> bytes:
+    """Write a backup, and return what is in the file."""
+    await peer.call("backup", str(path))
+    return await anyio.Path(path).read_bytes()
+
+
+async def test_named_backups(connect: Connect, tmp_path: Path) -> None:
+    """What is redacted or purged is gone from the backups that are named, and they are sound."""
+    with anyio.fail_after(PATIENCE):
+        peer, path = connect(), tmp_path / "b.db"
+        await family(peer)
+        assert b"secret" in await backed_up(peer, path)
+        redacted = await peer.call("redact", "copy", {"text": "secret", "backups": [str(path)]})
+        after = await anyio.Path(path).read_bytes()
+        await peer.call("kill", "taker")
+        purged = await peer.call("purge", "root", {"force": True, "backups": [str(path)]})
+
+        assert redacted["backups"] == [{"path": str(path), "events": 4}]
+        assert b"secret" not in after
+        assert purged["backups"][0]["events"] > 0
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert connection.execute("SELECT name FROM agents WHERE name <> ''").fetchall() == [("taker",)]
+
+
+async def test_what_is_no_backup(connect: Connect, tmp_path: Path) -> None:
+    """A file that is missing, or not a backup, is refused before anything changes."""
+    with anyio.fail_after(PATIENCE):
+        peer, other = connect(), tmp_path / "other"
+        await family(peer)
+        other.write_bytes(b"x" * 5000)
+        for path in (str(other), str(tmp_path / "missing")):
+            (refused,) = await peer.ask(("purge", "root", {"backups": [path]}))
+            assert isinstance(refused, InvalidParams)
+        assert len((await peer.call("agents"))["agents"]) == 3
+        assert await intact(peer)
+
+
+async def test_a_backup_is_finished_at_the_start(connect: Connect, tmp_path: Path) -> None:
+    """What was decided in a backup when the daemon was killed is carried through at the next start."""
+    with anyio.fail_after(PATIENCE):
+        peer, path = connect(), tmp_path / "b.db"
+        await family(peer)
+        await backed_up(peer, path)
+    order = Order("redact", "a", None, 1)
+    with closing(erasing_backups._open(str(path))) as connection:
+        found = erasing_backups.redaction_in([(1, 1 << 40)], Redaction("now", b"k", ["secret"]), None)(connection)
+        number = erasures.begin(connection, order)
+        erasures.stage(connection, found.changes)
+        erasures.decide(connection.cursor(), found.decision._replace(erasure=number), 1)
+    with closing(sqlite3.connect(tmp_path / "r.db", isolation_level=None)) as connection:
+        schema.migrate(connection, schema.MIGRATIONS)
+        erasures.begin(connection, order, json.dumps([str(path), "/missing"]))
+        erasing_backups.finish_in_backups(connection)
+
+    assert b"secret" not in path.read_bytes()
+
+
+async def test_the_form_of_an_item_goes_with_its_messages(connect: Connect) -> None:
+    """What only the form of an item says is gone as well, also if another message of the item is redacted."""
+    item = {
+        "role": "user",
+        "content": [
+            {"type": "tool_result", "tool_use_id": "c1", "content": "done"},
+            {"type": "text", "text": "secret", "beside": ["secret", 1]},
+        ],
+    }
+    with anyio.fail_after(PATIENCE):
+        for asked in ({"seqs": [3]}, {"text": "secret"}):
+            peer = connect()
+            name = next(iter(asked))
+            await peer.call("add", {"agent": name, "create": True, "items": [item], "format": "anthropic"})
+            await peer.call("redact", name, asked)
+            read = await peer.call("messages", {"agent": name, "format": "anthropic"})
+
+            assert "secret" not in str(await logged(peer, name)) + str(read)
+            assert "done" in read["items"][0]["item_json"]
+            assert await intact(peer)
+
+
+async def test_retention(connect: Connect, services: Services) -> None:
+    """Killed agents that are too old are purged, unless somebody follows them or they lack the tag."""
+    with anyio.fail_after(PATIENCE):
+        peer = connect()
+        for name in ("old", "followed", "untagged", "alive"):
+            await peer.call("create", name, {"tags": {} if name == "untagged" else {"keep": "short"}})
+            if name != "alive":
+                await peer.call("kill", name)
+        await peer.call("subscribe", "followed")
+        rest = erasing_handlers._Rest(services)
+        rules = Retention(killed_days=1e-9, tag="keep=short")
+        tried = await erasing.retain(services.registry, rest, rules, dry_run=True, client=None)
+        done = await erasing.retain(services.registry, rest, rules, dry_run=False, client=None)
+
+        assert [agent["name"] for agent in tried["agents"]] == ["old"]
+        assert (tried, len(done["purged"])) == (done, 1)
+        assert [agent["name"] for agent in (await peer.call("agents"))["agents"]] == ["followed", "untagged", "alive"]
+        assert (await peer.call("retention"))["agents"] == []
+
+
+async def test_retention_of_an_agent_that_is_used_again(connect: Connect, services: Services) -> None:
+    """An agent that was too old is not purged if somebody uses it before it is held still."""
+    rest, eraser = erasing_handlers._Rest(services), services.store.eraser
+    rules = Retention(killed_days=1e-9)
+
+    async def retain() -> None:
+        with pytest.raises(Conflict, match="agent old is used again"):
+            await erasing.retain(services.registry, rest, rules, dry_run=False, client=None)
+
+    with anyio.fail_after(PATIENCE):
+        peer = connect()
+        await peer.call("create", "old")
+        await peer.call("kill", "old")
+        async with anyio.create_task_group() as tasks, eraser.turn():
+            tasks.start_soon(retain)
+            while not eraser._turn.statistics().tasks_waiting:
+                await anyio.lowlevel.checkpoint()
+            await peer.call("revive", "old")
+            await peer.call("add", "old", "needed")
+
+        assert 1 == len((await peer.call("messages", "old"))["messages"])
+
+
+async def test_a_clone_of_one_that_took_over(connect: Connect) -> None:
+    """What an agent took over and its clone inherited is redacted in the clone, whoever of them is named."""
+    with anyio.fail_after(PATIENCE):
+        peer = connect()
+        for named in ("origin", "heir"):
+            await peer.call("create", "origin", "a secret")
+            await peer.call("create", "taker")
+            await peer.call("clone", "origin", {"into": "taker"})
+            await peer.call("restore", "taker", 0)
+            await peer.call("clone", "taker", "heir")
+            await peer.call("restore", "heir", 3)
+            await peer.call("clear", "heir")
+            await peer.call("redact", named, {"text": "secret"})
+
+            assert "secret" not in str([await peer.call("agent", name) for name in ("origin", "heir", "taker")])
+            assert await intact(peer)
+            await peer.call("purge", "taker", {"force": True})
+            await peer.call("purge", "origin")
+
+
+async def test_a_prompt_that_is_redacted_where_it_was_repeated(connect: Connect) -> None:
+    """A prompt that another agent took over is redacted there; what it was before stays, and nothing is wrong."""
+    with anyio.fail_after(PATIENCE):
+        peer = connect()
+        await peer.call("create", "origin")
+        await peer.call("add", "origin", [{"role": "system", "content": "a secret"}])
+        await peer.call("clear", "origin")
+        await peer.call("create", "taker")
+        await peer.call("clone", "origin", {"into": "taker"})
+        await peer.call("redact", "taker", {"text": "secret"})
+        await peer.call("restore", "origin", 2)
+
+        assert (await peer.call("agent", "origin"))["system"] == "a secret"
+        assert await intact(peer)

@@ -1,0 +1,115 @@
+"""Which events of a log are in effect, and pages of them from either end."""
+
+import json
+import random
+import sqlite3
+from contextlib import closing
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+from msgpack import unpackb
+
+from reel.msgpack_codec import packer
+from reeld.store import history
+from reeld.store.schema import MIGRATIONS, migrate
+from tests.reeld.store.rows import Rows
+
+pack = packer()
+
+
+def page(rows: Rows, row: int = 1, **more: Any) -> list[tuple[int, int]]:
+    """Return the agents and seqs of a page of history."""
+    asked = {"since": 0, "head": 999, "limit": 99, "kinds": None, "inherited": False, "max_bytes": 99_999}
+    found = history.history(rows.connection, row, pack=pack, **asked | more)
+    return [(int(event["agent"], 16), event["seq"]) for event in map(unpackb, found.items)]
+
+
+class Log:
+    """Agents whose logs grow, and a list of what is in effect after each of their events."""
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self.states: dict[int, list[list[tuple[int, int]]]] = {}
+
+    def agent(self, row: int, source: int | None = None, at: int = 0) -> None:
+        self.rows.agent(row, source=source, at=at)
+        self.states[row] = [[]] if source is None else self.states[source][: at + 1]
+        if source is not None:
+            self.event(row, "clone", {"from": f"{source:032x}", "at": at}, at)
+
+    def event(self, row: int, kind: str, data: dict[str, Any] | None = None, to: int | None = None) -> None:
+        """Add an event; one that goes back is not itself in effect."""
+        states = self.states[row]
+        self.rows.event(row, kind, None, None if data is None else json.dumps(data))
+        states.append([*states[-1], (row, len(states))] if to is None else states[to])
+
+    def step(self, row: int, chance: random.Random) -> None:
+        head = len(self.states[row]) - 1
+        to = chance.randint(0, head)
+        kind = chance.choice(["user", "note", "note", "user", "clear", "restore", "rewind", "replace"])
+        if kind == "clear":
+            self.event(row, kind, None, 0)
+        elif kind == "replace":
+            self.event(row, "rewind", {"before": to + 1}, to)
+        elif kind in ("restore", "rewind"):
+            self.event(row, kind, {"to" if kind == "restore" else "target": to}, to)
+        else:
+            self.event(row, kind)
+
+
+@given(seed=st.integers(0, 2**32))
+def test_what_is_in_effect(seed: int) -> None:
+    """An event is live if no jump went back before it, also in what a clone inherited; pages select among these."""
+    chance = random.Random(seed)
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        migrate(connection, MIGRATIONS)
+        log = Log(Rows(connection))
+        log.agent(1)
+        for _ in range(8):
+            log.step(1, chance)
+        log.agent(2, source=1, at=chance.randint(0, 8))
+        for _ in range(6):
+            log.step(2, chance)
+        for row in (1, 2):
+            live, count = log.states[row][-1], chance.randint(1, 4)
+            before = chance.randint(1, 15)
+            older = [event for event in live if event[1] < before]
+
+            assert page(log.rows, row, live=True, inherited=True) == live
+            assert page(log.rows, row, live=True) == [event for event in live if event[0] == row]
+            assert page(log.rows, row, live=True, inherited=True, before=before) == older
+            assert page(log.rows, row, live=True, inherited=True, before=before, last=count) == older[-count:]
+
+
+def test_pages_from_the_end(rows: Rows) -> None:
+    """The newest events of some kinds, or before a seq, come in the order of their seqs."""
+    rows.agent(1)
+    for kind in ("user", "note", "user", "note", "user"):
+        rows.event(1, kind)
+    assert page(rows, last=2) == [(1, 4), (1, 5)]
+    assert page(rows, last=1, kinds=["note"]) == [(1, 4)]
+    assert page(rows, last=2, before=4) == [(1, 2), (1, 3)]
+    assert page(rows, last=9, since=3) == [(1, 4), (1, 5)]
+    assert page(rows, last=2, kinds=["mark"]) == []
+    assert page(rows, last=2, limit=1) == [(1, 4)]
+
+
+def test_a_clone_of_another_ends_what_is_inherited(rows: Rows) -> None:
+    """Where the state of an agent that is not in the past was taken over, only what came after it is known."""
+    rows.agent(1)
+    rows.event(1, "note")
+    rows.event(1, "clone", None, '{"from": "x", "at": 9}')
+    rows.event(1, "note")
+    assert page(rows, live=True) == [(1, 3)]
+
+
+def test_a_jump_that_cannot_be_read_takes_everything_back(rows: Rows) -> None:
+    """What is live is not guessed from a damaged event, nor does one that goes ahead hold up anything."""
+    rows.agent(1)
+    rows.event(1, "note")
+    rows.event(1, "restore", None, '{"to": "x"}')
+    rows.event(1, "note")
+    assert page(rows, live=True) == [(1, 3)]
+    rows.event(1, "restore", None, '{"to": 99}')
+    assert page(rows, live=True) == [(1, 3)]
