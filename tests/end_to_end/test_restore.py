@@ -62,12 +62,13 @@ def refusals(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     run("reel stop")
 
 
-def test_the_documented_restore(prepared: Daemon, home: Path, refusals: Path) -> None:
+@pytest.mark.parametrize("number", [0, 1], ids=["command", "by hand"])
+def test_the_documented_restore(prepared: Daemon, home: Path, refusals: Path, number: int) -> None:
     """What is restored is what the backup had: no client brings the daemon back on an empty file in between."""
-    (procedure,) = documents.blocks("operations.md", "### Restoring a backup", "sh")
     run("reel start && reel add demo precious --create && reel backup ~/copy.db && reel add demo later")
+    procedure = documents.blocks("operations.md", "### Restoring a backup", "sh")[number]
     with hammering(refusals):
-        said = run(procedure.replace("/where/backups/are/copy.db", f"{home}/copy.db"))
+        run(procedure.replace("/where/backups/are", str(home)).replace("copy.db\n", "copy.db --force\n"))
 
-    assert "nothing is wrong" in said
+    assert "nothing is wrong" in run("reel verify")
     assert {"precious"} == texts(prepared) - {None, "hi"}

@@ -9,6 +9,7 @@ from reel.cli.exits import OK, REFUSED
 from reel.cli.output import Line
 from reel.cli.terminal import count
 from reel.replies import Problem, Verified
+from reel.requests.calls import reply_reader
 
 # What to do about each kind of problem; every other kind is damage.
 _REMEDIES = {
@@ -21,11 +22,10 @@ _DAMAGE = "first make a copy of the database, then replace it with a backup; see
 
 
 def verify(ctx: Context) -> int:
-    """Check the database, or one agent's log; print the problems."""
+    """Check the database, one agent's log, or a file; print the problems."""
     if ctx.args.all and ctx.args.agent:
         raise UsageError("--all and -a cannot be combined")
-    with ctx.out.waiting("checking every event"):
-        report = ctx.client.verify(None if ctx.args.all else ctx.agent or None)
+    report = _of_daemon(ctx) if ctx.args.database is None else _of_file(ctx, ctx.args.database)
     if ctx.out.as_json:
         ctx.out.document(report)
     else:
@@ -33,12 +33,36 @@ def verify(ctx: Context) -> int:
     return REFUSED if report.problems else OK
 
 
-def backup(ctx: Context) -> None:
-    """Let the daemon write a copy of the database, and print its path."""
-    path = os.path.abspath(ctx.words[0])  # noqa: PTH100 - a symlink stays one
-    with ctx.out.waiting("writing the copy"):
+def _of_daemon(ctx: Context) -> Verified:
+    with ctx.out.waiting("checking every event"):
+        return ctx.client.verify(None if ctx.args.all else ctx.agent or None)
+
+
+def _of_file(ctx: Context, file: str) -> Verified:
+    """Check a file without the daemon, in a process of its own."""
+    if ctx.args.all or ctx.args.words or ctx.args.agent:
+        raise UsageError("--database checks the whole file; leave out AGENT, -a and --all")
+    from reel.cli.file_work import work_on_file  # noqa: PLC0415 - it imports subprocess
+
+    path = os.path.abspath(file)  # noqa: PTH100 - a symlink stays one
+    return reply_reader(Verified)(work_on_file(ctx.out, f"checking {file}", "verify", path))
+
+
+def backup(ctx: Context) -> int:
+    """Let the daemon write a copy of the database, and print its path and what checking it has found."""
+    from reel.cli.file_work import watch_backup  # noqa: PLC0415 - as above
+
+    path = os.path.abspath(ctx.words[0])  # noqa: PTH100 - as above
+    with watch_backup(ctx, path):
         written = ctx.client.backup(path)
-    ctx.report(written, f"{written.path}: {written.bytes:,} bytes")
+    if ctx.out.as_json:
+        ctx.out.document(written)
+    else:
+        ctx.out.line(f"{written.path}: {written.bytes:,} bytes")
+        if written.agents is not None:
+            checked = (written.agents, written.events or 0, [*written.problems], written.omitted)
+            ctx.out.lines(report_lines(Verified(*checked)))
+    return REFUSED if written.problems else OK
 
 
 def report_lines(report: Verified) -> Iterator[Line]:

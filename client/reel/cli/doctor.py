@@ -20,7 +20,7 @@ from reel.cli.context import Context
 from reel.cli.exits import OK, REFUSED
 from reel.cli.failures import explain
 from reel.cli.settings import Settings, load, settings_file
-from reel.cli.terminal import count, size, wrap
+from reel.cli.terminal import age, count, size, wrap
 from reel.errors import NotRunning, ReelError, Timeout
 from reel.process import lock_holder, settings_problem
 from reel.replies import Hello
@@ -86,7 +86,7 @@ def examine(socket: str, limit: float = _ANSWER_TIMEOUT) -> Iterator[Finding]:
     yield check_own_settings()
     yield check_path(socket)
     yield check_directory(socket)
-    pid, database, problem, wal, index = None, _own_database(), None, None, None
+    pid, database, problem, wal, others = None, _own_database(), None, None, []
     with Client(socket, patience=0, timeout=limit, name="reel doctor") as client:
         try:
             hello = client.connect().server
@@ -94,7 +94,7 @@ def examine(socket: str, limit: float = _ANSWER_TIMEOUT) -> Iterator[Finding]:
             pid = int(hello.server["pid"])
             stats = client.stats()
             database, problem, wal = stats["database"], stats.get("storage_problem"), check_wal(stats)
-            index = check_search(stats)
+            others = [check_search(stats), check_backups(stats)]
             yield check_versions(hello, stats.get("sqlite", "?"))
         except ReelError as error:
             what, _, remedy = explain(error, "").partition("; ")
@@ -106,8 +106,7 @@ def examine(socket: str, limit: float = _ANSWER_TIMEOUT) -> Iterator[Finding]:
         yield check_database(database) or check_space(database)
         if wal is not None:
             yield wal
-    if index is not None:
-        yield index
+    yield from filter(None, others)
     yield check_lock("database's lock", database, pid)
     yield check_installed(needed=pid is None)
 
@@ -327,6 +326,21 @@ def check_search(stats: dict[str, Any]) -> Finding | None:
     behind = stats.get("search_behind") or 0
     left = f"; {count(behind, 'event')} not in it yet" if behind else ""
     return Finding("search", FINE, f"{path}: {size(stats.get('search_index_bytes') or 0)}{left}")
+
+
+def check_backups(stats: dict[str, Any]) -> Finding | None:
+    """Check the backups that the daemon makes by itself; return ``None`` if it makes none.
+
+    Args:
+        stats: what the daemon counts.
+    """
+    if (directory := stats.get("scheduled_backup_directory")) is None:
+        return None
+    newest = stats.get("scheduled_backup_time")
+    about = "no backup yet" if newest is None else f"last backup {age(newest)} ago"
+    if (problem := stats.get("scheduled_backup_problem")) is not None:
+        return Finding("backups", WARN, f"{problem}; {about}", "repair that; the older backups stay")
+    return Finding("backups", FINE, f"{directory}: {about}")
 
 
 def _size_of(database: str) -> str:

@@ -9,6 +9,7 @@ from typing import TypeAlias
 from reel.errors import Storage
 from reel.kinds import KNOWN
 from reeld.store.checksums import NO_CHECKSUM, write_checksums
+from reeld.store.kept import keep_copy
 
 log = logging.getLogger(__name__)
 
@@ -18,6 +19,7 @@ APPLICATION_ID = 0x7265656C
 # A chain of comparisons, the most frequent kinds first: SQLite would build the list of a NOT IN again for each row.
 _FREQUENT = ("user", "assistant", "tool_call", "tool_result")
 UNKNOWN_KIND = " AND ".join(f"kind <> '{kind}'" for kind in (*_FREQUENT, *sorted(KNOWN.difference(_FREQUENT))))
+_INDEX_OF_UNKNOWN_KINDS = f"CREATE INDEX events_of_unknown_kind ON events (agent, seq) WHERE {UNKNOWN_KIND};"
 
 _NEVER_CHANGED = """
 CREATE TRIGGER events_are_never_changed BEFORE UPDATE ON events
@@ -55,7 +57,7 @@ CREATE TABLE events (
     UNIQUE (agent, seq)
 ) STRICT;
 -- Empty in a healthy log; replay lists what is in it.
-CREATE INDEX events_of_unknown_kind ON events (agent, seq) WHERE {UNKNOWN_KIND};
+{_INDEX_OF_UNKNOWN_KINDS}
 {_NEVER_CHANGED};
 CREATE TRIGGER events_are_never_deleted BEFORE DELETE ON events
     BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END;
@@ -162,6 +164,48 @@ ALTER TABLE events ADD COLUMN ref TEXT;
 CREATE UNIQUE INDEX events_by_ref ON events (agent, ref) WHERE ref IS NOT NULL;
 """
 
+# The erasures that were begun, and what events become by the one that goes on: see reeld.store.erasures. Only these
+# events may be changed. An agent without a name was purged; what is left of it belongs to the past of others. If
+# nothing is left, only its id is remembered, which others may name. The index has where agents took over the state of
+# others.
+_ADD_ERASURES = """
+CREATE TABLE erasures (
+    id INTEGER PRIMARY KEY,
+    method TEXT NOT NULL,
+    agent TEXT NOT NULL,
+    client TEXT,
+    time INTEGER NOT NULL,
+    events INTEGER NOT NULL,
+    newest INTEGER NOT NULL,
+    state TEXT NOT NULL,
+    backups TEXT NOT NULL,
+    key TEXT UNIQUE,
+    digest BLOB,
+    address TEXT,
+    reply BLOB
+) STRICT;
+CREATE TABLE purged_agents (uid TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+CREATE TABLE erased_events (
+    event INTEGER PRIMARY KEY,
+    is_gone INTEGER NOT NULL,
+    content TEXT,
+    data_json TEXT,
+    ref TEXT
+) STRICT;
+CREATE INDEX events_that_clone ON events (parent, agent) WHERE kind = 'clone';
+DROP TRIGGER events_are_never_changed;
+DROP TRIGGER events_are_never_deleted;
+CREATE TRIGGER events_are_never_changed BEFORE UPDATE ON events
+    WHEN NOT EXISTS (SELECT 1 FROM erased_events WHERE event = OLD.id)
+    BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END;
+CREATE TRIGGER events_are_never_deleted BEFORE DELETE ON events
+    WHEN NOT EXISTS (SELECT 1 FROM erased_events WHERE event = OLD.id AND is_gone)
+    BEGIN SELECT RAISE(ABORT, 'the log is append-only'); END;
+-- In an older file it has a kind among the unknown ones that this version writes.
+DROP INDEX events_of_unknown_kind;
+"""
+_ADD_ERASURES += _INDEX_OF_UNKNOWN_KINDS
+
 # Statements, or a function of the writing connection.
 Migration: TypeAlias = str | Callable[[sqlite3.Connection], None]
 # The n-th migration brings a file from version n to n+1, in one transaction.
@@ -174,6 +218,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     _free_events_of_references,
     _ADD_ORIGINAL_TIMES,
     _ADD_REFERENCES,
+    _ADD_ERASURES,
 )
 VERSION = len(MIGRATIONS)
 
@@ -188,6 +233,7 @@ _WRITER_PRAGMAS = (
     "recursive_triggers = ON",  # or REPLACE would delete rows without firing the trigger
     f"journal_size_limit = {64 << 20}",  # the size to which the WAL is truncated after a huge batch
     "checkpoint_fullfsync = ON",  # for a Mac, whose fsync leaves the file in the disk's cache; no other system has it
+    "secure_delete = ON",  # what an erasure deletes is overwritten in the file
     "wal_autocheckpoint = 0",  # the writer makes checkpoints itself, between two commits
 )
 # No memory map: every tool shows the pages of a mapped file as the daemon's memory, once for each reader. After 10,000
@@ -226,17 +272,18 @@ def prepare(connection: sqlite3.Connection, path: str, durability: str = FULL) -
         durability: one of ``DURABILITIES``.
 
     Raises:
-        Storage: the file is another program's, or from a newer version; it says what to do.
+        Storage: the file is another program's or from a newer version, or no copy of an older one can be kept; it says
+            what to do.
     """
-    _require_ours(connection, path)
+    version = require_ours(connection, path)
     for pragma in _WRITER_PRAGMAS:
         connection.execute(f"PRAGMA {pragma}")
     connection.execute(f"PRAGMA synchronous = {durability}")
     connection.execute(f"PRAGMA fullfsync = {durability == 'full':d}")  # for a Mac, as above
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
     is_older = 0 < version < VERSION
     if is_older:
         log.warning("migrating %s from version %d to %d; a large file takes minutes", path, version, VERSION)
+        log.warning("the file of version %d is kept in %s", version, keep_copy(connection, path, version))
     migrate(connection, MIGRATIONS)
     if is_older:
         # The WAL may have become as large as the file.
@@ -265,7 +312,12 @@ def opening(path: str) -> Iterator[None]:
         ) from error
 
 
-def _require_ours(connection: sqlite3.Connection, path: str) -> None:
+def require_ours(connection: sqlite3.Connection, path: str) -> int:
+    """Return the version of a file; 0 if it is new.
+
+    Raises:
+        Storage: the file is another program's, or from a newer version; it says what to do.
+    """
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     # A first start that was interrupted leaves a file without tables.
@@ -277,6 +329,7 @@ def _require_ours(connection: sqlite3.Connection, path: str) -> None:
             f"{path} was written by a newer reeld (its version is {version}, we know {VERSION});"
             " install that version, or name another file with --database"
         )
+    return int(version)
 
 
 def migrate(connection: sqlite3.Connection, migrations: tuple[Migration, ...]) -> None:

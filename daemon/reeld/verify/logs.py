@@ -84,6 +84,15 @@ class _LogLookup:
         found = self._connection.execute("SELECT id FROM agents WHERE uid = ?", (uid,)).fetchone()
         return None if found is None else int(found[0])
 
+    def has_redactions(self) -> bool:
+        query = "SELECT 1 FROM erasures WHERE method = 'redact' LIMIT 1"
+        return self._connection.execute(query).fetchone() is not None
+
+    def was_purged(self, uid: str) -> bool:
+        query = "SELECT name FROM agents WHERE uid = ? UNION ALL SELECT '' FROM purged_agents WHERE uid = ?"
+        found = self._connection.execute(query, (uid, uid)).fetchone()
+        return found is not None and found[0] == ""
+
     def position(self, row: int, at: int) -> tuple[int, int | None]:
         return position(self._connection, row, at)
 

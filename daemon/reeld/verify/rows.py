@@ -32,23 +32,47 @@ class ReportedProblem(NamedTuple):
     name: str | None
 
 
+# Problems that no backup repairs, because nothing is lost: a record that cannot be read is kept, an event of an unknown
+# kind is from a newer version, and a milestone is made again.
+HARMLESS = frozenset({"record", "kind", "milestone"})
+
+
 class Report:
     """What was checked, the first problems, and how many more there are."""
 
     def __init__(self) -> None:
         self.agents = 0
         self.events = 0
+        # How many problems are damage.
+        self.damage = 0
         self.listed: list[ReportedProblem] = []
         self.omitted = 0
 
     def note(self, problems: Iterable[Problem], uid: str | None = None, name: str | None = None) -> None:
         """Add problems; the texts of a damaged row are cleaned, because they may not be valid text."""
         for problem in problems:
+            self.damage += problem.what not in HARMLESS
             if len(self.listed) < LISTED:
                 told = problem._replace(reason=clean(problem.reason)[0])
                 self.listed.append(ReportedProblem(told, uid and clean(uid)[0], name and clean(name)[0]))
             else:
                 self.omitted += 1
+
+    def as_map(self) -> dict[str, Any]:
+        """Return the report as the reply to ``verify``."""
+        return {
+            "agents": self.agents,
+            "events": self.events,
+            "problems": [_as_map(found) for found in self.listed],
+            "omitted": self.omitted,
+        }
+
+
+def _as_map(found: ReportedProblem) -> dict[str, str | int]:
+    problem = found.problem
+    fields = {"agent": found.uid, "name": found.name, "seq": problem.seq, "id": problem.event_id}
+    given = {field: value for field, value in fields.items() if value is not None}
+    return {"what": problem.what, "reason": problem.reason, **given}
 
 
 _NONE = type(None)
@@ -62,6 +86,7 @@ _MUST: dict[str, dict[str, tuple[type, ...]]] = {
     _REPLACES: {"before": (int,)},
     "clone": {"from": (str,), "at": (int,)},
     "restore": {"to": (int,)},
+    "redacted": {"events": (int,), "by": (str,)},
 }
 _MAY: dict[str, dict[str, tuple[type, ...]]] = {
     "created": {"title": (str,), "tags": (dict,)},
@@ -92,6 +117,11 @@ class AgentRow(NamedTuple):
     # How many live agents have its name.
     namesakes: int
 
+    @property
+    def is_purged(self) -> bool:
+        """Whether it was purged: there are only those of its events that others inherited."""
+        return not self.name
+
 
 class EventRow(NamedTuple):
     """An event's row; ``parent_kind`` is ``None`` if the parent does not exist."""
@@ -113,6 +143,8 @@ def check_agent(agent: AgentRow) -> Iterator[Problem]:
     """Yield what is wrong with an agent's row."""
     if not is_id(agent.uid):
         yield Problem("id", "an id has 32 hex digits")
+    if agent.is_purged:
+        return
     if (flaw := why_not_a_name(agent.name)) is not None:
         yield Problem("name", flaw)
     if agent.killed is None and agent.namesakes > 1:

@@ -36,6 +36,12 @@ class Past(Protocol):
     def row_of(self, uid: str) -> int | None:
         """Return the row of the agent with an id."""
 
+    def has_redactions(self) -> bool:
+        """Return whether anything was ever redacted."""
+
+    def was_purged(self, uid: str) -> bool:
+        """Return whether the agent with an id was purged."""
+
     def position(self, row: int, at: int) -> tuple[int, int | None]:
         """Return the end of the command that a position is in, and the tip there."""
 
@@ -49,7 +55,7 @@ class Past(Protocol):
         """Return the newest system event of a state."""
 
     def parents(self, tip: int | None, seq: int) -> list[int | None]:
-        """Return the parent of the message or prompt of a state with this seq, in a list; empty if there is none."""
+        """Return the parent of the message or prompt of a state with this seq, or an empty list if it has no parent."""
 
 
 class _UnknownParent(Exception):
@@ -82,6 +88,10 @@ class LogValidator:
     def check(self, event: EventRow) -> list[Problem]:
         """Return what is wrong with the next event."""
         data, problems = read_event(event)
+        if self.agent.is_purged:  # what others inherited of it need not be a log by itself
+            self._before = event
+            problems += self._check_link(event)
+            return [problem._replace(seq=event.seq, event_id=event.id) for problem in problems]
         if not problems or event.kind not in _NAMES_PARENT:
             problems += self._check_parent(event, data)
         problems += self._check_place(event, data)
@@ -93,7 +103,7 @@ class LogValidator:
     def end(self) -> Iterator[Problem]:
         """Yield what is wrong with the log as a whole, and where the agent's row contradicts it."""
         last, agent = self._before, self.agent
-        if last is None:
+        if last is None or agent.is_purged:
             return
         if self._cleared is not None and self._cleared != (None,):
             yield Problem("command", "the clear does not restate the prompt", last.seq, last.id)
@@ -150,7 +160,7 @@ class LogValidator:
         begins = event.command == event.seq
         if self._cleared is not None:
             said = None if begins else Prompt(event.content, event.data_json)
-            if self._cleared != (said,):
+            if self._cleared != (said,) and not self._may_differ(said):
                 yield Problem("command", "the clear before it does not restate the prompt as it was")
         if begins:
             return
@@ -159,20 +169,25 @@ class LogValidator:
         elif event.kind in KNOWN and not self._may_follow(event):
             yield Problem("command", f"{event.kind} cannot be part of a command that begins with {self._begun}")
 
+    def _may_differ(self, said: Prompt | None) -> bool:
+        """Return whether one of two prompts may have been redacted, which are in the past of different agents."""
+        return said is not None and self._cleared != (None,) and self._past.has_redactions()
+
     def _may_follow(self, event: EventRow) -> bool:
         if self._begun == "clear":
             return event.kind == "system" and self._cleared is not None
         return event.kind in _FOLLOWS and (self._begun in _BEGINS or self._replaces or self._begun not in KNOWN)
 
     def _check_life(self, event: EventRow) -> Iterator[Problem]:
-        if self._killed is not None and event.kind != "revived":
+        if self._killed is not None and event.kind not in ("revived", "redacted"):
             yield Problem("dead", "it was written to an agent that was dead")
         elif self._killed is None and event.kind == "revived":
             yield Problem("dead", "it brings back an agent that was alive")
 
     # --- its place in the tree
 
-    def _check_parent(self, event: EventRow, data: dict[str, Any]) -> Iterator[Problem]:
+    def _check_link(self, event: EventRow) -> Iterator[Problem]:
+        """Check that the parent is there, and can be one."""
         parent, kind = event.parent, event.parent_kind
         if parent is not None and kind is None:
             yield Problem("parent_missing", f"there is no event {parent}, its parent")
@@ -180,6 +195,11 @@ class LogValidator:
             yield Problem("parent_later", f"its parent {parent} is not older than it")
         elif kind is not None and not is_node(kind):
             yield Problem("parent_no_node", f"its parent {parent} is of the kind {kind}")
+
+    def _check_parent(self, event: EventRow, data: dict[str, Any]) -> Iterator[Problem]:
+        parent = event.parent
+        if wrong := list(self._check_link(event)):
+            yield from wrong
         elif event.kind in KNOWN:
             try:
                 expected = self._expected(event, data)
@@ -202,7 +222,7 @@ class LogValidator:
         if event.kind == "rewind":
             return self._target(data["target"], data.get("label"))
         if event.kind == "clone":
-            return self._source_tip(data["from"], data["at"])
+            return self._source_tip(event, data["from"], data["at"])
         if event.kind == "restore":
             return self._restored(event, data)
         return self._tip
@@ -221,7 +241,9 @@ class LogValidator:
             raise _UnknownParent(f"before: no message {seq} is in the state before")
         return found[0]
 
-    def _source_tip(self, source: str, at: int) -> int | None:
+    def _source_tip(self, event: EventRow, source: str, at: int) -> int | None:
+        if self._past.was_purged(source):
+            return event.parent  # nothing is left to compare it with
         row = self._past.row_of(source)
         if row is None:
             raise _UnknownParent("from: there is no such agent")

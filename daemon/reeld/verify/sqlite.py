@@ -51,7 +51,10 @@ def check_file(connection: sqlite3.Connection, path: str, report: Report, cancel
 
 
 def _wal(path: str) -> int:
-    return Path(f"{path}-wal").stat().st_size
+    try:
+        return Path(f"{path}-wal").stat().st_size
+    except FileNotFoundError:  # a backup has none
+        return 0
 
 
 def _check_schema(connection: sqlite3.Connection) -> Iterator[Problem]:

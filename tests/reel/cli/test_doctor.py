@@ -18,6 +18,7 @@ from reel.cli.doctor import (
     NOTHING,
     WARN,
     Finding,
+    check_backups,
     check_database,
     check_directory,
     check_installed,
@@ -313,6 +314,32 @@ def test_search_index(stats: dict[str, Any], verdict: str, about: str) -> None:
 
     assert found is not None
     assert (found.verdict, found.about) == (verdict, about)
+
+
+@pytest.mark.parametrize(
+    ("stats", "verdict", "about"),
+    [
+        ({"scheduled_backup_time": None}, FINE, "/b: no backup yet"),
+        ({"scheduled_backup_time": 0}, FINE, "/b: last backup "),
+        (
+            {"scheduled_backup_problem": "/b: no space left on device"},
+            WARN,
+            "/b: no space left on device; no backup yet",
+        ),
+    ],
+)
+def test_scheduled_backups(stats: dict[str, Any], verdict: str, about: str) -> None:
+    """It reports how old the newest backup of the daemon is, and why there is no newer one."""
+    found = check_backups({"scheduled_backup_directory": "/b", **stats})
+
+    assert found is not None
+    assert (found.verdict, found.about[: len(about)]) == (verdict, about)
+
+
+def test_no_scheduled_backups() -> None:
+    """A daemon that makes no backups, or is older, needs no check."""
+    assert check_backups({"scheduled_backup_directory": None}) is None
+    assert check_backups({}) is None
 
 
 def test_daemon_without_a_search() -> None:

@@ -14,7 +14,7 @@ import trio
 from reeld.core.events import Event
 from reeld.core.state import Profile
 from reeld.store.checksums import write_checksums
-from reeld.store.store import Store
+from reeld.store.store import Store, open_store
 from reeld.store.transactions import AgentWrite, Key, Outcome, Transaction
 from tests.patience import PATIENCE
 
@@ -35,6 +35,13 @@ def made(row: int = 1, *events: Event, **more: Any) -> Transaction:
     """Return a transaction that creates an agent; a node's parent is the one before, unless it names another."""
     log = [event(1, "created", None), *events]
     return Transaction([AgentWrite(profile(row, log[-1].seq, **more), chained(log), new=True)], [])
+
+
+def sound(row: int = 1, *events: Event) -> Transaction:
+    """Return a transaction that creates an agent with which a check finds nothing wrong."""
+    (agent,) = made(row, *events).parts
+    created = agent.events[0]._replace(data_json=f'{{"name":"agent-{row}"}}')
+    return Transaction([agent._replace(events=[created, *agent.events[1:]])], [])
 
 
 def said(row: int, *events: Event, keys: tuple[str, ...] = ()) -> Transaction:
@@ -136,3 +143,17 @@ def seal(connection: sqlite3.Connection) -> None:
     write_checksums(connection)
     if found is not None:
         connection.execute(found[0])
+
+
+def names(directory: Path) -> set[str]:
+    """Return the names in a directory."""
+    return {path.name for path in directory.iterdir()}
+
+
+async def written(path: str, *transactions: Transaction, backup: str | None = None) -> None:
+    """Open a database, write to it, make a backup if wanted, and close it."""
+    async with open_store(path) as store:
+        if transactions:
+            await write(store, *transactions)
+        if backup is not None:
+            await store.backup(backup)

@@ -12,13 +12,8 @@ from reel.errors import InvalidParams, Storage
 from reeld.store import backup
 from reeld.store.store import Store, open_store
 from tests.patience import PATIENCE
-from tests.reeld.store.making import event, made, mode, profile, query, said, size, write
+from tests.reeld.store.making import event, made, mode, names, profile, query, said, size, write
 from tests.reeld.store.rows import Rows
-
-
-def names(directory: Path) -> set[str]:
-    """Return the names in a directory."""
-    return {path.name for path in directory.iterdir()}
 
 
 def remove(path: str) -> None:
@@ -112,6 +107,6 @@ def test_a_backup_that_takes_long_is_interrupted(rows: Rows, tmp_path: Path, mon
     rows.agent(1)
     asked = iter([False, False])
     with pytest.raises(Storage, match="interrupted"):
-        backup.write_backup(rows.connection, str(tmp_path / "copy.db"), abandoned=lambda: next(asked, True))
+        backup.Copy(str(tmp_path / "copy.db")).write(rows.connection, abandoned=lambda: next(asked, True))
 
     assert {"reel.db", "reel.db-wal", "reel.db-shm"} == names(tmp_path)

@@ -1,12 +1,14 @@
 """The handlers of ``verify`` and ``backup``: they read the whole database, beside all other work."""
 
+from functools import partial
+
 from reel.errors import ReelError
 from reeld.agents.agent import Agent, Read
 from reeld.core.commands import not_found
 from reeld.core.conversation import Conversation
 from reeld.core.state import Profile, State
 from reeld.serving.call import Call, Detached, Result, Services
-from reeld.verify.rows import Problem, Report, ReportedProblem
+from reeld.verify.rows import Problem
 from reeld.verify.verifier import Verifier, open_verifier
 
 
@@ -21,7 +23,7 @@ def verify(services: Services, _call: Call, agent: str | None) -> Detached:
             await verifier.check_logs(row)
             for live in services.registry.live(row):
                 await _compare(services, verifier, live)
-            return _told(verifier.report)
+            return verifier.report.as_map()
 
     return Detached(run)
 
@@ -58,26 +60,6 @@ async def _look(services: Services, agent: Agent) -> tuple[Profile, Conversation
     return copied
 
 
-def _told(report: Report) -> Result:
-    return {
-        "agents": report.agents,
-        "events": report.events,
-        "problems": [_as_map(found) for found in report.listed],
-        "omitted": report.omitted,
-    }
-
-
-def _as_map(found: ReportedProblem) -> dict[str, str | int]:
-    problem = found.problem
-    fields = {"agent": found.uid, "name": found.name, "seq": problem.seq, "id": problem.event_id}
-    given = {field: value for field, value in fields.items() if value is not None}
-    return {"what": problem.what, "reason": problem.reason, **given}
-
-
 def backup(services: Services, _call: Call, path: str) -> Detached:
-    """Write a copy of everything that was committed."""
-
-    async def run() -> Result:
-        return {"path": path, "bytes": await services.store.backup(path)}
-
-    return Detached(run)
+    """Write a copy of everything that was committed, and check it."""
+    return Detached(partial(services.backups.reply, path))

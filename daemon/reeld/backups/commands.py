@@ -1,0 +1,94 @@
+"""``reeld verify`` and ``reeld restore``: work on a file that takes long, in a process of its own.
+
+The daemon runs the first one, and so does ``reel verify --database``; ``reel restore-backup`` runs the second one. What
+is found goes to stdout, in JSON Lines: how far it is (``step``, ``done``, ``total``), as often as somebody wants to see
+it, and at the end the ``report``, or the ``error``. Between its two steps ``restore`` says that it is ``ready``, and
+waits for a line on stdin: meanwhile the daemon is stopped. Without that line it ends, and nothing has changed.
+"""
+
+import argparse
+import json
+import os
+import sys
+import time
+from typing import Any
+
+from reel.errors import Cancelled, ReelError, as_map
+from reeld.backups.restoring import prepared
+from reeld.startup import OK
+from reeld.verify.file import check
+
+# Added to the priority of a process that works beside a daemon; the most that there is.
+_NICE = 19
+# Seconds between two lines about how far it is.
+_REPORT_EVERY = 0.25
+REFUSED = 1
+NAMES = ("verify", "restore")
+
+
+def main(arguments: list[str]) -> int:
+    """Run the command that the first argument names; return the exit status."""
+    given = _parser().parse_args(arguments)
+    os.umask(0o077)
+    try:
+        report = {"verify": _verify, "restore": _restore}[given.command](given)
+    except ReelError as error:
+        write({"error": as_map(error)})
+        return REFUSED
+    write({"report": report})
+    return OK
+
+
+def _verify(given: argparse.Namespace) -> dict[str, Any]:
+    if given.background:
+        os.nice(_NICE)
+    report = check(os.path.abspath(given.file), Progress("checking").tell)  # noqa: PTH100 - a symlink stays one
+    return {**report.as_map(), "damage": report.damage}
+
+
+def _restore(given: argparse.Namespace) -> dict[str, Any]:
+    backup, database = os.path.abspath(given.file), os.path.abspath(given.database)  # noqa: PTH100 - as above
+    copied, checked = Progress("copying").tell, Progress("checking").tell
+    with prepared(backup, database, force=given.force, copied=copied, checked=checked) as restore:
+        write({"ready": True})
+        if not sys.stdin.readline():
+            raise Cancelled("nothing was restored: nobody waits for it any more")
+        return restore.finish()
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="reeld", description="Work on a file, and print JSON Lines.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    verify = commands.add_parser("verify", help="check a file that no daemon has open, or a backup")
+    verify.add_argument("file", metavar="FILE", help="the file")
+    verify.add_argument("--background", action="store_true", help="leave the processor to others")
+    restore = commands.add_parser("restore", help="put a backup in the place of a database")
+    restore.add_argument("file", metavar="FILE", help="the backup")
+    restore.add_argument("--database", metavar="FILE", required=True, help="the database")
+    restore.add_argument("--force", action="store_true", help="lose what the backup does not have")
+    return parser
+
+
+class Progress:
+    """Prints how far something is, but not too often.
+
+    Args:
+        step: what is done.
+    """
+
+    def __init__(self, step: str) -> None:
+        self._step = step
+        self._next = 0.0
+
+    def tell(self, done: int, total: int) -> None:
+        """Print it unless something was just printed."""
+        now = time.monotonic()
+        if now >= self._next:
+            self._next = now + _REPORT_EVERY
+            write({"step": self._step, "done": done, "total": total})
+
+
+def write(value: dict[str, Any]) -> None:
+    """Print a line of JSON."""
+    sys.stdout.write(f"{json.dumps(value)}\n")
+    sys.stdout.flush()

@@ -1,0 +1,195 @@
+"""Putting a backup in the place of the database, in two steps.
+
+First the backup is copied beside the database, brought up to date and checked, while a daemon may still run. Then the
+daemon has ended, and the copy takes its place with one ``rename``. Before it, the database gets a second name, and what
+is in its WAL is copied into it. So there is a whole database at its path at every moment, the old one or
+the new one, and a WAL that belongs to it or none.
+"""
+
+import os
+import shutil
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from tempfile import mkdtemp
+from typing import Any
+
+from reel.errors import Conflict, Storage
+from reeld.backups.comparing import Difference, compare, is_empty
+from reeld.startup import StartupError, lock
+from reeld.store.backup import sync
+from reeld.store.schema import MIGRATIONS, migrate, opening, require_ours
+from reeld.verify.file import Tell, check, open_unchanged
+from reeld.verify.rows import Report
+
+_MODE = 0o600
+# Pages that are copied between two looks at how far it is.
+_PAGES = 4096
+_FORCE = "use --force to restore it anyway"
+
+
+class Restore:
+    """A backup on its way to the place of a database; see :func:`prepared`.
+
+    Args:
+        backup: the file.
+        database: the path of the database.
+        part: the copy of the backup that will take its place.
+        force: whether to lose what the backup does not have, and to take a backup that is damaged.
+    """
+
+    def __init__(self, backup: str, database: str, part: str, *, force: bool) -> None:
+        self._backup = backup
+        self._database = database
+        self._part = part
+        self._force = force
+        self._report = Report()
+
+    def prepare(self, copied: Tell, checked: Tell) -> None:
+        """Copy and check the backup, and compare it with the database, which may be in use.
+
+        Args:
+            copied: told how many bytes have been copied, and how many there are.
+            checked: told how many events have been checked.
+
+        Raises:
+            Conflict: something would be lost.
+            Storage: the backup cannot be used or copied.
+        """
+        self._require_no_loss()
+        self._copy(copied)
+        self._report = check(self._part, checked)
+        if self._report.damage and not self._force:
+            raise Storage(
+                f"{self._backup} is damaged (see reel verify --database {self._backup}); restore another, or {_FORCE}"
+            )
+
+    def finish(self) -> dict[str, Any]:
+        """Put the copy in the place of the database, which no daemon has open any more; return what happened.
+
+        Raises:
+            Conflict: something would be lost that was written since it was prepared.
+            Storage: a daemon has the database open, or it cannot be replaced; it is what it was.
+        """
+        try:
+            with lock(self._database, "the database"):
+                difference = self._require_no_loss()
+                kept = self._replace()
+        except StartupError as error:
+            raise Storage(f"{error}; end it with: reel stop") from error
+        except OSError as error:
+            raise Storage(f"{self._database} was not replaced: {error.filename}: {error.strerror}") from error
+        lost = [] if difference is None else [loss._asdict() for loss in difference.lost]
+        about = {"agents": self._report.agents, "events": self._report.events}
+        return {"database": self._database, "kept": kept, **about, "lost": lost}
+
+    def _require_no_loss(self) -> Difference | None:
+        """Return what would be lost; ``None`` if there is no database, or it cannot be read."""
+        if not os.path.lexists(self._database):
+            return None
+        if os.path.islink(self._database):  # noqa: PTH114 - as it was given
+            raise Storage(f"{self._database} is a link, which reeld does not follow; name the file itself")
+        try:
+            difference = None if is_empty(self._database) else compare(self._database, self._backup)
+        except (OSError, sqlite3.Error) as error:
+            if self._force:
+                return None
+            raise Conflict(
+                f"{self._database} cannot be read ({error}), so it is unknown what would be lost; {_FORCE}"
+            ) from error
+        if difference and not self._force:
+            raise Conflict(f"restoring {self._backup} would {difference}; {_FORCE}")
+        return difference
+
+    def _copy(self, tell: Tell) -> None:
+        with opening(self._backup), closing(open_unchanged(self._backup)) as source:
+            if not require_ours(source, self._backup):
+                raise Storage(f"{self._backup} has no tables; name a backup")
+            (size,) = source.execute("PRAGMA page_size").fetchone()
+            os.close(os.open(self._part, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _MODE))
+            with closing(sqlite3.connect(self._part, isolation_level=None)) as copy:
+                source.backup(
+                    copy, pages=_PAGES, progress=lambda _, left, total: tell((total - left) * size, total * size)
+                )
+                migrate(copy, MIGRATIONS)
+            sync(self._part)
+
+    def _replace(self) -> str | None:
+        """Exchange the files; return the name that the old database has now, or ``None`` if there was none."""
+        kept = _free_name(self._database)
+        directory = os.path.dirname(self._database)  # noqa: PTH120 - as above
+        # The WAL as well: SQLite removes one that does not fit a damaged database.
+        linked = [suffix for suffix in ("", "-wal") if _link(f"{self._database}{suffix}", f"{kept}{suffix}")]
+        sync(directory)
+        if "" in linked and _fold_wal(self._database):
+            _unlink(f"{kept}-wal")
+        for suffix in ("-wal", "-shm"):
+            _unlink(f"{self._database}{suffix}")
+        sync(directory)
+        os.rename(self._part, self._database)  # noqa: PTH104 - as above
+        sync(directory)
+        return kept if linked else None
+
+
+@contextmanager
+def prepared(backup: str, database: str, *, force: bool, copied: Tell, checked: Tell) -> Iterator[Restore]:
+    """Prepare a restore; what is left of it at the end of the block is removed.
+
+    Args:
+        backup: the file.
+        database: the path of the database, which need not exist.
+        force: whether to lose what the backup does not have, and to take a backup that is damaged.
+        copied: told how many bytes have been copied, and how many there are.
+        checked: told how many events have been checked, and how many there are.
+
+    Raises:
+        Conflict: something would be lost.
+        Storage: the backup cannot be used or copied.
+    """
+    directory = os.path.dirname(database)  # noqa: PTH120 - as it was given
+    try:
+        os.makedirs(directory, mode=0o700, exist_ok=True)  # noqa: PTH103 - as above
+        if os.path.exists(database) and os.path.samefile(backup, database):  # noqa: PTH110, PTH121 - as above
+            raise Storage(f"{backup} is the database itself; name a backup")
+        place = mkdtemp(prefix=".reel-restore-", dir=directory)
+    except OSError as error:
+        raise Storage(f"nothing was restored: {error.filename}: {error.strerror}") from error
+    try:
+        restore = Restore(backup, database, f"{place}/part", force=force)
+        restore.prepare(copied, checked)
+        yield restore
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def _fold_wal(database: str) -> bool:
+    """Copy what is in the WAL into the database; return whether nobody needs the WAL any more."""
+    try:
+        with closing(sqlite3.connect(database, isolation_level=None)) as connection:
+            (busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    except sqlite3.Error:
+        return False
+    sync(database)
+    return not busy
+
+
+def _link(path: str, name: str) -> bool:
+    """Give a file a second name; return whether there is such a file."""
+    try:
+        os.link(path, name)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _unlink(path: str) -> None:
+    with suppress(FileNotFoundError):
+        os.unlink(path)  # noqa: PTH108 - as above
+
+
+def _free_name(database: str) -> str:
+    """Return a name for the database that is replaced, which nothing has yet."""
+    stem = f"{database.removesuffix('.db')}-before-{time.strftime('%Y-%m-%d-%H%M%S')}"
+    names = (f"{stem}{f'-{number}' if number else ''}.db" for number in range(1000))
+    return next(name for name in names if not os.path.lexists(name))

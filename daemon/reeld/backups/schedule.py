@@ -1,0 +1,120 @@
+"""When a backup is due by itself, what it is called, and which older ones it replaces."""
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+from zlib import crc32
+
+_HOUR = 3_600_000
+# Seconds between two looks at the clock. A timer for a whole day would not notice that the machine slept or that the
+# clock was set.
+_LOOK_EVERY, _LONGEST_PAUSE = 60, 3600
+_NAME = re.compile(r"(\d{8}T\d{6}Z)(-damaged)?\.db")
+_TIME = "%Y%m%dT%H%M%SZ"
+
+
+class Schedule(NamedTuple):
+    """Where backups are made by themselves, if anywhere, how many are kept, and how many hours are between two."""
+
+    directory: str | None = None
+    keep: int = 7
+    hours: float = 24.0
+
+
+class ScheduledFile(NamedTuple):
+    """A backup of a series: its name, when it was begun in milliseconds since the epoch, and whether it is damaged."""
+
+    name: str
+    time: int
+    is_damaged: bool
+
+
+def series_of(directory: str, database: str) -> str:
+    """Return the directory for the backups of one database.
+
+    Several daemons may share their settings. Nobody's backups replace those of another database.
+    """
+    return f"{directory}/{Path(database).stem}-{crc32(os.fsencode(database)):08x}"
+
+
+def name_at(time: int, *, is_damaged: bool = False) -> str:
+    """Return the name of a backup that is begun now.
+
+    Args:
+        time: milliseconds since the epoch.
+        is_damaged: whether its check found something.
+    """
+    begun = datetime.fromtimestamp(time // 1000, UTC)
+    return f"{begun:{_TIME}}{'-damaged' if is_damaged else ''}.db"
+
+
+def files_in(names: Iterable[str], now: int) -> list[ScheduledFile]:
+    """Return the backups among some names, the newest first.
+
+    Those that are dated in the future are left out: the clock was set back since, and they would pass for the newest
+    until their time comes.
+
+    Args:
+        names: the files of a series.
+        now: milliseconds since the epoch.
+    """
+    found = []
+    for name in names:
+        if (match := _NAME.fullmatch(name)) is None:
+            continue
+        try:
+            begun = datetime.strptime(match[1], _TIME).replace(tzinfo=UTC)
+        except ValueError:  # digits, but not a date
+            continue
+        found.append(ScheduledFile(name, int(begun.timestamp()) * 1000, match[2] is not None))
+    return sorted((file for file in found if file.time <= now), key=lambda file: file.time, reverse=True)
+
+
+def is_due(files: Sequence[ScheduledFile], hours: float, now: int) -> bool:
+    """Return whether a backup is to be made.
+
+    Args:
+        files: those that are there, the newest first.
+        hours: from one to the next.
+        now: milliseconds since the epoch.
+    """
+    return not files or now - files[0].time >= hours * _HOUR
+
+
+def is_overdue(since: int, hours: float, now: int) -> bool:
+    """Return whether something must be wrong: a backup is missing, and the next one as well.
+
+    Args:
+        since: when the newest backup was begun, or the daemon if that was later.
+        hours: from one to the next.
+        now: milliseconds since the epoch.
+    """
+    return now - since >= 2 * hours * _HOUR
+
+
+def superfluous(files: Iterable[ScheduledFile], keep: int) -> list[str]:
+    """Return the names of the backups to be removed: all but the newest, of those that are damaged all but one.
+
+    A damaged backup replaces no sound one, however long nobody looks.
+
+    Args:
+        files: those that are there, the newest first.
+        keep: how many sound ones stay.
+    """
+    sound: list[str] = []
+    damaged: list[str] = []
+    for file in files:
+        (damaged if file.is_damaged else sound).append(file.name)
+    return [*sound[keep:], *damaged[1:]]
+
+
+def next_look(failures: int) -> int:
+    """Return the seconds until the next look at whether a backup is due.
+
+    Args:
+        failures: how many looks have failed, one after the other; each doubles the pause.
+    """
+    return min(_LOOK_EVERY << max(failures - 1, 0), _LONGEST_PAUSE)

@@ -1,0 +1,71 @@
+"""Backups that are checked before they have their names, and how far they are."""
+
+from typing import Any, NamedTuple
+
+from reeld.backups.child import check_in_child
+from reeld.store.backup import Copy
+from reeld.store.store import Store
+
+
+class Written(NamedTuple):
+    """A backup: the reply to ``backup``, and how many of the problems that its check found are damage."""
+
+    reply: dict[str, Any]
+    damage: int
+
+
+class Backups:
+    """Writes backups of a store, one after the other.
+
+    Args:
+        store: what is copied.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        # Events that were checked of each copy that is being checked, and how many it has.
+        self._checked: dict[str, tuple[int, int]] = {}
+
+    async def write(self, path: str, *, if_damaged: str | None = None) -> Written:
+        """Write a copy of everything that was committed into a new file, and check it.
+
+        A copy with damage gets a name as well: the database has the same damage, and everything else in it.
+
+        Args:
+            path: the new file.
+            if_damaged: what the file is called instead if the check finds damage.
+
+        Raises:
+            InvalidParams: there is a file of this name, or it is one of the database's own.
+            Storage: the copy cannot be written or checked; nothing is left of it.
+        """
+        report: dict[str, Any] = {}
+
+        async def check(copy: Copy) -> None:
+            try:
+                report.update(await check_in_child(copy.part, lambda *done: self._note(path, *done)))
+            finally:
+                self._checked.pop(path, None)
+            if report["damage"] and if_damaged is not None:
+                copy.path = if_damaged
+
+        size = await self._store.backup(path, check)
+        damage = report.pop("damage")
+        name = if_damaged if damage and if_damaged is not None else path
+        return Written({"path": name, "bytes": size, **report}, damage)
+
+    async def reply(self, path: str) -> dict[str, Any]:
+        """Return the reply to ``backup``; see :meth:`write`."""
+        return (await self.write(path)).reply
+
+    def _note(self, path: str, done: int, total: int) -> None:
+        self._checked[path] = (done, total)
+
+    def counters(self) -> dict[str, Any]:
+        """Return how far the oldest of the backups is that are being written: bytes, then events."""
+        copy = next(iter(self._store.copies), None)
+        path = None if copy is None else copy.path
+        checking = self._checked.get(path or "")
+        done, total = checking or ((0, 0) if copy is None else (copy.written, copy.expected))
+        step = None if copy is None else "copying" if checking is None else "checking"
+        return {"backup_path": path, "backup_step": step, "backup_done": done, "backup_total": total}

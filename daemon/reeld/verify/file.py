@@ -1,0 +1,91 @@
+"""Check a file that is no daemon's: a backup, a copy, or a database whose daemon does not run."""
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from tempfile import TemporaryDirectory
+from typing import TypeAlias
+from urllib.parse import quote
+
+from reel.errors import Storage
+from reeld.store.schema import MIGRATIONS, VERSION, migrate, opening, require_ours
+from reeld.verify.logs import LogChecker
+from reeld.verify.rows import Report
+from reeld.verify.sqlite import check_file
+
+# Told how many events have been checked, and how many there are.
+Tell: TypeAlias = Callable[[int, int], None]
+
+
+def check(path: str, tell: Tell = lambda _done, _total: None) -> Report:
+    """Check all that is stored in a file, and change nothing in it.
+
+    A file of an older version is checked as what it becomes, in a copy in the directory for temporary files.
+
+    Args:
+        path: the file.
+        tell: called again and again.
+
+    Raises:
+        Storage: it is not a database, another program's, or from a newer version; it says what to do.
+    """
+    report = Report()
+    with opening(path), closing(open_unchanged(path)) as connection:
+        version = require_ours(connection, path)
+        if not version:
+            raise Storage(f"{path} has no tables yet; name a file that a daemon has used")
+        if version < VERSION:
+            with _migrated(connection) as migrated:
+                _check(migrated, path, report, tell)
+        else:
+            _check(connection, path, report, tell)
+    return report
+
+
+def open_unchanged(path: str) -> sqlite3.Connection:
+    """Open a file for reading only, and write nothing beside it.
+
+    To read a file in WAL mode, SQLite makes files beside it. Without a WAL there is nothing in them, and the file is
+    opened as one that nobody changes. With a WAL, a daemon has it open or was killed, and its files are there.
+
+    Raises:
+        OSError: it cannot be opened.
+    """
+    os.close(os.open(path, os.O_RDONLY | os.O_CLOEXEC))  # SQLite would not say why
+    return sqlite3.connect(unchanging_uri(path), uri=True, isolation_level=None)
+
+
+def unchanging_uri(path: str) -> str:
+    """Return what SQLite opens a file by in order to read it only; see :func:`open_unchanged`."""
+    has_wal = os.path.exists(f"{path}-wal")  # noqa: PTH110 - as it was given
+    return f"file:{quote(os.path.abspath(path))}?mode=ro{'' if has_wal else '&immutable=1'}"  # noqa: PTH100 - a symlink stays one
+
+
+def _check(connection: sqlite3.Connection, path: str, report: Report, tell: Tell) -> None:
+    # Text that is not UTF-8 is found, too.
+    connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
+    check_file(connection, path, report, lambda: False)
+    total, checker = _events(connection), LogChecker(report)
+    while checker.work(connection):
+        tell(report.events, total)
+
+
+def _events(connection: sqlite3.Connection) -> int:
+    """Return how many events there are; 0 if that cannot be read, which the check will find."""
+    try:
+        (total,) = connection.execute("SELECT count(*) FROM events").fetchone()
+    except sqlite3.DatabaseError:
+        return 0
+    return int(total)
+
+
+@contextmanager
+def _migrated(older: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    with (
+        TemporaryDirectory(prefix="reel-verify-") as place,
+        closing(sqlite3.connect(f"{place}/copy.db", isolation_level=None)) as copy,
+    ):
+        older.backup(copy)
+        migrate(copy, MIGRATIONS)
+        yield copy
