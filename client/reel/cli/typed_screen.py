@@ -1,16 +1,14 @@
-"""What a search as one types shows: the query, and the hits below it. No I/O but writing the picture."""
+"""What a search as one types shows: the query, and the hits below it. No I/O."""
 
 from __future__ import annotations
 
 from reel.cli.hit_lines import grouped, heading, snippet, title
 from reel.cli.keys import Key
-from reel.cli.output import render
-from reel.cli.terminal import age, cells, count, cut, cut_front, safe
+from reel.cli.output import cut_line
+from reel.cli.terminal import age, cells, count, cut, cut_front
 from reel.light_typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from typing import TextIO
-
     from reel.cli.output import Line
     from reel.replies import Hit
 
@@ -18,10 +16,6 @@ _PROMPT = "search> "
 _HELP = "Enter opens, Ctrl-N and Ctrl-P or the arrows choose, Esc leaves"
 # How many hits the keys for a page go up or down.
 _PAGE = 5
-# What a text can be cut to: a wide character and the ellipsis.
-_CUT_WIDTH = 3
-_HIDE_CURSOR, _SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
-_HOME, _ERASE_LINE, _ERASE_BELOW = "\x1b[H", "\x1b[K", "\x1b[J"
 _STEPS = {Key.UP: -1, Key.DOWN: 1, Key.PAGE_UP: -_PAGE, Key.PAGE_DOWN: _PAGE}
 
 
@@ -65,7 +59,7 @@ class Screen:
         body, first, last = self._body()
         room = max(height - 2, 1)
         top = max(0, min(last - room + 1, first))
-        shown = [_cut(line, width) for line in body[top : top + room]]
+        shown = [cut_line(line, width) for line in body[top : top + room]]
         prompt: Line = [(_PROMPT, "bold"), cut_front(self.query, max(width - len(_PROMPT) - 1, 1))]
         return [prompt, *shown, [(cut(self.note or _HELP, width), "dim")]]
 
@@ -88,26 +82,3 @@ class Screen:
                 first, last = len(lines), len(lines) + 1
             lines += pair
         return lines, first, last
-
-
-def _cut(line: Line, width: int) -> Line:
-    """Return as much of a line as fits into some columns."""
-    shown: Line = []
-    for span in line:
-        text, style = (span, "") if isinstance(span, str) else span
-        if width <= 0:
-            break
-        fitting = cut(text, width) if width >= _CUT_WIDTH or cells(safe(text)) <= width else "…"
-        width -= cells(fitting)
-        shown.append((fitting, style))
-        if fitting != safe(text):
-            break
-    return shown
-
-
-def draw(screen: Screen, stream: TextIO, width: int, height: int, *, colour: bool) -> None:
-    """Draw the screen over what is there, at once, so that nothing flickers."""
-    lines = [render(line, colour=colour) + _ERASE_LINE for line in screen.lines(width, height)]
-    cursor = f"\x1b[1;{screen.column(width)}H"
-    stream.write(f"{_HIDE_CURSOR}{_HOME}" + "\r\n".join(lines) + f"{_ERASE_BELOW}{cursor}{_SHOW_CURSOR}")
-    stream.flush()

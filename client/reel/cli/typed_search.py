@@ -1,71 +1,37 @@
 """The command ``search`` without a query: it searches as one types.
 
-Theory of operation. One thread waits for keys and for the daemon's answer at the same time. A key that is pressed
-before the answer is there ends the connection, and so the search: there is never more than one, and never one for what
-is not typed any more. The next search opens another connection, which takes a millisecond.
+A key that is pressed before the answer is there ends the search: there is never more than one, and never one for what
+is not typed any more.
 """
 
 from __future__ import annotations
 
-import os
-import select
-import signal
 import sys
-import termios
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 
 from reel import requests
 from reel.cli.exits import INTERRUPTED, REFUSED
+from reel.cli.full_screen import CancellableClient, KeyPressed, opened, paint, size_of
 from reel.cli.hit_lines import opening
-from reel.cli.keys import Key, Keys
-from reel.cli.output import screen_height
-from reel.cli.typed_screen import Screen, draw
+from reel.cli.keys import Key
+from reel.cli.typed_screen import Screen
 from reel.errors import ReelError
 from reel.light_typing import TYPE_CHECKING
-from reel.sync.client import Client
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from reel.cli.context import Context
+    from reel.cli.full_screen import Terminal
     from reel.replies import Hit
+    from reel.sync.client import Client
 
 _HITS = 50
-# Seconds in which the rest of a key's sequence comes after an escape.
-_ESCAPE_DELAY = 0.05
-_CHUNK = 1 << 16
-_ENTER_SCREEN, _LEAVE_SCREEN = "\x1b[?1049h\x1b[?2004h", "\x1b[?2004l\x1b[?1049l\x1b[?25h"
-
-
-class _Pressed(Exception):
-    """A key was pressed before the answer was there."""
-
-
-class _Ended(SystemExit):
-    """A signal ends the process; its exit status is that of a shell for it."""
-
-
-class _CancellableClient(Client):
-    """A client whose calls end as soon as there is something to read from other files."""
-
-    def __init__(self, path: str, files: list[int]) -> None:
-        super().__init__(path, patience=0, name="reel")
-        self._files = files
-
-    def _receive(self) -> bytes:
-        assert self._socket is not None  # noqa: S101 - the request has just been sent
-        ready, _, _ = select.select([self._socket.fileno(), *self._files], [], [])
-        if not {*ready}.isdisjoint(self._files):
-            raise _Pressed
-        return super()._receive()
 
 
 def search_as_typed(ctx: Context) -> int:
     """Search for what is typed, and show the conversation of the hit that is chosen."""
     ctx.client.ping()  # starts the daemon, or fails with the reason, before the screen changes
     try:
-        with _opened() as terminal, _CancellableClient(ctx.socket, terminal.files) as client:
+        with opened() as terminal, CancellableClient(ctx.socket, terminal.files) as client:
             hit = _Search(ctx, client, terminal).run()
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -86,7 +52,7 @@ class _Search:
         terminal: where to read keys, and to draw.
     """
 
-    def __init__(self, ctx: Context, client: Client, terminal: _Terminal) -> None:
+    def __init__(self, ctx: Context, client: Client, terminal: Terminal) -> None:
         self._ctx = ctx
         self._client = client
         self._terminal = terminal
@@ -98,7 +64,7 @@ class _Search:
         while True:
             self._draw()
             if self._screen.query != self._answered and not self._terminal.is_ready():
-                with suppress(_Pressed):
+                with suppress(KeyPressed):
                     self._look()
                 continue
             for key in self._terminal.read():
@@ -109,14 +75,15 @@ class _Search:
                 self._screen.press(key)
 
     def _draw(self) -> None:
-        out = self._ctx.out
-        draw(self._screen, sys.stdout, out.current_width(), screen_height(sys.stdout), colour=out.colour)
+        screen, (width, height) = self._screen, size_of(sys.stdout)
+        colour = self._ctx.out.colour
+        paint(screen.lines(width, height), sys.stdout, width, colour=colour, column=screen.column(width))
 
     def _look(self) -> None:
         """Search for what is typed.
 
         Raises:
-            _Pressed: a key was pressed meanwhile.
+            KeyPressed: a key was pressed meanwhile.
         """
         query, args = self._screen.query, self._ctx.args
         limit = args.limit or _HITS
@@ -135,84 +102,3 @@ class _Search:
             problem = error.message
         self._answered = query
         self._screen.answer(query, found, behind, problem)
-
-
-class _Terminal:
-    """The terminal, from which each key is read at once.
-
-    Args:
-        stdin: where the keys come from.
-        signalled: what can be read after a signal.
-    """
-
-    def __init__(self, stdin: int, signalled: int) -> None:
-        self.files = [stdin, signalled]
-        self._keys = Keys()
-
-    def is_ready(self) -> bool:
-        """Return whether there is a key to read, or a signal to handle."""
-        return bool(select.select(self.files, [], [], 0)[0])
-
-    def read(self) -> list[Key | str]:
-        """Wait for keys and return them; none if only a signal came, such as for another size of the window."""
-        ready, _, _ = select.select(self.files, [], [], _ESCAPE_DELAY if self._keys.waits else None)
-        if not ready:
-            return self._keys.settle()
-        stdin, signalled = self.files
-        if signalled in ready:
-            os.read(signalled, _CHUNK)
-        if stdin not in ready:
-            return []
-        data = os.read(stdin, _CHUNK)
-        return self._keys.feed(data) if data else [Key.ESCAPE]  # the terminal is gone
-
-
-@contextmanager
-def _opened() -> Iterator[_Terminal]:
-    """Yield the terminal; after the block it is as it was, whatever happened."""
-    stdin = sys.stdin.fileno()
-    before = termios.tcgetattr(stdin)
-    with _signals() as signalled:
-        try:
-            termios.tcsetattr(stdin, termios.TCSADRAIN, _key_by_key(before))
-            sys.stdout.write(_ENTER_SCREEN)
-            yield _Terminal(stdin, signalled)
-        finally:
-            with suppress(OSError, termios.error):  # the terminal is gone
-                sys.stdout.write(_LEAVE_SCREEN)
-                sys.stdout.flush()
-                termios.tcsetattr(stdin, termios.TCSADRAIN, before)
-
-
-@contextmanager
-def _signals() -> Iterator[int]:
-    """Yield what can be read after a signal. One that ends the process unwinds it, so that the terminal is restored."""
-
-    def end(number: int, _frame: object) -> None:
-        raise _Ended(128 + number)
-
-    handlers = {signal.SIGTERM: end, signal.SIGHUP: end, signal.SIGWINCH: lambda *_: None}
-    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
-    signalled, wakeup = os.pipe()
-    os.set_blocking(wakeup, False)
-    signal.set_wakeup_fd(wakeup, warn_on_full_buffer=False)
-    try:
-        yield signalled
-    finally:
-        signal.set_wakeup_fd(-1)
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        os.close(signalled)
-        os.close(wakeup)
-
-
-def _key_by_key(attributes: list[Any]) -> list[Any]:
-    """Return the attributes of a terminal that echoes nothing and sends each key at once; Ctrl-C stays a signal."""
-    iflag, oflag, cflag, lflag, ispeed, ospeed, controls = attributes
-    quiet = [*controls]
-    # A shell would get the other screen if the command was suspended.
-    quiet[termios.VSUSP] = quiet[termios.VQUIT] = b"\0"
-    quiet[termios.VMIN], quiet[termios.VTIME] = 1, 0
-    iflag &= ~(termios.ICRNL | termios.INLCR | termios.IGNCR | termios.IXON)
-    lflag &= ~(termios.ICANON | termios.ECHO | termios.IEXTEN)
-    return [iflag, oflag, cflag, lflag, ispeed, ospeed, quiet]

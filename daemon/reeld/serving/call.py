@@ -10,6 +10,8 @@ from reeld.agents.agent import Job
 from reeld.agents.creation import AgentFactory
 from reeld.agents.idempotency import IdempotencyKey
 from reeld.agents.registry import Registry
+from reeld.backups.scheduled import ScheduledBackups
+from reeld.backups.service import Backups
 from reeld.core.state import Profile
 from reeld.search.service import Search
 from reeld.serving.asked_models import AskedModels
@@ -17,6 +19,7 @@ from reeld.serving.drafts import Drafts
 from reeld.serving.flow import Limits
 from reeld.serving.render_cache import RenderCache
 from reeld.serving.subscriptions import Subscriptions
+from reeld.store.retention import Retention
 from reeld.store.store import Store
 
 Result: TypeAlias = dict[str, Any]
@@ -90,6 +93,8 @@ class Call:
     key: IdempotencyKey | None = None
     # How many characters of its parameters were replaced.
     replaced = 0
+    # When it was read, on the monotonic clock.
+    began = 0.0
     # Called right after a result was queued for the peer: what must not overtake it.
     then: Callable[[], None] | None = None
 
@@ -127,6 +132,10 @@ class Services(NamedTuple):
         render_cache: keeps what was rendered.
         asked_models: knows which model was asked.
         search: finds what was said.
+        describe_connections: returns what is known of each connection.
+        backups: writes backups.
+        scheduled_backups: makes some by itself.
+        retention: which agents are too old.
     """
 
     registry: Registry
@@ -138,3 +147,7 @@ class Services(NamedTuple):
     render_cache: RenderCache
     asked_models: AskedModels
     search: Search
+    describe_connections: Callable[[], list[dict[str, Any]]]
+    backups: Backups
+    scheduled_backups: ScheduledBackups
+    retention: Retention = Retention()

@@ -27,6 +27,7 @@ from anyio.abc import ByteStream, SocketAttribute, TaskGroup
 
 from reel.frames import Frame, InvalidFrame, Notification, Request, Response
 from reel.framing import Framing
+from reel.peer import peer_of
 from reel.session import detect
 from reeld.agents.event_bus import Writer
 from reeld.core.state import Profile
@@ -330,6 +331,18 @@ class Connection:
         """Show subscribers what the peer is writing, while it is connected."""
         if not self._gone:
             self._services.drafts.write(Writer(self.number, self.client), profile, text)
+
+    def as_map(self) -> dict[str, Any]:
+        """Return what is known of it, in the form of the protocol."""
+        return {
+            "connection": self.number,
+            "client": self.client,
+            "pid": None if self._socket is None else peer_of(self._socket).pid,
+            "answered": self._dispatcher.answered,
+            "in_flight": self._dispatcher.in_flight,
+            "bytes_waiting": self.waiting,
+            "subscriptions": len(self.subscriptions),
+        }
 
     @property
     def waiting(self) -> int:

@@ -13,6 +13,7 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
 from functools import partial
+from time import monotonic
 from typing import Any, NamedTuple, TypeAlias
 
 import anyio
@@ -82,11 +83,18 @@ class Dispatcher:
         self._detached: set[anyio.CancelScope] = set()
         self._stopping = False
         self._tasks: TaskGroup | None = None
+        # How many calls were settled.
+        self.answered = 0
+
+    @property
+    def in_flight(self) -> int:
+        """How many calls have not been answered, those that are detached included."""
+        return self._in_flight.requests + len(self._detached)
 
     @property
     def busy(self) -> bool:
         """Whether a call has not been answered."""
-        return bool(self._in_flight.requests or self._detached)
+        return bool(self.in_flight)
 
     # --- from outside
 
@@ -98,9 +106,9 @@ class Dispatcher:
     def submit(self, call: Call, params: Any) -> None:
         """Run a call now or in its turn, or refuse it."""
         if self._stopping or not self._in_flight.admit(call.size):
-            self._traffic.refused += 1
-            self._reply(call, ShuttingDown(_STOPPING) if self._stopping else Busy(_BUSY))
+            self._refuse(call)
             return
+        call.began = monotonic()
         if self._pending:
             self._pending.append(_Pending(call, params))
             return
@@ -108,6 +116,12 @@ class Dispatcher:
         if rest is not None:
             self._pending.append(_Pending(call, params, rest))
             self._wake.set()
+
+    def _refuse(self, call: Call) -> None:
+        error = ShuttingDown(_STOPPING) if self._stopping else Busy(_BUSY)
+        self._traffic.refused += 1
+        self._traffic.errors[error.name] += 1
+        self._reply(call, error)
 
     def refuse_more(self) -> None:
         """Answer new and detached calls with ``shutting_down`` from now on."""
@@ -264,12 +278,17 @@ class Dispatcher:
             elif call.key is not None and self._tasks is not None:
                 self._tasks.start_soon(self._look_up, call, call.key, outcome)
                 return
+            self._traffic.errors[outcome.name] += 1
         elif call.replaced:
             outcome = {**(unpack(outcome) if isinstance(outcome, bytes) else outcome), "replaced": call.replaced}
         if not call.detached:
             if not self._in_flight.requests:
                 return  # the connection is closed
             self._in_flight.remove(call.size)
+        seconds = self._traffic.request_seconds.get(call.method)
+        if seconds is not None:
+            seconds.observe(monotonic() - call.began)
+        self.answered += 1
         self._reply(call, outcome)
         if call.then is not None:
             then, call.then = call.then, None  # it knows the call, so a cycle would keep both

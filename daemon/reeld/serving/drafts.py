@@ -5,6 +5,7 @@ Each connection has one draft per agent. A draft is replaced by the next one, an
 """
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import anyio
@@ -117,6 +118,12 @@ class Drafts:
         for key in [key for key in self._drafts if key.connection == connection]:
             self.end(*key)
 
+    def forget(self, rows: set[int], touches: Callable[[str], bool]) -> None:
+        """End the drafts of some agents if a function says so of their text."""
+        for key, draft in list(self._drafts.items()):
+            if key.row in rows and touches(draft.text):
+                self.end(*key)
+
     def writers(self) -> dict[int, list[str | None]]:
         """Return the names of the clients that are writing, by the agent's row; ``None`` for one without a name."""
         writing: dict[int, list[str | None]] = {}
@@ -124,6 +131,9 @@ class Drafts:
             if draft.text:
                 writing.setdefault(key.row, []).append(draft.writer.client)
         return writing
+
+    def __len__(self) -> int:
+        return sum(draft.text != "" for draft in self._drafts.values())
 
     def show_to(self, subscriber: Subscriber, row: int | None) -> None:
         """Push the current drafts to a new subscriber."""

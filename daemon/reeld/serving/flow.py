@@ -5,10 +5,13 @@ Three things are bounded. *In flight* is what was read and not answered yet; too
 has not arrived; if too much of these waits on all connections together, the one that most waits on is closed.
 """
 
+from collections import Counter
+from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
 from reel.frames import MAX_MESSAGE, MAX_VALUES
 from reeld.core.batch import Batch
+from reeld.core.histogram import Histogram
 from reeld.serving.client_warnings import ClientWarnings
 
 
@@ -49,14 +52,22 @@ class BufferedPeer(Protocol):
 
 
 class Traffic:
-    """What all connections have in flight (``requests``, ``bytes``), what waits on them, and warnings about them."""
+    """What all connections have in flight (``requests``, ``bytes``), what waits on them, and warnings about them.
 
-    def __init__(self) -> None:
+    Args:
+        methods: whose requests are timed. A client may name any other method, so those are not.
+    """
+
+    def __init__(self, methods: Iterable[str] = ()) -> None:
         self.bytes = 0
         self.requests = 0
         self.refused = 0
         self.waiting = 0
         self.dropped = 0
+        # How long requests took, by method: from when a request was read until its reply was queued.
+        self.request_seconds = {method: Histogram() for method in methods}
+        # How many requests were answered with each error, by its name.
+        self.errors = Counter[str]()
         self.peers: set[BufferedPeer] = set()
         self.warnings = ClientWarnings()
         # At whose end they send.

@@ -21,6 +21,7 @@ from reel.session import detect
 from reeld.serving.call import Services
 from reeld.serving.connection import Connection
 from reeld.serving.flow import Limits, Traffic
+from reeld.serving.methods import METHODS
 from reeld.startup import StartupError
 
 log = logging.getLogger(__name__)
@@ -212,7 +213,7 @@ class Server:
 
     def __init__(self, limits: Limits | None = None) -> None:
         self._limits = limits or Limits()
-        self._load = Traffic()
+        self._load = Traffic(METHODS)
         self._connections: set[Connection] = set()
         self._numbers = count(1)
         self._being_refused = 0
@@ -231,7 +232,15 @@ class Server:
             "bytes_waiting": self._load.waiting,
             "refused_connections": self._refused_count,
             "dropped_connections": self._load.dropped,
+            "errors": dict(self._load.errors),
+            "request_seconds": {
+                name: seconds.as_map() for name, seconds in self._load.request_seconds.items() if seconds
+            },
         }
+
+    def describe_connections(self) -> list[dict[str, Any]]:
+        """Return what is known of each connection, the oldest first."""
+        return [each.as_map() for each in sorted(self._connections, key=lambda connection: connection.number)]
 
     def report_warnings(self) -> None:
         """Log how many warnings about connections were omitted since the last report."""

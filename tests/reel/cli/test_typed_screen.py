@@ -6,10 +6,11 @@ import time
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reel.cli.full_screen import paint
 from reel.cli.keys import Key
 from reel.cli.output import render
 from reel.cli.terminal import cells
-from reel.cli.typed_screen import Screen, draw
+from reel.cli.typed_screen import Screen
 from reel.replies import Hit
 
 SHOWN = st.text("ab \n\t\x1b修🎧é", max_size=30)
@@ -106,8 +107,16 @@ def test_the_picture_fits(snippets: list[str], query: str, steps: int, width: in
 
 def test_drawing() -> None:
     """A picture is drawn at once, without a control character of a text, with the cursor behind the query."""
-    stream = io.StringIO()
-    draw(screen(hit(snippet="\x1b[2J tape"), query="修"), stream, 40, 10, colour=False)
+    stream, made = io.StringIO(), screen(hit(snippet="\x1b[2J tape"), query="修")
+    paint(made.lines(40, 10), stream, 40, colour=False, column=made.column(40))
 
     assert "\\x1b[2J" in stream.getvalue()
-    assert stream.getvalue().endswith("\x1b[J\x1b[1;11H\x1b[?25h")
+    assert stream.getvalue().endswith("\x1b[J\x1b[1;11H\x1b[?25h\x1b[?2026l")
+
+
+def test_a_line_as_wide_as_the_screen() -> None:
+    """Nothing is erased behind the last column, where some terminals would erase the last character."""
+    stream = io.StringIO()
+    paint([["abcd"], ["abc"]], stream, 4, colour=False)
+
+    assert "abcd\r\nabc\x1b[K\x1b[J" in stream.getvalue()

@@ -5,7 +5,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -14,7 +13,7 @@ import pytest
 
 from reel.sync.client import Client
 from tests.daemon import until
-from tests.patience import PATIENCE
+from tests.reel.cli.tmux import Tmux
 
 _REEL = shlex.join([sys.executable, "-c", "from reel.cli import process; process()"])
 # Says how the command ended, and whether the terminal is as it was.
@@ -25,44 +24,6 @@ while read -r _; do
   test "$(stty -g)" = "$before" && echo restored
 done
 """
-
-
-class Tmux:
-    """A terminal emulator with a program in it.
-
-    Args:
-        program: its path.
-        socket: the path for the socket of its server.
-        environment: the variables of the programs in it.
-    """
-
-    def __init__(self, program: str, socket: Path, environment: dict[str, str]) -> None:
-        self._command = [program, "-S", str(socket), "-f", "/dev/null"]
-        self._environment = environment
-
-    def run(self, *words: str) -> str:
-        """Run a command of tmux, and return its output."""
-        done = subprocess.run(
-            [*self._command, *words],
-            env=self._environment,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-            check=True,
-        )
-        return done.stdout
-
-    def lines(self) -> list[str]:
-        """Return the lines of the screen, without blank ones at its end."""
-        return self.run("capture-pane", "-p").rstrip("\n").split("\n")
-
-    def shows(self, *wanted: str) -> list[str]:
-        """Wait until there is a line that begins with each of some texts; return all lines."""
-        deadline = time.monotonic() + PATIENCE
-        while not all(any(line.startswith(text) for line in self.lines()) for text in wanted):
-            assert time.monotonic() < deadline, self.lines()
-            time.sleep(0.02)  # between two looks
-        return self.lines()
 
 
 @pytest.fixture

@@ -1,0 +1,64 @@
+"""The command ``stats``: every figure of the daemon, for people and for monitoring systems."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from reel.cli.arguments import UsageError
+from reel.cli.terminal import count, latency
+from reel.exposition import exposition
+from reel.histograms import histogram_of
+from reel.light_typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from reel.cli.context import Context
+    from reel.cli.output import Line
+
+
+def stats(ctx: Context) -> None:
+    """Print every counter and size of the daemon, by the names of the protocol or as metrics.
+
+    Raises:
+        UsageError: metrics were asked for as JSON.
+    """
+    if ctx.args.format and ctx.out.as_json:
+        raise UsageError("--format and --json cannot be combined")
+    counted = ctx.client.stats()
+    if ctx.args.format:
+        ctx.out.piece(exposition(counted, ctx.args.format))
+    elif ctx.out.as_json:
+        ctx.out.document(counted)
+    else:
+        ctx.out.lines(line for name, value in counted.items() for line in _lines(name, value))
+
+
+def _lines(name: str, value: Any) -> Iterator[Line]:
+    """Yield a figure; of a map, each of its entries on a line below its name."""
+    title = (f"{name:<28}", "dim")
+    if not isinstance(value, dict):
+        yield [title, _shown(value)]
+    elif "counts" in value:
+        yield [title, _summary(name, value)]
+    else:
+        yield [title]
+        for key in sorted(value):
+            shown = _summary(name, value[key]) if isinstance(value[key], dict) else _shown(value[key])
+            yield [(f"  {key:<26}", "dim"), shown]
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return "" if value is None else f"{value:,}" if type(value) is int else str(value)
+
+
+def _summary(name: str, found: dict[str, Any]) -> str:
+    """Return how many values a histogram has, and which value half and nearly all of them do not exceed."""
+    histogram = histogram_of(found)
+    half, most = histogram.quantile(0.5), histogram.quantile(0.99)
+    if half is None or most is None:
+        return "0 times"
+    shown = (latency(half), latency(most)) if name.endswith("_seconds") else (f"{half:,.0f}", f"{most:,.0f}")
+    return f"{count(histogram.total, 'time')}, p50 {shown[0]}, p99 {shown[1]}"

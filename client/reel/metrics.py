@@ -1,0 +1,129 @@
+"""The table of metrics: what each figure of the daemon's ``stats`` is called for Prometheus, in which unit.
+
+The exposition, the documentation and the tests are all made from it. Names follow the conventions of Prometheus and of
+OpenMetrics: the prefix of the program, base units (seconds, bytes) as the suffix, and ``_total`` for counters, which is
+not part of the name here.
+"""
+
+from __future__ import annotations
+
+from reel.light_typing import NamedTuple
+
+COUNTER, GAUGE, HISTOGRAM, INFO = "counter", "gauge", "histogram", "info"
+
+
+class Metric(NamedTuple):
+    """A metric, and the field of ``stats`` that it is made from.
+
+    Args:
+        name: without ``reeld_``, and without the suffix of a counter.
+        kind: ``counter``, ``gauge``, ``histogram`` or ``info``.
+        help: what it is, as one sentence.
+        field: in ``stats``; of an ``info`` the fields, which are its labels, separated by blanks.
+        unit: ``seconds``, ``bytes`` or ``events``, which the name then ends in; empty for other counts.
+        parts: how many of what the daemon counts are one of the unit.
+        label: what the keys of the field mean, if it is a map.
+    """
+
+    name: str
+    kind: str
+    help: str
+    field: str
+    unit: str = ""
+    parts: float = 1
+    label: str = ""
+
+    @property
+    def family(self) -> str:
+        """Its name, without the suffixes of its samples."""
+        return f"reeld_{self.name}"
+
+
+METRICS = (
+    Metric("build", INFO, "The versions of reeld, of its protocol and of SQLite.", "version protocol sqlite"),
+    Metric("start_time_seconds", GAUGE, "When the daemon started, since the epoch.", "started", "seconds", 1000),
+    Metric("uptime_seconds", GAUGE, "How long the daemon has been running.", "uptime", "seconds", 1000),
+    Metric("cpu_seconds", COUNTER, "Processor time that the daemon has used.", "cpu_us", "seconds", 1_000_000),
+    Metric("resident_memory_bytes", GAUGE, "Memory of the process.", "memory_kb", "bytes", 1 / 1024),
+    Metric("open_files", GAUGE, "Open file descriptors.", "open_files"),
+    Metric("tasks", GAUGE, "Tasks in the daemon.", "tasks"),
+    Metric("connections", GAUGE, "Open connections.", "connections"),
+    Metric("connections_refused", COUNTER, "Connections refused at the limit.", "refused_connections"),
+    Metric(
+        "connections_dropped",
+        COUNTER,
+        "Connections closed because too much waited on all of them together.",
+        "dropped_connections",
+    ),
+    Metric("requests_in_flight", GAUGE, "Requests that have not been answered.", "requests_in_flight"),
+    Metric("requests_in_flight_bytes", GAUGE, "Size of the requests in flight.", "bytes_in_flight", "bytes"),
+    Metric("requests_refused", COUNTER, "Requests refused before they began.", "refused_requests"),
+    Metric("request_errors", COUNTER, "Requests answered with an error.", "errors", label="error"),
+    Metric(
+        "request_duration_seconds",
+        HISTOGRAM,
+        "Time from when a request was read until its reply was queued; of methods that were called.",
+        "request_seconds",
+        "seconds",
+        label="method",
+    ),
+    Metric("unread_bytes", GAUGE, "Replies, pushes and incomplete requests that wait.", "bytes_waiting", "bytes"),
+    Metric("subscriptions", GAUGE, "Subscriptions of all connections.", "subscriptions"),
+    Metric(
+        "subscriptions_lagged",
+        COUNTER,
+        "Subscriptions that ended because the client did not read fast enough.",
+        "lagged_subscriptions",
+    ),
+    Metric("drafts", GAUGE, "Texts that are being typed.", "drafts"),
+    Metric("agents", GAUGE, "Agents in the database, killed ones included.", "agents"),
+    Metric("agents_alive", GAUGE, "Agents that are not killed.", "living_agents"),
+    Metric("agents_loaded", GAUGE, "Agents in memory.", "loaded_agents"),
+    Metric("agents_loaded_bytes", GAUGE, "Size of the conversations in memory.", "loaded_bytes", "bytes"),
+    Metric("agent_starts", COUNTER, "Agents that were loaded because they were not in memory.", "started_agents"),
+    Metric("agent_failures", COUNTER, "Agents that failed because of a bug.", "failed_agents"),
+    Metric("agent_repairs", COUNTER, "Live states that differed from the log.", "mended_agents"),
+    Metric("agent_jobs_waiting", GAUGE, "Requests that wait for an agent.", "jobs_waiting"),
+    Metric("commit_duration_seconds", HISTOGRAM, "Time that commits took.", "commit_seconds", "seconds"),
+    Metric("commit_events", HISTOGRAM, "Events that a commit wrote, if it wrote any.", "commit_events", "events"),
+    Metric("commits_waiting", GAUGE, "Transactions that are not committed yet.", "commits_waiting"),
+    Metric(
+        "commit_longest_seconds",
+        GAUGE,
+        "The longest commit since the start.",
+        "longest_commit_us",
+        "seconds",
+        1_000_000,
+    ),
+    Metric("events_written", COUNTER, "Events written since the start.", "events_written"),
+    Metric("newest_event_id", GAUGE, "The id of the newest event.", "newest_event"),
+    Metric(
+        "storage_failing", GAUGE, "Whether commands are refused because of the disk or the file.", "storage_problem"
+    ),
+    Metric("database_bytes", GAUGE, "Size of the database file.", "database_bytes", "bytes"),
+    Metric("wal_bytes", GAUGE, "Size of the write-ahead log.", "wal_bytes", "bytes"),
+    Metric("wal_readers", GAUGE, "Other processes that keep the write-ahead log growing.", "wal_readers"),
+    Metric("search_index_bytes", GAUGE, "Size of the search index.", "search_index_bytes", "bytes"),
+    Metric("search_behind_events", GAUGE, "Events that the search index lacks.", "search_behind", "events"),
+    Metric("search_failing", GAUGE, "Whether searching does not work.", "search_problem"),
+    Metric(
+        "scheduled_backup_time_seconds",
+        GAUGE,
+        "When the newest sound backup was begun that the daemon made by itself, since the epoch.",
+        "scheduled_backup_time",
+        "seconds",
+        1000,
+    ),
+    Metric(
+        "scheduled_backup_failures", COUNTER, "Backups by the daemon itself that failed.", "scheduled_backup_failures"
+    ),
+    Metric(
+        "scheduled_backup_failing",
+        GAUGE,
+        "Whether the last backup by the daemon itself failed, is damaged, or is too old.",
+        "scheduled_backup_problem",
+    ),
+    Metric("render_cache_bytes", GAUGE, "Size of the rendered histories that are kept.", "render_cache_bytes", "bytes"),
+    Metric("render_cache_hits", COUNTER, "Renderings that went on from one that was kept.", "render_cache_hits"),
+    Metric("render_cache_misses", COUNTER, "Renderings from the beginning.", "render_cache_misses"),
+)

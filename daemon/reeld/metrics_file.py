@@ -1,0 +1,90 @@
+"""The file of metrics that node_exporter's textfile collector reads.
+
+The collector reads whatever is there whenever it is asked, so the file is never changed: a new one takes its place. It
+reads no name that does not end in ``.prom``, which the new file's does not until it is complete. It runs as another
+user, so that everybody may read the file; there is nothing of a conversation in it.
+"""
+
+import logging
+import os
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import anyio
+
+from reel.errors import ReelError
+from reel.exposition import PROMETHEUS, exposition
+
+log = logging.getLogger(__name__)
+
+_MODE = 0o644
+
+
+class Metrics(NamedTuple):
+    """Where the metrics are written, if anywhere, and how many seconds pass between two files."""
+
+    file: str | None = None
+    every: float = 15.0
+
+
+async def keep_written(path: str, every: float, collect: Callable[[], Awaitable[dict[str, Any]]]) -> None:
+    """Write the file again and again until cancelled; then remove it, since what it says is not true any more.
+
+    A failure is logged when it begins and when it changes, and the next file is written nevertheless.
+
+    Args:
+        path: the file.
+        every: seconds between two files.
+        collect: returns what the daemon counts.
+    """
+    problem: str | None = None
+    try:
+        while True:
+            before = problem
+            problem = await _try_to_write(path, collect)
+            if problem is not None and problem != before:
+                log.warning("the metrics cannot be written: %s", problem)
+            elif problem is None and before is not None:
+                log.info("the metrics are written again: %s", path)
+            await anyio.sleep(every)
+    finally:
+        _remove(path)
+
+
+async def _try_to_write(path: str, collect: Callable[[], Awaitable[dict[str, Any]]]) -> str | None:
+    """Write the file; return why that failed, or ``None``."""
+    try:
+        text = exposition(await collect(), PROMETHEUS)
+        await anyio.to_thread.run_sync(write, path, text)
+    except ReelError as error:
+        return str(error)
+    except OSError as error:
+        return f"{error.filename or path}: {error.strerror}"
+    return None
+
+
+def _remove(path: str) -> None:
+    with suppress(OSError):
+        Path(path).unlink()
+
+
+def write(path: str, text: str) -> None:
+    """Put a new file in the place of the one before, whole or not at all.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    made = Path(f"{path}.tmp")
+    made.unlink(missing_ok=True)
+    # In a directory that others can write to, a link at this path would lead to a file of ours.
+    descriptor = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, _MODE)
+    try:
+        with open(descriptor, "w", encoding="utf-8") as file:  # noqa: PTH123 - it is open
+            os.fchmod(descriptor, _MODE)  # whatever the umask is
+            file.write(text)
+        made.replace(path)
+    except OSError:
+        made.unlink(missing_ok=True)
+        raise

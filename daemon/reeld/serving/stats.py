@@ -1,0 +1,103 @@
+"""What the daemon counts, as the method ``stats`` returns it and the file of metrics has it."""
+
+import os
+import resource
+from heapq import nlargest
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from reeld.agents.registry import Registry
+from reeld.serving.call import Result, Services
+from reeld.serving.drafts import Drafts
+from reeld.store.wal_readers import wal_readers
+
+_STATM = Path("/proc/self/statm")
+# Agents and connections that are described, so that a reply is not larger than a page.
+_MOST_DESCRIBED = 1000
+
+
+async def collect(services: Services) -> Result:
+    """Return every counter, size and histogram."""
+    writer, registry, cache = services.store.writer, services.registry, services.render_cache
+    return {
+        **services.counters(),
+        "database_bytes": _size(services.store.path),
+        "wal_bytes": _size(f"{services.store.path}-wal"),
+        "wal_readers": await anyio.to_thread.run_sync(wal_readers, services.store.path),
+        **await services.store.totals(),
+        "loaded_agents": len(registry),
+        "loaded_bytes": registry.size,
+        "started_agents": registry.started,
+        "failed_agents": registry.failed,
+        "mended_agents": registry.repaired,
+        "jobs_waiting": registry.waiting,
+        "subscriptions": registry.bus.subscriptions,
+        "lagged_subscriptions": registry.bus.lagged,
+        "drafts": len(services.drafts),
+        "commits": writer.commits,
+        "commits_waiting": writer.waiting,
+        "events_written": writer.events,
+        "longest_commit_us": int(writer.longest_commit * 1e6),
+        "commit_seconds": writer.commit_seconds.as_map(),
+        "commit_events": writer.commit_events.as_map(),
+        "storage_problem": writer.problem,
+        "search_index": services.search.path,
+        "search_index_bytes": services.search.size,
+        "search_indexed": services.search.indexed,
+        "search_behind": services.search.behind,
+        "search_problem": services.search.problem,
+        **services.backups.counters(),
+        **services.scheduled_backups.counters(),
+        "render_cache_bytes": cache.size,
+        "render_cache_hits": cache.hits,
+        "render_cache_misses": cache.misses,
+        "memory_kb": memory_kb(),
+        "open_files": len(os.listdir("/dev/fd")),  # noqa: PTH208 - counted, not walked
+    }
+
+
+def details(services: Services) -> Result:
+    """Return what is known of each agent in memory, the last used first, and of each connection."""
+    return {
+        "agent_details": _agents(services.registry, services.drafts),
+        "connection_details": services.describe_connections()[:_MOST_DESCRIBED],
+        "followers": sorted(services.registry.bus.followers(None)),
+    }
+
+
+def _agents(registry: Registry, drafts: Drafts) -> list[Result]:
+    writers = drafts.writers()
+    found: list[dict[str, Any]] = []
+    for agent in nlargest(_MOST_DESCRIBED, registry.live(), key=lambda agent: agent.last_used):
+        if agent.state is not None:  # it has been loaded
+            profile = agent.state.profile
+            about = {
+                "id": profile.uid,
+                "name": profile.name,
+                "head": profile.head,
+                "updated": profile.updated,
+                "jobs_waiting": agent.waiting,
+                "followers": sorted(registry.bus.followers(agent.row)),
+                "drafts": writers.get(agent.row, []),
+            }
+            found.append(about)
+    return found
+
+
+def _size(path: str) -> int | None:
+    try:
+        return Path(path).stat().st_size
+    except OSError:
+        return None
+
+
+def memory_kb() -> int:
+    """Return the resident memory; on a Mac, which tells nobody but other programs, its peak.
+
+    On Linux the peak would be that of the parent from before the exec, if that was larger.
+    """
+    if not _STATM.exists():
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024  # a Mac counts bytes
+    return int(_STATM.read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
