@@ -40,13 +40,17 @@ def export(ctx: Context) -> None:
         return
     if args.output is not None or args.at is not None:
         raise UsageError(f"--all cannot be combined with {'--at' if args.output is None else '--output'}")
-    written = 0
+    # Some file systems do not tell capitals from small letters.
+    written = set[str]()
     for page in ctx.client.pages(requests.agents()):
         for row in page.agents:
             agent = ctx.client.agent(row.id)
-            _write(f"{args.all}/{path_of(agent.name)}{ending(args.format)}", _exported(ctx, agent, None))
-            written += 1
-    ctx.out.line(f"{count(written, 'conversation')} written to {args.all}")
+            path = path_of(agent.name)
+            if not agent.alive or path.casefold() in written:
+                path = f"{path}@{agent.id}"
+            _write(f"{args.all}/{path}{ending(args.format)}", _exported(ctx, agent, None))
+            written.add(path.casefold())
+    ctx.out.line(f"{count(len(written), 'conversation')} written to {args.all}")
 
 
 def ending(form: str) -> str:

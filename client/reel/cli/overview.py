@@ -82,6 +82,8 @@ help environment, reel help exit-status."""
 def listing() -> str:
     """Return every command with its summary, in groups."""
     return "\n\n".join(
-        "\n".join([group.title, *(f"  {each.name:<11}{each.positionals:<17}{each.summary}" for each in group.commands)])
+        "\n".join(
+            [group.title, *(f"  {f'{each.name:<10} {each.positionals}':<28}{each.summary}" for each in group.commands)]
+        )
         for group in GROUPS
     )

@@ -29,6 +29,8 @@ def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"]).disable("image")
     parser.validateLink = _is_harmless  # type: ignore[method-assign]
     parser.add_render_rule("link_open", _link)
+    for cell in ("th_open", "td_open"):
+        parser.add_render_rule(cell, _cell)
     return parser
 
 
@@ -38,4 +40,11 @@ def _is_harmless(url: str) -> bool:
 
 def _link(renderer: Any, tokens: Any, index: int, options: Any, _env: Any) -> str:
     tokens[index].attrSet("rel", "noopener noreferrer")
+    return str(renderer.renderToken(tokens, index, options, _env))
+
+
+def _cell(renderer: Any, tokens: Any, index: int, options: Any, _env: Any) -> str:
+    # The policy of a page forbids the style attribute, which is how a column is aligned otherwise.
+    if style := tokens[index].attrs.pop("style", None):
+        tokens[index].attrSet("class", str(style).removeprefix("text-align:"))
     return str(renderer.renderToken(tokens, index, options, _env))

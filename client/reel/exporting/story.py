@@ -22,11 +22,21 @@ class Said(NamedTuple):
     message: Message
     is_live: bool
 
+    @property
+    def seq(self) -> int:
+        """The seq of the message."""
+        return self.message["seq"]
+
 
 class Happened(NamedTuple):
     """An event between messages."""
 
     event: Event
+
+    @property
+    def seq(self) -> int:
+        """The seq of the event."""
+        return self.event["seq"]
 
 
 Part: TypeAlias = Said | Happened
@@ -75,7 +85,7 @@ def told(event: Event) -> str:
         case "clear":
             return "cleared"
         case "clone":
-            return "replaced by another conversation"
+            return "cloned from another conversation"
         case "note" if event["content"]:
             return f"note: {event['content']}"
     return event["kind"]

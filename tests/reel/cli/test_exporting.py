@@ -72,6 +72,18 @@ def test_all_conversations(reel: Reel, client: Client, agent: str, tmp_path: Pat
     assert "more" in (tmp_path / agent / "_.hidden.md").read_text()
 
 
+def test_killed_conversations(reel: Reel, client: Client, agent: str, tmp_path: Path) -> None:
+    """A killed conversation has a file of its own, even if another one has its name by now."""
+    killed = client.agent(agent).id
+    client.kill(agent)
+    client.add(agent, "after", create=True)
+
+    reel("export", "--all", str(tmp_path))
+
+    assert "after" in (tmp_path / f"{agent}.md").read_text()
+    assert "kept" in (tmp_path / f"{agent}@{killed}.md").read_text()
+
+
 @pytest.mark.parametrize(
     ("name", "path"), [("a/b", "a/b"), ("../../x", "_../_../x"), (".a//b/", "_.a/b"), ("/", "_"), ("a/..", "a/_..")]
 )

@@ -58,7 +58,7 @@ def test_what_tells_nothing_is_left_out() -> None:
         ("restore", {"to": 2, "redoes": 3}, None, "#3 redone"),
         ("restore", {"to": 2}, None, "back to #2"),
         ("clear", None, None, "cleared"),
-        ("clone", {"from": "x", "at": 3}, None, "replaced by another conversation"),
+        ("clone", {"from": "x", "at": 3}, None, "cloned from another conversation"),
         ("note", None, "remember", "note: remember"),
         ("note", {"a": 1}, None, "note"),
         ("interrupted", None, None, "interrupted"),

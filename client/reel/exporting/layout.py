@@ -1,0 +1,171 @@
+"""The parts of a conversation as HTML; pages for a browser are made of it."""
+
+from collections.abc import Callable, Iterable, Iterator
+from html import escape
+from typing import Any
+
+from reel.exporting.blocks import call_name, pretty_json, size_of
+from reel.exporting.heading import shown_time
+from reel.exporting.rich_text import rich_text
+from reel.exporting.story import Happened, Part, Said, told
+from reel.messages import Event, Message
+
+ROLES = {"user": "User", "assistant": "Assistant", "tool": "Tool"}
+# What a browser shows as a picture, and cannot run.
+_PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/avif")
+# How much of a text is in a line: of a prompt in the contents, of arguments and results while they are folded.
+_WORDS = 90
+
+
+class Layout:
+    """Lays out parts; remembers the prompts for the contents, and the tool of each call.
+
+    Args:
+        clock: formats a time.
+    """
+
+    def __init__(self, clock: Callable[[int], str] = shown_time) -> None:
+        self._clock = clock
+        self._tools: dict[str, str] = {}
+        self._prompts: list[tuple[str, str]] = []
+
+    def learn(self, parts: Iterable[Part]) -> None:
+        """Remember the tools of calls that are not laid out here, but whose results may be."""
+        for part in parts:
+            if isinstance(part, Said):
+                self._tools |= {
+                    block["id"]: block["name"] for block in part.message["content"] if block["type"] == "tool_call"
+                }
+
+    def parts(self, parts: Iterable[Part]) -> Iterator[str]:
+        """Yield what was said; what is no longer in the conversation is folded, each stretch as one."""
+        gone: list[Message] = []
+        for part in parts:
+            match part:
+                case Said(message, is_live=False):
+                    gone.append(message)
+                    continue
+                case Said(message):
+                    yield from self._taken_back(gone)
+                    yield from self._article(message, is_live=True)
+                case Happened(event):
+                    yield from self._taken_back(gone)
+                    yield _event(event)
+            gone.clear()
+        yield from self._taken_back(gone)
+
+    def contents(self) -> Iterator[str]:
+        """Yield links to the prompts."""
+        yield '<nav id="contents" aria-label="Contents">\n<h2>Contents</h2>\n<ol>\n'
+        for anchor, words in self._prompts:
+            yield f'<li><a href="#{anchor}">{escape(words)}</a></li>\n'
+        yield "</ol>\n</nav>\n"
+
+    def _taken_back(self, messages: list[Message]) -> Iterator[str]:
+        if not messages:
+            return
+        first, last = messages[0]["seq"], messages[-1]["seq"]
+        what = (
+            f"One message, #{first}, is"
+            if len(messages) == 1
+            else f"{len(messages)} messages, #{first} to #{last}, are"
+        )
+        yield f'<details class="gone"><summary>{what} no longer in the conversation</summary>\n'
+        for message in messages:
+            yield from self._article(message, is_live=False)
+        yield "</details>\n"
+
+    def _article(self, message: Message, *, is_live: bool) -> Iterator[str]:
+        seq, role = message["seq"], message["role"]
+        # The seqs of what is gone are all of one log, but what was taken over from another agent may have the same.
+        anchor = f"m{seq}" if is_live else f"gone{seq}"
+        if is_live and role == "user":
+            self._prompts.append((anchor, _in_short(message)))
+        when = f"<time>{self._clock(message.get('sent', message['time']))}</time>"
+        yield from self.article(anchor, role, f'{ROLES[role]}<a href="#{anchor}">#{seq}</a>{when}', message["content"])
+
+    def article(self, anchor: str, role: str, who: str, content: Iterable[Any], kind: str = "") -> Iterator[str]:
+        """Yield what somebody said.
+
+        Args:
+            anchor: the id of the element.
+            role: who said it.
+            who: what is written above it, which is HTML.
+            content: the blocks.
+            kind: another class of the element.
+        """
+        yield f'<article id="{anchor}" class="{f"{role} {kind}".strip()}">\n'
+        yield f'<p class="who">{who}</p>\n<div class="says">\n'
+        for block in content:
+            yield self._block(block, role)
+        yield "</div>\n</article>\n"
+
+    def _block(self, block: Any, role: str) -> str:
+        match block["type"]:
+            case "text":
+                # What a person typed is shown as it was typed: it may be a log or a program.
+                text = block["text"]
+                return rich_text(text) if role == "assistant" else f'<div class="plain">{escape(text)}</div>\n'
+            case "thinking":
+                return folded("Thinking", code(block["text"])) if block["text"] else _note("thinking, encrypted")
+            case "tool_call":
+                self._tools[block["id"]] = block["name"]
+                title = f"Call of <b>{escape(block['name'])}</b> {escape(one_line(block['arguments']))}"
+                return folded(title, code(pretty_json(block["arguments"])))
+            case "tool_result":
+                return self._result(block)
+            case "media":
+                return _media(block)
+        return _note(size_of(block))
+
+    def _result(self, block: Any) -> str:
+        content, failed = block["content"], block["is_error"]
+        title = f"{'Error' if failed else 'Result'} of <b>{escape(call_name(block, self._tools))}</b>"
+        if isinstance(content, str):
+            title, body = f"{title} {escape(one_line(content))}", code(content)
+        else:
+            body = "".join(
+                code(inner["text"]) if inner["type"] == "text" else self._block(inner, "tool") for inner in content
+            )
+        return folded(title, body, "bad" if failed else "")
+
+
+def _event(event: Event) -> str:
+    return f'<p class="event">{escape(one_line(told(event)))} <span>(#{event["seq"]})</span></p>\n'
+
+
+def _media(block: Any) -> str:
+    words = escape(size_of(block))
+    if (data := block.get("data_base64")) and block["mime_type"] in _PICTURES:
+        # Base64 needs no escaping, but what is stored may be anything.
+        return f'<img alt="{words}" src="data:{block["mime_type"]};base64,{escape(data)}">\n'
+    if (url := block.get("url")) and url.startswith(("https://", "http://")):
+        return f'<p class="note"><a rel="noopener noreferrer" href="{escape(url)}">{escape(url)}</a></p>\n'
+    return _note(size_of(block))
+
+
+def folded(title: str, body: str, kind: str = "") -> str:
+    """Return HTML that is folded below a title, which is HTML as well."""
+    attributes = f' class="{kind}"' if kind else ""
+    return f"<details{attributes}><summary>{title}</summary>\n{body}</details>\n"
+
+
+def code(text: str) -> str:
+    """Return a text with all of its blanks and line breaks."""
+    # The first line break after <pre> does not count.
+    return f"<pre>\n{escape(text)}</pre>\n"
+
+
+def _note(text: str) -> str:
+    return f'<p class="note">{escape(text)}</p>\n'
+
+
+def _in_short(message: Message) -> str:
+    texts = [block["text"] for block in message["content"] if block["type"] == "text"]
+    return one_line(" ".join(texts)) or "(no text)"
+
+
+def one_line(text: str) -> str:
+    """Return the beginning of a text on one line."""
+    words = " ".join(text[: 4 * _WORDS].split())
+    return words if len(words) <= _WORDS else f"{words[: _WORDS - 1]}…"

@@ -1,0 +1,94 @@
+"""Who may look: the browser that was opened with the token, and no page of another site in it.
+
+The server listens on a port of this machine, which every program on it can reach, and every page that a browser shows
+can send requests to. So three things are checked:
+
+- A session. The first request has a token, which is good for one session. Its cookie is needed from then on.
+- The names. A page of elsewhere whose name was made to lead here sends another ``Host``; another page's script sends
+  its own ``Origin``, or ``Sec-Fetch-Site`` says that it comes from another site, or from another port of this machine.
+- The method. There is nothing to change here, and only GET is answered.
+"""
+
+import secrets
+from hmac import compare_digest
+from html import escape
+
+from reel.viewing.exchange import Request, Response, html_response, message_page
+
+# The one path that needs no session.
+ENTRANCE = "/open"
+# Bytes of the token: a link of 60 characters stays on one line of a terminal.
+_TOKEN = 16
+_AGAIN = "End reel view with Ctrl-C and run it again: it prints a new link."
+
+
+class Guard:
+    """Admits requests.
+
+    Args:
+        port: the port on which the server listens.
+        page: the path of the page that the session begins with, with its query.
+    """
+
+    def __init__(self, port: int, page: str) -> None:
+        self._host = f"127.0.0.1:{port}"
+        # Cookies of one host are shared by all of its ports.
+        self._cookie = f"reel-view-{port}"
+        self._page = page
+        self._token: str | None = secrets.token_urlsafe(_TOKEN)
+        self._session: str | None = None
+
+    @property
+    def origin(self) -> str:
+        """The address of the server."""
+        return f"http://{self._host}"
+
+    @property
+    def link(self) -> str:
+        """The address that begins the session."""
+        return f"{self.origin}{ENTRANCE}?token={self._token}"
+
+    def check(self, request: Request) -> Response | None:
+        """Return what a request is answered if it is not admitted, or begins the session; ``None`` if it is."""
+        if request.headers.get("host") != self._host:
+            return _refusal(403, "Not this address", f"This server is {self.origin}, and answers to no other name.")
+        if request.headers.get("origin", self.origin) != self.origin:
+            return _refusal(403, "Not from here", "The request comes from the page of another site.")
+        if request.method != "GET":
+            refused = _refusal(405, "Only GET", "Nothing can be changed here.")
+            return refused._replace(headers=(("allow", "GET"),))
+        if request.path == ENTRANCE:
+            return self._enter(request)
+        # A browser that leaves this header out is old, and has the cookie's SameSite to rely on.
+        if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+            return _refusal(403, "Not from here", "A page of another site leads here. Use the link of reel view.")
+        if not self._has_session(request):
+            return _refusal(403, "No session", f"This browser was not opened by reel view. {_AGAIN}")
+        return None
+
+    def _enter(self, request: Request) -> Response:
+        """Begin the session if the token is right, and has not been used."""
+        # Not a redirect: after a link on another site, as in a terminal in a browser, a redirect would come from there
+        # as well, and SameSite=Strict would hold the cookie back. This page is ours, and its refresh comes from here.
+        refresh = f'<meta http-equiv="refresh" content="0;url={escape(self._page)}">\n'
+        forward = html_response(message_page("reel view", "", refresh))
+        if self._has_session(request):
+            return forward
+        token = request.query.get("token", "")
+        if self._token is None or not compare_digest(token.encode(), self._token.encode()):
+            return _refusal(403, "This link is not valid", f"It can be used once. {_AGAIN}")
+        self._token, self._session = None, secrets.token_urlsafe(_TOKEN)
+        cookie = f"{self._cookie}={self._session}; Path=/; HttpOnly; SameSite=Strict"
+        return forward._replace(headers=(("set-cookie", cookie),))
+
+    def _has_session(self, request: Request) -> bool:
+        if self._session is None:
+            return False
+        pairs = [pair.strip().partition("=") for pair in request.headers.get("cookie", "").split(";")]
+        return any(
+            name == self._cookie and compare_digest(value.encode(), self._session.encode()) for name, _, value in pairs
+        )
+
+
+def _refusal(status: int, title: str, text: str) -> Response:
+    return html_response(message_page(title, text), status)

@@ -1,0 +1,171 @@
+"""What pages show, read from the daemon."""
+
+from collections.abc import AsyncIterator
+from typing import NamedTuple
+
+from reel import requests
+from reel.aio import Client
+from reel.cli.branches import Branches
+from reel.cli.branching import KINDS, Log
+from reel.cli.comparing import Said, Stretch, compare, said_on, split_name
+from reel.cli.positions import FromEnd
+from reel.cli.usage_sums import NONE, Counted, Sum, add_up, responses
+from reel.errors import InvalidParams, NotFound
+from reel.exporting.story import Part, story
+from reel.messages import Event, Message
+from reel.replies import AgentRow, Hit
+from reel.viewing.conversation import Piece
+
+# How many events before a piece are read for the names of the tools whose results are in it.
+_BEFORE = 20
+# How many events are read at once.
+_PAGE = 500
+# How many agents and hits a list has at most.
+_ROWS, _HITS, _FEW = 60, 50, 8
+
+
+class Rows(NamedTuple):
+    """A page of the list; the id of its last agent, if there are more."""
+
+    agents: list[AgentRow]
+    following: str | None
+
+
+class Found(NamedTuple):
+    """What a search has found."""
+
+    agents: list[AgentRow]
+    hits: list[Hit]
+    more: bool
+    behind: int
+
+
+async def piece(client: Client, agent: str, first: int, last: int, at: int) -> Piece:
+    """Return a stretch of a conversation.
+
+    Args:
+        client: the client.
+        agent: the id of the agent.
+        first: the seq with which it begins.
+        last: the seq with which it ends.
+        at: the position at which the conversation is read.
+    """
+    since = max(first - 1 - _BEFORE, 0)
+    limit = max(min(last - since, _PAGE), 1)
+    messages: list[Message] = []
+    async for said in client.pages(requests.messages(agent, since=since, limit=limit, at=at)):
+        messages += [message for message in said.messages if message["seq"] <= last]
+        if not said.messages or said.messages[-1]["seq"] >= last:
+            break
+    events: list[Event] = []
+    async for logged in client.pages(requests.history(agent, since=since, limit=limit, inherited=True)):
+        events += [event for event in logged.events if event["seq"] <= last]
+        if not logged.events or logged.events[-1]["seq"] >= last:
+            break
+    before: list[Part] = []
+    parts: list[Part] = []
+    for part in story(messages, events):
+        (before if part.seq < first else parts).append(part)
+    return Piece(first, last, before, parts)
+
+
+async def piece_before(client: Client, agent: str, last: int, at: int, size: int) -> Piece:
+    """Return the stretch that ends with a seq, and has something to show unless it is the beginning.
+
+    Args:
+        client: the client.
+        agent: the id of the agent.
+        last: the seq with which it ends.
+        at: the position at which the conversation is read.
+        size: how many seqs it has, at least.
+    """
+    while True:
+        found = await piece(client, agent, max(last - size + 1, 1), last, at)
+        if found.parts or found.first == 1:
+            return found
+        size *= 4  # as after a conversation was taken over, whose seqs go on much later
+
+
+async def rows(client: Client, after: str | None = None) -> Rows:
+    """Return the agents that were changed last, or those that follow them."""
+    page = await client.agents(order="updated", details=True, alive=True, limit=_ROWS, after=after)
+    return Rows(page.agents, page.agents[-1].id if page.more else None)
+
+
+async def find(client: Client, query: str) -> Found:
+    """Search in names and in everything that was said."""
+    named = await client.agents(order="updated", details=True, limit=_FEW, query=query)
+    page = await client.search(query, limit=_HITS)
+    return Found(named.agents, page.hits, page.more, page.behind)
+
+
+async def branches(client: Client, agent: str) -> Branches:
+    """Return the branches inside a conversation."""
+    log = Log()
+    async for page in client.pages(requests.history(agent, kinds=KINDS, inherited=True)):
+        log.add(page.events)
+    async for listed in client.pages(requests.agents()):
+        log.add_clones(agent, listed.agents)
+    return log.branches()
+
+
+async def comparison(client: Client, one: str, other: str) -> list[Stretch]:
+    """Return what differs between two conversations.
+
+    Args:
+        client: the client.
+        one: the name or id of an agent, with a position after an @ or without.
+        other: as ``one``.
+    """
+    return compare(await _said(client, one), await _said(client, other))
+
+
+async def _said(client: Client, words: str) -> list[Said]:
+    agent, at = await _moment(client, words)
+    said: list[Said] = []
+    async for page in client.pages(requests.messages(agent, at=at)):
+        said += said_on(page, first=not said)
+    return said
+
+
+async def _moment(client: Client, words: str) -> tuple[str, int | None]:
+    """Return an agent and a position. The name of an agent may contain an @ itself."""
+    named = split_name(words)
+    try:
+        await client.agent(words)
+    except (NotFound, InvalidParams):
+        if named is None:
+            raise
+    else:
+        return words, None
+    agent, position = named
+    if not isinstance(position, FromEnd):
+        return agent, position
+    messages = (await client.messages(agent, last=position.later + 1)).messages
+    if len(messages) <= position.later:
+        raise InvalidParams(f"@~{position.later} is before the beginning: {agent} has {len(messages)} messages")
+    return agent, messages[0]["seq"]
+
+
+async def usage(client: Client, agent: str | None, by: str) -> dict[str, Sum]:
+    """Return the tokens that the responses of an agent, or of all, used, in groups."""
+    counted: list[Counted] = []
+    async for row_id, tags in _tagged(client, agent):
+        tag = tags.get(by.removeprefix("tag:"), NONE)
+        try:
+            async for page in client.pages(requests.history(row_id, kinds=["usage"])):
+                for event in page.events:
+                    counted += responses(event, by, tag)
+        except NotFound:
+            if agent is not None:
+                raise  # otherwise it was removed since the list was read
+    return add_up(counted)
+
+
+async def _tagged(client: Client, agent: str | None) -> AsyncIterator[tuple[str, dict[str, str]]]:
+    if agent is not None:
+        info = await client.agent(agent)
+        yield info.id, info.tags
+        return
+    async for row in client.iter_agents():
+        yield row.id, row.tags

@@ -1,0 +1,110 @@
+"""The list of conversations beside a page, or what a search has found."""
+
+from collections.abc import Iterator
+from html import escape
+from itertools import islice
+
+from reel.cli.agent_list import PLUMBING
+from reel.cli.hit_lines import grouped
+from reel.cli.terminal import age
+from reel.replies import AgentRow, Hit
+from reel.viewing.frame import address, marked
+
+# How many times a word is marked in a snippet.
+_MATCHES = 50
+
+
+def search_form(query: str) -> str:
+    """Return the field that searches, and the link to the list of all."""
+    return (
+        '<form id="search" role="search" action="/">\n'
+        f'<input type="search" name="q" value="{escape(query)}" placeholder="Search (key: /)"'
+        ' aria-label="Search in everything that was said" autocomplete="off" aria-controls="list">\n'
+        "</form>\n"
+    )
+
+
+def listed(rows: list[AgentRow], current: str | None, following: str | None) -> Iterator[str]:
+    """Yield the list of agents.
+
+    Args:
+        rows: the agents.
+        current: the id of the agent that is shown.
+        following: what lists the agents after these.
+    """
+    if not rows:
+        yield '<p class="note">No conversations.</p>\n'
+        return
+    yield '<ul class="agents">\n'
+    for row in rows:
+        yield _row(row, current)
+    if following is not None:
+        yield f'<li class="more"><a href="{escape(address("/list", after=following))}">More conversations</a></li>\n'
+    yield "</ul>\n"
+
+
+def _row(row: AgentRow, current: str | None) -> str:
+    about = row.title or row.first_words or ""
+    tags = [f"{name}={value}" for name, value in row.tags.items() if name not in PLUMBING]
+    writing = [f"{client or 'somebody'} writes" for client in islice(row.drafts or (), 1)]
+    facts = ["killed"] * (not row.alive) + writing + tags
+    details = "".join(f"<span>{escape(fact)}</span>" for fact in facts)
+    return (
+        f'<li><a href="{escape(address("/conversation", agent=row.id))}"'
+        f"{marked(is_current=row.id == current)}>"
+        f"<b>{escape(row.name)}</b><time>{age(row.updated)}</time>"
+        + (f'<span class="about">{escape(about)}</span>' if about else "")
+        + (f'<span class="facts">{details}</span>' if details else "")
+        + "</a></li>\n"
+    )
+
+
+def found(rows: list[AgentRow], hits: list[Hit], *, more: bool, behind: int) -> Iterator[str]:
+    """Yield what a search has found.
+
+    Args:
+        rows: the agents whose names, titles or tags match.
+        hits: what was said.
+        more: whether there is more of it.
+        behind: how many events are not in the index yet.
+    """
+    if rows:
+        yield '<h2>Names and titles</h2>\n<ul class="agents">\n'
+        for row in rows:
+            yield _row(row, None)
+        yield "</ul>\n"
+    if hits:
+        yield "<h2>What was said</h2>\n"
+    for group in grouped(hits):
+        yield f"<h3>{escape(group[0].title or group[0].name)}</h3>\n<ul>\n"
+        for hit in group:
+            yield _hit(hit)
+        yield "</ul>\n"
+    if not rows and not hits:
+        yield '<p class="note">Nothing was found.</p>\n'
+    if more:
+        yield '<p class="note">There is more. Add a word to narrow it down.</p>\n'
+    if behind:
+        yield f'<p class="note">The index is behind: {behind:,} events cannot be found yet.</p>\n'
+
+
+def _hit(hit: Hit) -> str:
+    when = age(hit.time if hit.sent is None else hit.sent)
+    if hit.live:
+        target = address("/conversation", f"#m{hit.seq}", agent=hit.agent, around=hit.seq)
+    else:
+        target = address("/conversation", f"#m{hit.seq}", agent=hit.agent, at=hit.seq)
+    gone = "" if hit.live else "<span>not in the conversation</span>"
+    return (
+        f'<li><a href="{escape(target)}"><span class="facts"><span>#{hit.seq}</span>'
+        f"<span>{escape(hit.role or hit.kind)}</span><span>{when}</span>{gone}</span>"
+        f'<span class="snippet">{_marked(hit)}</span></a></li>\n'
+    )
+
+
+def _marked(hit: Hit) -> str:
+    pieces, done = [], 0
+    for begin, end in islice(hit.matches, _MATCHES):
+        pieces += [escape(hit.snippet[done:begin]), f"<mark>{escape(hit.snippet[begin:end])}</mark>"]
+        done = end
+    return "".join([*pieces, escape(hit.snippet[done:])])
